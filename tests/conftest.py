@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures that every test may use: the toolchain matrix, compiled programs, recorded runs.
+
+What they do is in toolchains.py; this file only decides what happens when something is missing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import toolchains
+from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
+
+
+def _require(toolchain: Toolchain) -> Toolchain:
+    missing = toolchain.missing()
+    if missing:
+        reason = f"toolchain {toolchain.name} lacks {', '.join(missing)} (./run test installs it)"
+        if toolchains.matrix_is_required():
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return toolchain
+
+
+@pytest.fixture(scope="session", params=[toolchain.name for toolchain in toolchains.TOOLCHAINS])
+def toolchain(request: pytest.FixtureRequest) -> Toolchain:
+    """Each compiler and runtime of the matrix in turn."""
+    return _require(toolchains.toolchain_named(request.param))
+
+
+@pytest.fixture(scope="session")
+def default_toolchain() -> Toolchain:
+    """The newest compiler on its own runtime, for tests whose claim does not depend on the toolchain."""
+    return _require(toolchains.toolchain_named(toolchains.DEFAULT_TOOLCHAIN))
+
+
+@pytest.fixture(scope="session")
+def libompass() -> Path:
+    """The tool under test: OMPASS_LIBRARY when set, or else the one that ./run builds."""
+    library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
+    if not library.is_file():
+        pytest.fail(f"{library} is not built: ./run test builds it")
+    return library
+
+
+@pytest.fixture(scope="session")
+def bots_dir() -> Path:
+    """The directory of the benchmark programs (fib-tasks, fib-serial, ...)."""
+    directory = toolchains.BUILD / "bots"
+    if not directory.is_dir():
+        pytest.fail(f"{directory} is not built: ./run test builds it")
+    return directory
+
+
+@pytest.fixture(scope="session")
+def compile_program() -> CompileProgram:
+    """Compile a program of tests/programs (or any path) with a toolchain; cached in build/tests."""
+    return toolchains.compile_source
+
+
+@pytest.fixture
+def run_recorded(libompass: Path, tmp_path: Path) -> RunRecorded:
+    """Run a program with the tool loaded, each time into a fresh directory below tmp_path."""
+    numbers = itertools.count(1)
+
+    def run(
+        program: Path,
+        toolchain: Toolchain,
+        *arguments: str,
+        mode: str = "profile",
+        threads: int | None = 2,
+        preload: bool = False,
+        environment: Mapping[str, str] | None = None,
+        timeout_s: float = 60.0,
+        check: bool = True,
+    ) -> Recorded:
+        workspace = tmp_path / f"recorded-{next(numbers)}"
+        workspace.mkdir()
+        return toolchains.run_with_tool(
+            program,
+            toolchain,
+            *arguments,
+            library=libompass,
+            run_dir=workspace / "run.ompass",
+            mode=mode,
+            threads=threads,
+            preload=preload,
+            environment=environment,
+            timeout_s=timeout_s,
+            check=check,
+        )
+
+    return run
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Everything under tests/slow is slow, so that no test there can forget to say so."""
+    for item in items:
+        if "slow" in item.path.relative_to(toolchains.REPOSITORY).parts:
+            item.add_marker(pytest.mark.slow)

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matrix of compilers and OpenMP runtimes that programs are built with and recorded on.
+
+Owns which compiler meets which runtime, how a test program is compiled (once per session's build tree) and how
+it is run with the tool loaded. The runtimes are laid out by tests/fetch-runtimes; conftest.py makes fixtures of this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PROGRAMS = REPOSITORY / "tests" / "programs"
+BUILD = REPOSITORY / "build" / os.environ.get("OMPASS_BUILD_PRESET", "release")
+RUNTIMES = REPOSITORY / "build" / "runtimes"
+COMPILED = REPOSITORY / "build" / "tests"
+
+DEFAULT_TOOLCHAIN = "clang-19"
+
+_C_SUFFIXES = {".c"}
+_CXX_SUFFIXES = {".cpp", ".cc", ".cxx"}
+_FORTRAN_SUFFIXES = {".f90", ".F90"}
+_HEADER_PATTERNS = ("*.h", "*.hpp", "*.inc")
+# A run must not inherit what steers a runtime, a tool or the loader from the shell that started the tests.
+_STEERING_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIBOMP_", "OMPASS_", "LD_")
+_RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MPI_LOCALRANKID")
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """One compiler family together with the runtime that its programs run on."""
+
+    name: str
+    cc: str
+    cxx: str
+    fc: str | None
+    runtime_dir: Path  # goes first in LD_LIBRARY_PATH when a program runs
+    runtime_library: Path  # the file that is the runtime, links resolved by name only
+    compile_flags: tuple[str, ...]  # OpenMP switched on, the headers of the runtime's own version found first
+    link_flags: tuple[str, ...] = ()
+    fortran_flags: tuple[str, ...] = ("-fopenmp",)
+
+    def run_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return the environment in which a program of this toolchain meets this runtime, plus `extra`."""
+        environment = neutral_environment()
+        environment["LD_LIBRARY_PATH"] = str(self.runtime_dir)
+        environment.update(extra or {})
+        return environment
+
+    def missing(self) -> list[str]:
+        """Return what keeps this toolchain from being used here; an empty list when it is complete."""
+        absent = [tool for tool in (self.cc, self.cxx, self.fc) if tool and shutil.which(tool) is None]
+        if not self.runtime_library.is_file():
+            absent.append(str(self.runtime_library.relative_to(REPOSITORY)))
+        return absent
+
+
+class Recorded(NamedTuple):
+    """A finished program and the run directory that it was told to write."""
+
+    process: subprocess.CompletedProcess[str]
+    run_dir: Path
+
+
+class CompileProgram(Protocol):
+    """The type of the fixture `compile_program`; see `compile_source`."""
+
+    def __call__(
+        self,
+        source: str | Path,
+        toolchain: Toolchain,
+        opt_level: str = "-O2",
+        *,
+        flags: Sequence[str] = (),
+        extra_sources: Sequence[Path] = (),
+        openmp: bool = True,
+    ) -> Path: ...
+
+
+class RunRecorded(Protocol):
+    """The type of the fixture `run_recorded`; see `run_with_tool`."""
+
+    def __call__(
+        self,
+        program: Path,
+        toolchain: Toolchain,
+        *arguments: str,
+        mode: str = "profile",
+        threads: int | None = 2,
+        preload: bool = False,
+        environment: Mapping[str, str] | None = None,
+        timeout_s: float = 60.0,
+        check: bool = True,
+    ) -> Recorded: ...
+
+
+def _clang(
+    major: int, runtime_major: int | None = None, *, fc: str | None = None, name: str | None = None
+) -> Toolchain:
+    home = RUNTIMES / f"llvm-{runtime_major or major}"
+    return Toolchain(
+        name=name or f"clang-{major}",
+        cc=f"clang-{major}",
+        cxx=f"clang++-{major}",
+        fc=fc,
+        runtime_dir=home / "lib",
+        runtime_library=home / "lib" / "libomp.so.5",
+        compile_flags=("-fopenmp", f"-I{RUNTIMES / f'llvm-{major}' / 'include'}"),
+        link_flags=(f"-L{RUNTIMES / f'llvm-{major}' / 'lib'}",),
+    )
+
+
+_INTEL = RUNTIMES / "intel" / "lib"
+_LIBGOMP = RUNTIMES / "libgomp-llvm-19" / "lib"
+
+TOOLCHAINS: tuple[Toolchain, ...] = (
+    _clang(14),
+    _clang(16),
+    _clang(19, fc="flang-new-19"),
+    # Compiled against 19's headers and library, run on 15: a user's older runtime under a newer compiler.
+    _clang(19, 15, name="clang-19-libomp-15"),
+    Toolchain(
+        name="clang-19-libiomp5",
+        cc="clang-19",
+        cxx="clang++-19",
+        fc=None,
+        runtime_dir=_INTEL,
+        runtime_library=_INTEL / "libiomp5.so",
+        compile_flags=("-fopenmp=libiomp5", f"-I{RUNTIMES / 'llvm-19' / 'include'}"),
+        link_flags=(f"-L{_INTEL}",),
+    ),
+    # libgomp has no OMPT; its programs run on libomp, which exports the GOMP entry points, under libgomp's name.
+    Toolchain(
+        name="gcc-12-libomp-19",
+        cc="gcc-12",
+        cxx="g++-12",
+        fc="gfortran-12",
+        runtime_dir=_LIBGOMP,
+        runtime_library=_LIBGOMP / "libgomp.so.1",
+        compile_flags=("-fopenmp",),
+    ),
+)
+
+
+def toolchain_named(name: str) -> Toolchain:
+    """Return the toolchain of that name; KeyError when the matrix has none."""
+    return {toolchain.name: toolchain for toolchain in TOOLCHAINS}[name]
+
+
+def matrix_is_required() -> bool:
+    """Tell whether a missing toolchain is an error (under ./run test) and not a reason to skip."""
+    return os.environ.get("OMPASS_REQUIRE_MATRIX") == "1"
+
+
+def neutral_environment() -> dict[str, str]:
+    """Return the shell's environment without anything that steers a runtime, a tool, the loader or a rank."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_STEERING_PREFIXES) and name not in _RANK_VARIABLES
+    }
+
+
+def compile_source(
+    source: str | Path,
+    toolchain: Toolchain,
+    opt_level: str = "-O2",
+    *,
+    flags: Sequence[str] = (),
+    extra_sources: Sequence[Path] = (),
+    openmp: bool = True,
+) -> Path:
+    """Compile and link one program; return the executable, which is built again only when its inputs changed.
+
+    `source` is absolute or relative to tests/programs; its suffix picks the compiler. `extra_sources` of the same
+    language come first on the command line (a Fortran module must). Always has -g, ompass.h and tests/programs
+    on the include path. AssertionError with the compiler's words when the program does not compile.
+    """
+    source = PROGRAMS / source
+    include_dirs = [REPOSITORY / "ompt_tool" / "include", PROGRAMS, source.parent]
+    compiler, openmp_flags = _compiler_for(source, toolchain)
+    command = [compiler, opt_level, "-g", *(openmp_flags if openmp else ()), *flags]
+    if source.suffix in _FORTRAN_SUFFIXES:
+        libraries: list[str] = []
+    else:
+        command += [f"-I{directory}" for directory in include_dirs]
+        libraries = ["-lpthread", "-lm", "-ldl"]
+    sources = [str(path) for path in (*extra_sources, source)]
+    libraries = [*(toolchain.link_flags if openmp else ()), *libraries]
+
+    key = hashlib.sha256("\0".join([_compiler_version(compiler), *command, *sources, *libraries]).encode())
+    for path in (*extra_sources, source, *_headers_in(include_dirs)):
+        key.update(path.read_bytes())
+    directory = COMPILED / f"{toolchain.name}{opt_level}"
+    executable = directory / f"{source.stem}-{key.hexdigest()[:12]}"
+    if executable.exists():
+        return executable
+
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:  # also where a Fortran module file lands
+        built = Path(scratch) / source.stem
+        finished = subprocess.run(
+            [*command, *sources, "-o", str(built), *libraries],
+            cwd=scratch,
+            env=neutral_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert finished.returncode == 0, f"{source.name} under {toolchain.name}:\n{finished.stderr}"
+        built.replace(executable)
+    return executable
+
+
+def run_with_tool(
+    program: Path,
+    toolchain: Toolchain,
+    *arguments: str,
+    library: Path,
+    run_dir: Path,
+    mode: str = "profile",
+    threads: int | None = 2,
+    preload: bool = False,
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = 60.0,
+    check: bool = True,
+) -> Recorded:
+    """Run `program` with the tool loaded and return it with its run directory.
+
+    `preload` loads the tool by LD_PRELOAD (with runtime brackets) instead of OMP_TOOL_LIBRARIES (without). `check`
+    requires exit status 0. `threads` None leaves OMP_NUM_THREADS alone. `environment` is applied last.
+    """
+    settings = {
+        "LD_PRELOAD" if preload else "OMP_TOOL_LIBRARIES": str(library),
+        "OMPASS_MODE": mode,
+        "OMPASS_DIR": str(run_dir),
+        "OMPASS_SUMMARY": "off",
+    }
+    if threads is not None:
+        settings["OMP_NUM_THREADS"] = str(threads)
+    settings.update(environment or {})
+    process = subprocess.run(
+        [str(program), *arguments],
+        env=toolchain.run_environment(settings),
+        cwd=run_dir.parent,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    if check:
+        assert process.returncode == 0, (
+            f"{program.name} {' '.join(arguments)} on {toolchain.name} ended with {process.returncode}:\n"
+            f"{process.stdout}{process.stderr}"
+        )
+    return Recorded(process, run_dir)
+
+
+def _compiler_for(source: Path, toolchain: Toolchain) -> tuple[str, tuple[str, ...]]:
+    if source.suffix in _C_SUFFIXES:
+        return toolchain.cc, toolchain.compile_flags
+    if source.suffix in _CXX_SUFFIXES:
+        return toolchain.cxx, toolchain.compile_flags
+    assert source.suffix in _FORTRAN_SUFFIXES, f"no compiler for {source.name}"
+    assert toolchain.fc is not None, f"{toolchain.name} has no Fortran compiler"
+    return toolchain.fc, toolchain.fortran_flags
+
+
+@cache
+def _compiler_version(compiler: str) -> str:
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def _headers_in(directories: Sequence[Path]) -> list[Path]:
+    return sorted({path for directory in directories for pattern in _HEADER_PATTERNS for path in directory.glob(pattern)})
