@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Typed interface of the C++ core, which alone knows the bytes of a run directory.
+
+All times are integer nanoseconds. Functions are pure: they read the directory given and keep nothing.
+Errors in the files raise `LogError` with the path and the byte offset; the core never prints.
+"""
+
+from typing import TypedDict
+
+class LogError(Exception):
+    """A log that is not ours, or is damaged beyond what a killed writer leaves."""
+
+class Module(TypedDict):
+    path: str
+    build_id: str  # hexadecimal, empty when the module has none
+    base: int  # load bias: address in process minus this is the ELF virtual address
+
+class Definition(TypedDict):
+    id: int  # index into `definitions`
+    kind: str  # "task", "parallel", "kernel", "phase"
+    flags: int  # OMPT task flags at first creation (kind "task"), else 0
+    module: int  # index into `modules`, -1 when unknown
+    offset: int  # ELF virtual address of the return address in the module (look up offset - 1), 0 when unknown
+    name: str  # kernels and phases: the given name; else ""
+
+class ThreadRow(TypedDict):
+    thread: int  # index of the log
+    tid: int  # operating system thread
+    kind: str  # "initial", "worker", "other"
+    first_ns: int  # since start of the run
+    last_ns: int
+    n_events: int  # trace records written
+    n_dropped: int  # records lost (size limit, full disk)
+    n_migrations: int  # CPU changes seen
+
+class RegionRow(TypedDict):
+    """One thread's time in all instances of one parallel construct; construct -1: outside every region.
+
+    total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
+    """
+
+    construct: int
+    thread: int
+    level: int  # nesting depth at first instance, 1 = outermost; 0 for construct -1
+    n_instances: int  # instances this thread took part in
+    n_primary: int  # instances in which this thread was the primary thread
+    wall_ns: int  # sum of instance durations, counted on the primary thread only
+    capacity_ns: int  # sum over instances of team size * duration, primary thread only
+    max_team_size: int
+    total_ns: int  # this thread's time in the region, without inner regions that it led
+    nested_ns: int  # its time in inner regions that it led
+    work_ns: int
+    create_ns: int
+    schedule_ns: int
+    sync_ns: int
+    idle_ns: int
+    implicit_ns: int  # part of work_ns spent in the implicit task itself
+    lock_ns: int  # part of sync_ns spent in locks, critical, ordered, atomic
+    n_tasks: int  # explicit tasks completed by this thread in this region
+
+class ConstructRow(TypedDict):
+    """What one thread saw of one construct (kinds task and kernel)."""
+
+    construct: int
+    thread: int
+    n_created: int  # created by this thread
+    n_completed: int  # completed by this thread
+    n_cancelled: int  # discarded before they started
+    n_undeferred: int  # of n_created
+    work_ns: int  # own work of these tasks on this thread
+    create_ns: int  # time this thread spent creating them (measured or estimated, see create_estimated)
+    inclusive_ns: int  # work including undeferred descendants, scaled from the timed tasks when sampled
+    n_timed: int  # tasks with a measured duration; n_timed < n_completed means sampled
+    min_ns: int  # shortest and longest of the timed durations; 0 when none
+    max_ns: int
+    histogram: list[int]  # 48 bins, bin k counts timed durations in [2^k, 2^(k+1)) ns, bin 0 includes 0
+    ready_ns: int  # sum over deferred tasks started here of start - ready
+    ready_max_ns: int
+    n_ready: int
+    n_other_thread: int  # started here, created on another thread
+    n_other_core: int
+    n_other_domain: int
+    read_bytes: int  # kernels: declared bytes
+    write_bytes: int
+    counters: list[int]  # one per name in RunProfile.counters
+
+class RunProfile(TypedDict):
+    format_version: int
+    mode: str  # "profile" or "trace" (what was asked for)
+    source: str  # "profile" (as the tool accounted it) or "events" (recomputed from the trace)
+    complete: bool  # False for a run cut short (killed, still running, records dropped in source "events")
+    end_reason: str  # "finalized", "exit", "running-or-killed", "ended-by-control"
+    incomplete_reasons: list[str]  # sentences
+    pid: int
+    start_epoch_ns: int
+    wall_ns: int  # whole program, first to last moment recorded
+    clock_kind: str  # "tsc", "cntvct", "clock_gettime"
+    clock_hz: float
+    create_estimated: bool  # no brackets: create_ns is an estimate
+    create_estimate_ns: float  # per task; 0 when measured
+    counters: list[str]
+    modules: list[Module]
+    definitions: list[Definition]
+    threads: list[ThreadRow]
+    regions: list[RegionRow]
+    constructs: list[ConstructRow]
+    log_bytes: int
+
+class EventColumns(TypedDict):
+    """numpy arrays of one length, in time order within each thread."""
+
+    time_ns: object  # int64, since start of the run
+    thread: object  # uint32
+    kind: object  # uint8, index into event_kinds()
+    construct: object  # int32, -1 when none
+    task: object  # uint64 task id (creating thread << 40 | counter), 0 when none
+    value: object  # uint64, see event_kinds()
+    exact: object  # bool: False for untimed records, whose time is that of the timed record before them
+
+def event_kinds() -> list[tuple[str, str]]:
+    """(name, meaning) of every event kind, indexed by its number."""
+
+def read_profile(directory: str) -> RunProfile:
+    """The profile that the tool kept; works for both modes and for runs cut short."""
+
+def replay_trace(directory: str) -> RunProfile:
+    """The same figures recomputed from the events alone; LogError when the run has no trace."""
+
+def read_events(directory: str, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1) -> EventColumns:
+    """Decoded events, filtered; for dump and for later analyses."""
+
+def validate(directory: str) -> list[str]:
+    """Every inconsistency found, one sentence each with path and byte offset; empty when the run is sound."""

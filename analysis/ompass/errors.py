@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The errors that a person can meet, each told as what happened, why, and what to do about it.
+
+Owns the exception types and the exit code that goes with each; printing them is left to commands.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class OmpassError(Exception):
+    """Base of every expected failure: `what` went wrong, `why`, and the `cure`."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, what: str, why: str = "", cure: str = "") -> None:
+        self.what = what
+        self.why = why
+        self.cure = cure
+        super().__init__(self.one_line())
+
+    def one_line(self) -> str:
+        """The message as one line: `what: why; cure`."""
+        text = self.what
+        if self.why:
+            text += f": {self.why}"
+        if self.cure:
+            text += f"; {self.cure}"
+        return " ".join(text.split())
+
+
+class RunNotFoundError(OmpassError):
+    """The path given is no run directory."""
+
+    exit_code = 3
+
+
+class DamagedRunError(OmpassError):
+    """The run directory is ours but cannot be read."""
+
+    exit_code = 4
+
+
+class NothingToShowError(OmpassError):
+    """The run is sound but holds nothing that the request asks for."""
+
+    exit_code = 5
+
+
+class CannotRecordError(OmpassError):
+    """The program cannot be recorded here."""
+
+    exit_code = 6
+
+
+class OutputError(OmpassError):
+    """A result could not be written."""
+
+    exit_code = 7
+
+
+class IncompleteInstallationError(OmpassError):
+    """A native part of the package is missing or does not fit."""
+
+    exit_code = 8
+
+
+class UsageError(OmpassError):
+    """The options contradict each other or name something that does not exist."""
+
+    exit_code = 2

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The thread-time identity: thread-time = work + create + schedule + sync + idle, to the nanosecond.
+
+Owns the scopes (all regions, one region, the whole program) and the sums per region and per thread.
+The definitions are those of docs/metrics.md.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ompass.model import OUTSIDE, RegionTime, Run, StateTimes
+
+
+class Scope(enum.Enum):
+    """What a breakdown covers."""
+
+    REGIONS = "regions"  # all parallel regions together
+    REGION = "region"  # the instances of chosen parallel constructs
+    PROGRAM = "program"  # every thread from the first to the last moment of the run
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadShare:
+    """One thread's part of a scope; `states.total_ns` is its thread-time there."""
+
+    thread: int
+    kind: str
+    states: StateTimes
+    implicit_ns: int  # part of work in implicit tasks
+    lock_ns: int  # part of sync in locks
+    n_tasks: int
+    outside_ns: int  # part of the thread-time outside every region; 0 unless the scope is the program
+
+
+@dataclass(frozen=True, slots=True)
+class RegionShare:
+    """All instances of one parallel construct. capacity_ns == states.total_ns + nested_ns in a sound run."""
+
+    construct: int
+    level: int
+    n_instances: int
+    wall_ns: int
+    capacity_ns: int
+    nested_ns: int
+    max_team_size: int
+    states: StateTimes
+    implicit_ns: int
+    lock_ns: int
+    n_tasks: int
+    threads: tuple[ThreadShare, ...]
+
+    @property
+    def imbalance(self) -> float:
+        """Largest work of a thread over the mean; 1 is perfect, 0 when nothing worked."""
+        mean = self.states.work_ns / len(self.threads) if self.threads else 0.0
+        return max(t.states.work_ns for t in self.threads) / mean if mean > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """Thread-time of a scope. thread_time_ns == states.total_ns == sum over threads, always."""
+
+    scope: Scope
+    fell_back: bool  # regions were asked for, none was recorded, so this is the program
+    n_threads: int
+    wall_ns: int
+    thread_time_ns: int
+    states: StateTimes
+    implicit_ns: int
+    lock_ns: int
+    n_tasks: int
+    threads: tuple[ThreadShare, ...]
+    regions: tuple[RegionShare, ...]
+    stretched_ns: int  # what had to be added to the run's wall time to hold its threads; 0 in a sound run
+
+    def share(self, part_ns: float) -> float:
+        """A part of the thread-time, 0 to 1; 0 of an empty scope."""
+        return part_ns / self.thread_time_ns if self.thread_time_ns else 0.0
+
+
+def time_breakdown(
+    run: Run,
+    scope: Scope = Scope.REGIONS,
+    *,
+    regions: frozenset[int] = frozenset(),
+    groups: Mapping[int, int] | None = None,
+) -> Breakdown:
+    """The identity for `scope`.
+
+    `regions` names the parallel constructs of Scope.REGION. `groups` maps construct numbers to the one
+    that stands for them (several addresses of one source line); numbers that it lacks stand for themselves.
+    A run without any parallel region falls back to Scope.PROGRAM.
+    """
+    groups = groups or {}
+    inside = [row for row in run.regions if row.construct != OUTSIDE]
+    shares = region_shares(run, inside, groups)
+    if not inside or scope is Scope.PROGRAM:
+        return _of_program(run, shares, fell_back=scope is not Scope.PROGRAM)
+    if scope is Scope.REGION:
+        inside = [row for row in inside if row.construct in regions]
+        shares = tuple(s for s in shares if s.construct in {groups.get(r, r) for r in regions})
+        outermost = inside
+    else:
+        outermost = [row for row in inside if row.level == 1] or inside
+    threads = thread_shares(run, inside)
+    states = sum_states(t.states for t in threads)
+    return Breakdown(
+        scope=scope,
+        fell_back=False,
+        n_threads=len(threads),
+        wall_ns=sum(row.wall_ns for row in outermost),
+        thread_time_ns=states.total_ns,
+        states=states,
+        implicit_ns=sum(t.implicit_ns for t in threads),
+        lock_ns=sum(t.lock_ns for t in threads),
+        n_tasks=sum(t.n_tasks for t in threads),
+        threads=threads,
+        regions=shares,
+        stretched_ns=0,
+    )
+
+
+def sum_states(parts: Iterable[StateTimes]) -> StateTimes:
+    total = StateTimes()
+    for part in parts:
+        total += part
+    return total
+
+
+def thread_shares(run: Run, rows: Iterable[RegionTime]) -> tuple[ThreadShare, ...]:
+    """The rows summed per thread, in thread order."""
+    kinds = {t.thread: t.kind for t in run.threads}
+    by_thread: dict[int, list[RegionTime]] = {}
+    for row in rows:
+        by_thread.setdefault(row.thread, []).append(row)
+    return tuple(
+        ThreadShare(
+            thread=thread,
+            kind=kinds.get(thread, "other"),
+            states=sum_states(row.states for row in mine),
+            implicit_ns=sum(row.implicit_ns for row in mine),
+            lock_ns=sum(row.lock_ns for row in mine),
+            n_tasks=sum(row.n_tasks for row in mine),
+            outside_ns=sum(row.total_ns for row in mine if row.construct == OUTSIDE),
+        )
+        for thread, mine in sorted(by_thread.items())
+    )
+
+
+def region_shares(
+    run: Run, rows: Iterable[RegionTime], groups: Mapping[int, int]
+) -> tuple[RegionShare, ...]:
+    """The rows summed per parallel construct, most thread-time first."""
+    by_construct: dict[int, list[RegionTime]] = {}
+    for row in rows:
+        by_construct.setdefault(groups.get(row.construct, row.construct), []).append(row)
+    shares = [
+        RegionShare(
+            construct=construct,
+            level=min(row.level for row in mine),
+            n_instances=sum(row.n_primary for row in mine),
+            wall_ns=sum(row.wall_ns for row in mine),
+            capacity_ns=sum(row.capacity_ns for row in mine),
+            nested_ns=sum(row.nested_ns for row in mine),
+            max_team_size=max(row.max_team_size for row in mine),
+            states=sum_states(row.states for row in mine),
+            implicit_ns=sum(row.implicit_ns for row in mine),
+            lock_ns=sum(row.lock_ns for row in mine),
+            n_tasks=sum(row.n_tasks for row in mine),
+            threads=thread_shares(run, mine),
+        )
+        for construct, mine in by_construct.items()
+    ]
+    return tuple(sorted(shares, key=lambda s: (-s.states.total_ns, s.construct)))
+
+
+def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -> Breakdown:
+    """N times the wall time: what no row of a thread covers is idle, for there is no work for it then.
+
+    A thread of kind "other" that never took part in OpenMP has no row and does not count towards N.
+    """
+    recorded = {t.thread: t for t in thread_shares(run, run.regions)}
+    kinds = {t.thread: t.kind for t in run.threads if t.kind != "other"}
+    numbers = sorted(recorded.keys() | kinds.keys())
+    longest_ns = max((t.states.total_ns for t in recorded.values()), default=0)
+    wall_ns = max(run.wall_ns, longest_ns)
+    threads = []
+    for number in numbers:
+        known = recorded.get(number) or ThreadShare(number, kinds[number], StateTimes(), 0, 0, 0, 0)
+        rest_ns = wall_ns - known.states.total_ns
+        threads.append(
+            replace(
+                known,
+                states=known.states + StateTimes(idle_ns=rest_ns),
+                outside_ns=known.outside_ns + rest_ns,
+            )
+        )
+    states = sum_states(t.states for t in threads)
+    return Breakdown(
+        scope=Scope.PROGRAM,
+        fell_back=fell_back,
+        n_threads=len(threads),
+        wall_ns=wall_ns,
+        thread_time_ns=wall_ns * len(threads),
+        states=states,
+        implicit_ns=sum(t.implicit_ns for t in threads),
+        lock_ns=sum(t.lock_ns for t in threads),
+        n_tasks=sum(t.n_tasks for t in threads),
+        threads=tuple(threads),
+        regions=shares,
+        stretched_ns=wall_ns - run.wall_ns,
+    )

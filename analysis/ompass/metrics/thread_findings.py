@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges of threads and regions: serial part, imbalance, locks, the cost of waiting together."""
+
+from __future__ import annotations
+
+from ompass.metrics import thresholds
+from ompass.metrics.breakdown import Scope
+from ompass.metrics.findings import Facts, Finding
+from ompass.units import count, duration, percent
+
+
+def serial_part(facts: Facts) -> list[Finding]:
+    """Time outside parallel regions, and Amdahl's bound from it."""
+    breakdown = facts.breakdown
+    if breakdown.scope is Scope.PROGRAM:
+        return []
+    serial_ns = max(facts.run.wall_ns - facts.region_wall_ns, 0)
+    work_ns = breakdown.states.work_ns
+    if not serial_ns + work_ns:
+        return []
+    fraction = serial_ns / (serial_ns + work_ns)
+    if fraction < thresholds.SERIAL_SHARE:
+        return []
+    n_threads = breakdown.n_threads
+    bound = 1.0 / (fraction + (1.0 - fraction) / n_threads)
+    return [
+        Finding(
+            kind="serial_fraction",
+            severity="problem",
+            title="A serial part limits the speed-up",
+            because=f"the program spent {duration(serial_ns)} outside parallel regions, "
+            f"{percent(fraction)} of its work: with {n_threads} threads the speed-up stays below {bound:.2f}, "
+            f"with any number below {1.0 / fraction:.1f} (Amdahl)",
+            cure="parallelise what runs before, between and after the regions "
+            "(reading input, setting up data, checking results), or measure a larger problem",
+            # what the other threads could have done meanwhile
+            cost_ns=serial_ns * (n_threads - 1),
+            numbers=(
+                ("serial_ns", serial_ns),
+                ("serial_fraction", fraction),
+                ("speedup_bound", bound),
+                ("speedup_limit", 1.0 / fraction),
+            ),
+        )
+    ]
+
+
+def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
+    """Regions whose threads did unequal work.
+
+    `with_tasks` False leaves out regions with tasks, where a starved run is unequal as a consequence.
+    """
+    breakdown = facts.breakdown
+    found = []
+    for region in breakdown.regions:
+        n_threads = len(region.threads)
+        if n_threads < 2 or region.imbalance < thresholds.IMBALANCE_RATIO or (region.n_tasks and not with_tasks):
+            continue
+        # Work that was uneven but hurt nobody (the others found something else to do) is no problem.
+        most = max(region.threads, key=lambda t: (t.states.work_ns, -t.thread))
+        uneven_ns = most.states.work_ns * n_threads - region.states.work_ns
+        lost_ns = min(uneven_ns, region.states.idle_ns + region.states.sync_ns)
+        if breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
+            continue
+        least_ns = min(t.states.work_ns for t in region.threads)
+        if region.n_tasks:
+            cure = "split the longest tasks and create them first, so that the last ones to run are short"
+        else:
+            cure = "share the loop in smaller pieces (schedule(dynamic) or guided), or turn it into tasks"
+        found.append(
+            Finding(
+                kind="imbalance",
+                severity="problem",
+                title="Work is unevenly shared between threads",
+                because=f"thread {most.thread} worked {duration(most.states.work_ns)}, {region.imbalance:.2f} times "
+                f"the mean, the least loaded one {duration(least_ns)}; "
+                f"the others waited for {percent(breakdown.share(lost_ns))} of the thread-time",
+                cure=cure,
+                cost_ns=lost_ns,
+                construct=region.construct,
+                numbers=(
+                    ("max_over_mean", region.imbalance),
+                    ("max_work_ns", most.states.work_ns),
+                    ("min_work_ns", least_ns),
+                    ("busiest_thread", most.thread),
+                ),
+            )
+        )
+    return found
+
+
+def lock_contention(facts: Facts) -> list[Finding]:
+    """Time in locks, critical, ordered and atomic constructs."""
+    breakdown = facts.breakdown
+    if breakdown.share(breakdown.lock_ns) < thresholds.LOCK_SHARE:
+        return []
+    blamed = max(breakdown.regions, key=lambda r: (r.lock_ns, -r.construct), default=None)
+    return [
+        Finding(
+            kind="lock_contention",
+            severity="problem",
+            title="Threads wait for each other at locks",
+            because=f"{duration(breakdown.lock_ns)} of thread-time, {percent(breakdown.share(breakdown.lock_ns))}, "
+            "went into entering locks, critical, ordered or atomic constructs",
+            cure="do less under the lock, use one lock per piece of data, give critical sections different "
+            "names, or replace the lock by an atomic or a reduction",
+            cost_ns=breakdown.lock_ns,
+            construct=blamed.construct if blamed else None,
+            numbers=(("lock_ns", breakdown.lock_ns), ("lock_share", breakdown.share(breakdown.lock_ns))),
+        )
+    ]
+
+
+def waiting(facts: Facts) -> list[Finding]:
+    """The price of barriers and waits themselves: short regions, frequent waits."""
+    breakdown = facts.breakdown
+    sync_ns = breakdown.states.sync_ns - breakdown.lock_ns
+    if breakdown.share(sync_ns) < thresholds.SYNC_SHARE or not breakdown.regions:
+        return []
+    blamed = max(breakdown.regions, key=lambda r: (r.states.sync_ns - r.lock_ns, -r.construct))
+    mean_wall_ns = blamed.wall_ns / blamed.n_instances if blamed.n_instances else 0.0
+    if blamed.n_instances > 1 and mean_wall_ns < thresholds.SHORT_REGION_NS:
+        title = "Parallel regions are too short"
+        because = f"{count(blamed.n_instances)} instances took {duration(mean_wall_ns)} each, and "
+        cure = "merge regions into one (a parallel region around the outer loop), or run small cases serially"
+    else:
+        title = "Waiting together is expensive"
+        because = ""
+        cure = "wait less often: drop taskwaits and barriers that no data needs (nowait, depend clauses)"
+    return [
+        Finding(
+            kind="synchronization",
+            severity="problem",
+            title=title,
+            because=f"{because}barriers and waits cost {percent(breakdown.share(sync_ns))} of the thread-time "
+            "beyond any lack of tasks",
+            cure=cure,
+            cost_ns=sync_ns,
+            construct=blamed.construct,
+            numbers=(
+                ("sync_share", breakdown.share(sync_ns)),
+                ("instances", blamed.n_instances),
+                ("mean_instance_ns", mean_wall_ns),
+            ),
+        )
+    ]

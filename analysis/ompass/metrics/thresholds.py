@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every number above which a figure becomes a finding, in one place, with the reason for each.
+
+A share is a part of the thread-time of the scope, 0 to 1.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+JUDGED_THREAD_TIME_NS: Final = 1_000_000
+"""Below a millisecond of thread-time, start-up costs drown everything: no problem is named."""
+
+FINE_WORK_PER_COST: Final = 10.0
+"""A task should do at least ten times the work that creating and dispatching it costs (10% overhead)."""
+
+TARGET_WORK_PER_COST: Final = 20.0
+"""The granularity that the advice asks for: overhead about 5%, with room for error."""
+
+FINE_MIN_TASKS: Final = 100
+"""Fewer tasks of a construct cannot be blamed for a total; their means are noise."""
+
+FINE_SHARE: Final = 0.05
+"""Creation and dispatch of a construct below 5% of the thread-time are not worth a change."""
+
+IDLE_SHARE: Final = 0.10
+"""Idle time from which lack of parallelism is named."""
+
+COARSE_TASKS_PER_THREAD: Final = 4.0
+"""With fewer tasks than this per thread and region instance, the end of a region cannot be balanced."""
+
+COARSE_BOUND: Final = 0.95
+"""The longest task limits the speed-up when work / longest task is below this part of the threads."""
+
+PRODUCER_CREATED: Final = 0.9
+"""One thread that created this part of all tasks is a single producer ..."""
+
+PRODUCER_BUSY: Final = 0.5
+"""... and a bottleneck when it spent this part of its own time on creating and on its own code."""
+
+SERIAL_SHARE: Final = 0.05
+"""Serial part of all work from which Amdahl's bound is shown (5%: never more than 20x)."""
+
+IMBALANCE_RATIO: Final = 1.2
+"""Largest work of a thread over the mean from which a region is called imbalanced."""
+
+IMBALANCE_SHARE: Final = 0.05
+"""Thread-time lost to the imbalance of a region from which it is named."""
+
+LOCK_SHARE: Final = 0.05
+"""Thread-time in locks and critical sections from which contention is named."""
+
+SYNC_SHARE: Final = 0.10
+"""Thread-time in barriers and waits, locks left out, from which their cost is named."""
+
+SHORT_REGION_NS: Final = 100_000
+"""Region instances shorter than this pay as much for fork and join as for their content."""
+
+SCHEDULE_SHARE: Final = 0.10
+"""Thread-time spent on getting ready tasks to threads from which it is named."""
+
+OTHER_DOMAIN_SHARE: Final = 0.30
+"""Part of the tasks run outside the memory domain of their creator from which locality is mentioned."""

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers as a person reads them: durations, shares, counts and sizes, and back from text.
+
+Owns the wording of quantities everywhere in ompass; computes nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+
+_DURATIONS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
+_DURATION_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m)?\s*")
+_DURATION_UNIT_NS = {
+    "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000
+}  # fmt: skip
+
+
+def duration(ns: float) -> str:
+    """Three significant digits with a unit: 1.23 s, 45.6 ms, 789 ns."""
+    for scale, unit in _DURATIONS:
+        # 999.6 of a smaller unit would be rounded to a four-digit 1000
+        if abs(ns) >= scale * 0.9995:
+            return f"{_three_digits(ns / scale)} {unit}"
+    return f"{_three_digits(ns)} ns"
+
+
+def _three_digits(value: float) -> str:
+    if value == int(value) and abs(value) < 1000:
+        return str(int(value))
+    magnitude = abs(value)
+    if magnitude >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if magnitude >= 9.995 else f"{value:.2f}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 as a percentage; a tiny one is said to be tiny, not zero."""
+    if 0 < share < 0.001:
+        return "<0.1%"
+    return f"{share * 100:.1f}%"
+
+
+def count(n: int) -> str:
+    """An integer with thousands separated."""
+    return f"{n:,}"
+
+
+def plural(n: int, word: str) -> str:
+    """`1 task`, `2 tasks`."""
+    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
+
+
+def size(n_bytes: float) -> str:
+    """Bytes with a binary unit."""
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(n_bytes) < 1024:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1024
+    return f"{n_bytes:.1f} TiB"
+
+
+def parse_duration(text: str) -> int:
+    """Nanoseconds of `250us`, `1.5ms`, `2s`; a bare number is nanoseconds. ValueError otherwise."""
+    match = _DURATION_TEXT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"`{text}` is no time; write a number with ns, us, ms, s or m, such as 1.5ms")
+    whole, _, fraction = match.group(1).partition(".")
+    scale = _DURATION_UNIT_NS[match.group(2) or "ns"]
+    # integers, for a float would lose nanoseconds of long times
+    return int(whole) * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
