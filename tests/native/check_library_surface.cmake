@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fails when libompass.so exports a symbol besides its API and the runtime entry points that it brackets,
+# or needs a library besides libc. Run as: cmake -D LIBRARY= -D NM= -D READELF= -P check_library_surface.cmake
+
+function(lines_of output)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" lines "${text}")
+  set(${output} "${lines}" PARENT_SCOPE)
+endfunction()
+
+set(failed FALSE)
+lines_of(symbols "${NM}" --dynamic --defined-only --format=posix "${LIBRARY}")
+foreach(line IN LISTS symbols)
+  string(REGEX MATCH "^[^ ]+" symbol "${line}")
+  if(symbol AND NOT symbol MATCHES "^(ompt_start_tool|ompass_get_api|__kmpc_[a-z0-9_]+|GOMP_[a-z0-9_]+)(@@?[A-Z0-9_.]+)?$")
+    message(SEND_ERROR "exported, but no part of the API: ${symbol}")
+    set(failed TRUE)
+  endif()
+endforeach()
+foreach(required ompt_start_tool ompass_get_api)
+  if(NOT symbols MATCHES "(^|;)${required} T")
+    message(SEND_ERROR "not exported: ${required}")
+    set(failed TRUE)
+  endif()
+endforeach()
+
+lines_of(entries "${READELF}" --dynamic --wide "${LIBRARY}")
+foreach(line IN LISTS entries)
+  if(line MATCHES "\\(NEEDED\\).*\\[(.*)\\]" AND NOT CMAKE_MATCH_1 MATCHES "^(libc\\.so\\.6|ld-linux.*)$")
+    message(SEND_ERROR "needs a library besides libc: ${CMAKE_MATCH_1}")
+    set(failed TRUE)
+  endif()
+endforeach()
+if(failed)
+  message(FATAL_ERROR "${LIBRARY} is not as self-contained as it must be")
+endif()
