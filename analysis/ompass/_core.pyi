@@ -20,7 +20,9 @@ class Definition(TypedDict):
     kind: str  # "task", "parallel", "kernel", "phase"
     flags: int  # OMPT task flags at first creation (kind "task"), else 0
     module: int  # index into `modules`, -1 when unknown
-    offset: int  # ELF virtual address of the return address in the module (look up offset - 1), 0 when unknown
+    offset: (
+        int  # ELF virtual address of the return address in the module (look up offset - 1), 0 when unknown
+    )
     name: str  # kernels and phases: the given name; else ""
 
 class ThreadRow(TypedDict):
@@ -126,7 +128,9 @@ def read_profile(directory: str) -> RunProfile:
 def replay_trace(directory: str) -> RunProfile:
     """The same figures recomputed from the events alone; LogError when the run has no trace."""
 
-def read_events(directory: str, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1) -> EventColumns:
+def read_events(
+    directory: str, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
+) -> EventColumns:
     """Decoded events, filtered; for dump and for later analyses."""
 
 def validate(directory: str) -> list[str]:

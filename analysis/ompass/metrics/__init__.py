@@ -3,7 +3,8 @@
 
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, ThreadShare, time_breakdown
 from ompass.metrics.constructs import ConstructTotals, construct_totals
-from ompass.metrics.findings import Finding, find_causes
+from ompass.metrics.facts import Finding
+from ompass.metrics.findings import find_causes
 from ompass.metrics.granularity import Bin, granularity
 
 __all__ = [

@@ -150,9 +150,7 @@ def thread_shares(run: Run, rows: Iterable[RegionTime]) -> tuple[ThreadShare, ..
     )
 
 
-def region_shares(
-    run: Run, rows: Iterable[RegionTime], groups: Mapping[int, int]
-) -> tuple[RegionShare, ...]:
+def region_shares(run: Run, rows: Iterable[RegionTime], groups: Mapping[int, int]) -> tuple[RegionShare, ...]:
     """The rows summed per parallel construct, most thread-time first."""
     by_construct: dict[int, list[RegionTime]] = {}
     for row in rows:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ompass.metrics import thresholds
-from ompass.metrics.findings import Facts, Finding
+from ompass.metrics.facts import Facts, Finding
 from ompass.units import count, duration, percent, plural
 
 
@@ -23,7 +23,9 @@ def _notes(facts: Facts) -> Iterator[Finding]:
     run, breakdown = facts.run, facts.breakdown
     if not run.complete:
         reasons = " ".join(run.incomplete_reasons) or f"The run ended as: {run.end_reason}."
-        yield _note("cut_short", "The run was cut short", reasons, "read all figures as those of a part of the run")
+        yield _note(
+            "cut_short", "The run was cut short", reasons, "read all figures as those of a part of the run"
+        )
     dropped = sum(t.n_dropped for t in run.threads)
     if dropped:
         yield _note(
@@ -42,7 +44,9 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         )
     elif not facts.n_completed:
         yield _note(
-            "no_task", "No explicit task completed", "the program has parallel regions, but ran no task construct"
+            "no_task",
+            "No explicit task completed",
+            "the program has parallel regions, but ran no task construct",
         )
     if breakdown.stretched_ns:
         yield _note(
@@ -69,7 +73,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             create_estimate_ns=run.create_estimate_ns,
         )
     n_timed = sum(t.n_timed for t in facts.tasks)
-    if 0 < facts.n_completed and n_timed < facts.n_completed:
+    if facts.n_completed > 0 and n_timed < facts.n_completed:
         yield _note(
             "sampled",
             "Durations are those of a sample",

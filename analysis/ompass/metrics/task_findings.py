@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
-from ompass.metrics.findings import Facts, Finding
+from ompass.metrics.facts import Facts, Finding
 from ompass.units import count, duration, percent, plural
 
 
@@ -86,7 +86,9 @@ def too_coarse(facts: Facts) -> list[Finding]:
     if not limited and per_thread >= thresholds.COARSE_TASKS_PER_THREAD:
         return []
     where = "" if n_instances == 1 else " in each instance of the regions"
-    because = f"{plural(facts.n_completed, 'task')} for {n_threads} threads, {per_thread:.1f} per thread{where}"
+    because = (
+        f"{plural(facts.n_completed, 'task')} for {n_threads} threads, {per_thread:.1f} per thread{where}"
+    )
     if limited:
         because += (
             f"; the longest took {duration(longest.max_ns)} of {duration(mean_work_ns)} of work, "

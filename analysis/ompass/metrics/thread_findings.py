@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
-from ompass.metrics.findings import Facts, Finding
+from ompass.metrics.facts import Facts, Finding
 from ompass.units import count, duration, percent
 
 
@@ -54,7 +54,11 @@ def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
     found = []
     for region in breakdown.regions:
         n_threads = len(region.threads)
-        if n_threads < 2 or region.imbalance < thresholds.IMBALANCE_RATIO or (region.n_tasks and not with_tasks):
+        if (
+            n_threads < 2
+            or region.imbalance < thresholds.IMBALANCE_RATIO
+            or (region.n_tasks and not with_tasks)
+        ):
             continue
         # Work that was uneven but hurt nobody (the others found something else to do) is no problem.
         most = max(region.threads, key=lambda t: (t.states.work_ns, -t.thread))

@@ -64,12 +64,15 @@ def check_directory(path: Path) -> None:
     """Refuse what cannot be a run directory, with the reason, before the core sees it."""
     if not path.exists():
         raise RunNotFoundError(
-            f"{path}", "no such directory", "name a directory that `ompass run` or the tool wrote (NAME.ompass)"
+            f"{path}",
+            "no such directory",
+            "name a directory that `ompass run` or the tool wrote (NAME.ompass)",
         )
     if not path.is_dir():
         raise RunNotFoundError(f"{path}", "not a directory", "name the run directory, not a file in it")
     if not (path / "meta.json").exists() and not (path / "process.log").exists():
         raise RunNotFoundError(
-            f"{path}", "neither meta.json nor process.log is in it, so it is no run directory",
+            f"{path}",
+            "neither meta.json nor process.log is in it, so it is no run directory",
             "name a directory that `ompass run` or the tool wrote (NAME.ompass)",
         )

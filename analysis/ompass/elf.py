@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts about an ELF file: identity, dynamic section, symbols. Read-only, through pyelftools.
+
+Shared by symbols (build id, debug link, symbol table) and launch (needed libraries, run paths, runtime).
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.dynamic import DynamicSegment
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import NoteSection, SymbolTableSection
+from elftools.elf.segments import InterpSegment, NoteSegment
+
+
+class NotElfError(Exception):
+    """The file is no ELF file that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElfFacts:
+    """What the dynamic loader and a debugger need to know of a file."""
+
+    path: Path
+    bits: int
+    machine: str  # "EM_X86_64", ...
+    interpreter: str  # empty: no dynamic loader, so statically linked or a library
+    is_dynamic: bool
+    soname: str
+    needed: tuple[str, ...]
+    rpath: tuple[str, ...]
+    runpath: tuple[str, ...]
+    build_id: str
+    debug_link: str
+    has_lines: bool  # carries DWARF line tables, whole or split
+    is_executable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTable:
+    """Function symbols sorted by address, for nearest-symbol lookup."""
+
+    starts: tuple[int, ...]
+    functions: tuple[tuple[int, int, str], ...]  # (start, size, name)
+
+    def at(self, address: int) -> str:
+        """The name of the function that covers `address`; empty when none does."""
+        k = bisect.bisect_right(self.starts, address) - 1
+        if k < 0:
+            return ""
+        start, size, name = self.functions[k]
+        # Hand-written assembly has size 0 and reaches to the next symbol.
+        return name if not size or address < start + size else ""
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[ELFFile]:
+    try:
+        with path.open("rb") as stream:
+            yield ELFFile(stream)
+    # pyelftools lets a few low-level errors of truncated files through
+    except (ELFError, OSError, ValueError, KeyError, AttributeError, UnicodeDecodeError) as error:
+        raise NotElfError(f"{path}: {error}") from error
+
+
+def is_elf(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(4) == b"\x7fELF"
+    except OSError:
+        return False
+
+
+def read_facts(path: Path) -> ElfFacts:
+    """The facts of `path`; NotElfError when it is not ELF or cut off."""
+    with _open(path) as elf:
+        interpreter, build_id = "", ""
+        dynamic: DynamicSegment | None = None
+        for segment in elf.iter_segments():
+            if isinstance(segment, InterpSegment):
+                interpreter = segment.get_interp_name()
+            elif isinstance(segment, DynamicSegment):
+                dynamic = segment
+            elif isinstance(segment, NoteSegment):
+                build_id = build_id or _build_id(segment)
+        tags: dict[str, list[str]] = {}
+        flags = 0
+        if dynamic is not None:
+            for tag in dynamic.iter_tags():
+                if tag.entry.d_tag == "DT_FLAGS_1":
+                    flags = int(tag.entry.d_val)
+                for attribute in ("needed", "rpath", "runpath", "soname"):
+                    if hasattr(tag, attribute):
+                        tags.setdefault(attribute, []).append(str(getattr(tag, attribute)))
+        debug_link = ""
+        has_lines = False
+        for section in elf.iter_sections():
+            name = section.name
+            if name == ".gnu_debuglink":
+                debug_link = section.data().split(b"\0", 1)[0].decode(errors="replace")
+            # A file that was split by objcopy keeps the section header without the content.
+            elif name in (".debug_line", ".zdebug_line") and section["sh_type"] != "SHT_NOBITS":
+                has_lines = True
+            elif not build_id and isinstance(section, NoteSection):
+                build_id = _build_id(section)
+        # DF_1_PIE tells a position independent executable from a library
+        executable = elf["e_type"] == "ET_EXEC" or bool(flags & 0x08000000) or bool(interpreter)
+        return ElfFacts(
+            path=path,
+            bits=int(elf.elfclass),
+            machine=str(elf["e_machine"]),
+            interpreter=interpreter,
+            is_dynamic=dynamic is not None and bool(interpreter or not executable),
+            soname=(tags.get("soname") or [""])[0],
+            needed=tuple(tags.get("needed", ())),
+            rpath=_split(tags.get("rpath", [])),
+            runpath=_split(tags.get("runpath", [])),
+            build_id=build_id,
+            debug_link=debug_link,
+            has_lines=has_lines,
+            is_executable=executable,
+        )
+
+
+def _split(paths: list[str]) -> tuple[str, ...]:
+    return tuple(part for path in paths for part in path.split(":") if part)
+
+
+def _build_id(notes: Any) -> str:
+    for note in notes.iter_notes():
+        if note["n_type"] == "NT_GNU_BUILD_ID":
+            return str(note["n_desc"])
+    return ""
+
+
+def dynamic_symbols(path: Path, wanted: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Which of `wanted` the file exports (defined) and which it imports (undefined)."""
+    with _open(path) as elf:
+        table = elf.get_section_by_name(".dynsym")
+        return _sort_symbols(table, wanted)
+
+
+def static_symbols(path: Path, wanted: Collection[str]) -> frozenset[str]:
+    """Which of `wanted` are defined in the file's full symbol table; empty for a stripped file."""
+    with _open(path) as elf:
+        return _sort_symbols(elf.get_section_by_name(".symtab"), wanted)[0]
+
+
+def _sort_symbols(table: Any, wanted: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
+    defined: set[str] = set()
+    undefined: set[str] = set()
+    if isinstance(table, SymbolTableSection):
+        for symbol in table.iter_symbols():
+            if symbol.name in wanted:
+                (undefined if symbol["st_shndx"] == "SHN_UNDEF" else defined).add(symbol.name)
+    return frozenset(defined), frozenset(undefined)
+
+
+def read_functions(path: Path) -> FunctionTable:
+    """All function symbols of the file, from the full table or, when stripped, the dynamic one."""
+    functions: dict[int, tuple[int, int, str]] = {}
+    with _open(path) as elf:
+        for name in (".symtab", ".dynsym"):
+            table = elf.get_section_by_name(name)
+            if not isinstance(table, SymbolTableSection):
+                continue
+            for symbol in table.iter_symbols():
+                if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF":
+                    start = int(symbol["st_value"])
+                    functions.setdefault(start, (start, int(symbol["st_size"]), symbol.name))
+    ordered = tuple(functions[start] for start in sorted(functions))
+    return FunctionTable(tuple(f[0] for f in ordered), ordered)

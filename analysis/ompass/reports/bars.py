@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bars of characters: stacked states, and plain lengths.
+
+Every state has a colour and a glyph, so that a bar can be read without colours too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rich.text import Text
+
+from ompass.model import StateTimes
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """What the reader's terminal can show."""
+
+    width: int  # columns
+    unicode: bool  # block characters reach the reader
+
+    def room(self, taken: int, largest: int) -> int:
+        """Columns left for a bar beside `taken` others, at most `largest`; 0 when too few for a bar."""
+        left = min(self.width - taken, largest)
+        return left if left >= 8 else 0
+
+
+STATES: Final = ("work", "create", "schedule", "sync", "idle")
+STYLES: Final = {
+    "work": "green",
+    "create": "yellow",
+    "schedule": "magenta",
+    "sync": "red",
+    "idle": "bright_black",
+}
+_GLYPHS: Final = {"work": "█", "create": "▓", "schedule": "▒", "sync": "░", "idle": "·"}
+_ASCII_GLYPHS: Final = {"work": "#", "create": "+", "schedule": "=", "sync": "~", "idle": "."}
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+
+
+def glyph(state: str, unicode: bool) -> str:
+    return (_GLYPHS if unicode else _ASCII_GLYPHS)[state]
+
+
+def state_values(states: StateTimes) -> tuple[int, ...]:
+    """The five states in the order of STATES."""
+    return (states.work_ns, states.create_ns, states.schedule_ns, states.sync_ns, states.idle_ns)
+
+
+def split_cells(values: Sequence[int], cells: int) -> list[int]:
+    """`cells` shared out in proportion to `values`, largest remainder first; they add up to `cells`."""
+    total = sum(values)
+    if total <= 0:
+        return [0] * len(values)
+    exact = [value * cells / total for value in values]
+    parts = [int(x) for x in exact]
+    order = sorted(range(len(values)), key=lambda k: (parts[k] - exact[k], k))
+    for k in order[: cells - sum(parts)]:
+        parts[k] += 1
+    return parts
+
+
+def state_bar(states: StateTimes, cells: int, unicode: bool = True) -> Text:
+    """A stacked bar of the states, `cells` wide; empty when there is no time at all."""
+    bar = Text()
+    for state, n in zip(STATES, split_cells(state_values(states), cells), strict=True):
+        bar.append(glyph(state, unicode) * n, style=STYLES[state])
+    return bar
+
+
+def length_bar(value: float, largest: float, cells: int, style: str, unicode: bool = True) -> Text:
+    """A bar whose length is value / largest; anything above zero shows."""
+    if value <= 0 or largest <= 0:
+        return Text()
+    eighths = max(1, round(value / largest * cells * 8))
+    if not unicode:
+        return Text("#" * max(1, round(eighths / 8)), style=style)
+    return Text("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip(), style=style)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every form of the report shows: the metrics of one run, with source locations attached.
+
+Owns which constructs count as one: those of the same kind, function, file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ompass.errors import NothingToShowError
+from ompass.metrics import (
+    Bin,
+    Breakdown,
+    ConstructTotals,
+    Finding,
+    RegionShare,
+    Scope,
+    construct_totals,
+    find_causes,
+    granularity,
+    time_breakdown,
+)
+from ompass.model import Run
+from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """One run, ready to be shown."""
+
+    run: Run
+    breakdown: Breakdown
+    tasks: tuple[ConstructTotals, ...]
+    kernels: tuple[ConstructTotals, ...]
+    bins: tuple[Bin, ...]
+    findings: tuple[Finding, ...]
+    locations: Mapping[int, Location]  # of every construct number above
+    problems: tuple[str, ...]  # what kept symbols from being read
+
+    def location(self, construct: int | None) -> Location:
+        return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
+
+    @property
+    def n_tasks(self) -> int:
+        """Explicit tasks that completed, in the whole run."""
+        return sum(t.n_completed for t in self.tasks)
+
+    @property
+    def regions(self) -> tuple[RegionShare, ...]:
+        return self.breakdown.regions
+
+
+def collect(
+    run: Run,
+    resolver: Resolver | None = None,
+    scope: Scope = Scope.REGIONS,
+    region: str = "",
+) -> ReportContent:
+    """The content of a report on `run`.
+
+    `region` selects parallel constructs for Scope.REGION, as select_regions takes them.
+    """
+    resolver = resolver or Resolver.of_run(run)
+    locations = {d.id: resolver.locate(d) for d in run.definitions}
+    groups = same_place(run, locations)
+    chosen = select_regions(run, locations, region) if scope is Scope.REGION else frozenset()
+    tasks = construct_totals(run, "task", groups)
+    whole = time_breakdown(run, groups=groups)
+    shown = whole if scope is Scope.REGIONS else time_breakdown(run, scope, regions=chosen, groups=groups)
+    return ReportContent(
+        run=run,
+        breakdown=shown,
+        tasks=tasks,
+        kernels=construct_totals(run, "kernel", groups),
+        bins=granularity(tasks),
+        findings=find_causes(run, whole, tasks),
+        locations=locations,
+        problems=tuple(resolver.problems),
+    )
+
+
+def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
+    """Construct numbers that stand at the same source line, mapped to the smallest of them.
+
+    Templates, inlining and unrolling give one line several addresses; a person sees one construct.
+    """
+    first: dict[tuple[str, str, str, int], int] = {}
+    groups: dict[int, int] = {}
+    for definition in run.definitions:
+        location = locations[definition.id]
+        if location.line:
+            key = (definition.kind, location.function, location.file, location.line)
+        elif definition.name:
+            key = (definition.kind, definition.name, "", 0)
+        else:
+            continue
+        groups[definition.id] = first.setdefault(key, definition.id)
+    return groups
+
+
+def select_regions(run: Run, locations: Mapping[int, Location], text: str) -> frozenset[int]:
+    """The parallel constructs that `text` names: a construct number, `file:line`, or a function.
+
+    NothingToShowError lists what there is when nothing fits.
+    """
+    present = sorted({row.construct for row in run.regions if run.kind_of(row.construct) == "parallel"})
+    chosen = frozenset(c for c in present if _fits(c, locations[c], text))
+    if not chosen:
+        there = ", ".join(f"{c}: {locations[c].label()}" for c in present) or "none was recorded"
+        raise NothingToShowError(
+            f"no parallel region is `{text}`", f"the regions of this run are {there}", "name one of these"
+        )
+    return chosen
+
+
+def _fits(construct: int, location: Location, text: str) -> bool:
+    if text == str(construct) or (
+        location.file and text in (location.place, f"{location.file}:{location.line}")
+    ):
+        return True
+    function = location.function
+    return bool(function) and (text == function or text == function.partition("(")[0].rpartition("::")[2])

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source function around a line, for code whose symbol does not say it.
+
+clang names the body of a task `.omp_outlined.` whatever function it stands in; the function is the one
+of the same file that was declared last before the line. Read from DWARF with pyelftools.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from elftools.common.exceptions import DWARFError, ELFError
+from elftools.elf.elffile import ELFFile
+
+from ompass.symbols.names import readable_name
+
+# Decoding a debug section in Python takes about a second per 10 MB: beyond this the name is not worth it.
+_LARGEST_DEBUG_INFO_BYTES = 32 << 20
+
+
+def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
+    """The readable name of the function around file:line in the unit that covers `address`; or empty."""
+    try:
+        with path.open("rb") as stream:
+            elf = ELFFile(stream)
+            section = elf.get_section_by_name(".debug_info")
+            if section is None or section.data_size > _LARGEST_DEBUG_INFO_BYTES:
+                return ""
+            dwarf = elf.get_dwarf_info()
+            for unit in dwarf.iter_CUs():
+                if _covers(unit, address):
+                    return _last_declared(dwarf, unit, file, line)
+    except (ELFError, DWARFError, OSError, ValueError, KeyError, AttributeError, IndexError, AssertionError):
+        return ""
+    return ""
+
+
+def _covers(unit: Any, address: int) -> bool:
+    top = unit.get_top_DIE()
+    low = top.attributes.get("DW_AT_low_pc")
+    high = top.attributes.get("DW_AT_high_pc")
+    if low is not None and high is not None:
+        end = high.value if high.form == "DW_FORM_addr" else low.value + high.value
+        if low.value <= address < end:
+            return True
+    # Units made of several ranges: look at their functions instead of decoding the range lists.
+    for die in top.iter_children():
+        begin, size = die.attributes.get("DW_AT_low_pc"), die.attributes.get("DW_AT_high_pc")
+        if die.tag == "DW_TAG_subprogram" and begin is not None and size is not None:
+            end = size.value if size.form == "DW_FORM_addr" else begin.value + size.value
+            if begin.value <= address < end:
+                return True
+    return False
+
+
+def _last_declared(dwarf: Any, unit: Any, file: str, line: int) -> str:
+    program = dwarf.line_program_for_CU(unit)
+    entries = program["file_entry"] if program else []
+    first = 0 if program and program["version"] >= 5 else 1
+    basename = PurePosixPath(file).name
+    best_line, best_name = 0, ""
+    for die in unit.iter_DIEs():
+        declared = die.attributes.get("DW_AT_decl_line")
+        where = die.attributes.get("DW_AT_decl_file")
+        if die.tag != "DW_TAG_subprogram" or declared is None or where is None:
+            continue
+        index = where.value - first
+        if not 0 <= index < len(entries) or PurePosixPath(entries[index].name.decode()).name != basename:
+            continue
+        if best_line < declared.value <= line:
+            name = readable_name(_symbol_of(die))
+            if name:
+                best_line, best_name = declared.value, name
+    return best_name
+
+
+def _symbol_of(die: Any) -> str:
+    for attribute in ("DW_AT_linkage_name", "DW_AT_name"):
+        if attribute in die.attributes:
+            return str(die.attributes[attribute].value.decode(errors="replace"))
+    return ""

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks addresses up in one file: frames from DWARF, inlined ones first; names from the symbol table.
+
+Owns the choice of backend: the `symbolic` package, else llvm-symbolizer or addr2line, else symbols only.
+"""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.elf import FunctionTable, NotElfError, read_functions
+
+_EXTERNAL_SECONDS = 60
+_LLVM_VERSIONS = range(30, 13, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One level of a (possibly inlined) call chain; `symbol` is as in the file, not yet readable."""
+
+    symbol: str
+    file: str  # empty when unknown
+    line: int  # 0 when unknown
+
+
+Lookup = Callable[[int], tuple[Frame, ...]]
+
+
+def lookup_in(path: Path, has_lines: bool) -> Lookup:
+    """A function from ELF virtual address to frames, innermost first; empty when nothing is known."""
+    table: FunctionTable | None = None
+    native = _symbolic_lookup(path)
+    external = _external_tool() if has_lines else None
+
+    def look_up(address: int) -> tuple[Frame, ...]:
+        nonlocal table
+        frames = native(address) if native else ()
+        if any(frame.line for frame in frames):
+            return frames
+        # symbolic reads no split DWARF (.dwo); the external tools do
+        if external:
+            found = _ask_external(external, path, address)
+            if any(frame.line for frame in found):
+                return found
+        if frames:
+            return frames
+        if table is None:
+            try:
+                table = read_functions(path)
+            except NotElfError:
+                table = FunctionTable((), ())
+        name = table.at(address)
+        return (Frame(name, "", 0),) if name else ()
+
+    return look_up
+
+
+def _symbolic_lookup(path: Path) -> Lookup | None:
+    try:
+        from symbolic.debuginfo import Archive
+    except (ImportError, OSError):
+        return None
+    try:
+        objects = list(Archive.open(str(path)).iter_objects())
+        cache = objects[0].make_symcache() if objects else None
+    # symbolic raises a family of exceptions without a public common base
+    except Exception:
+        return None
+    if cache is None:
+        return None
+
+    def look_up(address: int) -> tuple[Frame, ...]:
+        return tuple(
+            Frame(entry.symbol or "", entry.full_path or "", int(entry.line or 0))
+            for entry in cache.lookup(address)
+        )
+
+    return look_up
+
+
+@functools.cache
+def _external_tool() -> tuple[str, ...] | None:
+    """The command line of an installed symbolizer that answers in addr2line's form."""
+    for name in ("llvm-symbolizer", *(f"llvm-symbolizer-{version}" for version in _LLVM_VERSIONS)):
+        if found := shutil.which(name):
+            return (found, "--output-style=GNU", "--functions=linkage", "--inlines", "--no-demangle")
+    if found := shutil.which("addr2line"):
+        return (found, "-f", "-i")
+    return None
+
+
+def _ask_external(tool: Sequence[str], path: Path, address: int) -> tuple[Frame, ...]:
+    try:
+        answer = subprocess.run(
+            [*tool, "-e", str(path), hex(address)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_EXTERNAL_SECONDS,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ()
+    return parse_addr2line(answer)
+
+
+def parse_addr2line(answer: str) -> tuple[Frame, ...]:
+    """Pairs of lines, function then file:line, with ?? for what is unknown."""
+    lines = [line.strip() for line in answer.splitlines() if line.strip()]
+    frames = []
+    for function, place in zip(lines[::2], lines[1::2], strict=False):
+        file, _, number = place.partition(" (discriminator")[0].rpartition(":")
+        known = number.isdigit() and not file.startswith("??")
+        frames.append(
+            Frame("" if function == "??" else function, file if known else "", int(number) if known else 0)
+        )
+    return tuple(frame for frame in frames if frame.symbol or frame.line)

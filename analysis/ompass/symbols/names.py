@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Function names as the programmer wrote them.
+
+Owns demangling and the undoing of what compilers append when they outline OpenMP constructs
+(clang `.omp_outlined`, gcc `._omp_fn`, flang `..omp_par`) or split and clone functions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from collections.abc import Callable
+
+# What a compiler appends after the name proper, in any order and number.
+_SUFFIX = re.compile(
+    r"""(
+        \._omp_(fn|cpyfn)\.\d+            # gcc: outlined constructs
+      | \.\.omp_(par|task|wsloop)[\w.]*   # flang and clang's IR builder
+      | \.omp_outlined(_debug__)?[\d.]*   # clang
+      | \.omp_task_entry[\d.]*
+      | \.(part|isra|constprop|cold|lto_priv|llvm|clone|localalias|specialized)(\.\d+)*
+      | \.\d+
+    )$""",
+    re.VERBOSE,
+)
+# Names that consist of nothing but such an addition: the function they came from is not in them.
+_NAMELESS = re.compile(r"\.?\.omp_(outlined|task_entry|task_dup|par|task)[\w.]*|_omp_fn\.\d+|\.omp[_.][\w.]*")
+_FLANG = re.compile(r"_Q(?P<path>(?:[MSF][a-z0-9_]+?)*)P(?P<name>[a-z0-9_]+)")
+_FLANG_SCOPE = re.compile(r"[MSF]([a-z0-9_]+)")
+_GFORTRAN_MODULE = re.compile(r"__(?P<module>[a-z0-9_]+)_MOD_(?P<name>[a-z0-9_]+)")
+
+
+def readable_name(symbol: str) -> str:
+    """The source name behind a symbol; empty when the symbol names only an outlined construct."""
+    name = symbol
+    while name:
+        if _NAMELESS.fullmatch(name):
+            return ""
+        shorter = _SUFFIX.sub("", name)
+        if shorter == name:
+            break
+        name = shorter
+    return demangle(name)
+
+
+def demangle(name: str) -> str:
+    """A C++ or Fortran symbol as source text; any other name as it is."""
+    if name.startswith("_Z"):
+        return _cxx_demangler()(name)
+    if name in ("_QQmain", "MAIN__"):
+        return "main program"
+    if match := _GFORTRAN_MODULE.fullmatch(name):
+        return f"{match['module']}::{match['name']}"
+    if match := _FLANG.fullmatch(name):
+        scopes = _FLANG_SCOPE.findall(match["path"])
+        return "::".join([*scopes, match["name"]])
+    return name
+
+
+def short_name(function: str) -> str:
+    """A demangled C++ name without its parameter list, for narrow columns."""
+    name = re.sub(r"( const| volatile| &&?| noexcept)+$", "", function)
+    if not name.endswith(")"):
+        return function
+    depth = 0
+    for k in range(len(name) - 1, 0, -1):
+        depth += {")": 1, "(": -1}.get(name[k], 0)
+        if depth == 0:
+            # the parentheses of `operator()` and of `(anonymous namespace)` belong to the name
+            return function if name[:k].endswith(("operator", "::")) else name[:k]
+    return function
+
+
+@functools.cache
+def _cxx_demangler() -> Callable[[str], str]:
+    """The demangler of whichever C++ runtime is installed; the identity where there is none."""
+    for library in ("libstdc++.so.6", "libc++abi.so.1"):
+        try:
+            convert = ctypes.CDLL(library).__cxa_demangle
+            free = ctypes.CDLL(None).free
+        except (OSError, AttributeError):
+            continue
+        convert.restype = ctypes.c_void_p
+        convert.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)]
+        free.argtypes = [ctypes.c_void_p]
+
+        def with_runtime(
+            name: str, convert: ctypes._NamedFuncPointer = convert, free: ctypes._NamedFuncPointer = free
+        ) -> str:
+            status = ctypes.c_int(-1)
+            text = convert(name.encode(), None, None, ctypes.byref(status))
+            if status.value != 0 or not text:
+                return name
+            try:
+                return ctypes.string_at(text).decode(errors="replace")
+            finally:
+                free(text)
+
+        return with_runtime
+    return lambda name: name

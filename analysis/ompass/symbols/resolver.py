@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resolves the code addresses of a run, each once, and remembers what stood in the way.
+
+Owns how frames become one location: the innermost source line, the innermost function that has a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from ompass.model import Definition, Module, Run
+from ompass.symbols.debugfiles import DEBUG_ROOTS, DebugFile, find_debug_file
+from ompass.symbols.enclosing import enclosing_function
+from ompass.symbols.lookup import Frame, Lookup, lookup_in
+from ompass.symbols.names import readable_name
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a construct stands in the source, as far as it is known."""
+
+    function: str  # demangled; empty when unknown
+    file: str  # absolute as compiled; empty when unknown
+    line: int  # 0 when unknown
+    inlined_into: tuple[str, ...] = ()  # functions that the code was inlined into, innermost first
+    module: str = ""  # path of the executable or library; empty when unknown
+    offset: int = 0
+
+    @property
+    def place(self) -> str:
+        """`fib.c:12`, else `fib+0x1234`, else `?`."""
+        if self.file:
+            return f"{PurePosixPath(self.file).name}:{self.line}"
+        return f"{PurePosixPath(self.module).name}+{self.offset:#x}" if self.module else "?"
+
+    def label(self) -> str:
+        """`fib.c:12 (fib)`, or as much of it as is known."""
+        return f"{self.place} ({self.function})" if self.function else self.place
+
+
+UNKNOWN = Location("", "", 0)
+
+
+class Resolver:
+    """Locations of the definitions of one run.
+
+    Not safe for use by several threads. Opens files lazily; `problems` grows as modules are first used.
+    """
+
+    def __init__(
+        self, modules: Sequence[Module], recorded_ns: int = 0, debug_roots: Sequence[Path] = DEBUG_ROOTS
+    ) -> None:
+        self._modules = modules
+        self._recorded_ns = recorded_ns
+        self._debug_roots = debug_roots
+        self._open: dict[int, tuple[DebugFile, Lookup | None]] = {}
+        self._known: dict[tuple[int, int], Location] = {}
+        self.problems: list[str] = []  # sentences, one per module that cannot be read fully
+
+    @classmethod
+    def of_run(cls, run: Run) -> Resolver:
+        return cls(run.modules, run.start_epoch_ns)
+
+    def locate(self, definition: Definition) -> Location:
+        """Where the construct stands; a kernel or phase has its given name as function."""
+        location = self.locate_address(definition.module, definition.offset)
+        if definition.name:
+            return Location(
+                definition.name, location.file, location.line, (), location.module, location.offset
+            )
+        return location
+
+    def locate_address(self, module: int, offset: int) -> Location:
+        """Where the call stands that returns to `offset`, an ELF virtual address in the module."""
+        if not 0 <= module < len(self._modules) or offset <= 0:
+            return UNKNOWN
+        key = (module, offset)
+        if key not in self._known:
+            self._known[key] = self._look_up(module, offset)
+        return self._known[key]
+
+    def _look_up(self, module: int, offset: int) -> Location:
+        found, lookup = self._open_module(module)
+        path = self._modules[module].path
+        # The address recorded is where the call returns to, which may belong to the next statement.
+        frames = lookup(offset - 1) if lookup else ()
+        if not frames:
+            return Location("", "", 0, (), path, offset)
+        names = [readable_name(frame.symbol) for frame in frames]
+        place = next((frame for frame in frames if frame.line), Frame("", "", 0))
+        function = names[0]
+        if not function and found.path is not None and place.line:
+            function = enclosing_function(found.path, offset - 1, place.file, place.line)
+        function = function or next((name for name in names if name), "")
+        outer: list[str] = []
+        for name in names[1:]:
+            if name and name != function and name not in outer:
+                outer.append(name)
+        return Location(function, place.file, place.line, tuple(outer), path, offset)
+
+    def _open_module(self, module: int) -> tuple[DebugFile, Lookup | None]:
+        if module not in self._open:
+            found = find_debug_file(self._modules[module], self._recorded_ns, self._debug_roots)
+            if found.problem:
+                self.problems.append(found.problem)
+            self._open[module] = (found, lookup_in(found.path, found.has_lines) if found.path else None)
+        return self._open[module]
