@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of deferred tasks, waits, regions and bracketed creations. See accounting.h for the rules.
+#include "accounting.h"
+
+#include "process_log.h"
+
+namespace ompass {
+
+namespace {
+
+constexpr uint32_t kLongestPeriod = 64;
+constexpr uint32_t kConsider = 32; // timed tasks between two looks at the period
+
+// Ticks of kSampleBelowNanoseconds, converted once per thread of control that needs it.
+uint64_t short_ticks() {
+    static const uint64_t ticks = clock::from_ns(format::kSampleBelowNanoseconds);
+    return ticks;
+}
+
+// Lengthens the period while most tasks are short, shortens it when most are not; draws the next distance.
+void plan_next_sample(ThreadState &thread, TaskConstruct &construct, uint64_t ticks) {
+    construct.n_short += ticks < short_ticks();
+    if (++construct.n_recent == kConsider) {
+        if (construct.n_short * 4 >= kConsider * 3)
+            construct.period = construct.period >= kLongestPeriod ? kLongestPeriod : construct.period * 4;
+        else if (construct.n_short * 4 < kConsider)
+            construct.period = construct.period > 4 ? construct.period / 4 : 1;
+        construct.n_recent = construct.n_short = 0;
+    }
+    uint32_t distance = 1;
+    if (construct.period > 1) { // random, lest the period fall in step with the program's own
+        thread.random ^= thread.random << 13;
+        thread.random ^= thread.random >> 17;
+        thread.random ^= thread.random << 5;
+        distance = construct.period / 2 + thread.random % construct.period;
+    }
+    construct.countdown = distance;
+    construct.weight = distance;
+}
+
+// When the task could first have run: its creation, or the end of the last task that it had to wait for.
+uint64_t ready_time(const TaskState &task) {
+    uint64_t ready = task.ready;
+    for (unsigned i = 0; i < task.n_predecessors; i++) {
+        const auto &predecessor = task.predecessors[i];
+        const uint64_t end = predecessor.task->end;
+        if (predecessor.task->id == predecessor.id && end > ready) ready = end;
+    }
+    return ready;
+}
+
+void enter(ThreadState &thread, TaskState *task, uint64_t now) {
+    thread.current = task;
+    thread.header->mark = now;
+    open_stretch(thread, task->flags & kWaiting ? format::kOpenGap : format::kOpenWork);
+}
+
+// Closes the open stretch because `next` will run from now on.
+void leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
+    if (thread.header->open_state == format::kOpenGap)
+        close_gap_before_task(thread, ready, now);
+    else
+        close_open(thread, now);
+}
+
+void note_inner_region_member(ThreadState &thread) {
+    thread.header->open_instance = thread.region->instance ? thread.region->instance->index : ~0ull;
+    thread.header->open_sequence = thread.region->instance ? thread.region->instance->sequence : 0;
+    thread.header->open_region = thread.region->construct;
+    thread.header->open_barrier = thread.region->n_barriers;
+    thread.header->open_primary = thread.region->primary;
+}
+
+} // namespace
+
+// ---------------------------------------------------------------- undeferred tasks that are timed
+
+void begin_timed_inline(ThreadState &thread, TaskState *task) {
+    TaskConstruct *construct = task->local;
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    open_stretch(thread, format::kOpenWork);
+    if (construct->countdown != 0) { // here only because a bracket had to be closed
+        thread.dirty = true;
+        if (thread.tracing) thread.log.untimed(format::kInlineBegin, construct->id);
+        return;
+    }
+    task->flags |= kTimed;
+    task->worked = task->frame->worked;
+    task->weight = construct->weight;
+    begin_sample(thread, task->weight);
+    if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
+}
+
+void end_timed_inline(ThreadState &thread, TaskState *task) {
+    const uint64_t now = clock::now();
+    close_work(thread, now);
+    const uint64_t ticks = task->frame->worked - task->worked;
+    count_duration(*task->local->slot, ticks, task->weight);
+    plan_next_sample(thread, *task->local, ticks);
+    begin_sample(thread, task->weight);
+    if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->construct, now);
+}
+
+// ---------------------------------------------------------------- deferred tasks
+
+void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct) {
+    const uint64_t now = clock::now();
+    task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    task->ready = now;
+    const uint32_t cpu = cpu::current();
+    task->creator_cpu = static_cast<uint16_t>(cpu);
+    note_cpu(thread, cpu);
+    construct->slot->n_created++;
+    thread.current->flags |= kHasChildren | kHasDescendants;
+    if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
+    if (thread.last_creator == thread.current) process_log::note_create_gap(now - thread.last_create);
+    thread.last_creator = thread.current;
+    thread.last_create = now;
+    thread.create_event = now;
+    thread.create_construct = construct;
+    thread.inline_period = 1;
+    if (thread.tracing) thread.log.timed(format::kCreate, construct->id, now);
+}
+
+void start_task(ThreadState &thread, TaskState *task) {
+    const uint64_t now = clock::now();
+    const uint64_t ready = ready_time(*task);
+    leave_for(thread, ready, now);
+    thread.last_creator = nullptr;
+    TaskConstruct *construct = thread.construct_of(task->construct);
+    format::ConstructSlot &slot = *construct->slot;
+    const uint64_t waited = now > ready ? now - ready : 0;
+    slot.n_ready++;
+    slot.ready_ticks += waited;
+    if (waited > slot.ready_max_ticks) slot.ready_max_ticks = waited;
+    const uint32_t cpu = cpu::current();
+    note_cpu(thread, cpu);
+    slot.n_other_thread += task->creator != thread.index;
+    if (cpu != task->creator_cpu) {
+        const cpu::Place here = cpu::places[cpu], there = cpu::places[task->creator_cpu];
+        slot.n_other_core += here.core != there.core;
+        slot.n_other_domain += here.domain != there.domain;
+    }
+    if (thread.tracing) {
+        if (task->n_predecessors)
+            thread.log.timed(format::kStartReady, task->construct, now, task->id, waited);
+        else
+            thread.log.timed(format::kStart, task->construct, now, task->id);
+    }
+    task->local = construct;
+    task->frame = task;
+    task->worked = 0;
+    task->flags |= kStarted;
+    task->below = thread.current;
+    thread.current = task;
+    open_stretch(thread, format::kOpenWork);
+}
+
+void resume_task(ThreadState &thread, TaskState *task) {
+    const uint64_t now = clock::now();
+    TaskState *left = thread.current;
+    leave_for(thread, task->ready, now);
+    thread.last_creator = nullptr;
+    if (thread.tracing) thread.log.timed(format::kResume, task->construct, now, task->id);
+    if (left->below == task) // going down the stack: `left` has been queued again (untied)
+        left->ready = now;
+    else
+        task->below = left;
+    if (!(task->flags & kImplicit)) task->local = thread.construct_of(task->construct);
+    enter(thread, task, now);
+}
+
+void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
+    const uint64_t now = clock::now();
+    if (thread.header->open_state == format::kOpenGap)
+        close_gap_at_end(thread, thread.header->mark, false, now);
+    else
+        close_open(thread, now);
+    thread.last_creator = nullptr;
+    format::ConstructSlot &slot = *task->local->slot;
+    count_duration(slot, task->worked, 1);
+    if (!next || next == task) next = task->below ? task->below : &thread.base_task;
+    if (thread.tracing) {
+        if (next == task->below)
+            thread.log.timed(format::kComplete, status, now);
+        else
+            thread.log.timed(format::kCompleteTo, status, now, next->id);
+    }
+    task->end = now;
+    if (status != format::kStatusDetach) { // else the event that completes it is still to come
+        slot.n_completed++;
+        thread.region->slot->n_tasks += thread.counting;
+        if (!(task->flags & kDependent)) task->id = 0;
+        free_task(thread, task);
+    }
+    enter(thread, next, now);
+}
+
+void discard_task(ThreadState &thread, TaskState *task) {
+    thread.construct_of(task->construct)->slot->n_cancelled++;
+    if (thread.tracing) thread.log.untimed(format::kDiscard, task->construct, task->id);
+    free_task(thread, task);
+}
+
+void fulfill_task(ThreadState &thread, TaskState *task) {
+    task->end = clock::now();
+    thread.construct_of(task->construct)->slot->n_completed++;
+    thread.region->slot->n_tasks += thread.counting;
+    if (thread.tracing) thread.log.untimed(format::kFulfill, task->construct, task->id);
+    free_task(thread, task);
+}
+
+// ---------------------------------------------------------------- waits
+
+void begin_wait(ThreadState &thread, uint32_t kind) {
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.last_creator = nullptr;
+    RegionContext *region = thread.region;
+    if (format::is_barrier(kind) && region->instance) {
+        uint64_t *arrival = &region->instance->last_arrival[region->n_barriers++ & 1];
+        thread.header->open_barrier = region->n_barriers;
+        uint64_t known = __atomic_load_n(arrival, __ATOMIC_RELAXED);
+        while (now > known && !__atomic_compare_exchange_n(arrival, &known, now, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+        }
+    }
+    thread.current->flags |= kWaiting;
+    thread.current->wait_kind = static_cast<uint8_t>(kind);
+    open_stretch(thread, format::kOpenGap);
+    if (thread.tracing) thread.log.timed(format::kWaitBegin, kind, now);
+}
+
+void end_wait(ThreadState &thread, uint32_t kind) {
+    TaskState *task = thread.current;
+    RegionContext *region = thread.region;
+    if (!(task->flags & kWaiting)) return;
+    if (format::is_barrier(kind)) {
+        // The end of a region-end barrier reaches workers when the next region starts, or never: end_implicit's.
+        if (region->instance && !region->primary && __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE)) return;
+        const uint64_t now = clock::now();
+        const uint64_t arrival =
+            region->instance ? __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE) : 0;
+        close_gap_at_end(thread, arrival, region->instance && region->instance->has_tasks, now);
+        if (thread.tracing) thread.log.timed(format::kBarrierEnd, kind, now, arrival && arrival < now ? now - arrival : 0);
+    } else {
+        const uint64_t now = clock::now();
+        close_gap_at_end(thread, 0, true, now);
+        if (kind == format::kTaskwait) task->flags &= static_cast<uint8_t>(~kHasChildren);
+        if (thread.tracing) thread.log.timed(format::kWaitEnd, kind, now);
+    }
+    task->flags &= static_cast<uint8_t>(~kWaiting);
+    open_stretch(thread, format::kOpenWork);
+}
+
+void begin_lock(ThreadState &thread, uint32_t kind) {
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.last_creator = nullptr;
+    if (thread.tracing) thread.log.timed(format::kMutexAcquire, kind, now);
+}
+
+void end_lock(ThreadState &thread, uint32_t kind) {
+    const uint64_t now = clock::now();
+    thread.region->slot->lock_ticks += now - thread.header->mark;
+    close_stretch(thread, State::kSync, now);
+    if (thread.tracing) thread.log.timed(format::kMutexAcquired, kind, now);
+}
+
+// ---------------------------------------------------------------- regions
+
+void begin_region(ThreadState &thread, const void *address, void **parallel_data) {
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.last_creator = nullptr;
+    format::RegionInstance *instance = process_log::take_instance();
+    *parallel_data = instance;
+    RegionContext *region = instance ? thread.push_region() : nullptr;
+    if (!region) return;
+    const uint32_t construct = process_log::construct_of_address(format::DefinitionKind::kParallel, address, 0);
+    region->slot = thread.region_slot(construct, format::DefinitionKind::kParallel);
+    region->instance = instance;
+    region->construct = construct;
+    region->begin = now;
+    region->level = region->outer->level + 1;
+    region->primary = true;
+    instance->begin = now;
+    instance->construct = construct;
+    instance->level = region->level;
+    instance->n_open = 1;
+    instance->primary_thread = thread.index;
+    instance->team_size = 1;
+    instance->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    if (region->slot->level == 0) region->slot->level = region->level;
+    note_inner_region_member(thread);
+    open_stretch(thread, format::kOpenFork);
+    if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id);
+}
+
+void end_region(ThreadState &thread, format::RegionInstance *instance) {
+    RegionContext *region = thread.region;
+    if (!instance || region->instance != instance) return;
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    const uint64_t duration = now - region->begin;
+    const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+    format::RegionSlot &slot = *region->slot;
+    slot.n_instances++;
+    slot.n_primary++;
+    slot.wall_ticks += duration;
+    slot.capacity_ticks += duration * instance->team_size;
+    if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
+    if (thread.tracing)
+        thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id, arrival << 1 | (instance->has_tasks & 1));
+    __atomic_store_n(&instance->end, now, __ATOMIC_RELEASE);
+    thread.pop_region();
+    thread.region->slot->nested_ticks += thread.region->instance ? duration : 0;
+    note_inner_region_member(thread);
+    process_log::close_instance(instance);
+    enter(thread, thread.current, now);
+    process_log::renew_calibration();
+}
+
+TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size) {
+    close_ended_regions(thread);
+    TaskState *task = thread.pool.take();
+    if (!task) return nullptr;
+    const uint64_t now = clock::now();
+    task->flags = kImplicit | kStarted;
+    task->creator = static_cast<uint16_t>(thread.index);
+    task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    task->worked = 0;
+    task->frame = task;
+    task->local = nullptr;
+    task->creating = 0;
+    task->n_predecessors = 0;
+    if (!instance) { // initial task: from here on the thread runs user code outside of every region
+        task->construct = 0;
+        task->context = &thread.outside;
+        close_open(thread, now);
+        if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
+    } else {
+        if (thread.region->instance != instance) { // a worker joins: until now it was on its way
+            thread.header->mark = now;
+            RegionContext *region = thread.push_region();
+            if (!region) return nullptr;
+            region->slot = thread.region_slot(instance->construct, format::DefinitionKind::kParallel);
+            region->instance = instance;
+            region->construct = instance->construct;
+            region->begin = instance->begin;
+            region->level = instance->level;
+            region->slot->n_instances++;
+            if (region->slot->level == 0) region->slot->level = region->level;
+            __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
+            note_inner_region_member(thread);
+            thread.header->mark = instance->begin;
+            close_stretch(thread, State::kSync, now);
+        } else {
+            instance->team_size = team_size;
+            close_open(thread, now);
+        }
+        task->construct = instance->construct;
+        task->context = thread.region;
+        if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, instance->id);
+    }
+    note_cpu(thread, cpu::current());
+    task->below = thread.current;
+    enter(thread, task, now);
+    return task;
+}
+
+void end_implicit(ThreadState &thread, TaskState *task) {
+    if (task != thread.current) return;
+    RegionContext *region = thread.region;
+    thread.current = task->below ? task->below : &thread.base_task;
+    if (region->instance == nullptr || task->context == &thread.outside) { // the initial task of the thread
+        const uint64_t now = clock::now();
+        close_open(thread, now);
+        open_stretch(thread, format::kOpenNone);
+        if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
+    } else if (region->primary) {
+        const uint64_t now = clock::now();
+        if (thread.header->open_state == format::kOpenGap)
+            close_gap_at_end(thread, __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE),
+                             region->instance->has_tasks, now);
+        else
+            close_open(thread, now);
+        open_stretch(thread, format::kOpenFork);
+        if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
+    } else {
+        region->ended = true;
+        if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
+        close_ended_regions(thread);
+    }
+    thread.pool.give_back(task);
+}
+
+void close_ended_regions(ThreadState &thread) {
+    RegionContext *region = thread.region;
+    while (region->ended) {
+        const uint64_t end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
+        if (end == 0) return;
+        const uint64_t arrival =
+            __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+        close_gap_at_end(thread, arrival, region->instance->has_tasks, end);
+        format::RegionInstance *instance = region->instance;
+            thread.pop_region();
+        note_inner_region_member(thread);
+        process_log::close_instance(instance);
+        open_stretch(thread, format::kOpenNone);
+        region = thread.region;
+    }
+}
+
+// ---------------------------------------------------------------- brackets
+
+void begin_creation(ThreadState &thread) {
+    if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
+    uint32_t weight = 1;
+    if (thread.inline_period > 1) { // undeferred tasks too short to be timed one by one: their creation is sampled too
+        if (thread.bracket_countdown > 1) {
+            thread.bracket_countdown--;
+            return;
+        }
+        weight = thread.bracket_countdown = thread.inline_period;
+    }
+    const uint64_t now = clock::now();
+    close_work(thread, now);
+    thread.current->creating = 1;
+    thread.create_event = 0;
+    thread.create_weight = weight;
+}
+
+void close_creation(ThreadState &thread, uint64_t now) {
+    const uint64_t ticks = now - thread.header->mark;
+    close_stretch(thread, State::kCreate, now);
+    thread.current->creating = 0;
+    if (thread.create_weight > 1)
+        thread.header->create_weight += ticks * thread.create_weight;
+    if (thread.create_event) thread.create_construct->slot->create_ticks += ticks;
+    if (thread.tracing) {
+        if (ticks < format::kArgumentLimit && thread.create_weight == 1) // its begin and its end in one word
+            thread.log.timed(format::kCreateSpan, static_cast<uint32_t>(ticks), now);
+        else
+            thread.log.timed(format::kCreateSpanLong, thread.create_weight, now, ticks);
+    }
+}
+
+void end_creation(ThreadState &thread) {
+    if (!thread.current->creating) return;
+    close_creation(thread, clock::now());
+    open_stretch(thread, format::kOpenWork);
+}
+
+} // namespace ompass

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// OMPT: the entry of the tool and the translation of its callbacks into the events of accounting.h.
+// Knows the runtimes' ways (see docs/limitations.md); keeps no figures.
+#include <omp-tools.h>
+
+#include "accounting.h"
+#include "recorder.h"
+
+namespace ompass {
+
+namespace {
+
+using format::ThreadKind;
+
+TaskState *task_of(ompt_data_t *data) { return data ? static_cast<TaskState *>(data->ptr) : nullptr; }
+
+void on_thread_begin(ompt_thread_t kind, ompt_data_t *) {
+    recorder::thread(kind == ompt_thread_initial  ? ThreadKind::kInitial
+                     : kind == ompt_thread_worker ? ThreadKind::kWorker
+                                                  : ThreadKind::kOther);
+}
+
+void on_thread_end(ompt_data_t *) {
+    if (ThreadState *thread = recorder::this_thread) close_ended_regions(*thread);
+}
+
+void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {
+    if (ThreadState *thread = recorder::thread()) begin_region(*thread, address, &parallel->ptr);
+}
+
+void on_parallel_end(ompt_data_t *parallel, ompt_data_t *, int, const void *) {
+    if (ThreadState *thread = recorder::thread()) end_region(*thread, static_cast<format::RegionInstance *>(parallel->ptr));
+}
+
+void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *data, unsigned team_size, unsigned,
+                      int flags) {
+    ThreadState *thread = recorder::thread(flags & ompt_task_initial ? ThreadKind::kInitial : ThreadKind::kWorker);
+    if (!thread) return;
+    if (endpoint == ompt_scope_begin)
+        data->ptr = begin_implicit(*thread, parallel ? static_cast<format::RegionInstance *>(parallel->ptr) : nullptr, team_size);
+    else if (TaskState *task = task_of(data)) {
+        data->ptr = nullptr;
+        end_implicit(*thread, task);
+    }
+}
+
+void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences, const void *address) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    if (__builtin_expect(flags & ompt_task_taskwait, 0)) { // `taskwait depend` is told as a task
+        begin_wait(*thread, format::kTaskwaitDepend);
+        return;
+    }
+    TaskState *task = thread->pool.take();
+    if (__builtin_expect(!task, 0)) return;
+    TaskConstruct *construct = thread->construct_at(address, static_cast<uint32_t>(flags));
+    data->ptr = task;
+    task->construct = construct->id;
+    task->creator = static_cast<uint16_t>(thread->index);
+    task->local = construct;
+    task->creating = 0;
+    task->n_predecessors = 0;
+    if (flags & ompt_task_undeferred) {
+        task->flags = kInline;
+        if (thread->unstarted) thread->pool.give_back(thread->unstarted); // merged with its creator: no more is heard of it
+        thread->unstarted = task;
+    } else {
+        task->flags = has_dependences ? kDependent : 0;
+        create_deferred(*thread, task, construct);
+    }
+}
+
+void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
+    ThreadState *thread = recorder::thread();
+    const TaskState *before = task_of(source);
+    TaskState *after = task_of(sink);
+    if (!thread || !before || !after) return;
+    auto &entry = after->predecessors[after->n_predecessors % kMaxPredecessors];
+    entry = {before, before->id};
+    if (after->n_predecessors < kMaxPredecessors) after->n_predecessors++;
+    if (thread->tracing) thread->log.untimed(format::kDependence, 0, before->id, after->id);
+}
+
+void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_task_status_t status) {
+    if (!(task->flags & kStarted)) {
+        discard_task(thread, task);
+    } else if ((task->flags & kInline) && task == thread.current && status != ompt_task_detach) {
+        end_inline(thread, task);
+    } else {
+        if (task->flags & kInline) { // detached, or no longer on top: from here on like any other
+            if (thread.sample_pending) end_sample(thread);
+            task->below->flags |= kHasChildren | kHasDescendants;
+            task->worked = 0;
+            task->frame = task;
+        }
+        thread.current = task;
+        complete_task(thread, task, task_of(next), status);
+    }
+}
+
+void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    TaskState *prior = task_of(prior_data);
+    switch (status) {
+    case ompt_task_complete:
+    case ompt_task_cancel:
+    case ompt_task_detach:
+        if (!prior) return;
+        if (status != ompt_task_detach) prior_data->ptr = nullptr;
+        finish_task(*thread, prior, next_data, status);
+        return;
+    case ompt_task_yield:
+    case ompt_task_switch: {
+        TaskState *next = task_of(next_data);
+        if (!next || next == thread->current) return;
+        if (__builtin_expect(prior && prior != thread->current && (prior->flags & kStarted), 0)) thread->current = prior;
+        if ((next->flags & (kInline | kStarted)) == kInline && next->creator == thread->index)
+            begin_inline(*thread, next);
+        else if (next->flags & kStarted)
+            resume_task(*thread, next);
+        else
+            start_task(*thread, next);
+        return;
+    }
+    case ompt_task_late_fulfill:
+        if (!prior) return;
+        prior_data->ptr = nullptr;
+        fulfill_task(*thread, prior);
+        return;
+    case ompt_taskwait_complete: end_wait(*thread, format::kTaskwaitDepend); return;
+    default: return; // early fulfilment may race with the completion: the completion says all
+    }
+}
+
+void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, const void *) {
+    ThreadState *thread = recorder::thread();
+    if (!thread || kind == ompt_sync_region_reduction) return;
+    if (endpoint == ompt_scope_end) {
+        if (thread->current->flags & kWaiting) end_wait(*thread, kind);
+        return;
+    }
+    // Nothing to wait for, so no wait: after undeferred tasks alone the runtime returns at once.
+    const uint8_t flags = thread->current->flags;
+    if (kind == ompt_sync_region_taskwait && !(flags & kHasChildren)) return;
+    if (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants))) return;
+    begin_wait(*thread, kind);
+}
+
+bool may_block(ompt_mutex_t kind) { return kind != ompt_mutex_test_lock && kind != ompt_mutex_test_nest_lock; }
+
+void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void *) {
+    if (!may_block(kind)) return;
+    if (ThreadState *thread = recorder::thread()) begin_lock(*thread, kind);
+}
+
+void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t, const void *) {
+    if (!may_block(kind)) return;
+    if (ThreadState *thread = recorder::thread()) end_lock(*thread, kind);
+}
+
+int on_control(uint64_t command, uint64_t, void *, const void *) {
+    switch (command) { // omp_control_tool_t
+    case 1: recorder::resume(); return 0;
+    case 2: recorder::pause(); return 0;
+    case 3: recorder::flush(); return 0;
+    case 4: recorder::stop(format::EndReason::kControlEnd); return 0;
+    default: return -1; // omp_control_tool_ignored is -1
+    }
+}
+
+int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
+    const auto set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
+    if (!set) return 0;
+    const auto add = [&](ompt_callbacks_t event, auto *function) { set(event, reinterpret_cast<ompt_callback_t>(function)); };
+    add(ompt_callback_thread_begin, &on_thread_begin);
+    add(ompt_callback_thread_end, &on_thread_end);
+    add(ompt_callback_parallel_begin, &on_parallel_begin);
+    add(ompt_callback_parallel_end, &on_parallel_end);
+    add(ompt_callback_implicit_task, &on_implicit_task);
+    add(ompt_callback_task_create, &on_task_create);
+    add(ompt_callback_task_schedule, &on_task_schedule);
+    add(ompt_callback_task_dependence, &on_task_dependence);
+    add(ompt_callback_sync_region_wait, &on_sync_region_wait);
+    add(ompt_callback_mutex_acquire, &on_mutex_acquire);
+    add(ompt_callback_mutex_acquired, &on_mutex_acquired);
+    add(ompt_callback_control_tool, &on_control);
+    return 1;
+}
+
+void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
+
+} // namespace
+} // namespace ompass
+
+// Called by the OpenMP runtime, once. No OpenMP call may be made from here on to the end of initialize().
+extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *ompt_start_tool(unsigned, const char *runtime_version) {
+    if (!ompass::recorder::start(runtime_version ? runtime_version : "unknown")) return nullptr;
+    static ompt_start_tool_result_t result = {ompass::initialize, ompass::finalize, {0}};
+    return &result;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choice and calibration of the clock. Knows nothing of logs.
+#include "clock.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace ompass::clock {
+
+ClockState state;
+
+#if defined(__x86_64__)
+// CPUID leaf 0x80000007, EDX bit 8: the counter runs at one rate in every power state (Intel SDM vol. 3, 18.17.1).
+static bool counter_is_invariant() {
+    unsigned a, b, c, d;
+    return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d & (1u << 8));
+}
+#endif
+
+format::ClockKind initialize() {
+#if defined(__x86_64__)
+    state.use_counter = counter_is_invariant();
+    if (state.use_counter) return format::ClockKind::kTsc;
+#elif defined(__aarch64__)
+    state.use_counter = true;
+    return format::ClockKind::kCntvct;
+#endif
+    state.use_counter = false;
+    return format::ClockKind::kClockGettime;
+}
+
+Reading read_both() {
+    Reading best{};
+    uint64_t narrowest = ~0ull;
+    for (int attempt = 0; attempt < 5; attempt++) {
+        const uint64_t before = raw();
+        const uint64_t ns = monotonic_ns();
+        const uint64_t after = raw();
+        if (after - before < narrowest) {
+            narrowest = after - before;
+            best = {before + (after - before) / 2, ns};
+        }
+    }
+    if (!state.use_counter) best.ticks = best.monotonic_ns;
+    return best;
+}
+
+void set_rate(Reading first) {
+    if (!state.use_counter) return;
+    Reading second = read_both();
+    while (second.monotonic_ns - first.monotonic_ns < 1'000'000) second = read_both();
+    state.ns_per_tick = static_cast<double>(second.monotonic_ns - first.monotonic_ns) /
+                        static_cast<double>(second.ticks - first.ticks);
+    state.ns_multiplier = static_cast<uint64_t>(state.ns_per_tick * 4294967296.0);
+}
+
+void pause() {
+    uint64_t expected = 0;
+    state.frozen.compare_exchange_strong(expected, raw() - state.offset.load());
+}
+
+uint64_t resume() {
+    const uint64_t frozen = state.frozen.load();
+    if (frozen == 0) return 0;
+    const uint64_t length = raw() - state.offset.load() - frozen;
+    state.offset.fetch_add(length);
+    state.frozen.store(0);
+    return length;
+}
+
+} // namespace ompass::clock

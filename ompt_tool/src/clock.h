@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time: one plain read of the invariant time stamp counter per event, and its calibration.
+// Recorded time stands still during a pause (omp_control_tool), so that every identity of times holds over pauses.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <ctime>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include "format.h"
+
+namespace ompass::clock {
+
+// Written by initialize() before the first event, then by pause() and resume(); read by every thread.
+struct alignas(64) ClockState {
+    std::atomic<uint64_t> offset{0}; // total length of past pauses
+    std::atomic<uint64_t> frozen{0}; // recorded time at which the running pause began; 0: no pause
+    bool use_counter = false;        // the counter is invariant; otherwise clock_gettime is the clock
+    double ns_per_tick = 1;
+    uint64_t ns_multiplier = 1ull << 32; // nanoseconds per tick, 32.32 fixed point
+};
+extern ClockState state;
+
+inline uint64_t monotonic_ns() {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
+}
+
+// The counter itself, pauses included.
+inline uint64_t raw() {
+#if defined(__x86_64__)
+    if (__builtin_expect(state.use_counter, 1)) return __rdtsc();
+#elif defined(__aarch64__)
+    if (__builtin_expect(state.use_counter, 1)) {
+        uint64_t ticks;
+        asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#endif
+    return monotonic_ns();
+}
+
+// Recorded time in ticks: the counter without the pauses.
+inline uint64_t now() {
+    const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
+    if (__builtin_expect(frozen != 0, 0)) return frozen;
+    return raw() - state.offset.load(std::memory_order_relaxed);
+}
+
+inline bool paused() { return state.frozen.load(std::memory_order_relaxed) != 0; }
+
+inline uint64_t to_ns(uint64_t ticks) {
+    return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * state.ns_multiplier) >> 32);
+}
+inline uint64_t from_ns(uint64_t ns) { return static_cast<uint64_t>(static_cast<double>(ns) / state.ns_per_tick); }
+
+// Chooses the clock. Call once, before any other function here.
+format::ClockKind initialize();
+
+// Two simultaneous readings, as close together as a few tries allow.
+struct Reading {
+    uint64_t ticks;
+    uint64_t monotonic_ns;
+};
+Reading read_both();
+
+// Sets the rate from two readings at least a millisecond apart (waits for that millisecond if it must).
+void set_rate(Reading first);
+
+// Freeze and go on; both idempotent. resume() returns the length of the pause in ticks.
+void pause();
+uint64_t resume();
+
+} // namespace ompass::clock

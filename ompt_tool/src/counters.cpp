@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only file that knows PAPI. libpapi is opened at run time; a build without papi.h says that it cannot count.
+#include "counters.h"
+
+#include "accounting.h"
+#include "options.h"
+
+#ifdef OMPASS_HAVE_PAPI_H
+#include <cstring>
+#include <dlfcn.h>
+#include <papi.h>
+#include <pthread.h>
+#endif
+
+namespace ompass::counters {
+
+#ifdef OMPASS_HAVE_PAPI_H
+
+namespace {
+
+struct Papi {
+    decltype(&PAPI_library_init) library_init;
+    decltype(&PAPI_thread_init) thread_init;
+    decltype(&PAPI_create_eventset) create_eventset;
+    decltype(&PAPI_add_named_event) add_named_event;
+    decltype(&PAPI_cleanup_eventset) cleanup_eventset;
+    decltype(&PAPI_destroy_eventset) destroy_eventset;
+    decltype(&PAPI_start) start;
+    decltype(&PAPI_read) read;
+    decltype(&PAPI_strerror) strerror;
+} papi;
+
+std::vector<std::string> accepted;
+
+bool load() {
+    void *library = nullptr;
+    for (const char *name : {"libpapi.so.7.0", "libpapi.so.7", "libpapi.so.7.1", "libpapi.so.6.0", "libpapi.so"})
+        if ((library = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
+    if (!library) {
+        say("OMPASS_COUNTERS: libpapi cannot be loaded (package libpapi7.0 or libpapi-dev); no counters are recorded.");
+        return false;
+    }
+    bool complete = true;
+    const auto find = [&](auto &function, const char *name) {
+        void *symbol = dlsym(library, name);
+        complete &= symbol != nullptr;
+        memcpy(&function, &symbol, sizeof function);
+    };
+    find(papi.library_init, "PAPI_library_init");
+    find(papi.thread_init, "PAPI_thread_init");
+    find(papi.create_eventset, "PAPI_create_eventset");
+    find(papi.add_named_event, "PAPI_add_named_event");
+    find(papi.cleanup_eventset, "PAPI_cleanup_eventset");
+    find(papi.destroy_eventset, "PAPI_destroy_eventset");
+    find(papi.start, "PAPI_start");
+    find(papi.read, "PAPI_read");
+    find(papi.strerror, "PAPI_strerror");
+    if (!complete) say("OMPASS_COUNTERS: the libpapi found lacks functions that are needed; no counters are recorded.");
+    const int version = complete ? papi.library_init(PAPI_VER_CURRENT) : 0;
+    if (complete && version != PAPI_VER_CURRENT) {
+        say("OMPASS_COUNTERS: libpapi does not start (%s); no counters are recorded.",
+            version > 0 ? "its version differs from the one this tool was built with" : papi.strerror(version));
+        complete = false;
+    }
+    if (complete) papi.thread_init([] { return static_cast<unsigned long>(pthread_self()); });
+    return complete;
+}
+
+// Only adding an event proves that it can be counted: enumeration and queries do not.
+bool try_name(const char *name, int *error) {
+    int set = PAPI_NULL;
+    if ((*error = papi.create_eventset(&set)) != PAPI_OK) return false;
+    *error = papi.add_named_event(set, name);
+    papi.cleanup_eventset(set);
+    papi.destroy_eventset(&set);
+    return *error == PAPI_OK;
+}
+
+std::string available() {
+    std::string list;
+    for (const char *name : {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L2_TCM", "PAPI_L3_TCM", "PAPI_TLB_DM", "PAPI_STL_ICY",
+                             "perf::TASK-CLOCK", "perf::CPU-CLOCK", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS",
+                             "perf::MAJOR-FAULTS", "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
+        int error;
+        if (!try_name(name, &error)) continue;
+        list += list.empty() ? "" : ", ";
+        list += name;
+    }
+    return list.empty() ? "none (see /proc/sys/kernel/perf_event_paranoid)" : list;
+}
+
+} // namespace
+
+std::vector<std::string> open(const std::vector<std::string> &names) {
+    accepted.clear();
+    if (names.empty() || !load()) return {};
+    std::string list;
+    for (const std::string &name : names) {
+        int error;
+        if (try_name(name.c_str(), &error)) {
+            accepted.push_back(name);
+            continue;
+        }
+        if (list.empty()) list = available();
+        say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), papi.strerror(error), list.c_str());
+    }
+    return accepted;
+}
+
+void start(ThreadState &thread) {
+    thread.counter_set = kNone;
+    if (accepted.empty()) return;
+    int set = PAPI_NULL;
+    if (papi.create_eventset(&set) != PAPI_OK) return;
+    for (const std::string &name : accepted) {
+        const int error = papi.add_named_event(set, name.c_str());
+        if (error != PAPI_OK) {
+            static std::atomic<bool> told{false};
+            if (!told.exchange(true))
+                say("OMPASS_COUNTERS: %s cannot be counted together with the others (%s); no counters are recorded on this thread.",
+                    name.c_str(), papi.strerror(error));
+            return;
+        }
+    }
+    if (papi.start(set) != PAPI_OK) return;
+    thread.counter_set = set;
+    read(thread, thread.counters);
+}
+
+void read(ThreadState &thread, uint64_t *values) {
+    long long counted[format::kMaxCounters] = {};
+    papi.read(thread.counter_set, counted);
+    for (unsigned i = 0; i < format::kMaxCounters; i++) values[i] = static_cast<uint64_t>(counted[i]);
+}
+
+static void advance(ThreadState &thread, uint64_t *charged) {
+    uint64_t values[format::kMaxCounters];
+    read(thread, values);
+    for (unsigned i = 0; i < accepted.size(); i++) {
+        const uint64_t rise = values[i] - thread.counters[i];
+        thread.counters[i] = values[i];
+        if (!charged) continue;
+        charged[i] += rise;
+        if (thread.tracing) thread.log.untimed(format::kCounter, i, rise);
+    }
+}
+
+void charge_current(ThreadState &thread) {
+    const TaskState *task = thread.current;
+    advance(thread, task->local ? task->local->slot->counters : thread.region->slot->counters);
+}
+
+void skip(ThreadState &thread) { advance(thread, nullptr); }
+
+#else
+
+std::vector<std::string> open(const std::vector<std::string> &names) {
+    if (!names.empty()) say("OMPASS_COUNTERS: this libompass.so was built without papi.h (package libpapi-dev); no counters are recorded.");
+    return {};
+}
+void start(ThreadState &thread) { thread.counter_set = kNone; }
+void read(ThreadState &, uint64_t *) {}
+void charge_current(ThreadState &) {}
+void skip(ThreadState &) {}
+
+#endif
+
+} // namespace ompass::counters

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of a run directory: file headers, extents, profile slots and trace events, each declared once.
+// The tool writes them (process_log, thread_log), the reader reads them (profile_reader, trace_replay);
+// no other file knows an offset. docs/trace-format.md shows them with annotated bytes.
+//
+// Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
+// A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
+// A log has a single writer, which stores the first word of a record last: a reader that stops at the
+// first zero word sees only whole records, wherever the writer died.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ompass::format {
+
+inline constexpr uint32_t kVersion = 1;
+inline constexpr size_t kHeaderBytes = 4096;
+inline constexpr char kProcessMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'P', 'R'};
+inline constexpr char kThreadMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'T', 'H'};
+inline constexpr uint32_t kExtentMagic = 0x58504d4f; // "OMPX"
+inline constexpr unsigned kMaxCounters = 8;
+inline constexpr unsigned kHistogramBins = 48;
+
+enum class Mode : uint32_t { kProfile = 0, kTrace = 1 };
+enum class ClockKind : uint32_t { kTsc = 0, kCntvct = 1, kClockGettime = 2 };
+enum class EndReason : uint32_t { kRunning = 0, kFinalized = 1, kExit = 2, kControlEnd = 3 };
+enum class DefinitionKind : uint32_t { kProgram = 0, kTask = 1, kParallel = 2, kKernel = 3, kPhase = 4, kModule = 5 };
+enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2 };
+
+// The five states of metrics.md, in the order in which every array of states is kept.
+enum class State : uint32_t { kWork = 0, kCreate = 1, kSchedule = 2, kSync = 3, kIdle = 4 };
+inline constexpr size_t kStates = 5;
+
+// ---------------------------------------------------------------- extents
+
+enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3, kEvents = 4 };
+
+struct ExtentHeader {
+    uint32_t magic;  // kExtentMagic; written last, so an extent whose writer died at birth reads as the end of the file
+    ExtentKind kind; //
+    uint64_t bytes;  // of the whole extent, this header included; a multiple of 4096
+    uint64_t first;  // kSlots: id of the first slot; else the running number of the extent of this kind
+    uint64_t unused[5];
+};
+static_assert(sizeof(ExtentHeader) == 64);
+
+// ---------------------------------------------------------------- process.log
+
+struct ProcessHeader {
+    char magic[8]; // kProcessMagic
+    uint32_t version;
+    uint32_t header_bytes; // kHeaderBytes
+    uint32_t pid;
+    Mode mode;
+    ClockKind clock_kind;
+    uint32_t brackets;   // 1: create_ticks are measured; 0: there are none, creation is to be estimated
+    uint32_t n_counters; //
+    EndReason end_reason;
+    uint64_t start_ticks; // first moment of the run
+    uint64_t start_monotonic_ns;
+    uint64_t start_epoch_ns;
+    uint64_t latest_ticks; // second calibration point, renewed now and then; ticks are raw, pauses included
+    uint64_t latest_monotonic_ns;
+    uint64_t end_ticks;    // 0 while running
+    uint64_t paused_ticks; // total length of all pauses; event times leave pauses out
+    uint32_t n_threads;    // thread logs begun
+    uint32_t limit_reached; // 1: the size limit stopped the trace; 2: the disk did
+    uint32_t n_pauses;
+    uint32_t n_misuses;          // kernel marks without a partner and the like
+    uint64_t min_create_gap;     // shortest time between two creations of one task, ~0 when none was seen
+    char counter_names[kMaxCounters][64];
+};
+static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
+
+// Appended one after the other in kDefinitions extents; `bytes` is a multiple of 8. Ids count from 0 for each of
+// {modules} and {all other kinds}; id 0 of the latter is the program itself ("outside every region").
+struct DefinitionRecord {
+    uint32_t bytes; // of the record with its text; written last
+    DefinitionKind kind;
+    uint32_t id;
+    uint32_t flags;  // tasks: OMPT task flags at first creation
+    uint32_t module; // id of the module; ~0 when unknown
+    uint32_t text_bytes;
+    uint64_t address; // ELF virtual address of the return address; modules: load bias
+    // followed by text_bytes of text: kernels and phases their name; modules "hex build id\0path"
+};
+static_assert(sizeof(DefinitionRecord) == 32);
+
+// One parallel region in flight. A pool: entries are taken again after every thread has closed its part.
+// The primary thread writes all but last_arrival, which every member raises by an atomic maximum.
+struct alignas(64) RegionInstance {
+    uint64_t begin;
+    uint64_t end;      // 0 while the region runs
+    uint64_t sequence; // of this use of the entry; 0: never used
+    uint64_t id;       // primary thread << 40 | its counter
+    uint32_t construct;
+    uint32_t team_size;
+    uint32_t level;
+    uint32_t has_tasks;       // 1: a deferred task was created in it
+    int32_t n_open;           // members that have not closed their part, the primary included; atomic
+    uint32_t primary_thread;  //
+    uint64_t last_arrival[2]; // latest arrival at an odd / even barrier of the region
+    uint64_t index;           // place in the pool
+    uint64_t unused[5];
+};
+static_assert(sizeof(RegionInstance) == 128);
+
+// ---------------------------------------------------------------- thread-NNNNN.log
+
+// The accounting state of the thread lives in its header, so that a reader can finish the account of a killed one.
+struct ThreadHeader {
+    char magic[8]; // kThreadMagic
+    uint32_t version;
+    uint32_t header_bytes;
+    uint32_t index;
+    uint32_t tid;
+    ThreadKind kind;
+    uint32_t cpu;          // last seen
+    uint64_t first_ticks;  // first event
+    uint64_t mark;         // everything before is accounted; what follows is the open stretch
+    uint32_t open_state;   // OpenState of that stretch
+    uint32_t open_region;  // region construct of that stretch
+    uint64_t open_instance;  // index of the RegionInstance the thread is in; ~0 when none
+    uint64_t open_sequence;  // its sequence, to tell a later use of the entry
+    uint32_t open_barrier;   // barriers of that region that the thread has reached
+    uint32_t open_primary;   // 1: the thread leads that region
+    uint64_t create_weight;  // share of the creation of undeferred tasks in pool_ticks
+    uint64_t pool_ticks;   // work in which undeferred tasks ran that were not timed, to be shared out by sampled_weight
+    uint64_t n_dropped;    // trace records lost
+    uint64_t n_migrations; // changes of CPU
+};
+static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
+
+enum OpenState : uint32_t {
+    kOpenNone = 0, // outside of every region, not in user code that we know of
+    kOpenWork = 1,
+    kOpenGap = 2, // in a wait, running nothing
+    kOpenFork = 3 // between the begin or the end of a region and the implicit task
+};
+
+inline constexpr size_t kSlotBytes = 640;
+inline constexpr uint32_t kSlotsPerExtent = 32;
+inline constexpr size_t kSlotExtentBytes = 20480 + 4096; // header and 32 slots, whole pages
+static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtentBytes);
+
+// What one thread knows of one task construct or kernel.
+struct ConstructSlot {
+    uint32_t id; // construct, 0 in an unused slot
+    DefinitionKind kind;
+    uint64_t n_created;
+    uint64_t n_undeferred;
+    uint64_t n_completed;
+    uint64_t n_cancelled;
+    uint64_t create_ticks;    // measured by the brackets
+    uint64_t own_ticks;       // work that surely belongs to this construct
+    uint64_t sampled_weight;  // its share of pool_ticks, against the sum over constructs
+    uint64_t inclusive_ticks; // of the timed tasks
+    uint64_t n_timed;
+    uint64_t min_ticks; // of the timed tasks; ~0 when none
+    uint64_t max_ticks;
+    uint64_t ready_ticks;
+    uint64_t ready_max_ticks;
+    uint64_t n_ready;
+    uint64_t n_other_thread;
+    uint64_t n_other_core;
+    uint64_t n_other_domain;
+    uint64_t read_bytes;
+    uint64_t write_bytes;
+    uint64_t counters[kMaxCounters];
+    uint64_t histogram[kHistogramBins]; // of timed durations, bin k: [2^k, 2^(k+1)) ns
+};
+static_assert(sizeof(ConstructSlot) <= kSlotBytes);
+
+// What one thread knows of one parallel construct; slot 0: of the time outside of every region.
+struct RegionSlot {
+    uint32_t id; // construct; slot 0 has kind kProgram
+    DefinitionKind kind;
+    uint64_t n_instances;
+    uint64_t n_primary;
+    uint64_t wall_ticks;     // primary only
+    uint64_t capacity_ticks; // primary only: team size times duration
+    uint64_t max_team_size;  // primary only
+    uint64_t level;
+    uint64_t nested_ticks; // in inner regions led by this thread
+    uint64_t state_ticks[kStates];
+    uint64_t implicit_ticks; // part of work
+    uint64_t lock_ticks;     // part of sync
+    uint64_t n_tasks;        // explicit tasks completed here
+    uint64_t sampled_weight; // share of the implicit task in pool_ticks
+    uint64_t counters[kMaxCounters]; // of the implicit task
+};
+static_assert(sizeof(RegionSlot) <= kSlotBytes);
+
+// ---------------------------------------------------------------- trace events
+
+// A record is one to four 64-bit words. The first: delta:32 | argument:26 | kind:6.
+// delta: ticks since the last timed record of this thread; 0 in untimed records, which happened somewhere
+// between the timed records around them. Task ids: creating thread << 40 | its counter, counting from 1.
+//   X(name, words, timed, text, meaning)
+#define OMPASS_EVENTS(X)                                                                                             \
+    X(kEnd, 1, 0, "end", "no record: the log ends here")                                                              \
+    X(kTime, 2, 0, "time", "word 1 is the absolute time to which the next delta refers")                              \
+    X(kCreate, 1, 1, "create", "deferred task created; argument construct; its id is the thread's next")              \
+    X(kCreateSpan, 1, 1, "create_span", "end of a creation begun `argument` ticks ago")                               \
+    X(kCreateSpanLong, 2, 1, "create_span_long", "the same begun word 1 ticks ago; it stands for `argument` creations") \
+    X(kInlineBegin, 1, 0, "inline_begin", "undeferred task created and started, untimed; argument construct")         \
+    X(kInlineBeginTimed, 1, 1, "inline_begin_timed", "undeferred task created and started, its duration is timed")    \
+    X(kInlineEnd, 1, 0, "inline_end", "untimed undeferred task completed")                                            \
+    X(kInlineEndTimed, 1, 1, "inline_end_timed", "timed undeferred task completed")                                   \
+    X(kInlineLeaf, 1, 0, "inline_leaf", "inline_begin and inline_end with nothing in between")                        \
+    X(kStamp, 1, 1, "stamp", "a time for sampling: the time since the last timed record is the current task's own")   \
+    X(kStart, 2, 1, "start", "task started; argument construct, word 1 task id")                                      \
+    X(kStartReady, 3, 1, "start_ready", "the same for a task that waited for others; word 2: ticks from ready to now") \
+    X(kResume, 2, 1, "resume", "suspended task goes on; argument construct, word 1 task id")                          \
+    X(kComplete, 1, 1, "complete", "current task completed, the one below it goes on; argument OMPT status")          \
+    X(kCompleteTo, 2, 1, "complete_to", "current task completed, the task of word 1 goes on; argument OMPT status")   \
+    X(kDiscard, 2, 0, "discard", "task cancelled before it started; argument construct, word 1 task id")              \
+    X(kFulfill, 2, 0, "fulfill", "detached task completed by its event; argument construct, word 1 task id")          \
+    X(kDependence, 3, 0, "dependence", "task of word 2 must wait for the task of word 1")                             \
+    X(kWaitBegin, 1, 1, "wait_begin", "current task entered a wait; argument OMPT sync region kind")                  \
+    X(kWaitEnd, 1, 1, "wait_end", "current task left the wait; argument OMPT sync region kind")                       \
+    X(kBarrierEnd, 2, 1, "barrier_end", "the same for barriers; word 1: ticks from the last arrival to now")          \
+    X(kMutexAcquire, 1, 1, "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                              \
+    X(kMutexAcquired, 1, 1, "mutex_acquired", "got it; argument OMPT mutex kind")                                     \
+    X(kRegionBegin, 2, 1, "region_begin", "primary thread enters a parallel region; argument construct, word 1 its id") \
+    X(kRegionEnd, 3, 1, "region_end", "primary leaves region word 1; word 2 last arrival * 2 + had tasks; argument team size") \
+    X(kImplicitBegin, 2, 1, "implicit_begin", "implicit task of region word 1 begins; argument team size")            \
+    X(kImplicitEnd, 1, 0, "implicit_end", "implicit task of a worker ended; its time ends with the region")           \
+    X(kImplicitLeave, 1, 1, "implicit_leave", "implicit task of the primary ended, or the thread's initial task")      \
+    X(kOutside, 1, 1, "outside", "thread seen for the first time, outside of every region")                           \
+    X(kKernelBegin, 1, 1, "kernel_begin", "argument construct")                                                       \
+    X(kKernelEnd, 1, 1, "kernel_end", "argument construct")                                                           \
+    X(kRead, 3, 0, "read", "kernel reads word 2 bytes at word 1")                                                     \
+    X(kWrite, 3, 0, "write", "kernel writes word 2 bytes at word 1")                                                  \
+    X(kPhase, 1, 1, "phase", "process enters a phase; argument construct, 0 none")                                    \
+    X(kCpu, 1, 0, "cpu", "thread was seen on CPU `argument`")                                                         \
+    X(kCounter, 2, 0, "counter", "counter `argument` rose by word 1 since the record before last")                    \
+    X(kResync, 3, 1, "resync", "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")  \
+    X(kFinish, 1, 1, "finish", "the tool closed this thread's account")
+
+enum EventKind : uint8_t {
+#define OMPASS_EVENT_KIND(name, words, timed, text, meaning) name,
+    OMPASS_EVENTS(OMPASS_EVENT_KIND)
+#undef OMPASS_EVENT_KIND
+        kEventKinds
+};
+static_assert(kEventKinds <= 64);
+
+struct EventTraits {
+    uint8_t words;
+    bool timed;
+    const char *text;
+    const char *meaning;
+};
+inline constexpr EventTraits kEventTraits[kEventKinds] = {
+#define OMPASS_EVENT_TRAITS(name, words, timed, text, meaning) {words, timed != 0, text, meaning},
+    OMPASS_EVENTS(OMPASS_EVENT_TRAITS)
+#undef OMPASS_EVENT_TRAITS
+};
+
+inline constexpr uint32_t kArgumentLimit = 1u << 26;
+// Numbers of OMPT (OpenMP 5.1, section 4.4.4) that records carry.
+inline constexpr uint32_t kTaskwait = 5;  // ompt_sync_region_taskwait
+inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup
+inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
+inline constexpr uint32_t kStatusDetach = 4;    // ompt_task_detach
+constexpr bool is_barrier(uint32_t kind) { return kind != kTaskwait && kind != kTaskgroup && kind != kTaskwaitDepend; }
+inline constexpr unsigned kThreadShift = 40;
+
+constexpr uint64_t pack_event(EventKind kind, uint32_t argument, uint64_t delta) {
+    return delta << 32 | static_cast<uint64_t>(argument) << 6 | kind;
+}
+constexpr EventKind event_kind(uint64_t word) { return static_cast<EventKind>(word & 63); }
+constexpr uint32_t event_argument(uint64_t word) { return static_cast<uint32_t>(word >> 6) & (kArgumentLimit - 1); }
+constexpr uint64_t event_delta(uint64_t word) { return word >> 32; }
+
+// ---------------------------------------------------------------- accounting rules shared by writer and reader
+
+// A last gap shorter than this, with nothing left to wait for, is the cost of leaving a wait: sync, not idle.
+inline constexpr uint64_t kExitNanoseconds = 1000;
+
+// Sampling of undeferred tasks: a construct's tasks are all timed until their mean shows them to be shorter than this.
+inline constexpr uint64_t kSampleBelowNanoseconds = 2000;
+
+} // namespace ompass::format

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The marks of ompass.h: kernels, their data, phases. Works in programs without OpenMP, too.
+#include "../include/ompass.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "accounting.h"
+#include "process_log.h"
+
+namespace ompass {
+
+namespace {
+
+// Names are looked up by address first, since most are literals, then checked by content.
+uint32_t construct_of(ThreadState &thread, format::DefinitionKind kind, const char *name) {
+    const auto number = reinterpret_cast<uintptr_t>(name) ^ static_cast<uintptr_t>(kind) << 5;
+    ThreadState::KnownName &entry = thread.known_names[(number ^ number >> 6) % kKnownNames];
+    if (entry.address == name && strncmp(entry.text, name, sizeof entry.text) == 0) return entry.construct;
+    const uint32_t construct = process_log::construct_of_name(kind, name);
+    if (strlen(name) < sizeof entry.text) {
+        entry.address = name;
+        entry.construct = construct;
+        strncpy(entry.text, name, sizeof entry.text);
+    }
+    return construct;
+}
+
+ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKind::kOther); }
+
+void kernel_begin(const char *name) {
+    ThreadState *thread = thread_outside_openmp();
+    if (!thread) return;
+    if (!name || !*name || thread->n_kernels == kMaxKernelDepth) {
+        process_log::note_misuse();
+        if (thread->n_kernels == kMaxKernelDepth) return;
+        name = "(unnamed)";
+    }
+    ThreadState::OpenKernel &kernel = thread->kernels[thread->n_kernels++];
+    kernel.construct = construct_of(*thread, format::DefinitionKind::kKernel, name);
+    kernel.slot = static_cast<format::ConstructSlot *>(thread->log.slot(kernel.construct));
+    kernel.slot->id = kernel.construct;
+    kernel.slot->kind = format::DefinitionKind::kKernel;
+    if (thread->counter_set != counters::kNone) counters::read(*thread, kernel.counters);
+    kernel.begin = clock::now();
+    if (thread->tracing) thread->log.timed(format::kKernelBegin, kernel.construct, kernel.begin);
+}
+
+void kernel_end() {
+    ThreadState *thread = thread_outside_openmp();
+    if (!thread) return;
+    if (thread->n_kernels == 0) {
+        process_log::note_misuse();
+        return;
+    }
+    const uint64_t now = clock::now();
+    const ThreadState::OpenKernel &kernel = thread->kernels[--thread->n_kernels];
+    if (thread->tracing) thread->log.timed(format::kKernelEnd, kernel.construct, now);
+    if (!thread->counting) return;
+    kernel.slot->n_completed++;
+    kernel.slot->own_ticks += now - kernel.begin;
+    count_duration(*kernel.slot, now - kernel.begin, 1);
+    if (thread->counter_set != counters::kNone) {
+        uint64_t values[format::kMaxCounters];
+        counters::read(*thread, values);
+        for (unsigned i = 0; i < format::kMaxCounters; i++) kernel.slot->counters[i] += values[i] - kernel.counters[i];
+    }
+}
+
+void access(const void *address, size_t bytes, bool write) {
+    ThreadState *thread = thread_outside_openmp();
+    if (!thread) return;
+    if (thread->n_kernels == 0) {
+        process_log::note_misuse();
+        return;
+    }
+    if (!thread->counting) return;
+    format::ConstructSlot &slot = *thread->kernels[thread->n_kernels - 1].slot;
+    (write ? slot.write_bytes : slot.read_bytes) += bytes;
+    if (thread->tracing)
+        thread->log.untimed(write ? format::kWrite : format::kRead, 0, reinterpret_cast<uintptr_t>(address), bytes);
+}
+
+void read(const void *address, size_t bytes) { access(address, bytes, false); }
+void write(const void *address, size_t bytes) { access(address, bytes, true); }
+
+void phase(const char *name) {
+    ThreadState *thread = thread_outside_openmp();
+    if (!thread) return;
+    uint32_t construct = 0;
+    if (name && *name) {
+        construct = construct_of(*thread, format::DefinitionKind::kPhase, name);
+        auto *slot = static_cast<format::ConstructSlot *>(thread->log.slot(construct));
+        slot->id = construct;
+        slot->kind = format::DefinitionKind::kPhase;
+        slot->n_completed++;
+    }
+    if (thread->tracing) thread->log.timed(format::kPhase, construct, clock::now());
+}
+
+constexpr ompass_api api = {OMPASS_API_VERSION, kernel_begin, kernel_end, read, write, phase};
+
+} // namespace
+
+} // namespace ompass
+
+// Begins recording when OpenMP has not done so: the program may have none.
+extern "C" __attribute__((visibility("default"))) const ompass_api *ompass_get_api(unsigned version) {
+    if (version == 0 || version > OMPASS_API_VERSION) return nullptr;
+    const int saved = errno;
+    const bool recording = ompass::recorder::start("none yet: recording was begun by a mark of ompass.h");
+    errno = saved;
+    return recording ? &ompass::api : nullptr;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocation and mapping of log files, and what a fork does to them.
+#include "log_file.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <vector>
+
+#include "options.h"
+
+namespace ompass {
+
+namespace {
+
+struct Mapping {
+    void *address;
+    size_t bytes;
+};
+
+std::mutex mappings_lock;
+std::vector<Mapping> mappings;
+std::atomic<uint64_t> bytes_on_disk{0};
+std::atomic<bool> refused{false};
+
+void remember(void *address, size_t bytes) {
+    const std::lock_guard lock(mappings_lock);
+    mappings.push_back({address, bytes});
+}
+
+void refuse(const std::string &path, int error) {
+    if (refused.exchange(true)) return;
+    say("cannot extend %s: %s. No more events are written; the run goes on, and the statistics are kept as far as space allows.",
+        path.c_str(), strerror(error));
+}
+
+int allocate(int descriptor, uint64_t offset, uint64_t bytes) {
+    if (!within_size_limit(offset + bytes)) return EFBIG;
+    int status;
+    do status = fallocate(descriptor, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    while (status != 0 && errno == EINTR);
+    if (status == 0) return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
+    static const char zeros[65536] = {}; // file systems that cannot allocate: write the space
+    for (uint64_t done = 0; done < bytes;) {
+        const size_t piece = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
+        const ssize_t written = pwrite(descriptor, zeros, piece, static_cast<off_t>(offset + done));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return written < 0 ? errno : ENOSPC;
+        done += static_cast<uint64_t>(written);
+    }
+    return 0;
+}
+
+void *map_memory(size_t bytes) {
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
+}
+
+} // namespace
+
+bool within_size_limit(uint64_t size) {
+    rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || size <= limit.rlim_cur;
+}
+
+void LogFile::create(const std::string &path) {
+    path_ = path;
+    header_ = nullptr;
+    const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    int error = descriptor < 0 ? errno : allocate(descriptor, 0, format::kHeaderBytes);
+    if (!error) {
+        header_ = mmap(nullptr, format::kHeaderBytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+        if (header_ == MAP_FAILED) header_ = nullptr, error = errno;
+    }
+    if (descriptor >= 0) close(descriptor);
+    if (header_) {
+        size_ = format::kHeaderBytes;
+        bytes_on_disk += format::kHeaderBytes;
+        remember(header_, format::kHeaderBytes);
+        return;
+    }
+    refuse(path, error);
+    static format::ThreadHeader last_resort[2]; // not even memory: a place to write to, shared and never read
+    header_ = map_memory(format::kHeaderBytes);
+    if (!header_) header_ = last_resort;
+}
+
+void *LogFile::append(format::ExtentKind kind, size_t bytes, uint64_t first, bool in_memory_if_full) {
+    void *extent = nullptr;
+    int error = ENOSPC;
+    if (size_ != 0) {
+        const int descriptor = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+        error = descriptor < 0 ? errno : allocate(descriptor, size_, bytes);
+        if (!error) {
+            extent = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, static_cast<off_t>(size_));
+            if (extent == MAP_FAILED) extent = nullptr, error = errno;
+        }
+        if (descriptor >= 0) close(descriptor);
+    }
+    if (extent) {
+        size_ += bytes;
+        bytes_on_disk += bytes;
+        remember(extent, bytes);
+    } else {
+        refuse(path_, error);
+        if (in_memory_if_full) extent = map_memory(bytes);
+        if (!extent) return nullptr;
+    }
+    auto *header = static_cast<format::ExtentHeader *>(extent);
+    header->kind = kind;
+    header->bytes = bytes;
+    header->first = first;
+    __atomic_store_n(&header->magic, format::kExtentMagic, __ATOMIC_RELEASE);
+    return extent;
+}
+
+void LogFile::release(void *extent, size_t bytes) {
+    const std::lock_guard lock(mappings_lock);
+    for (Mapping &mapping : mappings)
+        if (mapping.address == extent) {
+            mapping = mappings.back();
+            mappings.pop_back();
+            munmap(extent, bytes);
+            return;
+        }
+}
+
+void LogFile::lock_for_fork() { mappings_lock.lock(); }
+void LogFile::unlock_after_fork() { mappings_lock.unlock(); }
+
+void LogFile::detach_all_after_fork() {
+    for (const Mapping &mapping : mappings)
+        mmap(mapping.address, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    mappings.clear();
+    bytes_on_disk = 0;
+    refused = false;
+    mappings_lock.unlock();
+}
+
+uint64_t LogFile::total_bytes() { return bytes_on_disk.load(std::memory_order_relaxed); }
+bool LogFile::disk_refused() { return refused.load(std::memory_order_relaxed); }
+
+} // namespace ompass

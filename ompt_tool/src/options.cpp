@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads and validates the environment. The only file that calls getenv for OMPASS_* names.
+#include "options.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <strings.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace ompass {
+
+void say(const char *format, ...) {
+    const int saved = errno;
+    char line[2048] = "ompass: ";
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(line + 8, sizeof line - 10, format, arguments);
+    va_end(arguments);
+    if (length < 0) length = 0;
+    size_t total = strlen(line);
+    line[total++] = '\n';
+    if (write(STDERR_FILENO, line, total) < 0) { /* there is nobody left to tell */
+    }
+    errno = saved;
+}
+
+namespace {
+
+struct Choice {
+    const char *text;
+    int value;
+};
+
+int read_choice(const char *name, std::initializer_list<Choice> choices, int fallback) {
+    const char *text = getenv(name);
+    if (!text || !*text) return fallback;
+    for (const Choice &choice : choices)
+        if (strcasecmp(text, choice.text) == 0) return choice.value;
+    std::string valid;
+    const char *kept = "";
+    for (const Choice &choice : choices) {
+        valid += valid.empty() ? "" : ", ";
+        valid += choice.text;
+        if (choice.value == fallback && !*kept) kept = choice.text;
+    }
+    say("%s=%s is not understood; valid values: %s. Using %s.", name, text, valid.c_str(), kept);
+    return fallback;
+}
+
+bool read_switch(const char *name, bool fallback) {
+    return read_choice(name, {{"on", 1}, {"off", 0}, {"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}},
+                       fallback) != 0;
+}
+
+uint64_t read_limit_bytes() {
+    const char *text = getenv("OMPASS_LIMIT_MB");
+    if (!text || !*text) return 0;
+    char *end = nullptr;
+    errno = 0;
+    const unsigned long long megabytes = strtoull(text, &end, 10);
+    if (errno || *end || *text == '-' || megabytes == 0 || megabytes > (1ull << 40)) {
+        say("OMPASS_LIMIT_MB=%s is not understood; valid values: a whole number of megabytes from 1 on. Using no limit.", text);
+        return 0;
+    }
+    return megabytes << 20;
+}
+
+std::vector<std::string> read_list(const char *name) {
+    std::vector<std::string> names;
+    const char *text = getenv(name);
+    while (text && *text) {
+        const size_t length = strcspn(text, ",");
+        if (length) names.emplace_back(text, length);
+        text += length + (text[length] == ',');
+    }
+    return names;
+}
+
+// A misspelt name would otherwise be ignored without a word.
+void report_unknown_names() {
+    static const char *const known[] = {"MODE",  "DIR",     "SUMMARY",  "LIMIT_MB", "COUNTERS", "BRACKETS",
+                                        "VERBOSE", "ENABLED", "LIBRARY"};
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, "OMPASS_", 7) != 0) continue;
+        const char *name = *entry + 7;
+        const size_t length = strcspn(name, "=");
+        bool found = false;
+        for (const char *candidate : known) found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
+        if (!found)
+            say("OMPASS_%.*s is not a variable of Ompass; valid: OMPASS_MODE, OMPASS_DIR, OMPASS_SUMMARY, OMPASS_LIMIT_MB, "
+                "OMPASS_COUNTERS, OMPASS_BRACKETS, OMPASS_VERBOSE, OMPASS_ENABLED.",
+                static_cast<int>(length), name);
+    }
+}
+
+} // namespace
+
+Options read_options() {
+    Options options;
+    options.enabled = read_switch("OMPASS_ENABLED", true);
+    if (!options.enabled) return options;
+    report_unknown_names();
+    options.mode = static_cast<format::Mode>(read_choice("OMPASS_MODE", {{"profile", 0}, {"trace", 1}}, 0));
+    options.summary = read_switch("OMPASS_SUMMARY", true);
+    options.brackets = read_switch("OMPASS_BRACKETS", true);
+    options.verbose = read_switch("OMPASS_VERBOSE", false);
+    options.limit_bytes = read_limit_bytes();
+    options.counters = read_list("OMPASS_COUNTERS");
+    if (options.counters.size() > format::kMaxCounters) {
+        say("OMPASS_COUNTERS names %zu counters; at most %u are recorded. Using the first %u.", options.counters.size(),
+            format::kMaxCounters, format::kMaxCounters);
+        options.counters.resize(format::kMaxCounters);
+    }
+    const char *directory = getenv("OMPASS_DIR");
+    options.directory = directory && *directory ? directory : "";
+    return options;
+}
+
+} // namespace ompass

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The OMPASS_* environment variables: their values, defaults and messages. Read once, when recording begins.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format.h"
+
+namespace ompass {
+
+struct Options {
+    bool enabled = true;              // OMPASS_ENABLED
+    format::Mode mode = format::Mode::kProfile; // OMPASS_MODE
+    bool summary = true;              // OMPASS_SUMMARY
+    bool brackets = true;             // OMPASS_BRACKETS
+    bool verbose = false;             // OMPASS_VERBOSE
+    uint64_t limit_bytes = 0;         // OMPASS_LIMIT_MB, 0: none
+    std::string directory;            // OMPASS_DIR, pattern not expanded
+    std::vector<std::string> counters; // OMPASS_COUNTERS
+};
+
+// Values that are not understood are reported on stderr, with the valid ones, and replaced by the default.
+Options read_options();
+
+// One line on stderr, prefixed "ompass: ". Async-signal-safe enough for every caller: one write(2).
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+} // namespace ompass

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Definitions, region instances and end of run. Owns the bytes of process.log.
+#include "process_log.h"
+
+#include <cstdio>
+#include <cstring>
+#include <elf.h>
+#include <link.h>
+#include <mutex>
+#include <unistd.h>
+#include <unordered_map>
+#include <vector>
+
+#include "clock.h"
+#include "log_file.h"
+
+namespace ompass::process_log {
+
+namespace {
+
+using format::DefinitionKind;
+
+constexpr size_t kDefinitionExtentBytes = 64 << 10;
+constexpr size_t kInstanceExtentBytes = 32 << 10;
+constexpr uint64_t kInstancesPerExtent = (kInstanceExtentBytes - sizeof(format::ExtentHeader)) / sizeof(format::RegionInstance);
+
+struct Module {
+    uintptr_t begin, end, bias;
+    uint32_t id;
+};
+
+struct Shared {
+    std::mutex lock; // guards everything below
+    LogFile file;
+    char *definitions = nullptr; // place of the next definition
+    char *definitions_end = nullptr;
+    uint64_t n_definition_extents = 0;
+    uint32_t n_constructs = 0;
+    std::vector<Module> modules;
+    std::unordered_map<uint64_t, uint32_t> by_address;
+    std::unordered_map<std::string, uint32_t> by_name;
+    std::vector<format::RegionInstance *> free_instances;
+    uint64_t n_instances = 0;
+    uint64_t next_sequence = 1;
+};
+Shared *shared = nullptr; // never destroyed: callbacks may come after exit handlers
+format::ProcessHeader *shared_header = nullptr;
+
+void define(DefinitionKind kind, uint32_t id, uint32_t flags, uint32_t module, uint64_t address, const char *text,
+            size_t text_bytes) {
+    const size_t bytes = (sizeof(format::DefinitionRecord) + text_bytes + 7) & ~size_t{7};
+    if (shared->definitions == nullptr || shared->definitions + bytes > shared->definitions_end) {
+        char *extent = static_cast<char *>(
+            shared->file.append(format::ExtentKind::kDefinitions, kDefinitionExtentBytes, shared->n_definition_extents++, true));
+        if (!extent) return;
+        shared->definitions = extent + sizeof(format::ExtentHeader);
+        shared->definitions_end = extent + kDefinitionExtentBytes;
+    }
+    auto *record = reinterpret_cast<format::DefinitionRecord *>(shared->definitions);
+    record->kind = kind;
+    record->id = id;
+    record->flags = flags;
+    record->module = module;
+    record->text_bytes = static_cast<uint32_t>(text_bytes);
+    record->address = address;
+    memcpy(record + 1, text, text_bytes);
+    __atomic_store_n(&record->bytes, static_cast<uint32_t>(bytes), __ATOMIC_RELEASE);
+    shared->definitions += bytes;
+}
+
+struct ModuleSearch {
+    uintptr_t address;
+    Module found{};
+    std::string text; // "build id\0path"
+    bool hit = false;
+};
+
+std::string hexadecimal(const unsigned char *bytes, size_t n) {
+    static const char digits[] = "0123456789abcdef";
+    std::string text;
+    for (size_t i = 0; i < n; i++) text += digits[bytes[i] >> 4], text += digits[bytes[i] & 15];
+    return text;
+}
+
+std::string build_id_of(const dl_phdr_info *info, const ElfW(Phdr) & segment) {
+    const auto *place = reinterpret_cast<const char *>(info->dlpi_addr + segment.p_vaddr);
+    const char *end = place + segment.p_memsz;
+    while (place + sizeof(ElfW(Nhdr)) <= end) {
+        const auto *note = reinterpret_cast<const ElfW(Nhdr) *>(place);
+        const char *name = place + sizeof *note;
+        const char *content = name + ((note->n_namesz + 3u) & ~3u);
+        if (content + note->n_descsz > end) break;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
+            return hexadecimal(reinterpret_cast<const unsigned char *>(content), note->n_descsz);
+        place = content + ((note->n_descsz + 3u) & ~3u);
+    }
+    return {};
+}
+
+int visit_module(dl_phdr_info *info, size_t, void *argument) {
+    auto *search = static_cast<ModuleSearch *>(argument);
+    uintptr_t begin = ~uintptr_t{0}, end = 0;
+    std::string build_id;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) &segment = info->dlpi_phdr[i];
+        if (segment.p_type == PT_LOAD) {
+            if (info->dlpi_addr + segment.p_vaddr < begin) begin = info->dlpi_addr + segment.p_vaddr;
+            if (info->dlpi_addr + segment.p_vaddr + segment.p_memsz > end) end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+        }
+    }
+    if (search->address < begin || search->address >= end) return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_NOTE && build_id.empty()) build_id = build_id_of(info, info->dlpi_phdr[i]);
+    char path[4096];
+    const char *name = info->dlpi_name;
+    if (!name || !*name) {
+        const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+        path[length > 0 ? length : 0] = 0;
+        name = path;
+    }
+    search->found = {begin, end, info->dlpi_addr, 0};
+    search->text = build_id + '\0' + name;
+    search->hit = true;
+    return 1;
+}
+
+const Module *module_of(uintptr_t address) {
+    for (const Module &module : shared->modules)
+        if (address >= module.begin && address < module.end) return &module;
+    ModuleSearch search{address, {}, {}, false};
+    dl_iterate_phdr(visit_module, &search);
+    if (!search.hit) return nullptr;
+    search.found.id = static_cast<uint32_t>(shared->modules.size());
+    shared->modules.push_back(search.found);
+    define(DefinitionKind::kModule, search.found.id, 0, ~0u, search.found.bias, search.text.data(), search.text.size());
+    return &shared->modules.back();
+}
+
+} // namespace
+
+void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind, bool brackets) {
+    shared = new Shared;
+    shared->file.create(directory + "/process.log");
+    auto *header = static_cast<format::ProcessHeader *>(shared->file.header());
+    header->version = format::kVersion;
+    header->header_bytes = format::kHeaderBytes;
+    header->pid = static_cast<uint32_t>(getpid());
+    header->mode = mode;
+    header->clock_kind = clock_kind;
+    header->brackets = brackets;
+    header->min_create_gap = ~0ull;
+    const clock::Reading reading = clock::read_both();
+    timespec epoch;
+    clock_gettime(CLOCK_REALTIME, &epoch);
+    header->start_ticks = header->latest_ticks = reading.ticks;
+    header->start_monotonic_ns = header->latest_monotonic_ns = reading.monotonic_ns;
+    header->start_epoch_ns = static_cast<uint64_t>(epoch.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(epoch.tv_nsec);
+    memcpy(header->magic, format::kProcessMagic, sizeof header->magic);
+    shared_header = header;
+    define(DefinitionKind::kProgram, shared->n_constructs++, 0, ~0u, 0, "", 0);
+}
+
+format::ProcessHeader *header() { return shared_header; }
+
+uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
+    const auto address = reinterpret_cast<uintptr_t>(return_address);
+    const std::lock_guard lock(shared->lock);
+    const uint64_t key = static_cast<uint64_t>(address) << 3 | static_cast<uint64_t>(kind);
+    if (const auto known = shared->by_address.find(key); known != shared->by_address.end()) return known->second;
+    if (shared->n_constructs >= format::kArgumentLimit) return 0;
+    const Module *module = address ? module_of(address) : nullptr;
+    const uint32_t id = shared->n_constructs++;
+    define(kind, id, flags, module ? module->id : ~0u, module ? address - module->bias : address, "", 0);
+    shared->by_address.emplace(key, id);
+    return id;
+}
+
+uint32_t construct_of_name(DefinitionKind kind, const char *name) {
+    const std::lock_guard lock(shared->lock);
+    std::string key(1, static_cast<char>('0' + static_cast<int>(kind)));
+    key += name;
+    if (const auto known = shared->by_name.find(key); known != shared->by_name.end()) return known->second;
+    if (shared->n_constructs >= format::kArgumentLimit) return 0;
+    const uint32_t id = shared->n_constructs++;
+    define(kind, id, 0, ~0u, 0, name, key.size() - 1 > 4000 ? 4000 : key.size() - 1);
+    shared->by_name.emplace(std::move(key), id);
+    return id;
+}
+
+format::RegionInstance *take_instance() {
+    const std::lock_guard lock(shared->lock);
+    if (shared->free_instances.empty()) {
+        char *extent = static_cast<char *>(shared->file.append(format::ExtentKind::kInstances, kInstanceExtentBytes,
+                                                               shared->n_instances / kInstancesPerExtent, true));
+        if (!extent) return nullptr;
+        auto *entries = reinterpret_cast<format::RegionInstance *>(extent + sizeof(format::ExtentHeader));
+        for (uint64_t i = 0; i < kInstancesPerExtent; i++) entries[i].index = shared->n_instances + i;
+        for (uint64_t i = kInstancesPerExtent; i-- > 0;) shared->free_instances.push_back(&entries[i]);
+        shared->n_instances += kInstancesPerExtent;
+    }
+    format::RegionInstance *entry = shared->free_instances.back();
+    shared->free_instances.pop_back();
+    const uint64_t index = entry->index;
+    *entry = {};
+    entry->index = index;
+    entry->sequence = shared->next_sequence++;
+    return entry;
+}
+
+void close_instance(format::RegionInstance *entry) {
+    if (__atomic_sub_fetch(&entry->n_open, 1, __ATOMIC_ACQ_REL) != 0) return;
+    const std::lock_guard lock(shared->lock);
+    shared->free_instances.push_back(entry);
+}
+
+void renew_calibration() {
+    const uint64_t ns = clock::monotonic_ns();
+    if (ns - shared_header->latest_monotonic_ns < 100'000'000) return;
+    const clock::Reading reading = clock::read_both();
+    const std::lock_guard lock(shared->lock);
+    shared_header->latest_ticks = reading.ticks;
+    shared_header->latest_monotonic_ns = reading.monotonic_ns;
+}
+
+void note_create_gap(uint64_t ticks) {
+    uint64_t known = __atomic_load_n(&shared_header->min_create_gap, __ATOMIC_RELAXED);
+    while (ticks < known &&
+           !__atomic_compare_exchange_n(&shared_header->min_create_gap, &known, ticks, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+void note_misuse() { __atomic_fetch_add(&shared_header->n_misuses, 1, __ATOMIC_RELAXED); }
+
+void close(format::EndReason reason, uint64_t end_ticks) {
+    const clock::Reading reading = clock::read_both();
+    const std::lock_guard lock(shared->lock);
+    shared_header->latest_ticks = reading.ticks;
+    shared_header->latest_monotonic_ns = reading.monotonic_ns;
+    shared_header->end_ticks = end_ticks;
+    shared_header->end_reason = reason;
+}
+
+void lock_for_fork() {
+    if (shared) shared->lock.lock();
+}
+void unlock_after_fork() {
+    if (shared) shared->lock.unlock();
+}
+void forget() {
+    shared = nullptr; // not freed: the parent's memory image, and the forking thread may be inside a callback
+    shared_header = nullptr;
+}
+
+} // namespace ompass::process_log

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// process.log: what the whole process shares. Modules and constructs, defined once each; the pool of parallel
+// regions in flight; clock readings; how the run ended. Functions may be called by any thread; those that define or
+// allocate take a lock and are called once per construct and thread, or once per region, never once per task.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "format.h"
+
+namespace ompass::process_log {
+
+// Creates process.log in the directory. Before any other function here.
+void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind, bool brackets);
+format::ProcessHeader *header();
+
+// Id of the construct with this return address and kind; defines it at the first call.
+uint32_t construct_of_address(format::DefinitionKind kind, const void *return_address, uint32_t flags);
+
+// Id of the kernel or phase with this name; defines it at the first call.
+uint32_t construct_of_name(format::DefinitionKind kind, const char *name);
+
+// A free entry, zeroed but for `sequence`, which is fresh, and `index`. Null when there is none.
+format::RegionInstance *take_instance();
+
+// One member has closed its part; the last one gives the entry back.
+void close_instance(format::RegionInstance *instance);
+
+void renew_calibration(); // second clock reading, at most every 100 ms
+void note_create_gap(uint64_t ticks);
+void note_misuse();
+void close(format::EndReason reason, uint64_t end_ticks);
+
+// Around a fork, and in its child: forgets everything, so that open() may be called anew.
+void lock_for_fork();
+void unlock_after_fork();
+void forget();
+
+} // namespace ompass::process_log

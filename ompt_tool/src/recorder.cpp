@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Begin and end of recording, threads joining it, pauses, forks, and the tables of a thread that grow.
+#include "recorder.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "accounting.h"
+#include "counters.h"
+#include "cpu.h"
+#include "process_log.h"
+#include "run_directory.h"
+#include "summary.h"
+
+namespace ompass {
+
+namespace recorder {
+
+std::atomic<uint32_t> run_switch{kOff};
+thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+ThreadState *threads[kMaxThreads];
+
+namespace {
+
+std::mutex start_lock;
+bool decided = false; // start() has run to its end; with run_switch off: nothing will be recorded
+bool ended = false;
+bool fork_handlers_set = false;
+std::atomic<bool> forked{false}; // child of a recording process, which has not yet begun a run of its own
+Options current_options;
+std::string run_directory_path;
+std::atomic<uint32_t> next_thread{0};
+std::atomic<bool> trace_stopped{false};
+thread_local bool making_thread __attribute__((tls_model("initial-exec"))) = false;
+
+void before_fork() {
+    start_lock.lock();
+    process_log::lock_for_fork();
+    LogFile::lock_for_fork();
+}
+
+void in_parent_after_fork() {
+    LogFile::unlock_after_fork();
+    process_log::unlock_after_fork();
+    start_lock.unlock();
+}
+
+// The child must not write into the parent's logs; it begins a run of its own when it turns to OpenMP again.
+void in_child_after_fork() {
+    run_switch.store(kOff);
+    LogFile::detach_all_after_fork();
+    process_log::forget();
+    this_thread = nullptr;
+    next_thread = 0;
+    trace_stopped = false;
+    decided = ended = false;
+    forked = true;
+    start_lock.unlock();
+}
+
+// After every exit handler of the program, and in case that the runtime does not say that it ends.
+__attribute__((destructor)) void at_unload() { stop(format::EndReason::kExit); }
+
+} // namespace
+
+bool start(const char *runtime_version) {
+    const std::lock_guard lock(start_lock);
+    if (decided) return run_switch.load() != kOff;
+    decided = true;
+    forked = false;
+    current_options = read_options();
+    if (!current_options.enabled) return false;
+    const format::ClockKind kind = clock::initialize();
+    const clock::Reading first = clock::read_both();
+    run_directory_path = run_directory::create(current_options);
+    if (run_directory_path.empty()) return false;
+    process_log::open(run_directory_path, current_options.mode, kind, false);
+    cpu::read_topology();
+    const std::vector<std::string> counted = counters::open(current_options.counters);
+    format::ProcessHeader &header = *process_log::header();
+    header.n_counters = static_cast<uint32_t>(counted.size());
+    for (size_t i = 0; i < counted.size(); i++) strncpy(header.counter_names[i], counted[i].c_str(), sizeof header.counter_names[i] - 1);
+    run_directory::write_meta(run_directory_path, current_options, runtime_version, counted);
+    run_directory::write_topology(run_directory_path);
+    clock::set_rate(first);
+    process_log::renew_calibration();
+    if (!fork_handlers_set) {
+        fork_handlers_set = true;
+        pthread_atfork(before_fork, in_parent_after_fork, in_child_after_fork);
+    }
+    if (current_options.verbose)
+        say("recording %s into %s (%s)", current_options.mode == format::Mode::kTrace ? "a trace" : "a profile",
+            run_directory_path.c_str(), runtime_version);
+    run_switch.store(kOn);
+    return true;
+}
+
+void stop(format::EndReason reason) {
+    {
+        const std::lock_guard lock(start_lock);
+        if (run_switch.load() == kOff || ended) return;
+        ended = true;
+        clock::resume();
+        if (ThreadState *thread = this_thread) {
+            const uint64_t now = clock::now();
+            close_ended_regions(*thread);
+            close_open(*thread, now);
+            if (thread->tracing) thread->log.timed(format::kFinish, 0, now);
+            open_stretch(*thread, format::kOpenNone);
+        }
+        run_switch.store(kOff);
+        process_log::close(reason, clock::now());
+    }
+    if (current_options.summary) print_summary(run_directory_path);
+}
+
+void pause() {
+    const std::lock_guard lock(start_lock);
+    if (run_switch.load() != kOn) return;
+    clock::pause();
+    process_log::header()->n_pauses++;
+    run_switch.store(kPaused);
+}
+
+void resume() {
+    const std::lock_guard lock(start_lock);
+    if (run_switch.load() != kPaused) return;
+    process_log::header()->paused_ticks += clock::resume();
+    run_switch.store(kOn);
+}
+
+void flush() {
+    if (run_switch.load() != kOff) process_log::renew_calibration();
+}
+
+const Options &options() { return current_options; }
+const std::string &directory() { return run_directory_path; }
+
+bool may_grow(uint64_t bytes) {
+    if (trace_stopped.load(std::memory_order_relaxed)) return false;
+    if (current_options.limit_bytes == 0 || LogFile::total_bytes() + bytes <= current_options.limit_bytes) return true;
+    stop_all_tracing(1);
+    return false;
+}
+
+void stop_all_tracing(uint32_t why) {
+    if (trace_stopped.exchange(true)) return;
+    process_log::header()->limit_reached = why;
+    if (why == 1)
+        say("the trace reached OMPASS_LIMIT_MB=%llu; no more events are written, the profile goes on.",
+            static_cast<unsigned long long>(current_options.limit_bytes >> 20));
+}
+
+ThreadState *thread_while_off(format::ThreadKind kind) {
+    if (!forked.load(std::memory_order_relaxed)) return nullptr;
+    return start("child of a fork") ? make_thread(kind) : nullptr;
+}
+
+ThreadState *make_thread(format::ThreadKind kind) {
+    if (making_thread) return nullptr; // a callback from inside our own making
+    const uint32_t index = next_thread.fetch_add(1);
+    if (index >= kMaxThreads) return nullptr;
+    making_thread = true;
+    void *memory = mmap(nullptr, sizeof(ThreadState), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        making_thread = false;
+        return nullptr;
+    }
+    auto *thread = new (memory) ThreadState();
+    thread->index = index;
+    thread->kind = kind;
+    thread->seen_switch = kOn;
+    thread->counting = true;
+    thread->inline_period = 1;
+    thread->random = 2463534242u + index * 7919u;
+    thread->counter_set = counters::kNone;
+    const bool trace = current_options.mode == format::Mode::kTrace && !trace_stopped.load();
+    // The first thread is the program's own, which was at work before it met OpenMP.
+    const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
+    thread->log.create(run_directory_path, index, static_cast<uint32_t>(syscall(SYS_gettid)), now, trace);
+    thread->header = &thread->log.header();
+    thread->header->kind = kind;
+    thread->tracing = thread->log.tracing();
+    thread->base_task.frame = &thread->base_task;
+    thread->base_task.flags = kImplicit | kStarted;
+    thread->current = &thread->base_task;
+    thread->outside.slot = thread->region_slot(0, format::DefinitionKind::kProgram);
+    thread->region = &thread->outside;
+    thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
+    threads[index] = thread;
+    __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
+    counters::start(*thread);
+    this_thread = thread;
+    making_thread = false;
+    if (run_switch.load() != kOn) sync_switch(*thread);
+    return thread;
+}
+
+void sync_switch(ThreadState &thread) {
+    static format::ConstructSlot uncounted; // what happens during a pause; written by many, read by none
+    const uint32_t now = run_switch.load();
+    const bool counting = now == kOn;
+    if (counting != thread.counting) {
+        thread.counting = counting;
+        for (uint32_t id = 0; id < thread.by_id_size; id++)
+            if (TaskConstruct *construct = thread.by_id[id]) construct->slot = counting ? construct->real_slot : &uncounted;
+        thread.tracing = counting && thread.log.tracing();
+        if (thread.tracing) {
+            const bool waiting = thread.header->open_state == format::kOpenGap;
+            thread.log.timed(format::kResync, waiting, clock::now(), thread.current->id, thread.current->construct);
+        }
+    }
+    thread.seen_switch = now;
+}
+
+} // namespace recorder
+
+// ---------------------------------------------------------------- tables of a thread
+
+TaskConstruct *ThreadState::find_construct_at(const void *address, uint32_t flags, unsigned hash) {
+    TaskConstruct *found = nullptr;
+    unsigned place = hash % kAddressTable;
+    for (unsigned probe = 0; probe < 16; probe++) {
+        TaskConstruct *entry = by_address[(hash + probe) % kAddressTable];
+        if (entry && entry->address == address) return entry;
+        if (!entry) {
+            place = (hash + probe) % kAddressTable;
+            break;
+        }
+    }
+    found = find_construct_of(process_log::construct_of_address(format::DefinitionKind::kTask, address, flags), address);
+    by_address[place] = found;
+    return found;
+}
+
+TaskConstruct *ThreadState::find_construct_of(uint32_t id, const void *address) {
+    if (id >= by_id_size) {
+        uint32_t size = by_id_size ? by_id_size : 64;
+        while (size <= id) size *= 2;
+        auto **grown = static_cast<TaskConstruct **>(calloc(size, sizeof *by_id));
+        if (by_id_size) memcpy(grown, by_id, by_id_size * sizeof *by_id);
+        free(by_id);
+        by_id = grown;
+        by_id_size = size;
+    }
+    if (!by_id[id]) {
+        auto *made = static_cast<TaskConstruct *>(calloc(1, sizeof(TaskConstruct)));
+        made->real_slot = static_cast<format::ConstructSlot *>(log.slot(id));
+        made->real_slot->id = id;
+        made->real_slot->kind = format::DefinitionKind::kTask;
+        made->slot = made->real_slot;
+        made->id = id;
+        made->period = made->countdown = made->weight = 1;
+        by_id[id] = made;
+    }
+    if (address) by_id[id]->address = address;
+    return by_id[id];
+}
+
+format::RegionSlot *ThreadState::region_slot(uint32_t id, format::DefinitionKind slot_kind) {
+    auto *slot = static_cast<format::RegionSlot *>(log.slot(id));
+    slot->id = id;
+    slot->kind = slot_kind;
+    return slot;
+}
+
+RegionContext *ThreadState::push_region() {
+    RegionContext *context = free_contexts;
+    if (context)
+        free_contexts = context->outer;
+    else
+        context = static_cast<RegionContext *>(malloc(sizeof *context));
+    if (!context) return nullptr;
+    *context = {};
+    context->outer = region;
+    region = context;
+    return context;
+}
+
+void ThreadState::pop_region() {
+    RegionContext *context = region;
+    region = context->outer;
+    context->outer = free_contexts;
+    free_contexts = context;
+}
+
+} // namespace ompass

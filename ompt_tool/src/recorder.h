@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recording of the process: when it begins and ends, where it goes, and the state of each thread in it.
+// Owns process-wide switches and the making of threads; accounting.h owns what an event does to a thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "clock.h"
+#include "format.h"
+#include "options.h"
+#include "task_state.h"
+#include "thread_log.h"
+
+namespace ompass {
+
+// A task construct as one thread knows it, with its sampling of undeferred tasks.
+struct TaskConstruct {
+    format::ConstructSlot *slot;  // where to count: real_slot, or a spare one during a pause
+    format::ConstructSlot *real_slot;
+    const void *address;
+    uint32_t id;
+    uint32_t period;    // one in `period` undeferred tasks is timed, on average
+    uint32_t countdown; // to the next timed one
+    uint32_t weight;    // number of tasks for which the next timed one stands
+    uint32_t n_recent;  // timed since the period was last considered
+    uint32_t n_short;   // of these, shorter than kSampleBelowNanoseconds
+};
+
+// A parallel region that a thread is in. The outermost context stands for "outside of every region".
+struct RegionContext {
+    RegionContext *outer;
+    format::RegionSlot *slot;
+    format::RegionInstance *instance; // null outside
+    uint64_t begin;
+    uint32_t construct;
+    uint32_t level;
+    uint32_t n_barriers; // passed or being passed by this thread
+    bool primary;
+    bool ended;          // worker: its implicit task has ended, the region perhaps not yet
+    bool barrier_closed; // worker: the region-end barrier was seen
+};
+
+inline constexpr unsigned kMaxKernelDepth = 32;
+inline constexpr unsigned kKnownNames = 64;
+inline constexpr unsigned kAddressTable = 256; // entries, a power of two
+
+struct ThreadState {
+    // Hot: touched by every event.
+    format::ThreadHeader *header;
+    TaskState *current; // never null
+    RegionContext *region;
+    uint64_t task_counter;
+    uint32_t index;
+    uint32_t seen_switch; // value of recorder::run_switch that this thread acted on
+    bool tracing;
+    bool counting;
+    bool dirty;          // untimed undeferred tasks ran in the open stretch
+    bool sample_pending; // the open stretch is the current task's own, and is a sample
+    uint32_t sample_weight;
+    TaskState *unstarted; // undeferred task created last, not started
+    TaskPool pool;
+    ThreadLog log;
+
+    // Creation.
+    const TaskState *last_creator; // with last_create: for the estimate of the cost of a creation
+    uint64_t last_create;
+    uint64_t create_event; // 0: no creation yet in the open bracket
+    TaskConstruct *create_construct;
+    uint32_t create_weight;
+    uint32_t inline_period; // of the last construct created undeferred; 1 after a deferred creation
+    uint32_t bracket_countdown;
+    uint32_t random;
+
+    // Kernels.
+    struct OpenKernel {
+        format::ConstructSlot *slot;
+        uint32_t construct;
+        uint64_t begin;
+        uint64_t counters[format::kMaxCounters];
+    } kernels[kMaxKernelDepth];
+    unsigned n_kernels;
+    struct KnownName { // of a kernel or phase, as this thread met it
+        const char *address;
+        uint32_t construct;
+        char text[52];
+    } known_names[kKnownNames];
+
+    // Counters, when asked for.
+    int counter_set;
+    uint64_t counters[format::kMaxCounters];
+
+    RegionContext outside;
+    RegionContext *free_contexts;
+    TaskState base_task; // stands for user code that runs in no task that we know of
+    TaskConstruct *by_address[kAddressTable];
+    TaskConstruct **by_id; // grown on demand
+    uint32_t by_id_size;
+    format::ThreadKind kind;
+
+    // The construct created at this address. Never null.
+    TaskConstruct *construct_at(const void *address, uint32_t flags) {
+        const auto hash = reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15ull >> 56;
+        TaskConstruct *found = by_address[hash % kAddressTable];
+        if (__builtin_expect(found != nullptr && found->address == address, 1)) return found;
+        return find_construct_at(address, flags, static_cast<unsigned>(hash));
+    }
+    TaskConstruct *construct_of(uint32_t id) {
+        if (__builtin_expect(id < by_id_size && by_id[id] != nullptr, 1)) return by_id[id];
+        return find_construct_of(id, nullptr);
+    }
+    format::RegionSlot *region_slot(uint32_t id, format::DefinitionKind kind);
+
+    RegionContext *push_region();
+    void pop_region();
+
+private:
+    TaskConstruct *find_construct_at(const void *address, uint32_t flags, unsigned hash);
+    TaskConstruct *find_construct_of(uint32_t id, const void *address);
+};
+
+namespace recorder {
+
+enum Switch : uint32_t { kOff = 0, kOn = 1, kPaused = 2 };
+
+// Read by every event; written by start, pause, resume and stop.
+extern std::atomic<uint32_t> run_switch;
+extern thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec")));
+
+// Begins recording unless it began before or is switched off; true when recording. Thread-safe.
+bool start(const char *runtime_version);
+void stop(format::EndReason reason);
+void pause();
+void resume();
+void flush(); // renews what is only written now and then
+
+const Options &options();
+const std::string &directory();
+inline constexpr uint32_t kMaxThreads = 1u << 16;
+extern ThreadState *threads[kMaxThreads]; // by index; written before the thread's first task exists
+inline ThreadState *thread_of_index(uint32_t index) { return threads[index]; }
+
+// The calling thread's state, made at the first call. Null when not recording.
+ThreadState *make_thread(format::ThreadKind kind);
+// While nothing is recorded: null, but in the child of a fork begins its own run.
+ThreadState *thread_while_off(format::ThreadKind kind);
+void sync_switch(ThreadState &thread); // acts on a changed run_switch
+
+bool may_grow(uint64_t bytes); // may a trace grow by so much?
+void stop_all_tracing(uint32_t why);
+
+// The thread when events are to be recorded, else null. The first line of every callback.
+inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther) {
+    ThreadState *state = this_thread;
+    const uint32_t now = run_switch.load(std::memory_order_relaxed);
+    if (__builtin_expect(state != nullptr && state->seen_switch == now, 1)) return state;
+    if (now == kOff) return thread_while_off(kind);
+    if (state == nullptr) return make_thread(kind);
+    sync_switch(*state);
+    return state;
+}
+
+} // namespace recorder
+} // namespace ompass

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tool keeps of one task between its events, and the pools from which these states come.
+//
+// A state is allocated by the thread that creates the task, used by the thread that runs it (the runtime's own queue
+// orders the two), and freed by the thread that completes it. It goes back to the pool of its creator: at once when
+// that is the same thread, else in chains of kReturnBatch, so that no cache line is shared per task.
+// Memory of a pool is never given back, hence a stale pointer reads an old state and never faults.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "format.h"
+
+namespace ompass {
+
+struct TaskConstruct;
+struct RegionContext;
+
+inline constexpr unsigned kMaxPredecessors = 6;
+
+enum TaskFlag : uint8_t {
+    kInline = 1,       // undeferred: runs at once inside its creator, on the same thread
+    kTimed = 2,        // inline and chosen for timing
+    kImplicit = 4,     // implicit or initial task
+    kStarted = 8,      //
+    kHasChildren = 16, // created a deferred task since its last taskwait
+    kHasDescendants = 32, // the same of itself and its inline children, ever
+    kWaiting = 64,     // inside a wait region
+    kDependent = 128   // has dependences
+};
+
+// Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to implicit tasks.
+struct alignas(64) TaskState {
+    uint64_t id;          // creating thread << 40 | counter; inline tasks get theirs when they start
+    uint64_t ready;       // when it was created
+    uint64_t worked;      // work done between its start and now, inline descendants included; inline: at its start
+    TaskState *below;     // suspended under it on this thread; in a pool: the next free one
+    TaskState *frame;     // itself, or for inline tasks the innermost task around it that is not inline
+    TaskConstruct *local; // its construct on the thread that runs it
+    uint32_t construct;
+    uint16_t creator;     // thread index
+    uint16_t creator_cpu;
+    uint8_t flags;        // TaskFlag
+    uint8_t wait_kind;    // while kWaiting
+    uint8_t n_predecessors;
+    uint8_t creating; // inside a bracketed creation
+    uint32_t weight;  // inline and timed: the number of tasks for which it stands
+
+    uint64_t end;           // when it completed, valid while `id` is unchanged
+    RegionContext *context; // implicit tasks: their region
+    struct {
+        const TaskState *task;
+        uint64_t id;
+    } predecessors[kMaxPredecessors];
+    uint64_t pad_[2];
+};
+static_assert(sizeof(TaskState) == 192);
+
+class TaskPool {
+public:
+    // Owner only. Null when memory is exhausted.
+    TaskState *take() {
+        TaskState *state = free_;
+        if (__builtin_expect(state == nullptr, 0)) return refill();
+        free_ = state->below;
+        return state;
+    }
+    // Owner only: a state that this pool gave out.
+    void give_back(TaskState *state) {
+        state->below = free_;
+        free_ = state;
+    }
+    // Owner only: the same for states that a successor may still ask for the end time; they rest for a while.
+    void give_back_late(TaskState *state);
+
+    // Owner of *this only: a state that came from the pool `home` of another thread.
+    void give_back_to(TaskPool &home, TaskState *state);
+
+private:
+    static constexpr unsigned kReturnBatch = 32;
+    static constexpr unsigned kResting = 256;
+
+    TaskState *refill();
+    void flush_chain();
+
+    TaskState *free_ = nullptr;
+    TaskState *chain_first_ = nullptr; // states of one other pool, to be returned together
+    TaskState *chain_last_ = nullptr;
+    TaskPool *chain_home_ = nullptr;
+    unsigned chain_length_ = 0;
+    unsigned rest_next_ = 0;
+    TaskState *resting_[kResting] = {};
+    alignas(64) std::atomic<TaskState *> returned_{nullptr}; // pushed by other threads, emptied by the owner
+};
+
+} // namespace ompass
