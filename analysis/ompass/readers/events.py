@@ -34,16 +34,16 @@ class EventTable:
     def __len__(self) -> int:
         return int(self.time_ns.shape[0])
 
-    def where(self, mask: NDArray[np.bool_]) -> EventTable:
-        """The events that `mask` selects."""
+    def where(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> EventTable:
+        """The events that `chosen` selects: a condition for each, or their positions in the wanted order."""
         return EventTable(
-            self.time_ns[mask],
-            self.thread[mask],
-            self.kind[mask],
-            self.construct[mask],
-            self.task[mask],
-            self.value[mask],
-            self.exact[mask],
+            self.time_ns[chosen],
+            self.thread[chosen],
+            self.kind[chosen],
+            self.construct[chosen],
+            self.task[chosen],
+            self.value[chosen],
+            self.exact[chosen],
         )
 
 

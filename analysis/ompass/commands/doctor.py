@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass doctor`: what recording needs on this machine, and whether a given program can be recorded."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ompass.commands.streams import console_for, to_json, write_result
+from ompass.doctor import Check, Verdict, examine_machine
+from ompass.errors import CannotRecordError
+from ompass.launch import (
+    Plan,
+    Program,
+    RunOptions,
+    find_runtimes,
+    find_tool_library,
+    inspect_program,
+    plan_recording,
+)
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass doctor                 check this machine
+
+  ompass doctor ./fib           can this program be recorded, and how
+
+  ompass doctor --json
+"""
+
+_STYLES = {Verdict.OK: "green", Verdict.LIMITED: "yellow", Verdict.MISSING: "bold red"}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("doctor", epilog=_EPILOG)(doctor)
+
+
+def doctor(
+    program: Annotated[str | None, typer.Argument(metavar="[PROGRAM]", help="A program to look at.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of lines.")] = False,
+) -> None:
+    """Check compilers, OpenMP runtimes, counters and topology; or say how PROGRAM can be recorded.
+
+    Exit code 6 when recording is not possible.
+    """
+    if program is None:
+        _examine_machine(as_json)
+    else:
+        _examine_program(program, as_json)
+
+
+def _examine_machine(as_json: bool) -> None:
+    checks = examine_machine(os.environ, Path.cwd())
+    if as_json:
+        write_result(to_json([_check_json(check) for check in checks]), None)
+    else:
+        console = console_for()
+        for check in checks:
+            verdict = f"[{_STYLES[check.verdict]}]{check.verdict.value:<8}[/]"
+            line = f"{verdict} {check.name:<10} {escape(check.found)}"
+            if check.advice:
+                line += f" [cyan]-> {escape(check.advice)}[/cyan]"
+            console.print(line, soft_wrap=True)
+    if any(check.verdict is Verdict.MISSING for check in checks):
+        raise typer.Exit(CannotRecordError.exit_code)
+
+
+def _check_json(check: Check) -> dict[str, str]:
+    return {"name": check.name, "verdict": check.verdict.value, "found": check.found, "advice": check.advice}
+
+
+def _examine_program(name: str, as_json: bool) -> None:
+    program = inspect_program(name, os.environ)
+    plan: Plan | None = None
+    refusal: CannotRecordError | None = None
+    try:
+        plan = plan_recording(
+            program, find_tool_library(os.environ), RunOptions(), os.environ, find_runtimes(os.environ)
+        )
+    except CannotRecordError as error:
+        refusal = error
+    if as_json:
+        write_result(to_json(_program_json(program, plan, refusal)), None)
+    else:
+        _print_program(program, plan, refusal)
+    if refusal is not None:
+        raise typer.Exit(CannotRecordError.exit_code)
+
+
+def _kind(program: Program) -> str:
+    if program.is_script:
+        return f"script for {program.interpreters[-1]}"
+    if program.elf is None:
+        return "not an ELF program"
+    return f"{program.elf.bits}-bit {program.elf.machine.removeprefix('EM_')} program" + (
+        ", statically linked" if program.is_static else ""
+    )
+
+
+def _lines_known(program: Program) -> str:
+    if program.elf is None or program.is_script:
+        return "not looked for"
+    if program.elf.has_lines:
+        return "there: reports show files and lines"
+    return "none in it: compile with -g to see files and lines"
+
+
+def _print_program(program: Program, plan: Plan | None, refusal: CannotRecordError | None) -> None:
+    console = console_for()
+    rows = [("program", f"{program.path}, {_kind(program)}")]
+    for runtime in program.runtimes:
+        ompt = "with OMPT" if runtime.has_ompt else "without OMPT"
+        rows.append(
+            ("runtime", f"{runtime.kind}, {runtime.path}{', linked in' if runtime.is_static else ''}, {ompt}")
+        )
+    if not program.runtimes:
+        rows.append(("runtime", "it is linked with none"))
+    rows.append(("debug info", _lines_known(program)))
+    if plan is not None:
+        rows += [("warning", warning) for warning in plan.warnings]
+        rows.append(("answer", f"can be recorded {plan.how}"))
+        rows.append(("do", f"ompass run -- {program.path}"))
+    elif refusal is not None:
+        rows.append(("answer", f"cannot be recorded: {refusal.why}"))
+        rows.append(("do", refusal.cure))
+    for name, text in rows:
+        console.print(f"[dim]{name:<10}[/dim] {escape(text)}", soft_wrap=True)
+
+
+def _program_json(program: Program, plan: Plan | None, refusal: CannotRecordError | None) -> dict[str, Any]:
+    return {
+        "program": str(program.path),
+        "kind": _kind(program),
+        "interpreters": [str(path) for path in program.interpreters],
+        "runtimes": [
+            {
+                "kind": r.kind,
+                "path": str(r.path),
+                "ompt": r.has_ompt,
+                "gomp": r.has_gomp,
+                "static": r.is_static,
+            }
+            for r in program.runtimes
+        ],
+        "missing_libraries": list(program.missing),
+        "debug_information": bool(program.elf and program.elf.has_lines),
+        "recordable": plan is not None,
+        "how": plan.how if plan else "",
+        "why_not": refusal.why if refusal else "",
+        "cure": refusal.cure if refusal else "",
+        "variables": dict(plan.variables) if plan else {},
+        "warnings": list(plan.warnings) if plan else [],
+    }

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass dump`: the events of a trace as text, one a line, filtered."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from ompass.errors import NothingToShowError, UsageError
+from ompass.model import Run
+from ompass.readers import EventTable, event_kinds, open_run, read_events
+from ompass.symbols import Location, Resolver
+from ompass.units import parse_duration
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass dump t.ompass | less
+
+  ompass dump t.ompass --thread 1 --from 1.5ms --to 2ms
+
+  ompass dump t.ompass --kind start --kind complete --construct fib.c:12
+
+  ompass dump t.ompass --json --limit 1000          one JSON object a line
+
+  ompass dump t.ompass --kinds                      what kinds of event there are
+"""
+
+_SLICE_EVENTS = 4_000_000  # read at once: bounds memory to a few hundred MB
+_TASK_THREAD_SHIFT = 40
+_TASK_COUNTER_MASK = (1 << _TASK_THREAD_SHIFT) - 1
+
+
+def register(app: typer.Typer) -> None:
+    app.command("dump", epilog=_EPILOG)(dump)
+
+
+def dump(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A run directory recorded with --mode trace.")
+    ],
+    thread: Annotated[int, typer.Option("--thread", metavar="N", help="Only this thread.")] = -1,
+    start: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
+    ] = "",
+    end: Annotated[str, typer.Option("--to", metavar="TIME", help="Before this time.")] = "",
+    kind: Annotated[
+        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; may be repeated.")
+    ] = None,
+    construct: Annotated[
+        str,
+        typer.Option(
+            "--construct", metavar="WHICH", help="Only of one construct: file:line, function, or id."
+        ),
+    ] = "",
+    limit: Annotated[int, typer.Option("--limit", metavar="N", help="Stop after N events.")] = -1,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    kinds: Annotated[bool, typer.Option("--kinds", help="List the kinds of event and stop.")] = False,
+) -> None:
+    """Print recorded events in order of time: time, thread, kind, construct, task, value.
+
+    A ~ before a time marks an event without a time of its own: it has that of the event before it.
+    """
+    meanings = event_kinds()
+    if kinds:
+        for name, meaning in meanings:
+            print(f"{name:<20} {meaning}")
+        return
+    run = open_run(directory)
+    if run.mode != "trace":
+        raise NothingToShowError(
+            f"{directory} holds no events", "it was recorded in profile mode", "record it with --mode trace"
+        )
+    names = [name for name, _ in meanings]
+    resolver = Resolver.of_run(run)
+    locations = {d.id: resolver.locate(d) for d in run.definitions}
+    wanted_kinds = _kind_numbers(names, kind or [])
+    wanted_constructs = _constructs(locations, construct) if construct else None
+    start_ns, end_ns = _time("--from", start, 0), _time("--to", end, -1)
+    printed = 0
+    for table in _slices(run, directory, thread, start_ns, end_ns):
+        chosen = _filtered(table, wanted_kinds, wanted_constructs)
+        for row in _rows(chosen):
+            if printed == limit:
+                return
+            sys.stdout.write(
+                _json_line(row, names, locations) if as_json else _text_line(row, names, locations)
+            )
+            printed += 1
+
+
+Row = tuple[int, int, int, int, int, int, bool]
+
+
+def _rows(table: EventTable) -> Iterator[Row]:
+    columns = (table.time_ns, table.thread, table.kind, table.construct, table.task, table.value, table.exact)
+    return zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) -> Iterator[EventTable]:
+    """Events in order of time, read in pieces of the time window when there are many."""
+    n_events = sum(t.n_events for t in run.threads if thread < 0 or t.thread == thread)
+    last_ns = end_ns if end_ns >= 0 else max([run.wall_ns, *(t.last_ns for t in run.threads)]) + 1
+    n_slices = max(1, -(-n_events // _SLICE_EVENTS))
+    edges = [start_ns + (last_ns - start_ns) * k // n_slices for k in range(n_slices)] + [end_ns]
+    for low, high in itertools.pairwise(edges):
+        table = read_events(directory, thread=thread, start_ns=low, end_ns=high)
+        # Stable: what a thread did in one moment stays in its order.
+        yield table.where(np.argsort(table.time_ns, kind="stable").astype(np.int64))
+
+
+def _filtered(table: EventTable, kinds: list[int], constructs: list[int] | None) -> EventTable:
+    mask = np.ones(len(table), dtype=np.bool_)
+    if kinds:
+        mask &= np.isin(table.kind, kinds)
+    if constructs is not None:
+        mask &= np.isin(table.construct, constructs)
+    return table.where(mask)
+
+
+def _kind_numbers(names: list[str], wanted: list[str]) -> list[int]:
+    for name in wanted:
+        if name not in names:
+            raise UsageError(f"--kind {name}", "no such kind of event", f"the kinds are {', '.join(names)}")
+    return [names.index(name) for name in wanted]
+
+
+def _constructs(locations: dict[int, Location], text: str) -> list[int]:
+    chosen = [
+        number
+        for number, location in locations.items()
+        if text in (str(number), location.place, location.function, f"{location.file}:{location.line}")
+        or text == location.function.partition("(")[0].rpartition("::")[2]
+    ]
+    if not chosen:
+        there = ", ".join(f"{n}: {location.label()}" for n, location in locations.items())
+        raise NothingToShowError(
+            f"no construct is `{text}`", f"the constructs are {there}", "name one of these"
+        )
+    return chosen
+
+
+def _time(option: str, text: str, default: int) -> int:
+    if not text:
+        return default
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}", str(error)) from error
+
+
+def task_name(task: int) -> str:
+    """`2.17`: the 17th task that thread 2 created; `-` when there is none."""
+    return f"{task >> _TASK_THREAD_SHIFT}.{task & _TASK_COUNTER_MASK}" if task else "-"
+
+
+def _text_line(row: Row, names: list[str], locations: dict[int, Location]) -> str:
+    time_ns, thread, kind, construct, task, value, exact = row
+    label = locations[construct].label() if construct in locations else "-"
+    mark = " " if exact else "~"
+    return f"{mark}{time_ns:>15,} ns  thread {thread:<3} {names[kind]:<18} task {task_name(task):<12} {value:<10} {label}\n"
+
+
+def _json_line(row: Row, names: list[str], locations: dict[int, Location]) -> str:
+    time_ns, thread, kind, construct, task, value, exact = row
+    location = locations.get(construct)
+    return (
+        json.dumps(
+            {
+                "time_ns": time_ns,
+                "thread": thread,
+                "kind": names[kind],
+                "construct": construct if construct >= 0 else None,
+                "file": location.file or None if location else None,
+                "line": location.line or None if location else None,
+                "function": location.function or None if location else None,
+                "task": task_name(task) if task else None,
+                "value": value,
+                "exact": exact,
+            }
+        )
+        + "\n"
+    )

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass info`: what a run directory holds, without any analysis."""
+
+from __future__ import annotations
+
+import datetime
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ompass.commands.streams import console_for, to_json, write_result
+from ompass.model import Run
+from ompass.readers import open_run
+from ompass.readers.meta import Meta, read_meta
+from ompass.units import count, duration, plural, size
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass info fib-1234.ompass
+
+  ompass info fib-1234.ompass --json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("info", epilog=_EPILOG)(info)
+
+
+def info(
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass).")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead.")] = False,
+) -> None:
+    """Show what was recorded: program, machine, mode, threads, logs."""
+    values = [_values(open_run(path), read_meta(path)) for path in directories]
+    if as_json:
+        write_result(to_json(values[0] if len(values) == 1 else values), None)
+        return
+    console = console_for()
+    for value in values:
+        for name, text in _lines(value):
+            console.print(f"[dim]{name:<14}[/dim] {escape(text)}", soft_wrap=True)
+        console.print()
+
+
+def _values(run: Run, meta: Meta) -> dict[str, Any]:
+    kinds: dict[str, int] = {}
+    for definition in run.definitions:
+        kinds[definition.kind] = kinds.get(definition.kind, 0) + 1
+    return {
+        "directory": str(run.path),
+        "program": meta.program,
+        "command": list(meta.command),
+        "working_directory": meta.working_directory,
+        "host": meta.host,
+        "rank": meta.rank,
+        "pid": run.pid,
+        "parent_pid": meta.parent_pid,
+        "runtime": meta.runtime,
+        "tool_version": meta.ompass_version,
+        "format_version": run.format_version,
+        "start_epoch_ns": run.start_epoch_ns,
+        "wall_ns": run.wall_ns,
+        "mode": run.mode,
+        "complete": run.complete,
+        "end_reason": run.end_reason,
+        "incomplete_reasons": list(run.incomplete_reasons),
+        "clock": {"kind": run.clock_kind, "hz": run.clock_hz},
+        "create_estimated": run.create_estimated,
+        "counters": list(run.counters),
+        "definitions": kinds,
+        "modules": [{"path": m.path, "build_id": m.build_id} for m in run.modules],
+        "log_bytes": run.log_bytes,
+        "events": sum(t.n_events for t in run.threads),
+        "threads": [
+            {
+                "thread": t.thread,
+                "tid": t.tid,
+                "kind": t.kind,
+                "first_ns": t.first_ns,
+                "last_ns": t.last_ns,
+                "events": t.n_events,
+                "dropped": t.n_dropped,
+                "cpu_changes": t.n_migrations,
+            }
+            for t in run.threads
+        ],
+        "environment": dict(meta.environment),
+    }
+
+
+def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
+    start = datetime.datetime.fromtimestamp(value["start_epoch_ns"] / 1e9).astimezone()
+    where = value["host"] + (f", rank {value['rank']}" if value["rank"] is not None else "")
+    state = "complete" if value["complete"] else "cut short"
+    clock = value["clock"]
+    lines = [
+        ("directory", value["directory"]),
+        ("command", shlex.join(value["command"]) or value["program"] or "unknown"),
+        ("in", value["working_directory"]),
+        ("on", where),
+        ("runtime", value["runtime"]),
+        ("started", f"{start:%Y-%m-%d %H:%M:%S %z}, process {value['pid']}"),
+        ("lasted", f"{duration(value['wall_ns'])}, {state} ({value['end_reason']})"),
+        *(("", reason) for reason in value["incomplete_reasons"]),
+        ("mode", f"{value['mode']}, creation {'estimated' if value['create_estimated'] else 'measured'}"),
+        ("clock", f"{clock['kind']}, {clock['hz'] / 1e6:.1f} MHz"),
+        (
+            "logs",
+            f"{size(value['log_bytes'])}, {plural(value['events'], 'event')}, format {value['format_version']}",
+        ),
+        ("constructs", ", ".join(f"{n} {kind}" for kind, n in value["definitions"].items()) or "none"),
+    ]
+    if value["counters"]:
+        lines.append(("counters", ", ".join(value["counters"])))
+    for module in value["modules"]:
+        lines.append(("module", f"{module['path']} {module['build_id'][:16]}"))
+    for thread in value["threads"]:
+        text = (
+            f"{thread['thread']} {thread['kind']}, tid {thread['tid']}, "
+            f"{duration(thread['first_ns'])} to {duration(thread['last_ns'])}, {plural(thread['cpu_changes'], 'CPU change')}"
+        )
+        if value["mode"] == "trace":
+            text += f", {plural(thread['events'], 'event')}"
+        if thread["dropped"]:
+            text += f", {count(thread['dropped'])} dropped"
+        lines.append(("thread", text))
+    lines += [("variable", f"{name}={text}") for name, text in sorted(value["environment"].items())]
+    return [(name, text) for name, text in lines if text]

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `ompass`: its subcommands, and how errors leave the process.
+
+Owns the one-line form of errors and the exit codes; a subcommand only raises.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from ompass import __version__
+from ompass.commands import doctor, dump, info, report, run, validate
+from ompass.commands.streams import prepare_streams, say
+from ompass.errors import OmpassError
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass run -- ./fib 30                       record and report
+
+  ompass run --mode trace -o t.ompass -- ./fib 30
+
+  ompass report t.ompass                       report again
+
+  ompass doctor ./fib                          can it be recorded, and how
+
+[bold]Exit codes[/bold]
+
+  0 done · 2 wrong usage · 3 no such run · 4 damaged or inconsistent run · 5 nothing to show ·
+  6 cannot be recorded here · 7 cannot write · 8 incomplete installation.
+  `run` ends as the program does; 125 when it could not be started for recording, 126 when it
+  is not executable, 127 when it is not found.
+"""
+
+app = typer.Typer(
+    name="ompass",
+    help="Record any OpenMP task program and say where its time went.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ompass {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
+    ),
+) -> None:
+    """Record any OpenMP task program and say where its time went."""
+
+
+run.register(app)
+report.register(app)
+doctor.register(app)
+info.register(app)
+dump.register(app)
+validate.register(app)
+
+
+def main() -> None:
+    """Entry point of the installed command."""
+    prepare_streams()
+    try:
+        app()
+    except OmpassError as error:
+        say(f"error: {error.one_line()}")
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output, `head` for one, has had enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

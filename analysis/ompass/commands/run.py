@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass run`: record a program and report.
+
+Owns the order of things: look, plan, run, find what was recorded, report. The program's streams, signals
+and ending are its own; everything of ours goes to stderr, before it starts and after it has ended.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ompass.commands.streams import console_for, say, to_json, write_result
+from ompass.errors import CannotRecordError, OmpassError, OutputError, UsageError
+from ompass.launch import (
+    Plan,
+    Program,
+    RunOptions,
+    find_runtimes,
+    find_tool_library,
+    inspect_program,
+    plan_recording,
+)
+from ompass.launch.child import Ending, end_as, run_child
+from ompass.launch.explain import why_nothing
+from ompass.launch.produced import ProducedRuns, absolute_pattern, candidates, choose_directory, find_produced
+from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
+from ompass.readers import open_run
+from ompass.reports import collect, json_report, print_report
+
+_EXIT_NOT_STARTED = 125
+_THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass run -- ./fib 30
+
+  ompass run --threads 8 --mode trace -o fib.ompass -- ./fib 30
+
+  ompass run --no-brackets --no-report -- ./fib 30     least disturbance, report later
+
+  ompass run --json fib.json -q -- ./fib 30            for scripts
+
+The report goes to stderr after the program has ended; its output and exit status are its own.
+"""
+
+
+class Mode(str, Enum):
+    """What is recorded."""
+
+    PROFILE = "profile"
+    TRACE = "trace"
+
+
+def register(app: typer.Typer) -> None:
+    # What follows the program's name belongs to the program.
+    app.command("run", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})(run)
+
+
+def run(
+    command: Annotated[
+        list[str], typer.Argument(metavar="PROGRAM", help="The program to record, and its arguments.")
+    ],
+    mode: Annotated[
+        Mode | None,
+        typer.Option("--mode", help="profile: statistics in constant space (default); trace: every event."),
+    ] = None,
+    threads: Annotated[
+        str,
+        typer.Option("--threads", "-t", help="Threads to use (OMP_NUM_THREADS); a list for nested regions."),
+    ] = "",
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Run directory; %e program, %p process, %r rank, %h host. Never overwritten: -2, -3 ... is added.",
+        ),
+    ] = "",
+    brackets: Annotated[
+        bool | None,
+        typer.Option(
+            "--brackets/--no-brackets",
+            help="Measure task creation (default), or estimate it for less overhead.",
+        ),
+    ] = None,
+    counters: Annotated[
+        str, typer.Option("--counters", metavar="NAMES", help="PAPI events to count, separated by commas.")
+    ] = "",
+    limit_mb: Annotated[
+        int | None,
+        typer.Option(
+            "--limit-mb", metavar="N", min=1, help="Largest trace; beyond it only the profile goes on."
+        ),
+    ] = None,
+    libomp: Annotated[
+        Path | None,
+        typer.Option(
+            "--libomp", metavar="FILE", help="Run on this OpenMP runtime (a libomp.so.5 or libiomp5.so)."
+        ),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Print the report when the program has ended.")
+    ] = True,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON to FILE.")
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print nothing of our own but errors.")
+    ] = False,
+) -> None:
+    """Record PROGRAM and say where its time went.
+
+    Sets up everything for the OpenMP runtime that the program uses. A program built with gcc is run on
+    LLVM's runtime, which speaks OMPT; where that is not possible, it says why and what to do.
+    """
+    options = RunOptions(
+        mode=mode.value if mode else None,
+        threads=_checked_threads(threads),
+        brackets=brackets,
+        counters=counters,
+        limit_mb=limit_mb,
+        libomp=libomp,
+    )
+    try:
+        _check_writable(json_file)
+        tool = find_tool_library(os.environ)
+        program = inspect_program(command[0], os.environ)
+        plan = plan_recording(program, tool, options, os.environ, find_runtimes(os.environ))
+        directory = absolute_pattern(
+            output or os.environ.get("OMPASS_DIR") or choose_directory(program.path, os.environ, os.getpid())
+        )
+        before = candidates(directory)
+        if not quiet:
+            for warning in plan.warnings:
+                say(f"warning: {warning}")
+        ending = run_child(str(program.path), command, _environment(plan, directory))
+    except (ProgramNotFoundError, ProgramNotExecutableError, UsageError):
+        raise
+    except OmpassError as error:
+        say(f"error: {error.one_line()}")
+        raise typer.Exit(_EXIT_NOT_STARTED) from None
+    try:
+        produced = find_produced(directory, before, ending.pid)
+        _after(produced, program, plan, ending, report=report and not quiet, json_file=json_file, quiet=quiet)
+    except OmpassError as error:
+        # The program's own ending is what a script must see, whatever becomes of the report.
+        say(f"error: {error.one_line()}")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    end_as(ending)
+
+
+def _checked_threads(text: str) -> str:
+    if text and not _THREADS.fullmatch(text):
+        raise UsageError(
+            f"--threads {text}", "not a number of threads", "write a number such as 4, or a list such as 4,2"
+        )
+    return text
+
+
+def _check_writable(path: Path | None) -> None:
+    """Found out before the program runs, not after hours of it."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise OutputError(f"--json {path}", "its directory does not exist", "make it first")
+
+
+def _environment(plan: Plan, directory: str) -> Mapping[str, str]:
+    # The report replaces the tool's own summary, unless that was asked for.
+    defaults = {"OMPASS_SUMMARY": "off"}
+    return {**defaults, **os.environ, **plan.variables, "OMPASS_DIR": directory}
+
+
+def _after(
+    produced: ProducedRuns,
+    program: Program,
+    plan: Plan,
+    ending: Ending,
+    *,
+    report: bool,
+    json_file: Path | None,
+    quiet: bool,
+) -> None:
+    if produced.main is None:
+        raise CannotRecordError("nothing was recorded", *why_nothing(program, plan, ending, os.environ))
+    shown = _shown(produced.main)
+    if report or json_file is not None:
+        content = collect(open_run(produced.main))
+        if json_file is not None:
+            write_result(to_json(json_report(content)), json_file)
+        if report:
+            console = console_for(stderr=True)
+            console.print()
+            print_report(console, content)
+    if not quiet:
+        if ending.signal or ending.exit_code:
+            say(f"the program {ending.describe()}")
+        say(f"recorded in {shown}; `ompass report {shown}` shows it again")
+        for other in produced.others:
+            say(f"a process that it started recorded too, in {_shown(other)}")
+
+
+def _shown(path: Path) -> str:
+    """Relative to here when that is shorter."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

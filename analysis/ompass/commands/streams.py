@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where commands print: one-line messages to stderr, results to stdout or a file.
+
+Owns what happens to characters that the reader's terminal does not have.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ompass.errors import OutputError
+
+_NEAREST = {"µ": "u", "·": "-", "█": "#", "─": "-"}
+_PLAIN_COLUMNS = 110
+
+
+def _replace_nearest(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    return "".join(_NEAREST.get(c, "?") for c in text), error.end
+
+
+def prepare_streams() -> None:
+    """Let no output fail for want of a character; called once when the command starts."""
+    codecs.register_error("ompass-nearest", _replace_nearest)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="ompass-nearest")
+
+
+def say(message: str) -> None:
+    """One line on stderr, marked as ours."""
+    print(f"ompass: {message}", file=sys.stderr, flush=True)
+
+
+def console_for(stderr: bool = False) -> Console:
+    """A console on stdout or stderr; into a file or pipe, lines are wide and without colours."""
+    stream = sys.stderr if stderr else sys.stdout
+    known = stream.isatty() or "COLUMNS" in os.environ
+    return Console(stderr=stderr, width=None if known else _PLAIN_COLUMNS, soft_wrap=False, highlight=False)
+
+
+def write_result(text: str, path: Path | None) -> None:
+    """Text to a file, or to stdout when there is no path (or `-`). OutputError when it cannot be written."""
+    if path is None or str(path) == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written", error.strerror or str(error), "name another file"
+        ) from error
+
+
+def to_json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

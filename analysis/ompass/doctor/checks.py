@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One check per thing that matters, each with what was found and what to do about it.
+
+Owns the list of checks and their order; probes that run other programs are in probes.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.doctor import probes
+from ompass.errors import IncompleteInstallationError
+from ompass.launch.runtimes import find_runtimes
+from ompass.launch.tool import find_tool_library
+from ompass.readers.core import load_core
+from ompass.units import plural, size
+
+_FREE_BYTES = 1 << 30
+
+
+class Verdict(enum.Enum):
+    """How a check came out."""
+
+    OK = "ok"
+    LIMITED = "limited"  # works, with less
+    MISSING = "missing"  # recording or reading does not work without it
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the doctor."""
+
+    name: str
+    verdict: Verdict
+    found: str
+    advice: str = ""
+
+
+def examine_machine(environ: Mapping[str, str], directory: Path) -> list[Check]:
+    """All checks, in order of importance; `directory` is where runs would be recorded."""
+    makers: list[Callable[[], Iterator[Check]]] = [
+        lambda: _tool(environ),
+        _core,
+        lambda: _runtimes(environ),
+        _compilers,
+        _hwloc,
+        _papi,
+        _perf,
+        _symbols,
+        _clock,
+        _topology,
+        lambda: _disk(directory),
+    ]
+    return [check for maker in makers for check in maker()]
+
+
+def _tool(environ: Mapping[str, str]) -> Iterator[Check]:
+    try:
+        path = find_tool_library(environ)
+    except IncompleteInstallationError as error:
+        yield Check("tool", Verdict.MISSING, error.what, error.cure)
+        return
+    problem = probes.loading_problem(path)
+    if problem:
+        yield Check("tool", Verdict.MISSING, f"{path} does not load: {problem}", "reinstall the package here")
+    else:
+        yield Check("tool", Verdict.OK, str(path))
+
+
+def _core() -> Iterator[Check]:
+    try:
+        core = load_core()
+    except IncompleteInstallationError as error:
+        yield Check("reader", Verdict.MISSING, error.why, error.cure)
+        return
+    yield Check("reader", Verdict.OK, str(getattr(core, "__file__", "ompass._core")))
+
+
+def _runtimes(environ: Mapping[str, str]) -> Iterator[Check]:
+    runtimes = find_runtimes(environ)
+    speaking = 0
+    for runtime in runtimes:
+        answer = probes.ask_runtime(runtime.path)
+        if answer.has_ompt:
+            speaking += 1
+            gomp = "" if runtime.has_gomp else "; cannot run gcc's programs"
+            yield Check("libomp", Verdict.OK, f"{runtime.path}, {answer.version}, with OMPT{gomp}")
+        else:
+            yield Check(
+                "libomp",
+                Verdict.LIMITED,
+                f"{runtime.path}: {answer.problem}",
+                "use another one (--libomp FILE)",
+            )
+    if not speaking:
+        yield Check(
+            "libomp",
+            Verdict.MISSING,
+            "no OpenMP runtime with OMPT was found",
+            "Debian, Ubuntu: apt install libomp5; Fedora: dnf install libomp; conda: llvm-openmp",
+        )
+
+
+def _compilers() -> Iterator[Check]:
+    for name, commands, package in (
+        ("clang", ("clang", *(f"clang-{v}" for v in range(30, 13, -1))), "clang and libomp-dev"),
+        ("gcc", ("gcc",), "gcc"),
+        (
+            "fortran",
+            ("gfortran", "flang", *(f"flang-new-{v}" for v in range(30, 17, -1))),
+            "gfortran or flang",
+        ),
+    ):
+        path = next((found for command in commands if (found := shutil.which(command))), None)
+        if path is None:
+            yield Check(
+                name, Verdict.LIMITED, "not found", f"install {package} to compile programs to record"
+            )
+        else:
+            yield Check(name, Verdict.OK, f"{path}, {probes.first_line_of_version(path)}")
+
+
+def _hwloc() -> Iterator[Check]:
+    library = probes.find_shared("libhwloc.so.15", "libhwloc.so")
+    if library:
+        yield Check("hwloc", Verdict.OK, f"{library}: the topology is recorded with each run")
+    else:
+        yield Check(
+            "hwloc",
+            Verdict.LIMITED,
+            "libhwloc.so.15 was not found: runs hold no topology",
+            "Debian, Ubuntu: apt install libhwloc15",
+        )
+
+
+def _papi() -> Iterator[Check]:
+    library = probes.find_shared(
+        "libpapi.so.7.0", "libpapi.so.7.1", "libpapi.so.7", "libpapi.so.6.0", "libpapi.so"
+    )
+    if library:
+        yield Check("papi", Verdict.OK, f"{library}: --counters can be used")
+    else:
+        yield Check(
+            "papi",
+            Verdict.LIMITED,
+            "libpapi was not found: --counters cannot be used",
+            "Debian, Ubuntu: apt install libpapi7.0",
+        )
+
+
+def _perf() -> Iterator[Check]:
+    try:
+        level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        yield Check(
+            "perf",
+            Verdict.LIMITED,
+            "the kernel offers no performance counters",
+            "use a kernel with perf events",
+        )
+        return
+    if level > 2 and os.geteuid() != 0:
+        yield Check(
+            "perf",
+            Verdict.LIMITED,
+            f"perf_event_paranoid is {level}: counters are refused",
+            "as root: sysctl kernel.perf_event_paranoid=2",
+        )
+    else:
+        yield Check("perf", Verdict.OK, f"perf_event_paranoid is {level}")
+
+
+def _symbols() -> Iterator[Check]:
+    try:
+        import symbolic
+
+        yield Check("symbols", Verdict.OK, f"symbolic ({Path(symbolic.__file__).parent})")
+    except (ImportError, OSError):
+        other = shutil.which("llvm-symbolizer") or shutil.which("addr2line")
+        found = f"only {other}" if other else "no reader of debug information: files and lines are not shown"
+        yield Check("symbols", Verdict.LIMITED, found, "pip install symbolic")
+
+
+def _clock() -> Iterator[Check]:
+    flags = probes.cpu_flags()
+    if {"constant_tsc", "nonstop_tsc"} <= flags:
+        yield Check("clock", Verdict.OK, "invariant time stamp counter")
+    elif os.uname().machine in ("aarch64", "arm64"):
+        yield Check("clock", Verdict.OK, "generic timer (CNTVCT)")
+    else:
+        yield Check(
+            "clock",
+            Verdict.LIMITED,
+            "no invariant time stamp counter: clock_gettime is used, at twice the cost",
+        )
+
+
+def _topology() -> Iterator[Check]:
+    machine = probes.machine_shape()
+    allowed = len(os.sched_getaffinity(0))
+    found = (
+        f"{plural(machine.n_packages, 'package')}, {plural(machine.n_nodes, 'memory node')}, "
+        f"{plural(machine.n_cores, 'core')}, {plural(machine.n_cpus, 'CPU')}"
+    )
+    if allowed < machine.n_cpus:
+        found += f", {allowed} of them for this process"
+    yield Check("topology", Verdict.OK, found)
+
+
+def _disk(directory: Path) -> Iterator[Check]:
+    if not os.access(directory, os.W_OK):
+        yield Check(
+            "directory", Verdict.LIMITED, f"{directory} cannot be written", "name another place with -o"
+        )
+        return
+    free = shutil.disk_usage(directory).free
+    if free < _FREE_BYTES:
+        yield Check(
+            "directory",
+            Verdict.LIMITED,
+            f"{directory} has {size(free)} left",
+            "free space, or use --limit-mb",
+        )
+    else:
+        yield Check("directory", Verdict.OK, f"{directory}, {size(free)} free")

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes: small experiments that ask the machine instead of assuming.
+
+Libraries are loaded in a process of their own, so that a broken one cannot harm the doctor.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.launch.libraries import loader_cache
+
+_SECONDS = 20
+_ASK_RUNTIME = "import ctypes, sys; r = ctypes.CDLL(sys.argv[1]); print('threads', r.omp_get_max_threads())"
+_LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeAnswer:
+    """What a runtime said when it was started."""
+
+    has_ompt: bool
+    version: str
+    problem: str  # why it cannot be recorded; empty when it can
+
+
+def ask_runtime(path: Path) -> RuntimeAnswer:
+    """Start the runtime in a process and see whether it looks for an OMPT tool."""
+    environ = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith(("OMP_", "KMP_", "OMPASS_")) and k != "LD_PRELOAD"
+    }
+    # A tool that is not there: only a runtime with OMPT goes looking for it.
+    environ |= {
+        "OMP_TOOL_VERBOSE_INIT": "stdout",
+        "OMP_TOOL_LIBRARIES": "/nonexistent/ompass-doctor.so",
+        "OMP_DISPLAY_ENV": "true",
+        "KMP_VERSION": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    answer = _run_python(_ASK_RUNTIME, path, environ)
+    if answer is None or "threads 1" not in answer:
+        return RuntimeAnswer(False, "", "it does not start")
+    match = re.search(r"_OPENMP\s*=\s*'?(\d+)", answer)
+    version = f"OpenMP {match[1]}" if match else "OpenMP version unknown"
+    has_ompt = "TOOL REGISTRATION" in answer or "ompass-doctor" in answer.replace("OMP_TOOL_LIBRARIES='", "")
+    return RuntimeAnswer(has_ompt, version, "" if has_ompt else "it was built without OMPT")
+
+
+def loading_problem(path: Path) -> str:
+    """Why a shared library does not load; empty when it does. The tool is told not to record."""
+    environ = {**os.environ, "OMPASS_ENABLED": "off"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _LOAD, str(path)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environ,
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    lines = done.stderr.strip().splitlines()
+    return lines[-1] if lines else f"exit status {done.returncode}"
+
+
+def _run_python(code: str, path: Path, environ: dict[str, str]) -> str | None:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(path)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+            env=environ,
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout
+
+
+def first_line_of_version(path: str) -> str:
+    """What `path --version` says first."""
+    try:
+        done = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return "version unknown"
+    lines = done.stdout.strip().splitlines()
+    return lines[0] if lines else "version unknown"
+
+
+def find_shared(*names: str) -> str:
+    """The path, or else the name, of the first of the shared libraries that loads; empty when none does."""
+    for name in names:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        paths = loader_cache().get(name, ())
+        return str(paths[0]) if paths else name
+    return ""
+
+
+def cpu_flags() -> frozenset[str]:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return frozenset()
+    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    return frozenset(match[1].split()) if match else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MachineShape:
+    n_packages: int
+    n_nodes: int
+    n_cores: int
+    n_cpus: int
+
+
+def machine_shape() -> MachineShape:
+    """Counts from sysfs; what it does not tell is counted as one."""
+    cpus = sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology"))
+    packages, cores = set(), set()
+    for cpu in cpus:
+        package = _read(cpu / "physical_package_id")
+        packages.add(package)
+        cores.add((package, _read(cpu / "core_id")))
+    nodes = list(Path("/sys/devices/system/node").glob("node[0-9]*"))
+    n_cpus = os.cpu_count() or 1
+    return MachineShape(len(packages) or 1, len(nodes) or 1, len(cores) or n_cpus, n_cpus)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch: what a program is, how it can be recorded here, and running it under the tool."""
+
+from ompass.launch.child import Ending, run_child
+from ompass.launch.plan import Plan, RunOptions, plan_recording
+from ompass.launch.produced import ProducedRuns, choose_directory
+from ompass.launch.program import Program, inspect_program
+from ompass.launch.runtimes import Runtime, find_runtimes
+from ompass.launch.tool import find_tool_library
+
+__all__ = [
+    "Ending",
+    "Plan",
+    "ProducedRuns",
+    "Program",
+    "RunOptions",
+    "Runtime",
+    "choose_directory",
+    "find_runtimes",
+    "find_tool_library",
+    "inspect_program",
+    "plan_recording",
+    "run_child",
+]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the program as if we were not there: its streams, files, signals and ending are its own.
+
+Owns the forwarding of signals; must be called from the main thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
+
+_FORWARDED = frozenset(
+    {
+        signal.SIGINT,
+        signal.SIGTERM,
+        signal.SIGHUP,
+        signal.SIGQUIT,
+        signal.SIGUSR1,
+        signal.SIGUSR2,
+        signal.SIGWINCH,
+        signal.SIGALRM,
+    }
+)
+# Python ignores these in its own process; a child would inherit that.
+_PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
+_FROM_KERNEL = 0x80  # si_code of signals that a terminal sends to its whole foreground group
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the program ended: with an exit code, or by a signal."""
+
+    pid: int
+    exit_code: int
+    signal: int  # 0 when it exited
+
+    def describe(self) -> str:
+        if self.signal:
+            return f"was ended by {signal_name(self.signal)}"
+        return f"exited with {self.exit_code}"
+
+
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def run_child(path: str, argv: Sequence[str], environ: Mapping[str, str]) -> Ending:
+    """Start `path` with `argv`, forward signals until it ends, and say how it did.
+
+    Raises ProgramNotFoundError, ProgramNotExecutableError when it cannot be started.
+    """
+    waited = _FORWARDED | {signal.SIGCHLD}
+    # Blocked before the child exists: a signal that comes now stays pending until the loop takes it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
+    old_chld = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    try:
+        pid = _spawn(path, argv, environ, before)
+        return _wait(pid, waited)
+    finally:
+        signal.signal(signal.SIGCHLD, old_chld)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _spawn(path: str, argv: Sequence[str], environ: Mapping[str, str], mask: Collection[int]) -> int:
+    try:
+        return os.posix_spawn(path, list(argv), dict(environ), setsigmask=mask, setsigdef=_PYTHON_IGNORES)
+    except FileNotFoundError as error:
+        # of a script, it is the interpreter that is missing
+        raise ProgramNotFoundError(
+            path, error.strerror or "no such file", "check its first line (#!)"
+        ) from error
+    except OSError as error:
+        raise ProgramNotExecutableError(
+            path, error.strerror or "cannot be executed", "check that it is a program for this machine"
+        ) from error
+
+
+def _wait(pid: int, waited: frozenset[signal.Signals]) -> Ending:
+    while True:
+        received = signal.sigwaitinfo(waited)
+        if received.si_signo != signal.SIGCHLD:
+            # A terminal has signalled the child already, being in the same group.
+            if received.si_code != _FROM_KERNEL:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, received.si_signo)
+            continue
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done == pid:
+            if os.WIFSIGNALED(status):
+                return Ending(pid, 128 + os.WTERMSIG(status), os.WTERMSIG(status))
+            return Ending(pid, os.WEXITSTATUS(status), 0)
+
+
+def end_as(ending: Ending) -> NoReturn:
+    """Leave this process the way the program left: same exit code, or killed by the same signal."""
+    if ending.signal:
+        # one core file, the program's, is enough
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        number = ending.signal
+        with contextlib.suppress(OSError, ValueError):
+            signal.signal(number, signal.SIG_DFL)
+        with contextlib.suppress(ValueError):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        os.kill(os.getpid(), number)
+    os._exit(ending.exit_code)

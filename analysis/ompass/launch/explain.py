@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why a program that ran under the tool left nothing behind: the likeliest reason, and the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ompass.launch.child import Ending
+from ompass.launch.plan import Plan
+from ompass.launch.program import Program
+
+
+def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[str, str]) -> tuple[str, str]:
+    """(why, what to do) when no run directory appeared."""
+    if environ.get("OMPASS_ENABLED", "").strip().lower() in ("off", "0", "false", "no"):
+        return f"OMPASS_ENABLED={environ['OMPASS_ENABLED']} switches the tool off", "unset OMPASS_ENABLED"
+    if program.is_privileged:
+        return (
+            f"{program.path} runs with raised privileges, so the loader ignored LD_PRELOAD",
+            "record a copy of it without set-user-ID bit and capabilities",
+        )
+    if program.has_own_tool:
+        return (
+            f"{program.path} contains an OMPT tool of its own, and only one can be active",
+            "link it without that tool",
+        )
+    if ending.signal:
+        return (
+            f"the program {ending.describe()} before its OpenMP runtime started",
+            "let it reach a parallel region",
+        )
+    if program.is_script and plan.runtime is None:
+        return (
+            f"neither {program.path} nor a program that it started used an OpenMP runtime of the LLVM family",
+            "if it starts a program built with gcc, record that one, or name a runtime with --libomp FILE",
+        )
+    if plan.runtime is None:
+        return (
+            f"{program.path} is not linked with an OpenMP runtime and loaded none of the LLVM family",
+            "compile and link it with -fopenmp; for a gcc library that it loads by itself, use --libomp FILE",
+        )
+    return (
+        f"the OpenMP runtime {plan.runtime.path} was never started",
+        "check that the program reaches a parallel region or a task with these arguments",
+    )

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which shared libraries a program will load, as the dynamic loader of glibc would find them.
+
+Owns the search order (RPATH, LD_LIBRARY_PATH, RUNPATH, the loader's cache, the system directories);
+nothing is executed but `ldconfig -p`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.elf import ElfFacts, NotElfError, is_elf, read_facts
+
+_SYSTEM_DIRECTORIES = tuple(Path(p) for p in ("/lib64", "/usr/lib64", "/lib", "/usr/lib"))
+_LDCONFIG_LINE = re.compile(r"\s*(?P<name>\S+) \((?P<abi>[^)]*)\) => (?P<path>/.+)")
+_LDCONFIG_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A library that the program needs, and where it is; `facts` None: not found."""
+
+    name: str
+    facts: ElfFacts | None
+
+
+def loaded_libraries(program: ElfFacts, environ: Mapping[str, str]) -> tuple[Loaded, ...]:
+    """Every library that the program needs, directly or not, in the order in which it is loaded."""
+    found: dict[str, Loaded] = {}
+    queue: list[tuple[ElfFacts, tuple[ElfFacts, ...]]] = [(program, ())]
+    while queue:
+        user, ancestors = queue.pop(0)
+        for name in user.needed:
+            if name in found:
+                continue
+            facts = find_library(name, user, ancestors, environ)
+            found[name] = Loaded(name, facts)
+            if facts is not None:
+                queue.append((facts, (*ancestors, user)))
+    return tuple(found.values())
+
+
+def find_library(
+    name: str, user: ElfFacts, ancestors: tuple[ElfFacts, ...], environ: Mapping[str, str]
+) -> ElfFacts | None:
+    """The file that `user` gets for the needed `name`."""
+    if "/" in name:
+        return _fitting(Path(name), user)
+    # RPATH is inherited from those who needed us, and ignored where RUNPATH is present
+    inherited: list[Path] = []
+    if not user.runpath:
+        for elf in (user, *reversed(ancestors)):
+            if not elf.runpath:
+                inherited += expand_origin(elf.rpath, elf)
+    from_environment = [Path(p or ".") for p in environ.get("LD_LIBRARY_PATH", "").split(":")]
+    if not environ.get("LD_LIBRARY_PATH"):
+        from_environment = []
+    for directory in (*inherited, *from_environment, *expand_origin(user.runpath, user)):
+        if facts := _fitting(directory / name, user):
+            return facts
+    for path in (*loader_cache().get(name, ()), *(d / name for d in _SYSTEM_DIRECTORIES)):
+        if facts := _fitting(path, user):
+            return facts
+    return None
+
+
+def expand_origin(directories: tuple[str, ...], elf: ElfFacts) -> list[Path]:
+    """Run paths with $ORIGIN, $LIB and $PLATFORM filled in."""
+    origin = str(elf.path.resolve().parent)
+    values = {"ORIGIN": origin, "LIB": "lib64" if elf.bits == 64 else "lib", "PLATFORM": os.uname().machine}
+    expanded = []
+    for directory in directories:
+        text = directory
+        for name, value in values.items():
+            text = text.replace(f"${{{name}}}", value).replace(f"${name}", value)
+        expanded.append(Path(text))
+    return expanded
+
+
+def _fitting(path: Path, user: ElfFacts) -> ElfFacts | None:
+    """The file's facts when it exists and is of the same word size and machine, as the loader demands."""
+    if not is_elf(path):
+        return None
+    try:
+        facts = read_facts(path)
+    except NotElfError:
+        return None
+    return facts if (facts.bits, facts.machine) == (user.bits, user.machine) else None
+
+
+@functools.cache
+def loader_cache() -> dict[str, tuple[Path, ...]]:
+    """The loader's cache: library name to paths, best first; empty where there is no ldconfig."""
+    tool = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
+    if tool is None:
+        return {}
+    try:
+        text = subprocess.run(
+            [tool, "-p"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LDCONFIG_SECONDS,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    return parse_loader_cache(text)
+
+
+def parse_loader_cache(text: str) -> dict[str, tuple[Path, ...]]:
+    """What `ldconfig -p` prints, by library name."""
+    cache: dict[str, list[Path]] = {}
+    for line in text.splitlines():
+        if match := _LDCONFIG_LINE.fullmatch(line):
+            cache.setdefault(match["name"], []).append(Path(match["path"]))
+    return {name: tuple(paths) for name, paths in cache.items()}

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a program is recorded: the environment it gets, what it runs on, and what to tell the person.
+
+Owns every decision about LD_PRELOAD and OMP_TOOL_LIBRARIES. What the user has set is kept and added to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ompass.elf import NotElfError, dynamic_symbols
+from ompass.errors import CannotRecordError
+from ompass.launch.program import Program
+from ompass.launch.runtimes import Runtime, read_runtime, runtime_kind
+
+_INSTALL_LIBOMP = (
+    "install LLVM's runtime (Debian, Ubuntu: apt install libomp5; Fedora: dnf install libomp; "
+    "conda: llvm-openmp), or name one with --libomp FILE"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What the user asked for; None and empty: not said, so the environment or the tool decides."""
+
+    mode: str | None = None
+    threads: str = ""  # OMP_NUM_THREADS, may be a list for nested regions
+    brackets: bool | None = None
+    counters: str = ""
+    limit_mb: int | None = None
+    libomp: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything needed to start the program."""
+
+    how: str  # one sentence for `ompass doctor PROGRAM`
+    variables: Mapping[str, str]  # to set
+    warnings: tuple[str, ...]
+    runtime: Runtime | None  # the one that is recorded, when it is known
+    brackets: bool
+    libraries: tuple[Path, ...] = field(default=())  # preloaded, in order
+
+
+def plan_recording(
+    program: Program,
+    tool: Path,
+    options: RunOptions,
+    environ: Mapping[str, str],
+    installed: Sequence[Runtime],
+) -> Plan:
+    """How to record `program`; `installed` are the runtimes that a gcc program can be run on.
+
+    CannotRecordError says why not and what to do.
+    """
+    warnings: list[str] = []
+    _refuse_static(program)
+    runtime, substitute, how = _choose_runtime(program, options, installed)
+    brackets = (
+        options.brackets if options.brackets is not None else environ.get("OMPASS_BRACKETS", "on") != "off"
+    )
+    variables: dict[str, str] = {}
+    preload: list[Path] = []
+    if brackets:
+        preload.append(tool)
+    if substitute is not None:
+        preload.append(substitute.path)
+    if program.is_privileged:
+        warnings.append(
+            f"{program.path} runs with raised privileges, so the loader ignores LD_PRELOAD; record a copy without them"
+        )
+    if preload:
+        variables["LD_PRELOAD"] = _joined(preload, environ.get("LD_PRELOAD", ""))
+    # Named here as well: a runtime linked into the program looks in this list first.
+    variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
+    variables["OMPASS_BRACKETS"] = "on" if brackets else "off"
+    if "LIBOMP_USE_HIDDEN_HELPER_TASK" not in environ:
+        # hidden helper threads send events that fit no rule, and most programs never use them
+        variables["LIBOMP_USE_HIDDEN_HELPER_TASK"] = "0"
+    variables.update(_requested(options))
+    warnings += other_tools(program, tool, environ)
+    if environ.get("OMP_TOOL", "").strip().lower() == "disabled":
+        variables["OMP_TOOL"] = "enabled"
+        warnings.append(
+            "OMP_TOOL=disabled was set, which would switch the recording off; it is enabled for this run"
+        )
+    if program.missing:
+        warnings.append(f"{program.path} needs {', '.join(program.missing)}, which the loader will not find")
+    return Plan(how, variables, tuple(warnings), runtime, brackets, tuple(preload))
+
+
+def _requested(options: RunOptions) -> dict[str, str]:
+    wanted: dict[str, str] = {}
+    if options.mode is not None:
+        wanted["OMPASS_MODE"] = options.mode
+    if options.threads:
+        wanted["OMP_NUM_THREADS"] = options.threads
+    if options.counters:
+        wanted["OMPASS_COUNTERS"] = options.counters
+    if options.limit_mb is not None:
+        wanted["OMPASS_LIMIT_MB"] = str(options.limit_mb)
+    return wanted
+
+
+def _refuse_static(program: Program) -> None:
+    if program.is_static:
+        raise CannotRecordError(
+            f"{program.path} cannot be recorded",
+            "it is statically linked, so no tool can be loaded into it",
+            "link it without -static",
+        )
+
+
+def _choose_runtime(
+    program: Program, options: RunOptions, installed: Sequence[Runtime]
+) -> tuple[Runtime | None, Runtime | None, str]:
+    """(the runtime that is recorded, the one put in place of the program's own, a sentence)."""
+    if options.libomp is not None:
+        named = _named_runtime(options.libomp)
+        return named, named, f"on the OpenMP runtime {named.path}, as asked for"
+    native = next((r for r in program.runtimes if r.is_llvm), None)
+    if native is not None:
+        if not native.has_ompt:
+            raise CannotRecordError(
+                f"{program.path} cannot be recorded",
+                f"its OpenMP runtime {native.path} was built without OMPT",
+                f"run it on another one with --libomp FILE, or {_INSTALL_LIBOMP}",
+            )
+        linked = "linked into it" if native.is_static else str(native.path)
+        return native, None, f"directly: its OpenMP runtime ({native.kind}, {linked}) speaks OMPT"
+    other = next(iter(program.runtimes), None)
+    if other is None:
+        if program.is_script:
+            return (
+                None,
+                None,
+                f"through {program.interpreters[-1]}: whatever OpenMP runtime (LLVM's) it loads is recorded",
+            )
+        return (
+            None,
+            None,
+            "if it loads an OpenMP runtime of the LLVM family while it runs; it is not linked with any",
+        )
+    if other.has_ompt:
+        return other, None, f"directly: its OpenMP runtime ({other.kind}, {other.path}) speaks OMPT"
+    if other.is_static:
+        raise CannotRecordError(
+            f"{program.path} cannot be recorded",
+            f"{other.kind}, which has no OMPT, is linked into it and cannot be replaced",
+            "link it with the shared libgomp.so.1, or compile it with clang -fopenmp",
+        )
+    if other.kind != "libgomp":
+        raise CannotRecordError(
+            f"{program.path} cannot be recorded",
+            f"its OpenMP runtime {other.path} has no OMPT, and no other runtime can take its place",
+            "compile it with clang -fopenmp or gcc -fopenmp",
+        )
+    for candidate in installed:
+        if candidate.has_ompt and candidate.has_gomp:
+            return candidate, candidate, f"on {candidate.path} in place of gcc's libgomp, which has no OMPT"
+    seen = ", ".join(str(r.path) for r in installed) or "none was found"
+    raise CannotRecordError(
+        f"{program.path} cannot be recorded",
+        "it uses gcc's libgomp, which has no OMPT, and no installed runtime of the LLVM family with OMPT "
+        f"and gcc's entry points can take its place ({seen})",
+        _INSTALL_LIBOMP,
+    )
+
+
+def _named_runtime(path: Path) -> Runtime:
+    runtime = read_runtime(runtime_kind(path.name) or "libomp", path.absolute())
+    if runtime is None:
+        raise CannotRecordError(
+            f"--libomp {path}", "no shared library that can be read", "name a libomp.so.5"
+        )
+    if not runtime.has_ompt:
+        raise CannotRecordError(f"--libomp {path}", "it was built without OMPT", "name another libomp.so.5")
+    return runtime
+
+
+def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> list[str]:
+    """Warnings about OMPT tools that the user's environment or program brings: only one can be active."""
+    found = []
+    if program.has_own_tool:
+        found.append(
+            f"{program.path} contains an OMPT tool of its own, which takes precedence; nothing may be recorded"
+        )
+    for text in environ.get("LD_PRELOAD", "").replace(" ", ":").split(":"):
+        if text and Path(text) != tool and _offers_tool(Path(text)):
+            found.append(
+                f"LD_PRELOAD names the OMPT tool {text}; only one tool can be active, and Ompass goes first"
+            )
+    for text in environ.get("OMP_TOOL_LIBRARIES", "").split(":"):
+        if text and Path(text) != tool:
+            found.append(
+                f"OMP_TOOL_LIBRARIES names {text}; only one tool can be active, and Ompass goes first"
+            )
+    return found
+
+
+def _offers_tool(path: Path) -> bool:
+    try:
+        return "ompt_start_tool" in dynamic_symbols(path, ("ompt_start_tool",))[0] and not runtime_kind(
+            path.name
+        )
+    except NotElfError:
+        return False
+
+
+def _joined(ours: Sequence[Path], theirs: str) -> str:
+    return ":".join([*(str(path) for path in ours), *([theirs] if theirs else [])])

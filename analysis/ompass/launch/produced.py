@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names the run directory of a run, and finds those that the program and its children made.
+
+Owns the rule of the tool's names: NAME.ompass, then NAME-2.ompass and so on, with % patterns in NAME.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.readers import is_run_directory
+from ompass.readers.meta import read_meta
+
+_SUFFIX = ".ompass"
+RANK_VARIABLES = (
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "MPI_RANKID",
+    "ALPS_APP_PE",
+    "SLURM_PROCID",
+)
+_PATTERN = re.compile(r"%(.)")
+_EXPANSIONS = {"e": r"[^/]*", "p": r"\d+", "r": r"\d+", "h": r"[^/]*", "%": "%"}
+
+
+@dataclass(frozen=True, slots=True)
+class ProducedRuns:
+    """The run directories of one launch; `main` None: nothing was recorded."""
+
+    main: Path | None
+    others: tuple[Path, ...]
+
+
+def choose_directory(program: Path, environ: Mapping[str, str], pid: int) -> str:
+    """A value of OMPASS_DIR that no other launch uses: the program's name and our process id.
+
+    One name for the whole process tree, so that directories of children are found by their numbers.
+    """
+    rank = "-r%r" if any(environ.get(name, "").isdigit() for name in RANK_VARIABLES) else ""
+    return f"{program.name.replace('%', '%%')}{rank}-{pid}{_SUFFIX}"
+
+
+def absolute_pattern(pattern: str) -> str:
+    """The pattern as an absolute one, for a program that changes its directory before OpenMP starts."""
+    if pattern.startswith("/"):
+        return pattern
+    return f"{str(Path.cwd()).replace('%', '%%')}/{pattern}"
+
+
+def candidates(pattern: str) -> set[Path]:
+    """Run directories on disk that an absolute pattern can have led to."""
+    parent, name = os.path.split(pattern.rstrip("/"))
+    folder = Path(_PATTERN.sub(lambda m: "%" if m[1] == "%" else m[0], parent))
+    stem = name[: -len(_SUFFIX)] if name.endswith(_SUFFIX) else name
+    ending = re.escape(_SUFFIX) if stem != name else ""
+    pieces = _PATTERN.split(stem)
+    # odd pieces are the letters after %
+    expression = "".join(
+        re.escape(piece) if k % 2 == 0 else _EXPANSIONS.get(piece, re.escape("%" + piece))
+        for k, piece in enumerate(pieces)
+    )
+    wanted = re.compile(expression + r"(-\d+)?" + ending)
+    # A pattern in the folder part names one folder per rank or host: look at all of them.
+    folders = [folder] if not _PATTERN.search(parent.replace("%%", "")) else _matching_folders(parent)
+    return {
+        entry
+        for place in folders
+        if place.is_dir()
+        for entry in place.iterdir()
+        if wanted.fullmatch(entry.name) and is_run_directory(entry)
+    }
+
+
+def _matching_folders(parent: str) -> list[Path]:
+    glob = _PATTERN.sub(lambda m: "%" if m[1] == "%" else "*", parent)
+    return sorted(Path("/").glob(glob.lstrip("/")))
+
+
+def find_produced(pattern: str, before: set[Path], pid: int) -> ProducedRuns:
+    """The runs made since `before` was taken; the main one is that of process `pid`, else the largest."""
+    new = sorted(candidates(pattern) - before, key=_number)
+    if not new:
+        return ProducedRuns(None, ())
+    own = [path for path in new if read_meta(path).pid == pid]
+    # A process that replaced itself with exec has several; the one with the most in it is meant.
+    main = max(own or new, key=_bytes_of)
+    return ProducedRuns(main, tuple(path for path in new if path != main))
+
+
+def _number(path: Path) -> tuple[int, str]:
+    match = re.search(r"-(\d+)$", path.name.removesuffix(_SUFFIX))
+    return (int(match[1]) if match else 1, path.name)
+
+
+def _bytes_of(path: Path) -> int:
+    """Disk space in use: log files are allocated ahead, so their length says nothing."""
+    return sum(entry.stat().st_blocks for entry in path.iterdir() if entry.is_file())

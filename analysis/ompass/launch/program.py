@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the program to record is: an ELF executable or a script, its libraries, its OpenMP runtime."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass.elf import ElfFacts, NotElfError, dynamic_symbols, read_facts, static_symbols
+from ompass.errors import CannotRecordError
+from ompass.launch.libraries import Loaded, loaded_libraries
+from ompass.launch.runtimes import Runtime, read_runtime, runtime_kind
+
+_MAX_INTERPRETERS = 5
+_RUNTIME_SYMBOLS = {"__kmpc_fork_call": "libomp", "GOMP_parallel": "libgomp"}
+
+
+class ProgramNotFoundError(CannotRecordError):
+    """No such program; the exit code is the one of a shell."""
+
+    exit_code = 127
+
+
+class ProgramNotExecutableError(CannotRecordError):
+    """The program is there but cannot be executed; the exit code is the one of a shell."""
+
+    exit_code = 126
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program as found on disk."""
+
+    path: Path  # what is executed
+    elf: ElfFacts | None  # of the program, or of the interpreter of a script; None: not ELF
+    interpreters: tuple[Path, ...]  # of a script, outermost first
+    libraries: tuple[Loaded, ...]
+    runtimes: tuple[Runtime, ...]
+    has_own_tool: bool  # exports ompt_start_tool itself
+    is_privileged: bool  # set-user-ID or the like: the loader ignores LD_PRELOAD
+
+    @property
+    def is_script(self) -> bool:
+        return bool(self.interpreters)
+
+    @property
+    def is_static(self) -> bool:
+        """Linked without a dynamic loader, so that nothing can be loaded into it."""
+        return self.elf is not None and not self.elf.is_dynamic
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Needed libraries that are not to be found."""
+        return tuple(loaded.name for loaded in self.libraries if loaded.facts is None)
+
+
+def inspect_program(name: str, environ: Mapping[str, str]) -> Program:
+    """The program that a shell would run for `name`.
+
+    Raises ProgramNotFoundError, ProgramNotExecutableError.
+    """
+    path = find_executable(name, environ)
+    interpreters: list[Path] = []
+    target = path
+    while (interpreter := read_interpreter(target, environ)) and len(interpreters) < _MAX_INTERPRETERS:
+        interpreters.append(interpreter)
+        target = interpreter
+    try:
+        elf = read_facts(target)
+    except NotElfError:
+        return Program(path, None, tuple(interpreters), (), (), False, False)
+    libraries = loaded_libraries(elf, environ)
+    runtimes = [runtime for loaded in libraries if (runtime := _as_runtime(loaded))]
+    if not runtimes:
+        runtimes = _built_in(target)
+    return Program(
+        path=path,
+        elf=elf,
+        interpreters=tuple(interpreters),
+        libraries=libraries,
+        runtimes=tuple(runtimes),
+        has_own_tool="ompt_start_tool" in dynamic_symbols(target, ("ompt_start_tool",))[0]
+        and not _has_static(runtimes),
+        is_privileged=_is_privileged(target),
+    )
+
+
+def find_executable(name: str, environ: Mapping[str, str]) -> Path:
+    """The file that a shell would execute for `name`."""
+    if "/" not in name:
+        found = shutil.which(name, path=environ.get("PATH", os.defpath))
+        if found is None:
+            cure = (
+                f"write ./{name} if it is in this directory"
+                if Path(name).exists()
+                else "check the name and PATH"
+            )
+            raise ProgramNotFoundError(f"{name}", "not found in PATH", cure)
+        return Path(found)
+    path = Path(name)
+    if not path.exists():
+        raise ProgramNotFoundError(f"{name}", "no such file", "check the name")
+    if path.is_dir():
+        raise ProgramNotExecutableError(f"{name}", "is a directory", "name a program in it")
+    if not os.access(path, os.X_OK):
+        raise ProgramNotExecutableError(f"{name}", "is not executable", f"try `chmod +x {shlex.quote(name)}`")
+    return path
+
+
+def read_interpreter(path: Path, environ: Mapping[str, str]) -> Path | None:
+    """The program that runs a script, seen through `env`; None when `path` is no script."""
+    try:
+        with path.open("rb") as stream:
+            first = stream.readline(512)
+    except OSError:
+        return None
+    if not first.startswith(b"#!"):
+        return None
+    words = first[2:].decode(errors="replace").split()
+    if not words:
+        return None
+    command = words[0]
+    if Path(command).name == "env":
+        # the program is the first word that is neither an option nor a variable
+        rest = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+        command = rest[0] if rest else command
+    try:
+        return find_executable(command, environ)
+    except CannotRecordError:
+        return None
+
+
+def _as_runtime(loaded: Loaded) -> Runtime | None:
+    if loaded.facts is None:
+        return None
+    kind = runtime_kind(loaded.name) or runtime_kind(loaded.facts.path.name)
+    return read_runtime(kind, loaded.facts.path) if kind else None
+
+
+def _built_in(path: Path) -> list[Runtime]:
+    """A runtime that was linked into the program itself, by the symbols that it defines."""
+    defined = static_symbols(path, _RUNTIME_SYMBOLS) | dynamic_symbols(path, _RUNTIME_SYMBOLS)[0]
+    if not defined:
+        return []
+    # libomp defines both interfaces
+    kind = "libomp" if "__kmpc_fork_call" in defined else "libgomp"
+    has_ompt = bool(static_symbols(path, ("ompt_start_tool",)))
+    return [Runtime(kind, path, has_ompt, "GOMP_parallel" in defined, is_static=True)]
+
+
+def _has_static(runtimes: list[Runtime]) -> bool:
+    return any(runtime.is_static for runtime in runtimes)
+
+
+def _is_privileged(path: Path) -> bool:
+    """Whether the loader will run in secure mode and drop LD_PRELOAD."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    if status.st_mode & stat.S_ISUID and status.st_uid != os.geteuid():
+        return True
+    if status.st_mode & stat.S_ISGID and status.st_gid != os.getegid():
+        return True
+    try:
+        return bool(os.getxattr(path, "security.capability")) and os.geteuid() != 0
+    except OSError:
+        return False

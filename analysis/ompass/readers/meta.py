@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""meta.json of a run directory: who ran what, where, on which runtime.
+
+Owns defaults for what an interrupted start left out; figures are never taken from here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What the tool wrote when the run began; empty and 0 for what is missing."""
+
+    pid: int = 0
+    parent_pid: int = 0
+    program: str = ""
+    command: tuple[str, ...] = ()
+    working_directory: str = ""
+    host: str = ""
+    rank: int | None = None
+    runtime: str = ""
+    ompass_version: str = ""
+    mode: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_meta(directory: Path) -> Meta:
+    """The meta data of a run; of a missing or broken file, an empty one (the logs stand without it)."""
+    try:
+        values = json.loads((directory / "meta.json").read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError):
+        return Meta()
+    if not isinstance(values, dict):
+        return Meta()
+    return Meta(
+        pid=_integer(values.get("pid")) or 0,
+        parent_pid=_integer(values.get("parent_pid")) or 0,
+        program=_text(values.get("program")),
+        command=tuple(str(word) for word in _list(values.get("command"))),
+        working_directory=_text(values.get("working_directory")),
+        host=_text(values.get("host")),
+        rank=_integer(values.get("rank")),
+        runtime=_text(values.get("runtime")),
+        ompass_version=_text(values.get("ompass_version")),
+        mode=_text(values.get("mode")),
+        environment={str(k): str(v) for k, v in _mapping(values.get("environment")).items()},
+    )
+
+
+def _integer(value: Any) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> dict[Any, Any]:
+    return value if isinstance(value, dict) else {}
