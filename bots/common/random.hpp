@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Random numbers that depend on nothing but a seed and how often they were drawn: the same on every machine.
+//
+// Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014), SplitMix64.
+#pragma once
+
+#include <cstdint>
+
+namespace bots {
+
+// A bijection of the 64-bit words whose results look unrelated for neighbouring arguments.
+constexpr std::uint64_t mix(std::uint64_t word) {
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;
+    return word ^ (word >> 31);
+}
+
+class Random {
+public:
+    constexpr explicit Random(std::uint64_t seed) : state_(seed) {}
+    constexpr std::uint64_t draw() { return mix(state_ += 0x9e3779b97f4a7c15u); }
+
+private:
+    std::uint64_t state_;
+};
+
+} // namespace bots

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the programs create tasks: the choice of cut-off and of tied or untied, made once at compile time per variant,
+// so that no program pays for the choice at run time. The only file of bots/common/ that knows OpenMP.
+#pragma once
+
+#include <omp.h>
+
+#include "options.hpp"
+
+namespace bots {
+
+// The kind of tasks that a recursive function creates; its template parameter.
+struct TaskKind {
+    Cutoff cutoff;
+    bool untied;
+};
+
+// Whether a function at or below the cut-off has to call its serial twin instead of creating tasks.
+template <TaskKind kKind>
+constexpr bool goes_serial(bool below) {
+    return kKind.cutoff == Cutoff::kManual && below;
+}
+
+#define BOTS_PRAGMA(...) _Pragma(#__VA_ARGS__)
+
+// NOLINTBEGIN(bugprone-branch-clone): the branches differ in their pragmas
+// Creates an explicit task that executes the statement at the end. `kind`: a constant TaskKind. `below`: whether the
+// creating call is at or below the cut-off. `data`: the data-sharing clauses. The statement appears once per kind, but
+// only the chosen one is compiled, at the caller's line. Untied with an if clause does not exist: see parse_options.
+#define BOTS_TASK(kind, below, data, ...)                                                                              \
+    do {                                                                                                               \
+        if constexpr ((kind).cutoff == ::bots::Cutoff::kIf) {                                                          \
+            BOTS_PRAGMA(omp task if (!(below)) data)                                                                   \
+            __VA_ARGS__;                                                                                               \
+        } else if constexpr ((kind).cutoff == ::bots::Cutoff::kFinal && (kind).untied) {                               \
+            BOTS_PRAGMA(omp task untied final(below) mergeable data)                                                   \
+            __VA_ARGS__;                                                                                               \
+        } else if constexpr ((kind).cutoff == ::bots::Cutoff::kFinal) {                                                \
+            BOTS_PRAGMA(omp task final(below) mergeable data)                                                          \
+            __VA_ARGS__;                                                                                               \
+        } else if constexpr ((kind).untied) {                                                                          \
+            BOTS_PRAGMA(omp task untied data)                                                                          \
+            __VA_ARGS__;                                                                                               \
+        } else {                                                                                                       \
+            BOTS_PRAGMA(omp task data)                                                                                 \
+            __VA_ARGS__;                                                                                               \
+        }                                                                                                              \
+    } while (false)
+// NOLINTEND(bugprone-branch-clone)
+
+// Calls visit.operator()<kind>() with the kind of tasks that the options ask for.
+template <class Visitor>
+void with_task_kind(const Options &options, const Visitor &visit) {
+    const auto with_cutoff = [&]<Cutoff kCutoff>() {
+        if constexpr (kCutoff != Cutoff::kIf) {
+            if (options.untied) return visit.template operator()<TaskKind{kCutoff, true}>();
+        }
+        return visit.template operator()<TaskKind{kCutoff, false}>();
+    };
+    switch (options.cutoff) {
+    case Cutoff::kNone: return with_cutoff.template operator()<Cutoff::kNone>();
+    case Cutoff::kIf: return with_cutoff.template operator()<Cutoff::kIf>();
+    case Cutoff::kFinal: return with_cutoff.template operator()<Cutoff::kFinal>();
+    case Cutoff::kManual: return with_cutoff.template operator()<Cutoff::kManual>();
+    }
+}
+
+} // namespace bots

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The country that the health simulation runs on: builds the tree, and judges its state afterwards. The simulation
+// itself is health.hpp's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "health.hpp"
+
+namespace bots {
+
+// What a simulation led to. Two runs agree when their totals do; the fingerprint covers every patient's fate.
+struct HealthTotals {
+    std::uint64_t n_healthy = 0;
+    std::uint64_t n_waiting = 0;
+    std::uint64_t n_examined = 0;
+    std::uint64_t n_treated = 0;
+    std::uint64_t n_visits = 0;
+    std::uint64_t n_discharges = 0;
+    std::uint64_t n_referrals = 0;
+    std::uint64_t n_steps_waited = 0;
+    std::uint64_t fingerprint = 0;
+
+    bool operator==(const HealthTotals &) const = default;
+};
+
+class Country {
+public:
+    explicit Country(int levels)
+        : levels_(levels), villages_(std::make_unique_for_overwrite<Village[]>(villages_in_subtree(levels))),
+          patients_(std::make_unique_for_overwrite<Patient[]>(inhabitants_in_subtree(levels))) {}
+
+    // Brings the country to its initial state: everybody healthy and at home.
+    void populate() {
+        settle(villages_[0], patients_.get(), levels_);
+        villages_[0].is_root = true;
+    }
+
+    Village &root() { return villages_[0]; }
+    int levels() const { return levels_; }
+
+    HealthTotals total() const;
+
+    // An empty string, or one line on what cannot be: nobody is lost or in two places, and staff is conserved.
+    std::string check_conservation() const;
+
+private:
+    static constexpr std::uint64_t kSeed = 1988;
+
+    // Writes the subtree of a village of this level, in the order of memory.
+    void settle(Village &village, Patient *inhabitants, int level) {
+        const auto index = static_cast<std::uint64_t>(&village - villages_.get());
+        village = Village{};
+        village.level = level;
+        village.free_staff = staff_of(level);
+        village.random = Random(mix(kSeed + index));
+        village.inhabitants = inhabitants;
+        for (std::size_t i = 0; i < inhabitants_of(level); i++) {
+            inhabitants[i] = Patient{};
+            inhabitants[i].home = &village;
+            inhabitants[i].id = static_cast<std::uint32_t>(inhabitants + i - patients_.get());
+            village.healthy.append(inhabitants[i]);
+        }
+        if (level == 1) return;
+        Patient *next = inhabitants + inhabitants_of(level);
+        for (int i = 0; i < kBranching; i++, next += inhabitants_in_subtree(level - 1))
+            settle(child_of(village, i), next, level - 1);
+    }
+
+    int levels_;
+    std::unique_ptr<Village[]> villages_;
+    std::unique_ptr<Patient[]> patients_;
+};
+
+// Walks all lists of all villages in order, so that the fingerprint also covers who is where, and in which order.
+inline HealthTotals Country::total() const {
+    HealthTotals totals;
+    const auto count = [&totals](const PatientList &list, std::uint64_t &n) {
+        list.for_each([&](const Patient &patient) {
+            n++;
+            totals.n_visits += patient.n_visits;
+            totals.n_steps_waited += patient.n_steps_waited;
+            totals.fingerprint = mix(totals.fingerprint + patient.id);
+            totals.fingerprint = mix(totals.fingerprint + patient.n_visits) + patient.n_steps_waited;
+        });
+        totals.fingerprint = mix(totals.fingerprint + n);
+    };
+    for (std::size_t i = 0; i < villages_in_subtree(levels_); i++) {
+        const Village &village = villages_[i];
+        count(village.healthy, totals.n_healthy);
+        count(village.waiting, totals.n_waiting);
+        count(village.examined, totals.n_examined);
+        count(village.treated, totals.n_treated);
+        totals.n_discharges += village.n_discharges;
+        totals.n_referrals += village.n_referrals;
+    }
+    return totals;
+}
+
+inline std::string Country::check_conservation() const {
+    const HealthTotals totals = total();
+    const std::uint64_t n_in_hospital = totals.n_waiting + totals.n_examined + totals.n_treated;
+    if (totals.n_healthy + n_in_hospital != inhabitants_in_subtree(levels_))
+        return "of " + std::to_string(inhabitants_in_subtree(levels_)) + " people " +
+               std::to_string(totals.n_healthy + n_in_hospital) + " are left";
+    if (totals.n_visits != totals.n_discharges + totals.n_referrals + n_in_hospital)
+        return std::to_string(totals.n_visits) + " arrivals, but " + std::to_string(totals.n_discharges) +
+               " discharges, " + std::to_string(totals.n_referrals) + " referrals and " +
+               std::to_string(n_in_hospital) + " patients";
+    for (std::size_t i = 0; i < villages_in_subtree(levels_); i++) {
+        const Village &village = villages_[i];
+        int n_staff = village.free_staff;
+        const auto add = [&n_staff](const Patient &) { n_staff++; };
+        village.examined.for_each(add);
+        village.treated.for_each(add);
+        if (n_staff != staff_of(village.level))
+            return "village " + std::to_string(i) + " has " + std::to_string(n_staff) + " staff instead of " +
+                   std::to_string(staff_of(village.level));
+    }
+    return "";
+}
+
+inline std::string describe_health(const HealthTotals &totals) {
+    return std::to_string(totals.n_visits) + " visits, " + std::to_string(totals.n_referrals) + " referrals, " +
+           std::to_string(totals.n_steps_waited) + " steps waited, " + std::to_string(totals.n_healthy) + " healthy";
+}
+
+} // namespace bots

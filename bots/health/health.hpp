@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Columbian health care simulation: a complete tree of villages, each with its inhabitants and a hospital. In
+// every time step some inhabitants fall ill and go to the hospital of their village, where they wait for staff, are
+// examined, and then are sent home, are treated, or are referred to the hospital of the next level.
+// All of it is lists of patients who move from one to another; the lists are walked, patient by patient, every step.
+//
+// A step of a village has two halves: treat_patients concerns the village alone; receive_patients takes over the
+// patients whom its children referred, and sends home those who are done, whose home is somewhere in the subtree.
+// The second half therefore runs after the children's whole step, and before the parent's second half: then no two
+// villages of different subtrees ever touch the same list, no lock is needed, and as every village draws its own
+// random numbers, the outcome does not depend on the schedule.
+//
+//   work  Theta(steps * inhabitants)
+//   span  Theta(steps * inhabitants of the villages on one path from the root), when each village is a task
+//
+// Sources: Lomow, Cleary, Unger, West, "A performance study of Time Warp" (SCS Multiconference on Distributed
+// Simulation, 1988) for the model; Rogers, Carlisle, Reppy, Hendren, "Supporting dynamic data structures on
+// distributed-memory machines" (TOPLAS 1995) for the benchmark (Olden); Duran et al. (ICPP 2009) for its tasks. The
+// memory layout, the lockless referral and the return home are this version's. The tasks are in health_tasks.hpp.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ompass.h"
+#include "patients.hpp"
+#include "random.hpp"
+
+namespace bots {
+
+inline constexpr int kBranching = 4; // children of a village
+inline constexpr int kInhabitantsPerStaff = 100;
+inline constexpr std::int32_t kExamineSteps = 3;
+inline constexpr std::int32_t kTreatSteps = 12;
+
+// Probabilities, as thresholds for 32 random bits.
+constexpr std::uint64_t chance(double probability) { return static_cast<std::uint64_t>(probability * 4294967296.0); }
+inline constexpr std::uint64_t kFallsIll = chance(0.0015);     // an inhabitant, in a step
+inline constexpr std::uint64_t kNeedsTreatment = chance(0.25); // after the examination
+inline constexpr std::uint64_t kIsReferred = chance(0.08);     // then; 2% of all, the figure of Olivier et al.
+
+// A village of level 1 is a leaf; the root has the highest level. Villages lie in memory in preorder, and so do their
+// inhabitants: a subtree is one range of villages and one range of patients.
+struct alignas(64) Village {
+    int level = 0;
+    int free_staff = 0; // free_staff + patients in examined and treated = staff_of(level)
+    bool is_root = false;
+    Random random{0};
+    Patient *inhabitants = nullptr; // the first of inhabitants_of(level); they live here, wherever they are
+
+    PatientList healthy;    // at home. Also appended to by the parent's and higher villages' receive_patients
+    PatientList waiting;    // in this hospital, for staff
+    PatientList examined;   // in this hospital
+    PatientList treated;    // in this hospital
+    PatientList discharged; // from this hospital in this step, to be sent home
+    PatientList referred;   // from this hospital in this step; emptied by the parent's receive_patients
+
+    std::uint64_t n_discharges = 0;
+    std::uint64_t n_referrals = 0;
+};
+
+constexpr int staff_of(int level) { return 1 << level; }
+constexpr std::size_t inhabitants_of(int level) {
+    return static_cast<std::size_t>(staff_of(level)) * kInhabitantsPerStaff;
+}
+
+// Villages in the subtree below and including one of this level.
+constexpr std::size_t villages_in_subtree(int level) {
+    std::size_t n = 0;
+    for (int i = 0; i < level; i++) n = kBranching * n + 1;
+    return n;
+}
+
+constexpr std::size_t inhabitants_in_subtree(int level) {
+    std::size_t n = 0;
+    for (int i = 1; i <= level; i++) n = kBranching * n + inhabitants_of(i);
+    return n;
+}
+
+// Child `i` of a village that is no leaf.
+inline Village &child_of(Village &village, int i) {
+    static constexpr auto kSubtree = [] {
+        std::array<std::size_t, 16> sizes{};
+        for (int level = 0; level < 16; level++) sizes[static_cast<std::size_t>(level)] = villages_in_subtree(level);
+        return sizes;
+    }();
+    return (&village)[1 + static_cast<std::size_t>(i) * kSubtree[static_cast<std::size_t>(village.level - 1)]];
+}
+
+inline bool happens(Village &village, std::uint64_t chance) { return (village.random.draw() >> 32) < chance; }
+
+// A patient arrives at the hospital, from home or from a lower one.
+inline void arrive(Village &village, Patient &patient) {
+    patient.n_visits++;
+    if (village.free_staff == 0) return village.waiting.append(patient);
+    village.free_staff--;
+    patient.steps_left = kExamineSteps;
+    village.examined.append(patient);
+}
+
+// The first half of a step: what happens in the hospital.
+inline void treat_patients(Village &village) {
+    village.treated.move_out([&](Patient &patient) -> PatientList * {
+        if (--patient.steps_left > 0) return nullptr;
+        village.free_staff++;
+        return &village.discharged;
+    });
+    village.examined.move_out([&](Patient &patient) -> PatientList * {
+        if (--patient.steps_left > 0) return nullptr;
+        if (!happens(village, kNeedsTreatment)) {
+            village.free_staff++;
+            return &village.discharged;
+        }
+        if (!village.is_root && happens(village, kIsReferred)) {
+            village.free_staff++;
+            village.n_referrals++;
+            return &village.referred;
+        }
+        patient.steps_left = kTreatSteps;
+        return &village.treated;
+    });
+    village.waiting.move_out([&](Patient &patient) -> PatientList * {
+        if (village.free_staff == 0) {
+            patient.n_steps_waited++;
+            return nullptr;
+        }
+        village.free_staff--;
+        patient.steps_left = kExamineSteps;
+        return &village.examined;
+    });
+}
+
+// The second half, after the step of all children: who goes home, who comes from below, who falls ill.
+inline void receive_patients(Village &village) {
+    village.discharged.take_all([&](Patient &patient) {
+        village.n_discharges++;
+        patient.home->healthy.append(patient);
+    });
+    if (village.level > 1)
+        for (int i = 0; i < kBranching; i++)
+            child_of(village, i).referred.take_all([&](Patient &patient) { arrive(village, patient); });
+    village.healthy.move_out_by([&](Patient &) { return happens(village, kFallsIll); },
+                                [&](Patient &patient) { arrive(village, patient); });
+}
+
+// One time step of a village and all below it.
+inline void simulate_serial(Village &village) {
+    if (village.level > 1)
+        for (int i = 0; i < kBranching; i++) simulate_serial(child_of(village, i));
+    treat_patients(village);
+    receive_patients(village);
+}
+
+// The kernels. What they declare: the villages, and the inhabitants as if they all were at home, which about 99% are.
+
+inline void simulate_serial_kernel(Village &village) {
+    const ompass::Kernel kernel("simulate_subtree");
+    kernel.write(&village, villages_in_subtree(village.level) * sizeof(Village));
+    kernel.write(village.inhabitants, inhabitants_in_subtree(village.level) * sizeof(Patient));
+    simulate_serial(village);
+}
+
+inline void treat_patients_kernel(Village &village) {
+    const ompass::Kernel kernel("treat_patients");
+    kernel.write(&village, sizeof village);
+    treat_patients(village);
+}
+
+inline void receive_patients_kernel(Village &village) {
+    const ompass::Kernel kernel("receive_patients");
+    kernel.write(&village, sizeof village);
+    kernel.write(village.inhabitants, inhabitants_of(village.level) * sizeof(Patient));
+    if (village.level > 1)
+        for (int i = 0; i < kBranching; i++) kernel.write(&child_of(village, i), sizeof village);
+    receive_patients(village);
+}
+
+} // namespace bots

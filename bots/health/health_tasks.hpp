@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The health simulation with a task for the step of each child village, and how many tasks that makes.
+#pragma once
+
+#include <cstdint>
+
+#include "health.hpp"
+#include "tasks.hpp"
+
+namespace bots {
+
+// One time step of a village and all below it. `levels`: levels of the tree, from this one down, that are above the
+// cut-off. The hospital is busy while the children's steps run.
+template <TaskKind kKind>
+void simulate_tasks(Village &village, int levels) {
+    if (goes_serial<kKind>(levels <= 0)) return simulate_serial_kernel(village);
+    if (village.level > 1) {
+        for (int i = 0; i < kBranching; i++) {
+            Village *const child = &child_of(village, i);
+            BOTS_TASK(kKind, levels <= 0, firstprivate(child, levels), simulate_tasks<kKind>(*child, levels - 1));
+        }
+    }
+    treat_patients_kernel(village);
+    if (village.level > 1) {
+#pragma omp taskwait
+    }
+    receive_patients_kernel(village);
+}
+
+template <TaskKind kKind>
+void simulate_parallel(Village &root, std::int64_t steps, int levels, int n_threads) {
+#pragma omp parallel num_threads(n_threads)
+#pragma omp single
+    for (std::int64_t step = 0; step < steps; step++) simulate_tasks<kKind>(root, levels);
+}
+
+// Tasks that simulate_parallel creates on a tree of `tree_levels`: one for every village on the levels below the
+// creating ones, in every step.
+constexpr std::uint64_t count_health_tasks(int tree_levels, std::int64_t steps, std::int64_t levels) {
+    std::uint64_t n_in_level = 1;
+    std::uint64_t n_in_step = 0;
+    for (int i = 0; i < tree_levels - 1 && i < levels; i++) {
+        n_in_level *= kBranching;
+        n_in_step += n_in_level;
+    }
+    return n_in_step * static_cast<std::uint64_t>(steps);
+}
+
+} // namespace bots

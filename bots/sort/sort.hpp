@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cilksort: mergesort of the four quarters of an array, in two rounds of merges through a scratch array; quicksort at
+// the bottom of the recursion, and insertion sort at the bottom of the quicksort.
+//
+//   work  Theta(n log n)
+//   span  Theta(log^3 n), with the merges split as in sort_tasks.hpp
+//
+// Sources: Akl and Santoro, "Optimal parallel merging and sorting without memory conflicts" (IEEE Trans. Computers,
+// 1987) for the merge; Frigo, Leiserson, Randall (PLDI 1998) and Duran et al. (ICPP 2009) for the benchmark, which
+// Olivier et al. (2013) run on 128M integers. The leaves, quicksort and merge, are kernels in the sense of ompass.h.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ompass.h"
+#include "random.hpp"
+
+namespace bots {
+
+using Element = std::int32_t;
+
+inline constexpr std::size_t kSortLeaf = 2048;   // elements up to which quicksort takes over from mergesort
+inline constexpr std::size_t kMergeLeaf = 2048;  // elements up to which a merge is not split
+inline constexpr std::ptrdiff_t kInsertion = 20; // elements up to which insertion sort takes over from quicksort
+
+inline void insertion_sort(Element *first, Element *last) {
+    for (Element *next = first; next < last; next++) {
+        const Element element = *next;
+        Element *hole = next;
+        for (; hole > first && element < hole[-1]; hole--) *hole = hole[-1];
+        *hole = element;
+    }
+}
+
+inline Element median_of_three(Element a, Element b, Element c) {
+    return std::max(std::min(a, b), std::min(std::max(a, b), c));
+}
+
+// Hoare's partition around the median of the first, middle and last element. Recurses into the smaller part only, so
+// that the stack stays logarithmic.
+inline void quicksort(Element *first, Element *last) {
+    while (last - first > kInsertion) {
+        const Element pivot = median_of_three(*first, first[(last - first) / 2], last[-1]);
+        Element *low = first;
+        Element *high = last - 1;
+        while (low <= high) {
+            while (*low < pivot) low++;
+            while (pivot < *high) high--;
+            if (low > high) break;
+            std::swap(*low++, *high--);
+        }
+        high++; // now [first, high) <= pivot <= [low, last), and only pivots in between
+        if (high - first < last - low) {
+            quicksort(first, high);
+            first = low;
+        } else {
+            quicksort(low, last);
+            last = high;
+        }
+    }
+    insertion_sort(first, last);
+}
+
+// The leaf of the sort: [data, data + n) in place.
+inline void sort_leaf(Element *data, std::size_t n) {
+    const ompass::Kernel kernel("quicksort");
+    kernel.write(data, n * sizeof(Element));
+    quicksort(data, data + n);
+}
+
+// The leaf of the merge: sorted a and b into out. No branch depends on the elements' values.
+inline void merge_leaf(const Element *a, std::size_t n_a, const Element *b, std::size_t n_b, Element *out) {
+    const ompass::Kernel kernel("merge");
+    kernel.read(a, n_a * sizeof(Element));
+    kernel.read(b, n_b * sizeof(Element));
+    kernel.write(out, (n_a + n_b) * sizeof(Element));
+    const Element *const a_end = a + n_a;
+    const Element *const b_end = b + n_b;
+    while (a < a_end && b < b_end) {
+        const Element from_a = *a;
+        const Element from_b = *b;
+        const bool b_is_next = from_b < from_a;
+        *out++ = b_is_next ? from_b : from_a;
+        a += !b_is_next;
+        b += b_is_next;
+    }
+    std::copy(b, b_end, std::copy(a, a_end, out));
+}
+
+// Sorts [data, data + n); scratch has room for as many elements.
+inline void sort_serial(Element *data, Element *scratch, std::size_t n) {
+    if (n <= kSortLeaf) return sort_leaf(data, n);
+    const std::size_t quarter = n / 4;
+    const std::size_t half = 2 * quarter;
+    const std::size_t last = n - 3 * quarter;
+    sort_serial(data, scratch, quarter);
+    sort_serial(data + quarter, scratch + quarter, quarter);
+    sort_serial(data + half, scratch + half, quarter);
+    sort_serial(data + 3 * quarter, scratch + 3 * quarter, last);
+    merge_leaf(data, quarter, data + quarter, quarter, scratch);
+    merge_leaf(data + half, quarter, data + 3 * quarter, last, scratch + half);
+    merge_leaf(scratch, half, scratch + half, n - half, data);
+}
+
+// The numbers to sort, random from a fixed seed, with the scratch array and the means to judge the result.
+class SortInput {
+public:
+    explicit SortInput(std::size_t n) : data_(n), scratch_(n) {}
+
+    void fill() {
+        Random random(kSeed);
+        fingerprint_ = 0;
+        for (Element &element : data_) {
+            element = static_cast<Element>(random.draw() >> 32);
+            fingerprint_ += fingerprint_of(element);
+        }
+    }
+
+    // Sorted, and the same elements as before: the sum of scrambled values does not depend on their order.
+    std::string check() const {
+        std::uint64_t fingerprint = 0;
+        for (const Element element : data_) fingerprint += fingerprint_of(element);
+        if (fingerprint != fingerprint_) return "the sorted elements are not those of the input";
+        const auto unsorted = std::is_sorted_until(data_.begin(), data_.end());
+        if (unsorted == data_.end()) return "";
+        return "element " + std::to_string(unsorted - data_.begin()) + " is smaller than the one before";
+    }
+
+    std::string describe() const { return std::to_string(data_.size()) + " elements, sorted"; }
+
+    Element *data() { return data_.data(); }
+    Element *scratch() { return scratch_.data(); }
+    std::size_t size() const { return data_.size(); }
+
+private:
+    static constexpr std::uint64_t kSeed = 20090922;
+
+    static std::uint64_t fingerprint_of(Element element) { return mix(static_cast<std::uint32_t>(element) + 1u); }
+
+    std::vector<Element> data_;
+    std::vector<Element> scratch_;
+    std::uint64_t fingerprint_ = 0;
+};
+
+} // namespace bots
