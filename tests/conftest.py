@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
 import toolchains
 from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The matrix of compilers and OpenMP runtimes that programs are built with and recorded on.
 
-Owns which compiler meets which runtime, how a test program is compiled (once per session's build tree) and how
-it is run with the tool loaded. The runtimes are laid out by tests/fetch-runtimes; conftest.py makes fixtures of this.
+Owns which compiler meets which runtime, how a test program is compiled (once, then kept in build/tests) and
+how it is run with the tool loaded. tests/fetch-runtimes lays out the runtimes; conftest.py makes the fixtures.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ TOOLCHAINS: tuple[Toolchain, ...] = (
         compile_flags=("-fopenmp=libiomp5", f"-I{RUNTIMES / 'llvm-19' / 'include'}"),
         link_flags=(f"-L{_INTEL}",),
     ),
-    # libgomp has no OMPT; its programs run on libomp, which exports the GOMP entry points, under libgomp's name.
+    # libgomp has no OMPT; its programs run on libomp, which exports GOMP_* too, under libgomp's name.
     Toolchain(
         name="gcc-12-libomp-19",
         cc="gcc-12",
@@ -181,9 +181,9 @@ def compile_source(
 ) -> Path:
     """Compile and link one program; return the executable, which is built again only when its inputs changed.
 
-    `source` is absolute or relative to tests/programs; its suffix picks the compiler. `extra_sources` of the same
-    language come first on the command line (a Fortran module must). Always has -g, ompass.h and tests/programs
-    on the include path. AssertionError with the compiler's words when the program does not compile.
+    `source` is absolute or relative to tests/programs; its suffix picks the compiler. `extra_sources` of the
+    same language come first on the command line (a Fortran module must). Always has -g, and the folders of
+    ompass.h and tests/programs on the include path. AssertionError with the compiler's words when it fails.
     """
     source = PROGRAMS / source
     include_dirs = [REPOSITORY / "ompt_tool" / "include", PROGRAMS, source.parent]
@@ -236,8 +236,8 @@ def run_with_tool(
 ) -> Recorded:
     """Run `program` with the tool loaded and return it with its run directory.
 
-    `preload` loads the tool by LD_PRELOAD (with runtime brackets) instead of OMP_TOOL_LIBRARIES (without). `check`
-    requires exit status 0. `threads` None leaves OMP_NUM_THREADS alone. `environment` is applied last.
+    `preload` loads the tool by LD_PRELOAD (with runtime brackets) instead of OMP_TOOL_LIBRARIES (without).
+    `check` requires exit status 0. `threads` None leaves OMP_NUM_THREADS alone. `environment` comes last.
     """
     settings = {
         "LD_PRELOAD" if preload else "OMP_TOOL_LIBRARIES": str(library),
@@ -282,4 +282,11 @@ def _compiler_version(compiler: str) -> str:
 
 
 def _headers_in(directories: Sequence[Path]) -> list[Path]:
-    return sorted({path for directory in directories for pattern in _HEADER_PATTERNS for path in directory.glob(pattern)})
+    return sorted(
+        {
+            path
+            for directory in directories
+            for pattern in _HEADER_PATTERNS
+            for path in directory.glob(pattern)
+        }
+    )
