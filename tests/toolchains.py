@@ -2,7 +2,7 @@
 """The matrix of compilers and OpenMP runtimes that programs are built with and recorded on.
 
 Owns which compiler meets which runtime, how a test program is compiled (once, then kept in build/tests) and
-how it is run with the tool loaded. tests/fetch-runtimes lays out the runtimes; conftest.py makes the fixtures.
+how it is run with the tool loaded. tests/fetch-runtimes lays out the runtimes, conftest.py makes fixtures.
 """
 
 from __future__ import annotations
