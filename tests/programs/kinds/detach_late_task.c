@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Detachable tasks whose body is over when another task fulfils their event; dependences, a taskwait and a
+ * taskgroup must all wait for that. The fulfilling task is a child, which starts on this thread after its parent
+ * or on another thread at any time.
+ */
+#include <omp.h>
+
+#include "../facts.h"
+
+enum { kTasks = 40 };
+
+static long body_over[kTasks], fulfilled[kTasks];
+
+static void fulfil(int i, omp_event_handle_t event) {
+    while (!load_long(&body_over[i])) {}
+    spin_ns(20000); /* now the runtime's part of the body's end lies behind us, too */
+    store_long(&fulfilled[i], 1);
+    omp_fulfill_event(event);
+}
+
+int main(void) {
+    int link[kTasks];
+    long followed = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+        count_region();
+        REQUIRE(omp_get_num_threads() == 2);
+        (void)link; /* only addresses of it are used */
+#pragma omp taskgroup
+        for (int i = 0; i < kTasks; i++) {
+            omp_event_handle_t event;
+#pragma omp task detach(event) depend(out : link[i]) firstprivate(i)
+            {
+#pragma omp task firstprivate(i, event)
+                {
+                    fulfil(i, event);
+                    count_task();
+                }
+                count_task();
+                store_long(&body_over[i], 1);
+            }
+#pragma omp task depend(in : link[i]) firstprivate(i) shared(followed)
+            {
+                REQUIRE(load_long(&fulfilled[i]));
+                add_long(&followed, 1);
+                count_task();
+            }
+            if (i % 10 == 9) {
+#pragma omp taskwait
+                REQUIRE(load_long(&followed) == i + 1);
+            }
+        }
+    }
+    REQUIRE(n_tasks_run == 3 * kTasks);
+    printf("followed = %ld\n", followed);
+    print_facts();
+    return 0;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Ends the process from inside a parallel region, when every task is over and the other threads wait at a barrier:
+ * by exit, _exit or abort, as the first argument says.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "../facts.h"
+
+int main(int argc, char **argv) {
+    const char *way = argc > 1 ? argv[1] : "exit";
+#pragma omp parallel
+    {
+#pragma omp master
+        count_region();
+        for (int i = 0; i < 100; i++) {
+#pragma omp task
+            count_task();
+        }
+#pragma omp barrier
+#pragma omp master
+        {
+            printf("ending by %s\n", way);
+            print_facts();
+            fflush(stdout);
+            if (!strcmp(way, "abort")) abort();
+            if (!strcmp(way, "_exit")) _exit(0);
+            exit(0);
+        }
+#pragma omp barrier
+    }
+    return 1;
+}
