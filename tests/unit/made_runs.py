@@ -22,8 +22,8 @@ def region(construct: int, thread: int, **fields: Any) -> dict[str, Any]:
     """A RegionRow; total_ns is the sum of the states."""
     row: dict[str, Any] = {
         "construct": construct, "thread": thread, "level": 0 if construct < 0 else 1, "n_instances": 1,
-        "n_primary": 1 if thread == 0 else 0, "wall_ns": 0, "capacity_ns": 0, "max_team_size": 1, "nested_ns": 0,
-        "work_ns": 0, "create_ns": 0, "schedule_ns": 0, "sync_ns": 0, "idle_ns": 0,
+        "n_primary": 1 if thread == 0 else 0, "wall_ns": 0, "capacity_ns": 0, "max_team_size": 1,
+        "nested_ns": 0, "work_ns": 0, "create_ns": 0, "schedule_ns": 0, "sync_ns": 0, "idle_ns": 0,
         "implicit_ns": 0, "lock_ns": 0, "n_tasks": 0,
     }  # fmt: skip
     row.update(fields)
@@ -33,7 +33,9 @@ def region(construct: int, thread: int, **fields: Any) -> dict[str, Any]:
 
 def team(construct: int, threads: Sequence[dict[str, Any]], **shared: Any) -> list[dict[str, Any]]:
     """One instance of a region whose threads 0, 1, ... spend the given states; all must be equally long."""
-    rows = [region(construct, k, max_team_size=len(threads), **{**shared, **t}) for k, t in enumerate(threads)]
+    rows = [
+        region(construct, k, max_team_size=len(threads), **{**shared, **t}) for k, t in enumerate(threads)
+    ]
     spans = {row["total_ns"] + row["nested_ns"] for row in rows}
     assert len(spans) == 1, "threads of one instance spend the same time"
     rows[0]["wall_ns"] = spans.pop()
@@ -49,14 +51,15 @@ def histogram_of(durations_ns: Sequence[int]) -> list[int]:
 
 
 def construct(number: int, thread: int, durations_ns: Sequence[int] = (), **fields: Any) -> dict[str, Any]:
-    """A ConstructRow of tasks that ran here for the given times; created here unless `fields` says otherwise."""
+    """A ConstructRow of tasks that ran here for the given times; created here unless said otherwise."""
     row: dict[str, Any] = {
-        "construct": number, "thread": thread, "n_created": len(durations_ns), "n_completed": len(durations_ns),
+        "construct": number, "thread": thread,
+        "n_created": len(durations_ns), "n_completed": len(durations_ns),
         "n_cancelled": 0, "n_undeferred": 0, "work_ns": sum(durations_ns), "create_ns": 0,
         "inclusive_ns": sum(durations_ns), "n_timed": len(durations_ns),
         "min_ns": min(durations_ns, default=0), "max_ns": max(durations_ns, default=0),
-        "histogram": histogram_of(durations_ns), "ready_ns": 0, "ready_max_ns": 0, "n_ready": len(durations_ns),
-        "n_other_thread": 0, "n_other_core": 0, "n_other_domain": 0,
+        "histogram": histogram_of(durations_ns), "ready_ns": 0, "ready_max_ns": 0,
+        "n_ready": len(durations_ns), "n_other_thread": 0, "n_other_core": 0, "n_other_domain": 0,
         "read_bytes": 0, "write_bytes": 0, "counters": [],
     }  # fmt: skip
     row.update(fields)
@@ -87,11 +90,13 @@ def profile(
         kinds |= {row["construct"]: "parallel" for row in regions if row["construct"] >= 0}
         definitions = [definition(k, kinds.get(k, "phase")) for k in range(max(kinds, default=-1) + 1)]
     return {
-        "format_version": 1, "mode": "profile", "source": "profile", "complete": True, "end_reason": "finalized",
-        "incomplete_reasons": [], "pid": 4711, "start_epoch_ns": 1_700_000_000_000_000_000,
+        "format_version": 1, "mode": "profile", "source": "profile", "complete": True,
+        "end_reason": "finalized", "incomplete_reasons": [], "pid": 4711,
+        "start_epoch_ns": 1_700_000_000_000_000_000,
         "wall_ns": sum(row["wall_ns"] for row in regions if row["level"] == 1), "clock_kind": "tsc",
-        "clock_hz": 2.0e9, "create_estimated": False, "create_estimate_ns": 0.0, "counters": [], "modules": [],
-        "definitions": list(definitions), "threads": [thread(n) for n in numbers], "regions": list(regions),
+        "clock_hz": 2.0e9, "create_estimated": False, "create_estimate_ns": 0.0, "counters": [],
+        "modules": [], "definitions": list(definitions),
+        "threads": [thread(n) for n in numbers], "regions": list(regions),
         "constructs": list(constructs), "log_bytes": 4096, **fields,
     }  # fmt: skip
 

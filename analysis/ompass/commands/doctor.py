@@ -87,7 +87,7 @@ def _examine_program(name: str, as_json: bool) -> None:
     if as_json:
         write_result(to_json(_program_json(program, plan, refusal)), None)
     else:
-        _print_program(program, plan, refusal)
+        _print_program(name, program, plan, refusal)
     if refusal is not None:
         raise typer.Exit(CannotRecordError.exit_code)
 
@@ -110,7 +110,7 @@ def _lines_known(program: Program) -> str:
     return "none in it: compile with -g to see files and lines"
 
 
-def _print_program(program: Program, plan: Plan | None, refusal: CannotRecordError | None) -> None:
+def _print_program(name: str, program: Program, plan: Plan | None, refusal: CannotRecordError | None) -> None:
     console = console_for()
     rows = [("program", f"{program.path}, {_kind(program)}")]
     for runtime in program.runtimes:
@@ -124,12 +124,12 @@ def _print_program(program: Program, plan: Plan | None, refusal: CannotRecordErr
     if plan is not None:
         rows += [("warning", warning) for warning in plan.warnings]
         rows.append(("answer", f"can be recorded {plan.how}"))
-        rows.append(("do", f"ompass run -- {program.path}"))
+        rows.append(("do", f"ompass run -- {name}"))
     elif refusal is not None:
         rows.append(("answer", f"cannot be recorded: {refusal.why}"))
         rows.append(("do", refusal.cure))
-    for name, text in rows:
-        console.print(f"[dim]{name:<10}[/dim] {escape(text)}", soft_wrap=True)
+    for title, text in rows:
+        console.print(f"[dim]{title:<11}[/dim] {escape(text)}", soft_wrap=True)
 
 
 def _program_json(program: Program, plan: Plan | None, refusal: CannotRecordError | None) -> dict[str, Any]:

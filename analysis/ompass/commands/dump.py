@@ -165,7 +165,8 @@ def _text_line(row: Row, names: list[str], locations: dict[int, Location]) -> st
     time_ns, thread, kind, construct, task, value, exact = row
     label = locations[construct].label() if construct in locations else "-"
     mark = " " if exact else "~"
-    return f"{mark}{time_ns:>15,} ns  thread {thread:<3} {names[kind]:<18} task {task_name(task):<12} {value:<10} {label}\n"
+    when = f"{mark}{time_ns:>15,} ns  thread {thread:<3}"
+    return f"{when} {names[kind]:<18} task {task_name(task):<12} {value:<10} {label}\n"
 
 
 def _json_line(row: Row, names: list[str], locations: dict[int, Location]) -> str:

@@ -112,7 +112,8 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
         ("clock", f"{clock['kind']}, {clock['hz'] / 1e6:.1f} MHz"),
         (
             "logs",
-            f"{size(value['log_bytes'])}, {plural(value['events'], 'event')}, format {value['format_version']}",
+            f"{size(value['log_bytes'])}, {plural(value['events'], 'event')}, "
+            f"format {value['format_version']}",
         ),
         ("constructs", ", ".join(f"{n} {kind}" for kind, n in value["definitions"].items()) or "none"),
     ]
@@ -123,7 +124,8 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
     for thread in value["threads"]:
         text = (
             f"{thread['thread']} {thread['kind']}, tid {thread['tid']}, "
-            f"{duration(thread['first_ns'])} to {duration(thread['last_ns'])}, {plural(thread['cpu_changes'], 'CPU change')}"
+            f"{duration(thread['first_ns'])} to {duration(thread['last_ns'])}, "
+            f"{plural(thread['cpu_changes'], 'CPU change')}"
         )
         if value["mode"] == "trace":
             text += f", {plural(thread['events'], 'event')}"

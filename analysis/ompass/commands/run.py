@@ -83,7 +83,8 @@ def run(
             "--output",
             "-o",
             metavar="DIR",
-            help="Run directory; %e program, %p process, %r rank, %h host. Never overwritten: -2, -3 ... is added.",
+            help="Run directory; %e program, %p process, %r rank, %h host. "
+            "Never overwritten: -2, -3 ... is added.",
         ),
     ] = "",
     brackets: Annotated[

@@ -50,7 +50,7 @@ def ask_runtime(path: Path) -> RuntimeAnswer:
         return RuntimeAnswer(False, "", "it does not start")
     match = re.search(r"_OPENMP\s*=\s*'?(\d+)", answer)
     version = f"OpenMP {match[1]}" if match else "OpenMP version unknown"
-    has_ompt = "TOOL REGISTRATION" in answer or "ompass-doctor" in answer.replace("OMP_TOOL_LIBRARIES='", "")
+    has_ompt = "TOOL REGISTRATION" in answer
     return RuntimeAnswer(has_ompt, version, "" if has_ompt else "it was built without OMPT")
 
 

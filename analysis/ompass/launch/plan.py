@@ -70,7 +70,8 @@ def plan_recording(
         preload.append(substitute.path)
     if program.is_privileged:
         warnings.append(
-            f"{program.path} runs with raised privileges, so the loader ignores LD_PRELOAD; record a copy without them"
+            f"{program.path} runs with raised privileges, so the loader ignores LD_PRELOAD; "
+            "record a copy without them"
         )
     if preload:
         variables["LD_PRELOAD"] = _joined(preload, environ.get("LD_PRELOAD", ""))
@@ -186,7 +187,7 @@ def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> lis
     found = []
     if program.has_own_tool:
         found.append(
-            f"{program.path} contains an OMPT tool of its own, which takes precedence; nothing may be recorded"
+            f"{program.path} contains an OMPT tool of its own, which goes first; nothing may be recorded"
         )
     for text in environ.get("LD_PRELOAD", "").replace(" ", ":").split(":"):
         if text and Path(text) != tool and _offers_tool(Path(text)):

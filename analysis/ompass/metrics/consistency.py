@@ -29,7 +29,7 @@ def _identity_problems(run: Run) -> Iterator[str]:
     for row in run.regions:
         where = f"thread {row.thread}, construct {row.construct}"
         if row.total_ns != row.states.total_ns:
-            yield f"{where}: thread-time {row.total_ns} ns is not the sum of its states {row.states.total_ns} ns"
+            yield f"{where}: thread-time {row.total_ns} ns, but its states add up to {row.states.total_ns} ns"
         parts = (row.states.work_ns, row.states.create_ns, row.states.schedule_ns, row.states.sync_ns)
         if min(*parts, row.states.idle_ns, row.nested_ns) < 0:
             yield f"{where}: a negative time"

@@ -52,7 +52,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield _note(
             "stretched",
             "Threads were recorded for longer than the run",
-            f"the wall time was extended by {duration(breakdown.stretched_ns)} to hold the time of its threads",
+            f"the wall time was extended by {duration(breakdown.stretched_ns)} to hold their time",
             "`ompass validate` shows what disagrees",
             stretched_ns=breakdown.stretched_ns,
         )
@@ -77,8 +77,8 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield _note(
             "sampled",
             "Durations are those of a sample",
-            f"{percent(n_timed / facts.n_completed)} of the tasks were timed one by one: minimum, maximum and "
-            "histogram rest on these; counts and sums of time are complete",
+            f"{percent(n_timed / facts.n_completed)} of the tasks were timed one by one: minimum, maximum "
+            "and histogram rest on these; counts and sums of time are complete",
             timed_share=n_timed / facts.n_completed,
         )
     n_cancelled = sum(t.n_cancelled for t in facts.tasks)
@@ -86,7 +86,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield _note(
             "cancelled",
             "Tasks were cancelled",
-            f"{plural(n_cancelled, 'task')} never started and {'is' if n_cancelled == 1 else 'are'} not counted as completed",
+            f"{plural(n_cancelled, 'task')} never started and did not complete",
             n_cancelled=n_cancelled,
         )
     yield from _locality(facts)
@@ -105,7 +105,8 @@ def _locality(facts: Facts) -> Iterator[Finding]:
         yield _note(
             "other_domain",
             "Tasks run far from where they were created",
-            f"{percent(n_far / facts.n_completed)} of the tasks ran in another memory domain than their creator",
+            f"{percent(n_far / facts.n_completed)} of the tasks ran in another memory domain than where "
+            "they were created",
             "bind threads (OMP_PROC_BIND, OMP_PLACES) and let the threads that own the data create its tasks",
             other_domain_share=n_far / facts.n_completed,
         )

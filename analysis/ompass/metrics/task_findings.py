@@ -17,6 +17,8 @@ def too_fine(facts: Facts) -> list[Finding]:
     for task in facts.tasks:
         if task.n_completed < thresholds.FINE_MIN_TASKS or not task.n_created:
             continue
+        if task.mean_work_ns >= thresholds.FINE_WORK_NS:
+            continue
         deferred = 1.0 - task.n_undeferred / task.n_created
         cost_ns = task.mean_create_ns + dispatch_ns * deferred
         total_ns = cost_ns * task.n_completed
@@ -147,7 +149,8 @@ def starved(facts: Facts) -> list[Finding]:
                 severity="problem",
                 title="One thread creates the tasks and cannot keep up",
                 because=f"thread {producer} created {percent(produced)} of the tasks, one every "
-                f"{duration(busy_ns / n_by_producer)}, and spent {percent(busy)} of its time on that; {idle_text}",
+                f"{duration(busy_ns / n_by_producer)}, and spent {percent(busy)} of its time on that; "
+                f"{idle_text}",
                 cure="let several threads create tasks (recursive tasks, a taskloop, tasks created in a "
                 "worksharing loop), or move work out of the producer into its tasks",
                 cost_ns=idle_ns,

@@ -29,8 +29,8 @@ def serial_part(facts: Facts) -> list[Finding]:
             severity="problem",
             title="A serial part limits the speed-up",
             because=f"the program spent {duration(serial_ns)} outside parallel regions, "
-            f"{percent(fraction)} of its work: with {n_threads} threads the speed-up stays below {bound:.2f}, "
-            f"with any number below {1.0 / fraction:.1f} (Amdahl)",
+            f"{percent(fraction)} of its work: with {n_threads} threads the speed-up stays below "
+            f"{bound:.2f}, with any number below {1.0 / fraction:.1f} (Amdahl)",
             cure="parallelise what runs before, between and after the regions "
             "(reading input, setting up data, checking results), or measure a larger problem",
             # what the other threads could have done meanwhile
@@ -76,8 +76,8 @@ def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
                 kind="imbalance",
                 severity="problem",
                 title="Work is unevenly shared between threads",
-                because=f"thread {most.thread} worked {duration(most.states.work_ns)}, {region.imbalance:.2f} times "
-                f"the mean, the least loaded one {duration(least_ns)}; "
+                because=f"thread {most.thread} worked {duration(most.states.work_ns)}, "
+                f"{region.imbalance:.2f} times the mean, the least loaded one {duration(least_ns)}; "
                 f"the others waited for {percent(breakdown.share(lost_ns))} of the thread-time",
                 cure=cure,
                 cost_ns=lost_ns,
@@ -104,8 +104,9 @@ def lock_contention(facts: Facts) -> list[Finding]:
             kind="lock_contention",
             severity="problem",
             title="Threads wait for each other at locks",
-            because=f"{duration(breakdown.lock_ns)} of thread-time, {percent(breakdown.share(breakdown.lock_ns))}, "
-            "went into entering locks, critical, ordered or atomic constructs",
+            because=f"{duration(breakdown.lock_ns)} of thread-time, "
+            f"{percent(breakdown.share(breakdown.lock_ns))}, went into "
+            "entering locks, critical, ordered or atomic constructs",
             cure="do less under the lock, use one lock per piece of data, give critical sections different "
             "names, or replace the lock by an atomic or a reduction",
             cost_ns=breakdown.lock_ns,
@@ -136,8 +137,8 @@ def waiting(facts: Facts) -> list[Finding]:
             kind="synchronization",
             severity="problem",
             title=title,
-            because=f"{because}barriers and waits cost {percent(breakdown.share(sync_ns))} of the thread-time "
-            "beyond any lack of tasks",
+            because=f"{because}barriers and waits cost {percent(breakdown.share(sync_ns))} "
+            "of the thread-time beyond any lack of tasks",
             cure=cure,
             cost_ns=sync_ns,
             construct=blamed.construct,

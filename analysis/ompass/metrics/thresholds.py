@@ -17,6 +17,9 @@ FINE_WORK_PER_COST: Final = 10.0
 TARGET_WORK_PER_COST: Final = 20.0
 """The granularity that the advice asks for: overhead about 5%, with room for error."""
 
+FINE_WORK_NS: Final = 100_000
+"""A task of this length is not fine, whatever its dispatch costs: something else is wrong then."""
+
 FINE_MIN_TASKS: Final = 100
 """Fewer tasks of a construct cannot be blamed for a total; their means are noise."""
 

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings: each names its disease where it is and stays silent where it is not; all obey one form."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ompass.metrics import Finding, construct_totals, find_causes, time_breakdown
+from ompass.model import OUTSIDE, Run
+from unit.made_runs import MS, STATES, construct, definition, made_run, region, team
+
+
+def findings(run: Run) -> list[Finding]:
+    return list(find_causes(run, time_breakdown(run), construct_totals(run)))
+
+
+def problems(run: Run) -> list[str]:
+    return [f.kind for f in findings(run) if f.severity == "problem"]
+
+
+def notes(run: Run) -> list[str]:
+    return [f.kind for f in findings(run) if f.severity == "note"]
+
+
+def the(run: Run, kind: str) -> Finding:
+    (found,) = [f for f in findings(run) if f.kind == kind]
+    return found
+
+
+def healthy_rows() -> list[dict[str, Any]]:
+    busy = {"work_ns": 98 * MS, "create_ns": MS, "sync_ns": MS, "n_tasks": 490}
+    return team(0, [busy, busy])
+
+
+def healthy_tasks() -> list[dict[str, Any]]:
+    return [construct(1, k, [200_000] * 490, create_ns=MS) for k in range(2)]
+
+
+def test_healthy_run_has_no_finding() -> None:
+    assert findings(made_run(healthy_rows(), healthy_tasks())) == []
+
+
+def test_tasks_that_cost_more_than_a_tenth_of_their_work_are_too_fine() -> None:
+    rows = team(
+        0, [{"work_ns": 50 * MS, "create_ns": 30 * MS, "schedule_ns": 20 * MS, "n_tasks": 50_000}] * 2
+    )
+    tasks = [construct(1, k, [1000] * 50_000, create_ns=30 * MS) for k in range(2)]
+    found = the(made_run(rows, tasks), "too_fine")
+    assert found.construct == 1
+    numbers = dict(found.numbers)
+    assert numbers["mean_work_ns"] == 1000
+    # 600 ns to create one, 40 ms of dispatch over 100,000 tasks
+    assert numbers["cost_per_task_ns"] == 600 + 400
+    assert found.cost_ns == 100 * MS
+    assert "cut-off" in found.cure
+
+
+def test_undeferred_fine_tasks_get_the_advice_to_branch() -> None:
+    rows = team(0, [{"work_ns": 50 * MS, "create_ns": 50 * MS, "n_tasks": 1_000_000}])
+    tasks = [
+        construct(
+            1,
+            0,
+            [50] * 1000,
+            n_created=10**6,
+            n_completed=10**6,
+            n_undeferred=10**6,
+            work_ns=50 * MS,
+            create_ns=50 * MS,
+        )
+    ]
+    assert "plain branch" in the(made_run(rows, tasks), "too_fine").cure
+
+
+def test_few_fine_tasks_are_not_worth_a_finding() -> None:
+    tasks = [construct(1, 0, [100] * 50, create_ns=50_000)]
+    assert "too_fine" not in problems(made_run(healthy_rows(), tasks))
+
+
+def test_longest_task_that_bounds_the_speed_up_is_too_coarse() -> None:
+    rows = team(
+        0,
+        [
+            {"work_ns": 100 * MS, "n_tasks": 1},
+            {"work_ns": 20 * MS, "idle_ns": 80 * MS, "n_tasks": 20},
+        ],
+    )
+    tasks = [construct(1, 0, [100 * MS]), construct(2, 1, [MS] * 20)]
+    found = the(made_run(rows, tasks), "too_coarse")
+    assert found.construct == 1
+    assert dict(found.numbers)["speedup_bound"] == 1.2
+    assert "1.20" in found.because
+
+
+def test_few_tasks_per_thread_are_too_coarse() -> None:
+    rows = team(
+        0, [{"work_ns": 60 * MS, "n_tasks": 2}, {"work_ns": 30 * MS, "idle_ns": 30 * MS, "n_tasks": 1}]
+    )
+    tasks = [construct(1, 0, [30 * MS] * 2), construct(1, 1, [30 * MS])]
+    assert dict(the(made_run(rows, tasks), "too_coarse").numbers)["tasks_per_thread"] == 1.5
+
+
+def test_single_producer_that_cannot_keep_up_starves_the_others() -> None:
+    rows = team(
+        0,
+        [
+            {"work_ns": 60 * MS, "create_ns": 40 * MS, "implicit_ns": 60 * MS},
+            {"work_ns": 40 * MS, "idle_ns": 60 * MS, "n_tasks": 400},
+        ],
+    )
+    tasks = [
+        construct(1, 0, [], n_created=400, create_ns=40 * MS),
+        construct(1, 1, [100_000] * 400, n_created=0),
+    ]
+    found = the(made_run(rows, tasks), "starved")
+    assert found.title == "One thread creates the tasks and cannot keep up"
+    assert found.construct == 1
+    assert dict(found.numbers)["producer_thread"] == 0
+    assert "imbalance" not in problems(made_run(rows, tasks)), "a consequence is not named beside its cause"
+
+
+def test_threads_without_tasks_are_starved_by_the_region_that_has_none_for_them() -> None:
+    rows = team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS, "n_tasks": 600}] * 2)
+    tasks = [construct(1, k, [100_000] * 600) for k in range(2)]
+    found = the(made_run(rows, tasks), "starved")
+    assert found.title == "Threads ran out of tasks"
+    assert found.construct == 0
+    assert found.cost_ns == 80 * MS
+
+
+def test_time_outside_regions_gives_amdahls_bound() -> None:
+    rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
+    found = the(made_run(rows, healthy_tasks(), wall_ns=198 * MS), "serial_fraction")
+    numbers = dict(found.numbers)
+    assert numbers["serial_ns"] == 98 * MS
+    assert math.isclose(numbers["serial_fraction"], 98 / (98 + 196))
+    assert math.isclose(numbers["speedup_bound"], 1 / (1 / 3 + 2 / 3 / 2))
+    assert math.isclose(numbers["speedup_limit"], 3.0)
+
+
+def test_uneven_loop_is_an_imbalance_with_advice_for_loops() -> None:
+    rows = team(0, [{"work_ns": 100 * MS, "implicit_ns": 100 * MS}, {"work_ns": 50 * MS, "sync_ns": 50 * MS}])
+    found = the(made_run(rows), "imbalance")
+    assert found.construct == 0
+    assert math.isclose(dict(found.numbers)["max_over_mean"], 100 / 75)
+    assert "schedule(dynamic)" in found.cure
+
+
+def test_uneven_work_that_nobody_waited_for_is_no_imbalance() -> None:
+    rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "nested_ns": 50 * MS}])
+    assert "imbalance" not in problems(made_run(rows))
+
+
+def test_time_in_locks_is_contention() -> None:
+    rows = team(0, [{"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}] * 2)
+    found = the(made_run(rows), "lock_contention")
+    assert found.cost_ns == 60 * MS
+    assert found.construct == 0
+    assert "synchronization" not in problems(made_run(rows)), "lock time is blamed once"
+
+
+def test_many_short_regions_pay_for_fork_and_join() -> None:
+    rows = team(0, [{"work_ns": 6 * MS, "sync_ns": 4 * MS}] * 2)
+    for row in rows:
+        row["n_instances"] = 1000
+    rows[0]["n_primary"] = 1000
+    assert the(made_run(rows), "synchronization").title == "Parallel regions are too short"
+
+
+def test_expensive_waits_in_a_long_region_are_named_as_such() -> None:
+    rows = team(0, [{"work_ns": 60 * MS, "sync_ns": 40 * MS}] * 2)
+    assert the(made_run(rows), "synchronization").title == "Waiting together is expensive"
+
+
+def test_ready_tasks_that_wait_for_a_thread_are_slow_dispatch() -> None:
+    rows = team(0, [{"work_ns": 80 * MS, "schedule_ns": 20 * MS, "n_tasks": 80}] * 2)
+    tasks = [construct(1, k, [MS] * 80, ready_ns=80 * 250_000, n_other_thread=40) for k in range(2)]
+    found = the(made_run(rows, tasks), "slow_dispatch")
+    assert dict(found.numbers)["mean_ready_ns"] == 250_000
+    assert dict(found.numbers)["other_thread_share"] == 0.5
+
+
+def test_problem_is_not_named_in_a_run_too_short_to_judge() -> None:
+    rows = team(0, [{"work_ns": 1000, "idle_ns": 200_000}] * 2)
+    run = made_run(rows, [construct(1, 0, [10] * 200)])
+    assert problems(run) == []
+    assert "too_short" in notes(run)
+
+
+def test_cut_short_run_gives_its_reasons() -> None:
+    run = made_run(healthy_rows(), healthy_tasks(), complete=False, incomplete_reasons=["It was killed."])
+    assert the(run, "cut_short").because == "It was killed."
+
+
+def test_estimated_creation_is_noted_only_when_there_were_tasks() -> None:
+    assert notes(
+        made_run(healthy_rows(), healthy_tasks(), create_estimated=True, create_estimate_ns=80.0)
+    ) == ["create_estimated"]
+    assert "create_estimated" not in notes(
+        made_run(team(0, [{"work_ns": 9 * MS}] * 2), create_estimated=True)
+    )
+
+
+def test_sampled_durations_are_noted_with_their_share() -> None:
+    tasks = [
+        construct(1, k, [200_000] * 49, n_completed=490, n_created=490, work_ns=98 * MS) for k in range(2)
+    ]
+    assert dict(the(made_run(healthy_rows(), tasks), "sampled").numbers)["timed_share"] == 0.1
+
+
+def test_single_thread_is_noted_because_it_hides_queues() -> None:
+    run = made_run(team(0, [{"work_ns": 50 * MS, "n_tasks": 100}]), [construct(1, 0, [500_000] * 100)])
+    assert notes(run) == ["one_thread"]
+
+
+def test_cancelled_and_dropped_and_far_tasks_are_noted() -> None:
+    tasks = [construct(1, k, [200_000] * 490, n_cancelled=1, n_other_domain=400) for k in range(2)]
+    run = made_run(
+        healthy_rows(),
+        tasks,
+        threads=[
+            {
+                "thread": k,
+                "tid": k,
+                "kind": "worker",
+                "first_ns": 0,
+                "last_ns": 0,
+                "n_events": 0,
+                "n_dropped": 3,
+                "n_migrations": 0,
+            }
+            for k in range(2)
+        ],
+    )
+    assert notes(run) == ["dropped", "cancelled", "other_domain"]
+
+
+@st.composite
+def any_run(draw: st.DrawFn) -> Run:
+    """A run whose states, tasks and flags are arbitrary but whose teams are consistent."""
+    n_threads = draw(st.integers(1, 4))
+    rows = []
+    for number in range(draw(st.integers(0, 2))):
+        span = draw(st.integers(0, 10**11))
+        threads = []
+        for _ in range(n_threads):
+            cuts = sorted(draw(st.lists(st.integers(0, span), min_size=4, max_size=4)))
+            parts = [b - a for a, b in zip([0, *cuts], [*cuts, span], strict=True)]
+            threads.append({**dict(zip(STATES, parts, strict=True)), "n_tasks": draw(st.integers(0, 10**6))})
+            threads[-1]["lock_ns"] = draw(st.integers(0, threads[-1]["sync_ns"]))
+            threads[-1]["implicit_ns"] = draw(st.integers(0, threads[-1]["work_ns"]))
+        rows += team(number, threads)
+    tasks = [
+        construct(
+            2, k, draw(st.lists(st.integers(0, 10**9), max_size=3)),
+            n_created=draw(st.integers(0, 10**6)), n_completed=draw(st.integers(3, 10**6)),
+            create_ns=draw(st.integers(0, 10**10)), n_undeferred=0, n_cancelled=draw(st.integers(0, 3)),
+        )
+        for k in range(draw(st.integers(0, n_threads)))
+    ]  # fmt: skip
+    return made_run(
+        rows,
+        tasks,
+        definitions=[definition(0, "parallel"), definition(1, "parallel"), definition(2)],
+        wall_ns=draw(st.integers(0, 10**12)),
+        complete=draw(st.booleans()),
+        create_estimated=draw(st.booleans()),
+    )
+
+
+@settings(max_examples=200)
+@given(any_run())
+def test_findings_of_any_run_have_one_form(run: Run) -> None:
+    breakdown = time_breakdown(run)
+    found = findings(run)
+    severities = [f.severity for f in found]
+    assert severities == sorted(severities, reverse=True), "problems before notes"
+    costs = [f.cost_ns for f in found if f.severity == "problem"]
+    assert costs == sorted(costs, reverse=True), "costliest first"
+    for f in found:
+        assert f.title
+        assert f.because
+        assert f.cost_ns >= 0
+        assert all(math.isfinite(value) for _, value in f.numbers)
+        assert f.construct is None or run.kind_of(f.construct) in ("task", "parallel")
+        assert not f.title.endswith(".")
+        if f.severity == "problem":
+            assert f.cure
+            if f.kind not in ("serial_fraction", "too_fine"):
+                assert f.cost_ns <= breakdown.thread_time_ns
+    assert len({(f.kind, f.construct) for f in found}) == len(found), "nothing is said twice"
+    assert run.complete == ("cut_short" not in notes(run))
