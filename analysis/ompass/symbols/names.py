@@ -26,7 +26,7 @@ _SUFFIX = re.compile(
 )
 # Names that consist of nothing but such an addition: the function they came from is not in them.
 _NAMELESS = re.compile(r"\.?\.omp_(outlined|task_entry|task_dup|par|task)[\w.]*|_omp_fn\.\d+|\.omp[_.][\w.]*")
-_FLANG = re.compile(r"_Q(?P<path>(?:[MSF][a-z0-9_]+?)*)P(?P<name>[a-z0-9_]+)")
+_FLANG = re.compile(r"_Q(?P<path>(?:[MSF][a-z0-9_]*)*)P(?P<name>[a-z0-9_]+)")
 _FLANG_SCOPE = re.compile(r"[MSF]([a-z0-9_]+)")
 _GFORTRAN_MODULE = re.compile(r"__(?P<module>[a-z0-9_]+)_MOD_(?P<name>[a-z0-9_]+)")
 

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports show the metrics and nothing else: JSON as documented, CSV equal to it, pages at any width."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from ompass.errors import NothingToShowError
+from ompass.metrics import Scope
+from ompass.model import OUTSIDE, Run, StateTimes
+from ompass.reports import (
+    CSV_TABLES,
+    ReportContent,
+    collect,
+    csv_table,
+    json_report,
+    print_report,
+    svg_report,
+)
+from ompass.reports.bars import length_bar, split_cells, state_bar
+from ompass.reports.content import same_place
+from ompass.symbols import Location
+from unit.made_runs import MS, construct, definition, made_run, region, team
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "report-schema.md"
+REQUIRED = [
+    "schema_version",
+    "complete",
+    "mode",
+    "threads",
+    "wall_ns",
+    "thread_time_ns",
+    "work_ns",
+    "create_ns",
+    "schedule_ns",
+    "sync_ns",
+    "idle_ns",
+    "tasks",
+    "regions",
+    "constructs",
+]
+
+
+def some_run(**fields: Any) -> Run:
+    rows = team(
+        0,
+        [
+            {
+                "work_ns": 60 * MS,
+                "create_ns": 20 * MS,
+                "sync_ns": 5 * MS,
+                "idle_ns": 15 * MS,
+                "n_tasks": 4000,
+            },
+            {
+                "work_ns": 40 * MS,
+                "schedule_ns": 10 * MS,
+                "sync_ns": 8 * MS,
+                "idle_ns": 42 * MS,
+                "n_tasks": 5000,
+            },
+        ],
+    )
+    rows.append(region(OUTSIDE, 0, work_ns=30 * MS))
+    tasks = [
+        construct(1, 0, [15_000] * 4000, n_created=9000, create_ns=20 * MS, counters=[5]),
+        construct(1, 1, [8_000] * 5000, n_created=0, n_other_thread=5000, counters=[6]),
+        construct(2, 0, [4000], read_bytes=1 << 20, write_bytes=64, counters=[7]),
+    ]
+    definitions = [definition(0, "parallel"), definition(1), definition(2, "kernel", name="axpy")]
+    fields.setdefault("counters", ["PAPI_L3_TCM"])
+    return made_run(rows, tasks, definitions, wall_ns=130 * MS, **fields)
+
+
+def page(content: ReportContent, width: int, encoding: str = "utf-8") -> str:
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding=encoding, errors="replace")
+    print_report(Console(file=stream, width=width, highlight=False), content)
+    stream.flush()
+    return raw.getvalue().decode(encoding)
+
+
+def test_json_has_the_required_fields_and_the_identity() -> None:
+    report = json_report(collect(some_run()))
+    assert [name for name in REQUIRED if name not in report] == []
+    states = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
+    assert (
+        report["thread_time_ns"]
+        == sum(report[state] for state in states)
+        == report["threads"] * report["wall_ns"]
+    )
+    for part in (*report["regions"], *report["thread_breakdown"]):
+        assert part["thread_time_ns"] == sum(part[state] for state in states)
+    assert report["tasks"] == 9000 == sum(c["tasks"] for c in report["constructs"])
+
+
+def test_json_of_a_run_cut_short_is_not_complete() -> None:
+    report = json_report(collect(some_run(complete=False, incomplete_reasons=["It was killed."])))
+    assert report["complete"] is False
+    assert report["incomplete_reasons"] == ["It was killed."]
+
+
+def test_json_survives_a_round_trip() -> None:
+    report = json_report(collect(some_run()))
+    assert json.loads(json.dumps(report)) == report
+
+
+def _names(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | {name for part in value.values() for name in _names(part)}
+    return {name for part in value for name in _names(part)} if isinstance(value, list) else set()
+
+
+def test_schema_documents_every_field_and_no_other() -> None:
+    report = json_report(collect(some_run(complete=False)))
+    report["counters"] = []
+    for finding in report["findings"]:
+        finding["numbers"] = {}
+    for part in (*report["constructs"], *report["kernels"]):
+        part["counters"] = {}
+    documented = set(re.findall(r"^\| `([a-z_]+)` ", SCHEMA.read_text(encoding="utf-8"), re.MULTILINE))
+    assert _names(report) - documented == set(), "undocumented"
+    assert documented - _names(report) == {"runs"}, "documented but not there"
+
+
+def test_schema_document_names_the_version_in_use() -> None:
+    version = json_report(collect(some_run()))["schema_version"]
+    assert f"`schema_version` is {version}" in SCHEMA.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("table", CSV_TABLES)
+def test_csv_holds_the_rows_of_the_json_report(table: str) -> None:
+    content = collect(some_run())
+    rows = list(csv.DictReader(io.StringIO(csv_table([content, content], table))))
+    report = json_report(content)
+    field = {"threads": "thread_breakdown", "histogram": "granularity", "summary": ""}.get(table, table)
+    expected = (report[field] if field else [report]) * 2
+    assert len(rows) == len(expected)
+    for row, values in zip(rows, expected, strict=True):
+        for name, value in values.items():
+            if not isinstance(value, (dict, list)):
+                assert row[name] == ("" if value is None else str(value))
+
+
+def test_counters_are_columns_of_the_csv() -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_table([collect(some_run())], "constructs"))))
+    assert rows[0]["counters.PAPI_L3_TCM"] == "11"
+
+
+@pytest.mark.parametrize("width", [60, 80, 110, 200])
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_page_fits_the_terminal_and_has_all_sections(width: int, encoding: str) -> None:
+    text = page(collect(some_run()), width, encoding)
+    assert max(len(line) for line in text.splitlines()) <= width
+    for section in (
+        "Where the thread-time went",
+        "Threads",
+        "Parallel regions",
+        "Task constructs",
+        "Granularity",
+    ):
+        assert section in text
+    assert "Findings" in text
+    assert "axpy" in text
+
+
+def test_page_shows_the_figures() -> None:
+    text = page(collect(some_run()), 110)
+    assert "2 threads x 100 ms = 200 ms" in text
+    assert "50.0%" in text
+    assert "9,000" in text
+    assert "PAPI_L3_TCM" in text
+
+
+def test_page_of_a_run_cut_short_says_so_first() -> None:
+    text = page(collect(some_run(complete=False, incomplete_reasons=["It was killed."])), 110)
+    assert "The run was cut short. It was killed." in "\n".join(text.splitlines()[:4])
+
+
+def test_page_of_an_empty_run_is_no_error() -> None:
+    text = page(collect(made_run([region(OUTSIDE, 0, work_ns=5 * MS)], wall_ns=5 * MS)), 80)
+    assert "No parallel region was recorded" in text
+
+
+def test_many_threads_do_not_fill_the_screen() -> None:
+    rows = team(0, [{"work_ns": 100 * MS}] * 64)
+    assert "and 48 threads more" in page(collect(made_run(rows)), 110)
+
+
+def test_picture_is_valid_and_needs_nothing_from_elsewhere() -> None:
+    picture = svg_report([collect(some_run())])
+    root = ET.fromstring(picture)
+    assert root.tag.endswith("svg")
+    assert re.findall(r"url\(\s*['\"]?http|href=\"http|@import", picture) == []
+    assert "Findings" in picture
+
+
+def test_region_is_chosen_by_number() -> None:
+    shown = collect(some_run(), scope=Scope.REGION, region="0")
+    assert shown.breakdown.scope is Scope.REGION
+    assert shown.breakdown.thread_time_ns == 200 * MS
+
+
+def test_unknown_region_is_answered_with_those_there_are() -> None:
+    with pytest.raises(NothingToShowError, match=r"no parallel region is `nowhere`.*0: "):
+        collect(some_run(), scope=Scope.REGION, region="nowhere")
+
+
+def test_constructs_of_one_source_line_are_one() -> None:
+    here = Location("f", "/a.c", 3)
+    run = made_run(constructs=[construct(0, 0, [1]), construct(1, 0, [1]), construct(2, 0, [1])])
+    groups = same_place(run, {0: here, 1: here, 2: Location("f", "/a.c", 4)})
+    assert groups == {0: 0, 1: 0, 2: 2}
+
+
+def test_constructs_without_a_line_stay_apart() -> None:
+    run = made_run(constructs=[construct(0, 0, [1]), construct(1, 0, [1])])
+    unknown = Location("f", "", 0)
+    assert same_place(run, {0: unknown, 1: unknown}) == {}
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=8), st.integers(0, 200))
+def test_cells_of_a_bar_add_up_and_keep_proportion(values: list[int], cells: int) -> None:
+    parts = split_cells(values, cells)
+    total = sum(values)
+    assert sum(parts) == (cells if total else 0)
+    for value, part in zip(values, parts, strict=True):
+        assert not total or abs(part - value * cells / total) < 1
+
+
+def test_bar_without_colours_is_readable_by_its_glyphs() -> None:
+    assert state_bar(StateTimes(50, 20, 10, 10, 10), 10, unicode=False).plain == "#####++=~."
+
+
+def test_small_value_still_shows_in_a_bar() -> None:
+    assert length_bar(1, 10**9, 40, "blue").plain != ""
+    assert length_bar(0, 10, 40, "blue").plain == ""

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names read as written, and no line is shown that belongs to another binary than the one that ran."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from ompass.elf import read_facts, read_functions
+from ompass.model import Module
+from ompass.symbols import Resolver, readable_name
+from ompass.symbols.debugfiles import find_debug_file
+from ompass.symbols.lookup import Frame, parse_addr2line
+from ompass.symbols.names import short_name
+from ompass.symbols.resolver import UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("symbol", "name"),
+    [
+        ("fib", "fib"),
+        ("fib.omp_outlined", "fib"),
+        ("fib.omp_outlined_debug__", "fib"),
+        ("main.omp_outlined.3", "main"),
+        ("fib._omp_fn.0", "fib"),
+        ("fib._omp_fn.12.constprop.0", "fib"),
+        ("fib.part.2", "fib"),
+        ("fib.isra.0.cold", "fib"),
+        ("_ZN5bench3fibEi", "bench::fib(int)"),
+        ("_ZN5bench3fibEi._omp_fn.1", "bench::fib(int)"),
+        ("_ZN5bench3fibEi.omp_outlined", "bench::fib(int)"),
+        ("_Z3recIiEvT_", "void rec<int>(int)"),
+        (".omp_outlined.", ""),
+        (".omp_outlined..5", ""),
+        (".omp_outlined._debug__", ""),
+        (".omp_task_entry..3", ""),
+        ("_QQmain", "main program"),
+        ("_QQmain..omp_par.1", "main program"),
+        ("_QMmPsub", "m::sub"),
+        ("_QFPinner", "inner"),
+        ("_QPsolve", "solve"),
+        ("MAIN__._omp_fn.0", "main program"),
+        ("__m_MOD_sub", "m::sub"),
+        ("", ""),
+    ],
+)
+def test_outlined_and_mangled_names_read_as_written(symbol: str, name: str) -> None:
+    assert readable_name(symbol) == name
+
+
+@pytest.mark.parametrize(
+    ("function", "short"),
+    [
+        ("bench::fib(int)", "bench::fib"),
+        ("fib", "fib"),
+        ("main::$_0::operator()(int) const", "main::$_0::operator()"),
+        ("f(void (*)(int))", "f"),
+        ("(anonymous namespace)::g(int)", "(anonymous namespace)::g"),
+        ("operator()", "operator()"),
+    ],
+)
+def test_parameters_are_left_out_in_narrow_columns(function: str, short: str) -> None:
+    assert short_name(function) == short
+
+
+def test_answers_of_external_symbolizers_are_understood() -> None:
+    answer = "_Z1fv\n/src/a.c:12 (discriminator 3)\nmain\n/src/with:colon.c:3\n??\n??:0\n"
+    assert parse_addr2line(answer) == (Frame("_Z1fv", "/src/a.c", 12), Frame("main", "/src/with:colon.c", 3))
+
+
+def own_executable() -> Path:
+    return Path(sys.executable).resolve()
+
+
+def test_changed_binary_is_told_and_not_used() -> None:
+    path = own_executable()
+    module = Module(str(path), "00" * 20, 0)
+    if not read_facts(path).build_id:
+        pytest.skip("this Python was built without a build id")
+    found = find_debug_file(module)
+    assert found.path is None
+    assert "has changed since the run" in found.problem
+
+
+def test_binary_without_build_id_is_told_apart_by_its_time(tmp_path: Path) -> None:
+    path = tmp_path / "program"
+    shutil.copyfile(own_executable(), path)
+    recorded_ns = path.stat().st_mtime_ns
+    assert find_debug_file(Module(str(path), "", 0), recorded_ns - 1).path is None
+    assert find_debug_file(Module(str(path), "", 0), recorded_ns + 1).path == path
+
+
+def test_missing_binary_is_told_once_and_leaves_module_and_offset(tmp_path: Path) -> None:
+    resolver = Resolver([Module(str(tmp_path / "gone"), "ab" * 20, 0)])
+    places = [resolver.locate_address(0, offset).place for offset in (0x10, 0x20)]
+    assert places == ["gone+0x10", "gone+0x20"]
+    assert len(resolver.problems) == 1
+    assert "no longer there" in resolver.problems[0]
+
+
+def test_file_that_is_not_elf_is_no_error(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("not a program", encoding="utf-8")
+    assert Resolver([Module(str(path), "", 0)]).locate_address(0, 64).place == "text+0x40"
+
+
+def test_unknown_module_or_address_has_no_location() -> None:
+    resolver = Resolver([])
+    assert resolver.locate_address(-1, 100) is UNKNOWN
+    assert resolver.locate_address(0, 100) is UNKNOWN
+    assert UNKNOWN.label() == "?"
+
+
+def test_function_comes_from_the_symbol_table_when_there_is_no_debug_information() -> None:
+    path = own_executable()
+    functions = read_functions(path).functions
+    if not functions:
+        pytest.skip("this Python has no function symbols")
+    start, size, name = max(functions, key=lambda f: f[1])
+    location = Resolver([Module(str(path), read_facts(path).build_id, 0)]).locate_address(
+        0, start + size // 2
+    )
+    assert location.function == readable_name(name)
+
+
+def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
+    # libraries with line tables are rare on test machines, so the check of the content is what is tested
+    build_id = "ab" * 20
+    folder = tmp_path / ".build-id" / build_id[:2]
+    folder.mkdir(parents=True)
+    (folder / f"{build_id[2:]}.debug").write_bytes(b"not an ELF file")
+    found = find_debug_file(Module(str(tmp_path / "gone"), build_id, 0), roots=(tmp_path,))
+    assert found.path is None
