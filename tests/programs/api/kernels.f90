@@ -45,7 +45,7 @@ program kernels
   !$omp end parallel
   call ompass_phase('')
   if (n_tasks /= 2 * n_blocks) error stop 'tasks are missing'
-  if (nnint(sum(sums)) /= block_length * (n_blocks * (n_blocks + 1) / 2)) error stop 'a sum is wrong'
+  if (nint(sum(sums)) /= block_length * (n_blocks * (n_blocks + 1) / 2)) error stop 'a sum is wrong'
   if (n_regions == 0) n_tasks = 0
   print '(a, i0)', 'total ', nint(sum(sums))
   print '(a)', 'PHASES filling reducing'
