@@ -45,7 +45,7 @@ inline constexpr ProgramSpec kFib = {
 inline constexpr ProgramSpec kNQueens = {
     .name = "nqueens",
     .purpose = "counts the ways to place n queens on an n x n board",
-    .size = {"size", "queens, and squares on a side of the board", 1, 18, {9, 15, 16, 18}},
+    .size = {"size", "queens, and squares on a side of the board", 1, 18, {9, 15, 16, 17}},
     .extra = {},
     .cut = {"depth", "rows of the board whose placements become tasks", 0, 100, {2, 4, 4, 5}},
 };
@@ -53,7 +53,7 @@ inline constexpr ProgramSpec kNQueens = {
 inline constexpr ProgramSpec kSort = {
     .name = "sort",
     .purpose = "sorts random 32-bit integers by parallel mergesort",
-    .size = {"size", "number of elements", 0, std::int64_t{1} << 32, {100'000, 10'000'000, 60'000'000, 250'000'000}},
+    .size = {"size", "number of elements", 0, std::int64_t{1} << 32, {100'000, 15'000'000, 128'000'000, 512'000'000}},
     .extra = {},
     .cut = {"grain",
             "elements up to which a sort or merge creates no tasks",

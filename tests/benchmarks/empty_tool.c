@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An OMPT tool that registers the callbacks which libompass.so registers and does nothing in them: what it costs is
+// the price of being watched that libomp itself charges. Compiled with COUNT_EVENTS it counts the calls instead, to
+// say how many events a program has, and writes them as JSON to the file that EVENT_COUNT_FILE names; it is then too
+// slow to measure with.
+#include <omp-tools.h>
+#include <stddef.h>
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+// The list has to be the one in ompt_tool/src/callbacks.cpp. overhead.py compares the two before it measures.
+// X(result type, event, parameters)
+#define FOR_EACH_CALLBACK(X)                                                                                           \
+    X(void, thread_begin, ompt_thread_t type, ompt_data_t *thread)                                                     \
+    X(void, thread_end, ompt_data_t *thread)                                                                           \
+    X(void, parallel_begin, ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel,                       \
+      unsigned int n_threads, int flags, const void *code)                                                             \
+    X(void, parallel_end, ompt_data_t *parallel, ompt_data_t *task, int flags, const void *code)                       \
+    X(void, implicit_task, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,                   \
+      unsigned int n_threads, unsigned int index, int flags)                                                           \
+    X(void, task_create, ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *created, int flags,                \
+      int dependences, const void *code)                                                                               \
+    X(void, task_schedule, ompt_data_t *prior, ompt_task_status_t status, ompt_data_t *next)                           \
+    X(void, task_dependence, ompt_data_t *source, ompt_data_t *sink)                                                   \
+    X(void, sync_region_wait, ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel,          \
+      ompt_data_t *task, const void *code)                                                                             \
+    X(void, mutex_acquire, ompt_mutex_t kind, unsigned int hint, unsigned int implementation, ompt_wait_id_t wait,     \
+      const void *code)                                                                                                \
+    X(void, mutex_acquired, ompt_mutex_t kind, ompt_wait_id_t wait, const void *code)                                  \
+    X(int, control_tool, uint64_t command, uint64_t modifier, void *argument, const void *code)
+
+#ifdef COUNT_EVENTS
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DECLARE_COUNTER(type, event, ...) static atomic_ulong n_##event;
+FOR_EACH_CALLBACK(DECLARE_COUNTER)
+#define ON_CALL(event) atomic_fetch_add_explicit(&n_##event, 1, memory_order_relaxed)
+
+static void write_counts(void) {
+    const char *path = getenv("EVENT_COUNT_FILE");
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (!file) return;
+    const char *separator = "{";
+#define WRITE_COUNTER(type, event, ...)                                                                                \
+    fprintf(file, "%s\"" #event "\": %lu", separator, atomic_load(&n_##event));                                        \
+    separator = ", ";
+    FOR_EACH_CALLBACK(WRITE_COUNTER)
+    fputs("}\n", file);
+    fclose(file);
+}
+
+#else
+
+#define ON_CALL(event) (void)0
+
+static void write_counts(void) {}
+
+#endif
+
+// What a callback returns. control_tool is the only one with a result, which a caller of omp_control_tool sees.
+#define RESULT_void
+#define RESULT_int 0
+#define DEFINE_CALLBACK(type, event, ...)                                                                              \
+    static type on_##event(__VA_ARGS__) {                                                                              \
+        ON_CALL(event);                                                                                                \
+        return RESULT_##type;                                                                                          \
+    }
+FOR_EACH_CALLBACK(DEFINE_CALLBACK)
+
+static int initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *tool) {
+    const ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
+    if (!set) return 0;
+#define REGISTER_CALLBACK(type, event, ...) set(ompt_callback_##event, (ompt_callback_t)on_##event);
+    FOR_EACH_CALLBACK(REGISTER_CALLBACK)
+    return 1;
+}
+
+static void finalize(ompt_data_t *tool) { write_counts(); }
+
+ompt_start_tool_result_t *ompt_start_tool(unsigned int version, const char *runtime) {
+    static ompt_start_tool_result_t result = {initialize, finalize, {0}};
+    return &result;
+}
