@@ -212,8 +212,9 @@ def measure(
         for case in cases
         for n in threads
     ]
+    progress = Progress()
     for case, measurement in measurements:
-        show_progress("counting events", f"{case.name}, threads: {measurement.threads}")
+        progress.show("counting events", f"{case.name}, threads: {measurement.threads}")
         measurement.n_task_events = bench.count_task_events(case, measurement.threads)
     order = random.Random(0)
     try:
@@ -223,28 +224,29 @@ def measure(
                 samples: dict[str, Sample] = {}
                 for variant in order.sample(variants, len(variants)):
                     label = f"{case.name}, threads: {measurement.threads}, {variant.name}"
-                    show_progress(f"repetition {repeat + 1} of {n_repeats}", label)
+                    progress.show(f"repetition {repeat + 1} of {n_repeats}", label)
                     samples[variant.name] = bench.sample(case, measurement.threads, variant)
                 round_samples.append((measurement, samples))
             for measurement, samples in round_samples:
                 measurement.repetitions.append(samples)
     except KeyboardInterrupt:
-        show_progress("interrupted; reporting the repetitions that are complete")
-    show_progress("")
+        progress.show("interrupted; reporting the repetitions that are complete")
+    progress.show("")
     return [measurement for _, measurement in measurements]
 
 
-def show_progress(stage: str, detail: str = "") -> None:
+class Progress:
     """One line on stderr, replaced by the next where stderr is a terminal; otherwise one line per stage."""
-    global shown_stage
-    if sys.stderr.isatty():
-        print(f"\r\033[K{stage}{': ' * bool(detail)}{detail}", end="", file=sys.stderr, flush=True)
-    elif stage and stage != shown_stage:
-        print(stage, file=sys.stderr, flush=True)
-    shown_stage = stage
 
+    def __init__(self) -> None:
+        self._stage = ""
 
-shown_stage = ""
+    def show(self, stage: str, detail: str = "") -> None:
+        if sys.stderr.isatty():
+            print(f"\r\033[K{stage}{': ' * bool(detail)}{detail}", end="", file=sys.stderr, flush=True)
+        elif stage and stage != self._stage:
+            print(stage, file=sys.stderr, flush=True)
+        self._stage = stage
 
 
 def parse_arguments() -> argparse.Namespace:
