@@ -17,18 +17,10 @@ uint64_t short_ticks() {
     return ticks;
 }
 
-// Lengthens the period while most tasks are short, shortens it when most are not; draws the next distance.
-void plan_next_sample(ThreadState &thread, TaskConstruct &construct, uint64_t ticks) {
-    construct.n_short += ticks < short_ticks();
-    if (++construct.n_recent == kConsider) {
-        if (construct.n_short * 4 >= kConsider * 3)
-            construct.period = construct.period >= kLongestPeriod ? kLongestPeriod : construct.period * 4;
-        else if (construct.n_short * 4 < kConsider)
-            construct.period = construct.period > 4 ? construct.period / 4 : 1;
-        construct.n_recent = construct.n_short = 0;
-    }
+// Draws the distance to the next timed task: random, lest the period fall in step with the program's own.
+void draw_next_sample(ThreadState &thread, TaskConstruct &construct) {
     uint32_t distance = 1;
-    if (construct.period > 1) { // random, lest the period fall in step with the program's own
+    if (construct.period > 1) {
         thread.random ^= thread.random << 13;
         thread.random ^= thread.random >> 17;
         thread.random ^= thread.random << 5;
@@ -36,6 +28,17 @@ void plan_next_sample(ThreadState &thread, TaskConstruct &construct, uint64_t ti
     }
     construct.countdown = distance;
     construct.weight = distance;
+}
+
+// Lengthens the period while most tasks are short, shortens it when most are not.
+void consider_period(TaskConstruct &construct, uint64_t ticks) {
+    construct.n_short += ticks < short_ticks();
+    if (++construct.n_recent < kConsider) return;
+    if (construct.n_short * 4 >= kConsider * 3)
+        construct.period = construct.period >= kLongestPeriod ? kLongestPeriod : construct.period * 4;
+    else if (construct.n_short * 4 < kConsider)
+        construct.period = construct.period > 4 ? construct.period / 4 : 1;
+    construct.n_recent = construct.n_short = 0;
 }
 
 // When the task could first have run: its creation, or the end of the last task that it had to wait for.
@@ -63,7 +66,12 @@ void leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
         close_open(thread, now);
 }
 
-void note_inner_region_member(ThreadState &thread) {
+// When the last member so far came to the barrier that this thread has reached last.
+uint64_t last_arrival(const RegionContext &region) {
+    return __atomic_load_n(&region.instance->last_arrival[(region.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+}
+
+void note_region(ThreadState &thread) {
     thread.header->open_instance = thread.region->instance ? thread.region->instance->index : ~0ull;
     thread.header->open_sequence = thread.region->instance ? thread.region->instance->sequence : 0;
     thread.header->open_region = thread.region->construct;
@@ -82,12 +90,13 @@ void begin_timed_inline(ThreadState &thread, TaskState *task) {
     open_stretch(thread, format::kOpenWork);
     if (construct->countdown != 0) { // here only because a bracket had to be closed
         thread.dirty = true;
-        if (thread.tracing) thread.log.untimed(format::kInlineBegin, construct->id);
+        if (thread.tracing) trace_inline_begin(thread, *construct);
         return;
     }
     task->flags |= kTimed;
     task->worked = task->frame->worked;
     task->weight = construct->weight;
+    draw_next_sample(thread, *construct);
     begin_sample(thread, task->weight);
     if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
 }
@@ -97,7 +106,7 @@ void end_timed_inline(ThreadState &thread, TaskState *task) {
     close_work(thread, now);
     const uint64_t ticks = task->frame->worked - task->worked;
     count_duration(*task->local->slot, ticks, task->weight);
-    plan_next_sample(thread, *task->local, ticks);
+    consider_period(*task->local, ticks);
     begin_sample(thread, task->weight);
     if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->construct, now);
 }
@@ -111,7 +120,8 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const uint32_t cpu = cpu::current();
     task->creator_cpu = static_cast<uint16_t>(cpu);
     note_cpu(thread, cpu);
-    construct->slot->n_created++;
+    construct->slot->n_deferred++;
+    thread.region->slot->n_created += thread.counting;
     thread.current->flags |= kHasChildren | kHasDescendants;
     if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
     if (thread.last_creator == thread.current) process_log::note_create_gap(now - thread.last_create);
@@ -162,7 +172,8 @@ void resume_task(ThreadState &thread, TaskState *task) {
     TaskState *left = thread.current;
     leave_for(thread, task->ready, now);
     thread.last_creator = nullptr;
-    if (thread.tracing) thread.log.timed(format::kResume, task->construct, now, task->id);
+    if (thread.tracing)
+        thread.log.timed(format::kResume, task->construct, now, task->id, now > task->ready ? now - task->ready : 0);
     if (left->below == task) // going down the stack: `left` has been queued again (untied)
         left->ready = now;
     else
@@ -173,10 +184,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
 
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
     const uint64_t now = clock::now();
-    if (thread.header->open_state == format::kOpenGap)
-        close_gap_at_end(thread, thread.header->mark, false, now);
-    else
-        close_open(thread, now);
+    close_open(thread, now);
     thread.last_creator = nullptr;
     format::ConstructSlot &slot = *task->local->slot;
     count_duration(slot, task->worked, 1);
@@ -198,6 +206,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
 }
 
 void discard_task(ThreadState &thread, TaskState *task) {
+    if (thread.unstarted == task) thread.unstarted = nullptr;
     thread.construct_of(task->construct)->slot->n_cancelled++;
     if (thread.tracing) thread.log.untimed(format::kDiscard, task->construct, task->id);
     free_task(thread, task);
@@ -239,10 +248,11 @@ void end_wait(ThreadState &thread, uint32_t kind) {
         // The end of a region-end barrier reaches workers when the next region starts, or never: end_implicit's.
         if (region->instance && !region->primary && __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE)) return;
         const uint64_t now = clock::now();
-        const uint64_t arrival =
-            region->instance ? __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE) : 0;
-        close_gap_at_end(thread, arrival, region->instance && region->instance->has_tasks, now);
-        if (thread.tracing) thread.log.timed(format::kBarrierEnd, kind, now, arrival && arrival < now ? now - arrival : 0);
+        const uint64_t arrival = region->instance ? last_arrival(*region) : thread.header->mark;
+        const bool had_tasks = region->instance && region->instance->has_tasks;
+        close_gap_at_end(thread, arrival, had_tasks, now);
+        if (thread.tracing)
+            thread.log.timed(format::kBarrierEnd, kind, now, (arrival < now ? now - arrival : 0) << 1 | had_tasks);
     } else {
         const uint64_t now = clock::now();
         close_gap_at_end(thread, 0, true, now);
@@ -292,7 +302,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     instance->team_size = 1;
     instance->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
     if (region->slot->level == 0) region->slot->level = region->level;
-    note_inner_region_member(thread);
+    note_region(thread);
     open_stretch(thread, format::kOpenFork);
     if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id);
 }
@@ -303,7 +313,7 @@ void end_region(ThreadState &thread, format::RegionInstance *instance) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     const uint64_t duration = now - region->begin;
-    const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+    const uint64_t arrival = last_arrival(*region);
     format::RegionSlot &slot = *region->slot;
     slot.n_instances++;
     slot.n_primary++;
@@ -315,7 +325,7 @@ void end_region(ThreadState &thread, format::RegionInstance *instance) {
     __atomic_store_n(&instance->end, now, __ATOMIC_RELEASE);
     thread.pop_region();
     thread.region->slot->nested_ticks += thread.region->instance ? duration : 0;
-    note_inner_region_member(thread);
+    note_region(thread);
     process_log::close_instance(instance);
     enter(thread, thread.current, now);
     process_log::renew_calibration();
@@ -352,7 +362,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             region->slot->n_instances++;
             if (region->slot->level == 0) region->slot->level = region->level;
             __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
-            note_inner_region_member(thread);
+            note_region(thread);
             thread.header->mark = instance->begin;
             close_stretch(thread, State::kSync, now);
         } else {
@@ -380,11 +390,7 @@ void end_implicit(ThreadState &thread, TaskState *task) {
         if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
     } else if (region->primary) {
         const uint64_t now = clock::now();
-        if (thread.header->open_state == format::kOpenGap)
-            close_gap_at_end(thread, __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE),
-                             region->instance->has_tasks, now);
-        else
-            close_open(thread, now);
+        close_open(thread, now);
         open_stretch(thread, format::kOpenFork);
         if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
     } else {
@@ -400,12 +406,10 @@ void close_ended_regions(ThreadState &thread) {
     while (region->ended) {
         const uint64_t end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
         if (end == 0) return;
-        const uint64_t arrival =
-            __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
-        close_gap_at_end(thread, arrival, region->instance->has_tasks, end);
+        close_gap_at_end(thread, last_arrival(*region), region->instance->has_tasks, end);
         format::RegionInstance *instance = region->instance;
             thread.pop_region();
-        note_inner_region_member(thread);
+        note_region(thread);
         process_log::close_instance(instance);
         open_stretch(thread, format::kOpenNone);
         region = thread.region;
@@ -436,7 +440,7 @@ void close_creation(ThreadState &thread, uint64_t now) {
     close_stretch(thread, State::kCreate, now);
     thread.current->creating = 0;
     if (thread.create_weight > 1)
-        thread.header->create_weight += ticks * thread.create_weight;
+        thread.region->slot->create_weight += ticks * thread.create_weight;
     if (thread.create_event) thread.create_construct->slot->create_ticks += ticks;
     if (thread.tracing) {
         if (ticks < format::kArgumentLimit && thread.create_weight == 1) // its begin and its end in one word

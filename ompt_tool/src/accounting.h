@@ -140,6 +140,17 @@ inline void begin_sample(ThreadState &thread, uint32_t weight) {
     thread.sample_weight = weight;
 }
 
+inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
+    if (__builtin_expect(construct.inline_code >= format::kInlineCodes, 0)) {
+        if (construct.inline_code != format::kInlineCodes) construct.inline_code = thread.log.new_inline_code(construct.id);
+        if (construct.inline_code == format::kInlineCodes) {
+            thread.log.untimed(format::kInlineBegin, construct.id);
+            return;
+        }
+    }
+    thread.log.inline_begin(construct.inline_code);
+}
+
 void begin_timed_inline(ThreadState &thread, TaskState *task);
 void end_timed_inline(ThreadState &thread, TaskState *task);
 
@@ -147,18 +158,16 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
     thread.unstarted = nullptr;
     if (thread.sample_pending) end_sample(thread);
     TaskConstruct *construct = task->local;
-    task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
     task->below = thread.current;
     task->frame = thread.current->frame;
     task->flags |= kStarted;
-    construct->slot->n_created++;
     construct->slot->n_undeferred++;
     thread.inline_period = construct->period;
     if (--construct->countdown == 0 || thread.current->creating) {
         begin_timed_inline(thread, task);
     } else {
         thread.dirty = true;
-        if (thread.tracing) thread.log.untimed(format::kInlineBegin, construct->id);
+        if (thread.tracing) trace_inline_begin(thread, *construct);
     }
     thread.current = task;
 }
@@ -169,15 +178,18 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
         end_timed_inline(thread, task);
     } else {
         thread.dirty = true;
-        if (thread.tracing && !thread.log.replace_last(format::kInlineBegin, format::kInlineLeaf))
-            thread.log.untimed(format::kInlineEnd, 0);
+        if (thread.tracing) {
+            if (task->local->inline_code < format::kInlineCodes)
+                thread.log.inline_end();
+            else
+                thread.log.untimed(format::kInlineEnd, 0);
+        }
     }
     task->local->slot->n_completed++;
     thread.region->slot->n_tasks += thread.counting;
     TaskState *below = task->below;
     if (task->flags & (kHasChildren | kHasDescendants)) below->flags |= kHasDescendants;
     thread.current = below;
-    task->id = 0;
     free_task(thread, task);
 }
 

@@ -4,6 +4,8 @@
 #include <omp-tools.h>
 
 #include "accounting.h"
+#include "brackets.h"
+#include "process_log.h"
 #include "recorder.h"
 
 namespace ompass {
@@ -53,6 +55,12 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
     }
     TaskState *task = thread->pool.take();
     if (__builtin_expect(!task, 0)) return;
+    if (thread->bracket_address) { // the runtime saw our bracket's address in place of the program's
+        address = thread->bracket_address;
+        thread->bracket_address = nullptr;
+    } else if (__builtin_expect(thread->loop_task == thread->current, 0)) {
+        address = thread->loop_address;
+    }
     TaskConstruct *construct = thread->construct_at(address, static_cast<uint32_t>(flags));
     data->ptr = task;
     task->construct = construct->id;
@@ -61,6 +69,7 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
     task->creating = 0;
     task->n_predecessors = 0;
     if (flags & ompt_task_undeferred) {
+        task->id = 0;
         task->flags = kInline;
         if (thread->unstarted) thread->pool.give_back(thread->unstarted); // merged with its creator: no more is heard of it
         thread->unstarted = task;
@@ -185,6 +194,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_mutex_acquire, &on_mutex_acquire);
     add(ompt_callback_mutex_acquired, &on_mutex_acquired);
     add(ompt_callback_control_tool, &on_control);
+    brackets::look_whether_in_front(recorder::options().brackets);
+    process_log::header()->brackets = brackets::active;
     return 1;
 }
 

@@ -125,7 +125,6 @@ struct ThreadHeader {
     uint64_t open_sequence;  // its sequence, to tell a later use of the entry
     uint32_t open_barrier;   // barriers of that region that the thread has reached
     uint32_t open_primary;   // 1: the thread leads that region
-    uint64_t create_weight;  // share of the creation of undeferred tasks in pool_ticks
     uint64_t pool_ticks;   // work in which undeferred tasks ran that were not timed, to be shared out by sampled_weight
     uint64_t n_dropped;    // trace records lost
     uint64_t n_migrations; // changes of CPU
@@ -148,8 +147,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
 struct ConstructSlot {
     uint32_t id; // construct, 0 in an unused slot
     DefinitionKind kind;
-    uint64_t n_created;
-    uint64_t n_undeferred;
+    uint64_t n_deferred;   // created and queued
+    uint64_t n_undeferred; // created and started at once
     uint64_t n_completed;
     uint64_t n_cancelled;
     uint64_t create_ticks;    // measured by the brackets
@@ -187,6 +186,8 @@ struct RegionSlot {
     uint64_t implicit_ticks; // part of work
     uint64_t lock_ticks;     // part of sync
     uint64_t n_tasks;        // explicit tasks completed here
+    uint64_t n_created;      // deferred tasks created here
+    uint64_t create_weight;  // share of the creation of undeferred tasks in pool_ticks
     uint64_t sampled_weight; // share of the implicit task in pool_ticks
     uint64_t counters[kMaxCounters]; // of the implicit task
 };
@@ -196,7 +197,8 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
 // A record is one to four 64-bit words. The first: delta:32 | argument:26 | kind:6.
 // delta: ticks since the last timed record of this thread; 0 in untimed records, which happened somewhere
-// between the timed records around them. Task ids: creating thread << 40 | its counter, counting from 1.
+// between the timed records around them. Task ids: creating thread << 40 | its counter, counting deferred and implicit
+// tasks and regions from 1 on; undeferred tasks have none.
 //   X(name, words, timed, text, meaning)
 #define OMPASS_EVENTS(X)                                                                                             \
     X(kEnd, 1, 0, "end", "no record: the log ends here")                                                              \
@@ -208,11 +210,12 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
     X(kInlineBeginTimed, 1, 1, "inline_begin_timed", "undeferred task created and started, its duration is timed")    \
     X(kInlineEnd, 1, 0, "inline_end", "untimed undeferred task completed")                                            \
     X(kInlineEndTimed, 1, 1, "inline_end_timed", "timed undeferred task completed")                                   \
-    X(kInlineLeaf, 1, 0, "inline_leaf", "inline_begin and inline_end with nothing in between")                        \
+    X(kInlineCode, 1, 0, "inline_code", "the construct of the argument has the next inline code of this thread, from 0 on") \
+    X(kInlineOps, 1, 0, "inline_ops", "up to kInlineOpsPerWord begins and ends of untimed undeferred tasks, see below") \
     X(kStamp, 1, 1, "stamp", "a time for sampling: the time since the last timed record is the current task's own")   \
     X(kStart, 2, 1, "start", "task started; argument construct, word 1 task id")                                      \
     X(kStartReady, 3, 1, "start_ready", "the same for a task that waited for others; word 2: ticks from ready to now") \
-    X(kResume, 2, 1, "resume", "suspended task goes on; argument construct, word 1 task id")                          \
+    X(kResume, 3, 1, "resume", "suspended task goes on; argument construct, word 1 task id, word 2: ticks from ready to now") \
     X(kComplete, 1, 1, "complete", "current task completed, the one below it goes on; argument OMPT status")          \
     X(kCompleteTo, 2, 1, "complete_to", "current task completed, the task of word 1 goes on; argument OMPT status")   \
     X(kDiscard, 2, 0, "discard", "task cancelled before it started; argument construct, word 1 task id")              \
@@ -220,7 +223,7 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
     X(kDependence, 3, 0, "dependence", "task of word 2 must wait for the task of word 1")                             \
     X(kWaitBegin, 1, 1, "wait_begin", "current task entered a wait; argument OMPT sync region kind")                  \
     X(kWaitEnd, 1, 1, "wait_end", "current task left the wait; argument OMPT sync region kind")                       \
-    X(kBarrierEnd, 2, 1, "barrier_end", "the same for barriers; word 1: ticks from the last arrival to now")          \
+    X(kBarrierEnd, 2, 1, "barrier_end", "the same for barriers; word 1: ticks from the last arrival to now * 2 + had tasks") \
     X(kMutexAcquire, 1, 1, "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                              \
     X(kMutexAcquired, 1, 1, "mutex_acquired", "got it; argument OMPT mutex kind")                                     \
     X(kRegionBegin, 2, 1, "region_begin", "primary thread enters a parallel region; argument construct, word 1 its id") \
@@ -236,8 +239,8 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
     X(kPhase, 1, 1, "phase", "process enters a phase; argument construct, 0 none")                                    \
     X(kCpu, 1, 0, "cpu", "thread was seen on CPU `argument`")                                                         \
     X(kCounter, 2, 0, "counter", "counter `argument` rose by word 1 since the record before last")                    \
-    X(kResync, 3, 1, "resync", "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")  \
-    X(kFinish, 1, 1, "finish", "the tool closed this thread's account")
+    X(kResync, 3, 1, "resync", "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")
+
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, text, meaning) name,
@@ -274,6 +277,16 @@ constexpr uint64_t pack_event(EventKind kind, uint32_t argument, uint64_t delta)
 constexpr EventKind event_kind(uint64_t word) { return static_cast<EventKind>(word & 63); }
 constexpr uint32_t event_argument(uint64_t word) { return static_cast<uint32_t>(word >> 6) & (kArgumentLimit - 1); }
 constexpr uint64_t event_delta(uint64_t word) { return word >> 32; }
+
+// kInlineOps packs undeferred tasks into four bits an operation, from bit 8 upwards, 0 ending the word early:
+// 1 the current task completes; 2 + c a task of the construct with inline code c begins; 9 + c the same, and completes
+// with nothing in between. Constructs without a code (the first kInlineCodes have one) use inline_begin and inline_end.
+inline constexpr unsigned kInlineCodes = 7;
+inline constexpr unsigned kInlineOpsPerWord = 14;
+inline constexpr unsigned kInlineOpEnd = 1;
+inline constexpr unsigned kInlineOpBegin = 2;
+inline constexpr unsigned kInlineOpLeaf = 9;
+constexpr unsigned inline_op(uint64_t word, unsigned i) { return static_cast<unsigned>(word >> (8 + 4 * i)) & 15; }
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 

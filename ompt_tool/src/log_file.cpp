@@ -24,7 +24,7 @@ struct Mapping {
 };
 
 std::mutex mappings_lock;
-std::vector<Mapping> mappings;
+std::vector<Mapping> &mappings = *new std::vector<Mapping>; // never destroyed: logs are written to the very end
 std::atomic<uint64_t> bytes_on_disk{0};
 std::atomic<bool> refused{false};
 

@@ -138,7 +138,7 @@ const Module *module_of(uintptr_t address) {
 
 } // namespace
 
-void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind, bool brackets) {
+void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind) {
     shared = new Shared;
     shared->file.create(directory + "/process.log");
     auto *header = static_cast<format::ProcessHeader *>(shared->file.header());
@@ -147,7 +147,6 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
     header->pid = static_cast<uint32_t>(getpid());
     header->mode = mode;
     header->clock_kind = clock_kind;
-    header->brackets = brackets;
     header->min_create_gap = ~0ull;
     const clock::Reading reading = clock::read_both();
     timespec epoch;

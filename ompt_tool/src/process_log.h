@@ -12,7 +12,7 @@
 namespace ompass::process_log {
 
 // Creates process.log in the directory. Before any other function here.
-void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind, bool brackets);
+void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind);
 format::ProcessHeader *header();
 
 // Id of the construct with this return address and kind; defines it at the first call.

@@ -32,8 +32,9 @@ bool decided = false; // start() has run to its end; with run_switch off: nothin
 bool ended = false;
 bool fork_handlers_set = false;
 std::atomic<bool> forked{false}; // child of a recording process, which has not yet begun a run of its own
-Options current_options;
-std::string run_directory_path;
+// Never destroyed: the runtime ends after the destructors of this library have run.
+Options &current_options = *new Options;
+std::string &run_directory_path = *new std::string;
 std::atomic<uint32_t> next_thread{0};
 std::atomic<bool> trace_stopped{false};
 thread_local bool making_thread __attribute__((tls_model("initial-exec"))) = false;
@@ -79,7 +80,7 @@ bool start(const char *runtime_version) {
     const clock::Reading first = clock::read_both();
     run_directory_path = run_directory::create(current_options);
     if (run_directory_path.empty()) return false;
-    process_log::open(run_directory_path, current_options.mode, kind, false);
+    process_log::open(run_directory_path, current_options.mode, kind);
     cpu::read_topology();
     const std::vector<std::string> counted = counters::open(current_options.counters);
     format::ProcessHeader &header = *process_log::header();
@@ -106,13 +107,6 @@ void stop(format::EndReason reason) {
         if (run_switch.load() == kOff || ended) return;
         ended = true;
         clock::resume();
-        if (ThreadState *thread = this_thread) {
-            const uint64_t now = clock::now();
-            close_ended_regions(*thread);
-            close_open(*thread, now);
-            if (thread->tracing) thread->log.timed(format::kFinish, 0, now);
-            open_stretch(*thread, format::kOpenNone);
-        }
         run_switch.store(kOff);
         process_log::close(reason, clock::now());
     }
@@ -256,6 +250,7 @@ TaskConstruct *ThreadState::find_construct_of(uint32_t id, const void *address) 
         made->slot = made->real_slot;
         made->id = id;
         made->period = made->countdown = made->weight = 1;
+        made->inline_code = 0xff;
         by_id[id] = made;
     }
     if (address) by_id[id]->address = address;

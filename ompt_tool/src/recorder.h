@@ -26,6 +26,7 @@ struct TaskConstruct {
     uint32_t weight;    // number of tasks for which the next timed one stands
     uint32_t n_recent;  // timed since the period was last considered
     uint32_t n_short;   // of these, shorter than kSampleBelowNanoseconds
+    uint8_t inline_code; // in the trace; kInlineCodes: none is left, ~0: not asked for yet
 };
 
 // A parallel region that a thread is in. The outermost context stands for "outside of every region".
@@ -69,6 +70,9 @@ struct ThreadState {
     uint64_t create_event; // 0: no creation yet in the open bracket
     TaskConstruct *create_construct;
     uint32_t create_weight;
+    const void *bracket_address;   // of the creation being bracketed, until OMPT tells of it
+    const void *loop_address;      // of the taskloop whose tasks are being created,
+    const TaskState *loop_task;    // by this task
     uint32_t inline_period; // of the last construct created undeferred; 1 after a deferred creation
     uint32_t bracket_countdown;
     uint32_t random;

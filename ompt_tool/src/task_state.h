@@ -32,7 +32,7 @@ enum TaskFlag : uint8_t {
 
 // Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to implicit tasks.
 struct alignas(64) TaskState {
-    uint64_t id;          // creating thread << 40 | counter; inline tasks get theirs when they start
+    uint64_t id;          // creating thread << 40 | counter; 0: inline, or at rest
     uint64_t ready;       // when it was created
     uint64_t worked;      // work done between its start and now, inline descendants included; inline: at its start
     TaskState *below;     // suspended under it on this thread; in a pool: the next free one

@@ -88,6 +88,7 @@ bool ThreadLog::refill() {
     next_ = static_cast<uint64_t *>(extent) + sizeof(format::ExtentHeader) / sizeof(uint64_t);
     limit_ = static_cast<uint64_t *>(extent) + bytes / sizeof(uint64_t) - 1;
     last_ = nullptr;
+    n_ops_ = 0;
     return true;
 }
 
@@ -96,6 +97,7 @@ void ThreadLog::stop_tracing() {
     limit_ = nullptr;
     next_ = nullptr;
     last_ = nullptr;
+    n_ops_ = 0;
     dropping_ = true;
 }
 

@@ -52,11 +52,24 @@ public:
             place[1] = word1, place[2] = word2, store(place, format::pack_event(kind, argument, delta));
     }
 
-    // If the last record is `from`, turns it into `to` and answers true: begin and end of a leaf in one word.
-    bool replace_last(format::EventKind from, format::EventKind to) {
-        if (last_ == nullptr || format::event_kind(*last_) != from) return false;
-        store(last_, (*last_ & ~uint64_t{63}) | to);
-        return true;
+    // Begin and end of an untimed undeferred task, packed into the last record while that is such a record.
+    void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
+    void inline_end() {
+        if (n_ops_ != 0) {
+            const unsigned shift = 8 + 4 * (n_ops_ - 1);
+            const unsigned op = static_cast<unsigned>(*last_ >> shift) & 15;
+            if (op - format::kInlineOpBegin < format::kInlineCodes) { // nothing in between: a leaf
+                store(last_, *last_ + (uint64_t{format::kInlineOpLeaf - format::kInlineOpBegin} << shift));
+                return;
+            }
+        }
+        append_op(format::kInlineOpEnd);
+    }
+    // The code of a construct that has none yet; kInlineCodes when there are no more.
+    uint8_t new_inline_code(uint32_t construct) {
+        if (n_codes_ == format::kInlineCodes) return format::kInlineCodes;
+        untimed(format::kInlineCode, construct);
+        return n_codes_++;
     }
 
     void stop_tracing(); // what is written stays; further records are counted as dropped
@@ -71,7 +84,17 @@ private:
         if (__builtin_expect(next_ + words > limit_, 0) && !refill()) return nullptr;
         last_ = next_;
         next_ += words;
+        n_ops_ = 0;
         return last_;
+    }
+    void append_op(uint64_t op) {
+        if (n_ops_ % format::kInlineOpsPerWord != 0) {
+            store(last_, *last_ | op << (8 + 4 * n_ops_));
+            n_ops_++;
+        } else if (uint64_t *place = reserve(1)) {
+            store(place, format::kInlineOps | op << 8);
+            n_ops_ = 1;
+        }
     }
     uint64_t delta_to(uint64_t now) {
         uint64_t delta = now - base_;
@@ -86,6 +109,8 @@ private:
     uint64_t *next_ = nullptr;  // place of the next record
     uint64_t *limit_ = nullptr; // end of the extent, less one word that stays zero; null when not tracing
     uint64_t *last_ = nullptr;  // the last record
+    unsigned n_ops_ = 0;        // operations in the last record; 0 when that is no kInlineOps
+    uint8_t n_codes_ = 0;
     uint64_t base_ = 0;         // time of the last timed record
     format::ThreadHeader *header_ = nullptr;
     void *extent_ = nullptr;

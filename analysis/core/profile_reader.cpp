@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// The account that the tool kept in its logs. A thread that ended, or was killed, in the middle of a stretch left
+// the begin and the kind of it in its header: the stretch is closed here, by the same rules as in the tool.
+#include "run_profile.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace ompass {
+
+using format::OpenState;
+using format::RegionInstance;
+using format::RegionSlot;
+using format::State;
+
+namespace {
+
+void read_slots(const ThreadFile &thread, ThreadAccount &account) {
+    for (size_t extent = 0; extent < thread.slots.size(); extent++)
+        for (uint32_t i = 0; i < format::kSlotsPerExtent && (i + 1) * format::kSlotBytes <= thread.slots[extent].size(); i++) {
+            const char *place = thread.slots[extent].data() + i * format::kSlotBytes;
+            const uint32_t id = thread.first_slot[extent] + i;
+            format::ConstructSlot construct;
+            memcpy(&construct, place, sizeof construct);
+            if (id >= format::kArgumentLimit || construct.id != id) continue;
+            if (construct.kind == format::DefinitionKind::kParallel || construct.kind == format::DefinitionKind::kProgram)
+                memcpy(&account.region(id), place, sizeof(RegionSlot));
+            else if (id != 0)
+                account.construct(id) = construct;
+        }
+}
+
+void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
+
+uint64_t exit_ticks(const RunFiles &run) {
+    const uint64_t ns = run.process->latest_monotonic_ns - run.process->start_monotonic_ns;
+    const uint64_t ticks = run.process->latest_ticks - run.process->start_ticks;
+    return ns == 0 ? format::kExitNanoseconds
+                   : static_cast<uint64_t>(static_cast<unsigned __int128>(format::kExitNanoseconds) * ticks / ns);
+}
+
+void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account, uint64_t end) {
+    account.last = std::max(header.mark, header.first_ticks);
+    if (header.open_state == OpenState::kOpenNone) return;
+    RegionSlot &slot = account.region(header.open_region);
+    const RegionInstance *instance = header.open_instance < run.instances.size() ? run.instances[header.open_instance] : nullptr;
+    if (instance && instance->sequence != header.open_sequence) return;
+    if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
+        // A worker that waits for its next region: its part of the last one ended with that region.
+        const uint64_t arrival = std::clamp(instance->last_arrival[(header.open_barrier - 1) & 1], header.mark, std::max(header.mark, instance->end));
+        add(slot, State::kIdle, arrival - header.mark);
+        const uint64_t rest = instance->end - arrival;
+        add(slot, instance->has_tasks && rest > exit_ticks(run) ? State::kIdle : State::kSync, rest);
+        account.last = instance->end;
+        return;
+    }
+    const uint64_t until = instance && instance->end ? std::max(header.mark, instance->end) : std::max(header.mark, end);
+    add(slot, header.open_state == OpenState::kOpenWork  ? State::kWork
+              : header.open_state == OpenState::kOpenGap ? State::kIdle
+                                                         : State::kSync,
+        until - header.mark);
+    if (header.open_state == OpenState::kOpenWork && header.open_region == 0) slot.implicit_ticks += until - header.mark;
+    account.last = until;
+}
+
+// Regions that the end of the run cut off: their primary thread has not counted them yet.
+void count_open_instances(const RunFiles &run, std::vector<ThreadAccount> &accounts, uint64_t end) {
+    for (const RegionInstance *instance : run.instances) {
+        if (instance->sequence == 0 || instance->end != 0 || instance->n_open <= 0) continue;
+        if (instance->primary_thread >= accounts.size() || instance->construct >= run.definitions.size()) continue;
+        RegionSlot &slot = accounts[instance->primary_thread].region(instance->construct);
+        const uint64_t duration = end > instance->begin ? end - instance->begin : 0;
+        slot.n_instances++;
+        slot.n_primary++;
+        slot.wall_ticks += duration;
+        slot.max_team_size = std::max<uint64_t>(slot.max_team_size, instance->team_size);
+    }
+}
+
+} // namespace
+
+std::vector<ThreadAccount> read_accounts(const RunFiles &run) {
+    std::vector<ThreadAccount> accounts(run.threads.size());
+    const uint64_t end = end_of_run(run);
+    for (size_t i = 0; i < run.threads.size(); i++) {
+        const ThreadFile &thread = run.threads[i];
+        if (!thread.header) continue;
+        accounts[i].present = true;
+        accounts[i].pool_ticks = thread.header->pool_ticks;
+        read_slots(thread, accounts[i]);
+        if (thread.header->open_region < format::kArgumentLimit) close_open_stretch(run, *thread.header, accounts[i], end);
+    }
+    count_open_instances(run, accounts, end);
+    return accounts;
+}
+
+} // namespace ompass

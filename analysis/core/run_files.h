@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run directory, mapped and checked: headers, definitions, and the extents of each log. Bounds are checked here,
+// once; what follows works on spans. No exceptions and no printing, since the tool's own summary reads with it too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "format.h"
+
+namespace ompass {
+
+// What is wrong with a file, and where. `what` empty: nothing.
+struct Problem {
+    std::string path;
+    uint64_t offset = 0;
+    std::string what;
+    explicit operator bool() const { return !what.empty(); }
+    std::string text() const;
+};
+
+// A file mapped for reading; unmapped with the object. Moves, never copies.
+class MappedFile {
+public:
+    MappedFile() = default;
+    MappedFile(MappedFile &&other) noexcept;
+    MappedFile &operator=(MappedFile &&other) noexcept;
+    ~MappedFile();
+
+    Problem open(const std::string &path);
+    std::span<const char> bytes() const { return {data_, size_}; }
+    const std::string &path() const { return path_; }
+
+private:
+    std::string path_;
+    const char *data_ = nullptr;
+    size_t size_ = 0;
+};
+
+struct Module {
+    std::string path, build_id;
+    uint64_t base = 0;
+};
+
+struct Definition {
+    format::DefinitionKind kind = format::DefinitionKind::kProgram;
+    uint32_t flags = 0;
+    uint32_t module = ~0u;
+    uint64_t address = 0;
+    std::string name;
+};
+
+struct ThreadFile {
+    MappedFile file;
+    const format::ThreadHeader *header = nullptr;
+    std::vector<std::span<const char>> slots;         // whole arrays of slots, kSlotsPerExtent each
+    std::vector<uint32_t> first_slot;                 // id of the first one of each
+    std::vector<std::span<const uint64_t>> events;    // words of each event extent, unused tail included
+};
+
+struct RunFiles {
+    std::string directory;
+    MappedFile process_file;
+    const format::ProcessHeader *process = nullptr;
+    std::vector<Module> modules;
+    std::vector<Definition> definitions;
+    std::vector<const format::RegionInstance *> instances; // by index
+    std::vector<ThreadFile> threads;                       // by index of the log; some may be missing
+    std::vector<std::string> remarks;                      // what a killed writer left unfinished: sentences, not errors
+    uint64_t log_bytes = 0;
+};
+
+// Maps and checks the whole directory. Returns what makes it unreadable.
+Problem open_run(const std::string &directory, RunFiles &run);
+
+} // namespace ompass

@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two passes over the events. The first learns what other threads need to know: when tasks were created, when
+// regions began and ended. The second replays each thread by the rules of accounting.h, independently written.
+// Memory: eight bytes per deferred task, and a few hundred per region and open task.
+#include "trace_replay.h"
+
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+
+#include "event_decoder.h"
+
+namespace ompass {
+
+using format::ConstructSlot;
+using format::RegionSlot;
+using format::State;
+
+namespace {
+
+struct Region {
+    uint64_t begin = 0, end = 0, last_arrival = 0;
+    uint32_t construct = 0, team_size = 1, level = 1;
+    bool had_tasks = false;
+};
+
+// What the first pass learns.
+struct Shared {
+    std::vector<std::vector<uint64_t>> created; // by thread and counter of the id; 0: not a task, or not seen
+    std::unordered_map<uint64_t, Region> regions;
+    uint64_t end = 0;
+    double ns_per_tick = 1;
+    uint64_t exit_ticks = 0;
+
+    // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
+    std::unordered_map<uint64_t, uint64_t> worked_before;
+    struct Completion {
+        size_t thread;
+        uint32_t construct;
+        uint64_t id, worked;
+    };
+    std::vector<Completion> pieced_together;
+
+    uint64_t created_at(uint64_t id) const {
+        const uint64_t thread = id >> format::kThreadShift, counter = id & ((1ull << format::kThreadShift) - 1);
+        return thread < created.size() && counter < created[thread].size() ? created[thread][counter] : 0;
+    }
+};
+
+Problem first_pass(const RunFiles &run, Shared &shared) {
+    shared.created.resize(run.threads.size());
+    for (size_t i = 0; i < run.threads.size(); i++) {
+        EventDecoder decoder(run.threads[i]);
+        EventRecord record;
+        std::vector<uint64_t> &created = shared.created[i];
+        created.push_back(0); // counters begin at 1
+        while (decoder.next(record)) switch (record.kind) {
+            case format::kCreate: created.push_back(record.time); break;
+            case format::kImplicitBegin: created.push_back(0); break;
+            case format::kRegionBegin:
+                created.push_back(0);
+                shared.regions[record.words[1]].begin = record.time;
+                shared.regions[record.words[1]].construct = record.argument;
+                break;
+            case format::kRegionEnd: {
+                Region &region = shared.regions[record.words[1]];
+                region.end = record.time;
+                region.team_size = record.argument;
+                region.last_arrival = record.words[2] >> 1;
+                region.had_tasks = record.words[2] & 1;
+                break;
+            }
+            default: break;
+            }
+        if (decoder.problem()) return decoder.problem();
+        shared.end = std::max(shared.end, decoder.time());
+    }
+    return {};
+}
+
+struct Task {
+    uint64_t id = 0;
+    uint32_t construct = 0; // 0: implicit, charged to the region
+    uint32_t weight = 1;
+    bool is_inline = false, timed = false, waiting = false, resumed = false;
+    uint64_t worked = 0;
+    Task *below = nullptr;
+    Task *frame = nullptr;
+};
+
+struct RegionPart {
+    uint64_t id = 0; // 0: outside of every region
+    uint32_t construct = 0;
+    uint64_t begin = 0;
+    bool primary = false;
+    RegionPart *outer = nullptr;
+};
+
+class ThreadReplay {
+public:
+    ThreadReplay(const RunFiles &run, Shared &shared, size_t index, ThreadAccount &account)
+        : run_(run), shared_(shared), index_(index), account_(account) {
+        account_.constructs.resize(run.definitions.size());
+        account_.regions.resize(run.definitions.size());
+        account_.present = true;
+        base_.frame = &base_;
+        current_ = &base_;
+        part_ = &outside_;
+        codes_.reserve(format::kInlineCodes);
+    }
+
+    Problem replay() {
+        EventDecoder decoder(run_.threads[index_]);
+        EventRecord record;
+        while (decoder.next(record)) {
+            if (record.argument >= run_.definitions.size() && names_construct(record.kind))
+                return {run_.threads[index_].file.path(), decoder.offset(), "is damaged: event of an unknown construct"};
+            if (!apply(record)) return {run_.threads[index_].file.path(), decoder.offset(), "is damaged: event out of place"};
+        }
+        account_.n_events = decoder.n_records();
+        finish();
+        return decoder.problem();
+    }
+
+private:
+    enum class Open { kNone, kWork, kGap, kFork };
+
+    static bool names_construct(format::EventKind kind) {
+        switch (kind) {
+        case format::kCreate:
+        case format::kInlineBegin:
+        case format::kInlineBeginTimed:
+        case format::kInlineCode:
+        case format::kStart:
+        case format::kStartReady:
+        case format::kResume:
+        case format::kDiscard:
+        case format::kFulfill:
+        case format::kRegionBegin:
+        case format::kKernelBegin:
+        case format::kKernelEnd:
+        case format::kPhase: return true;
+        default: return false;
+        }
+    }
+
+    ConstructSlot &slot(uint32_t construct) {
+        account_.constructs[construct].id = construct;
+        return account_.constructs[construct];
+    }
+    RegionSlot &region() { return account_.regions[part_->construct]; }
+    void add(State state, uint64_t ticks) { region().state_ticks[static_cast<size_t>(state)] += ticks; }
+
+    // -------------------------------------------------------- stretches
+
+    void close_work(uint64_t now) {
+        const uint64_t ticks = now - mark_;
+        mark_ = now;
+        add(State::kWork, ticks);
+        current_->frame->worked += ticks;
+        if (dirty_) {
+            account_.pool_ticks += ticks;
+            dirty_ = false;
+            return;
+        }
+        uint64_t &own = current_->construct ? slot(current_->construct).own_ticks : region().implicit_ticks;
+        own += ticks;
+        if (sampling_) {
+            uint64_t &weight = current_->construct ? slot(current_->construct).sampled_weight : region().sampled_weight;
+            weight += ticks * sample_weight_;
+            sampling_ = false;
+        }
+    }
+
+    void close(State state, uint64_t now) {
+        add(state, now - mark_);
+        mark_ = now;
+    }
+
+    void close_open(uint64_t now) {
+        switch (open_) {
+        case Open::kWork: close_work(now); break;
+        case Open::kFork: close(State::kSync, now); break;
+        case Open::kGap: close(State::kIdle, now); break;
+        case Open::kNone: mark_ = now;
+        }
+    }
+
+    void close_before_task(uint64_t ready, uint64_t now) {
+        if (open_ != Open::kGap) return close_open(now);
+        close(State::kIdle, std::clamp(ready, mark_, now));
+        close(State::kSchedule, now);
+    }
+
+    void close_at_end(uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
+        close(State::kIdle, std::clamp(arrival, mark_, std::max(mark_, now)));
+        close(tasks_elsewhere && now - mark_ > shared_.exit_ticks ? State::kIdle : State::kSync, now);
+    }
+
+    void count_duration(ConstructSlot &slot, uint64_t ticks, uint32_t weight) {
+        slot.inclusive_ticks += ticks * weight;
+        if (slot.n_timed++ == 0 || ticks < slot.min_ticks) slot.min_ticks = ticks;
+        slot.max_ticks = std::max(slot.max_ticks, ticks);
+        const auto ns = static_cast<uint64_t>(static_cast<double>(ticks) * shared_.ns_per_tick);
+        const unsigned bin = ns < 2 ? 0 : 63u - static_cast<unsigned>(__builtin_clzll(ns));
+        slot.histogram[std::min(bin, format::kHistogramBins - 1)] += weight;
+    }
+
+    // -------------------------------------------------------- tasks
+
+    Task *push(uint64_t id, uint32_t construct) {
+        Task *task;
+        if (free_.empty()) {
+            storage_.emplace_back();
+            task = &storage_.back();
+        } else {
+            task = free_.back();
+            free_.pop_back();
+            *task = {};
+        }
+        task->id = id;
+        task->construct = construct;
+        task->below = current_;
+        task->frame = task;
+        current_ = task;
+        return task;
+    }
+
+    Task *pop() {
+        Task *task = current_;
+        if (!task->below) return nullptr;
+        current_ = task->below;
+        free_.push_back(task);
+        return task;
+    }
+
+    void enter_current(uint64_t now) {
+        mark_ = now;
+        open_ = current_->waiting ? Open::kGap : Open::kWork;
+    }
+
+    Task *begin_inline(uint32_t construct) {
+        Task *frame = current_->frame;
+        Task *task = push(0, construct);
+        task->is_inline = true;
+        task->frame = frame;
+        slot(construct).n_undeferred++;
+        if (construct >= since_timed_.size()) since_timed_.resize(run_.definitions.size());
+        since_timed_[construct]++;
+        return task;
+    }
+
+    bool end_inline() {
+        if (!current_->is_inline) return false;
+        slot(current_->construct).n_completed++;
+        region().n_tasks++;
+        return pop() != nullptr;
+    }
+
+    bool apply_inline_ops(uint64_t word) {
+        dirty_ = true;
+        for (unsigned i = 0; i < format::kInlineOpsPerWord; i++) {
+            const unsigned op = format::inline_op(word, i);
+            if (op == 0) return true;
+            if (op == format::kInlineOpEnd) {
+                if (!end_inline()) return false;
+            } else if (op < format::kInlineOpLeaf) {
+                if (op - format::kInlineOpBegin >= codes_.size()) return false;
+                begin_inline(codes_[op - format::kInlineOpBegin]);
+            } else {
+                if (op - format::kInlineOpLeaf >= codes_.size()) return false;
+                const uint32_t construct = codes_[op - format::kInlineOpLeaf];
+                slot(construct).n_undeferred++;
+                slot(construct).n_completed++;
+                region().n_tasks++;
+                if (construct >= since_timed_.size()) since_timed_.resize(run_.definitions.size());
+                since_timed_[construct]++;
+            }
+        }
+        return true;
+    }
+
+    void begin_sample(uint32_t weight) {
+        sampling_ = weight > 1;
+        sample_weight_ = weight;
+    }
+
+    void start(const EventRecord &record, uint64_t ready) {
+        close_before_task(ready, record.time);
+        ConstructSlot &construct = slot(record.argument);
+        const uint64_t waited = record.time > ready ? record.time - ready : 0;
+        construct.n_ready++;
+        construct.ready_ticks += waited;
+        construct.ready_max_ticks = std::max(construct.ready_max_ticks, waited);
+        construct.n_other_thread += (record.words[1] >> format::kThreadShift) != index_;
+        push(record.words[1], record.argument);
+        open_ = Open::kWork;
+    }
+
+    void resume(const EventRecord &record) {
+        close_before_task(record.time - std::min(record.words[2], record.time), record.time);
+        if (current_->below && current_->below->id == record.words[1]) {
+            shared_.worked_before[current_->id] += current_->worked; // queued again, and will be resumed somewhere
+            pop();
+        } else {
+            push(record.words[1], record.argument)->resumed = true;
+        }
+        enter_current(record.time);
+    }
+
+    bool complete(const EventRecord &record) {
+        close_open(record.time);
+        Task *task = current_;
+        if (task->construct == 0) return false;
+        if (task->is_inline) task->worked = 0; // detached: its own time is known, its duration is not
+        if (task->resumed)
+            shared_.pieced_together.push_back({index_, task->construct, task->id, task->worked});
+        else
+            count_duration(slot(task->construct), task->worked, 1);
+        if (record.argument != format::kStatusDetach) {
+            slot(task->construct).n_completed++;
+            region().n_tasks++;
+        }
+        if (!pop()) return false;
+        enter_current(record.time);
+        return true;
+    }
+
+    // -------------------------------------------------------- regions
+
+    const Region &region_of(uint64_t id) const {
+        static const Region unknown;
+        const auto found = shared_.regions.find(id);
+        return found == shared_.regions.end() ? unknown : found->second;
+    }
+
+    void push_part(uint64_t id, uint32_t construct, uint64_t begin, bool primary) {
+        parts_.push_back({id, construct, begin, primary, part_});
+        part_ = &parts_.back();
+    }
+
+    void begin_region(const EventRecord &record) {
+        close_open(record.time);
+        push_part(record.words[1], record.argument, record.time, true);
+        open_ = Open::kFork;
+    }
+
+    bool end_region(const EventRecord &record) {
+        if (!part_->primary || part_->id != record.words[1]) return false;
+        close_open(record.time);
+        const uint64_t duration = record.time - part_->begin;
+        RegionSlot &ended = region();
+        ended.n_instances++;
+        ended.n_primary++;
+        ended.wall_ticks += duration;
+        ended.capacity_ticks += duration * record.argument;
+        ended.max_team_size = std::max<uint64_t>(ended.max_team_size, record.argument);
+        part_ = part_->outer;
+        if (part_->id) region().nested_ticks += duration;
+        ended.level = std::max<uint64_t>(ended.level, depth());
+        enter_current(record.time);
+        return true;
+    }
+
+    uint64_t depth() const {
+        uint64_t depth = 1;
+        for (const RegionPart *part = part_; part->id; part = part->outer) depth++;
+        return depth;
+    }
+
+    void begin_implicit(const EventRecord &record) {
+        const uint64_t id = record.words[1];
+        if (id != 0 && part_->id != id) { // a worker joins
+            const Region &joined = region_of(id);
+            if (joined.construct >= account_.regions.size()) return;
+            push_part(id, joined.construct, joined.begin, false);
+            region().n_instances++;
+            mark_ = joined.begin;
+            close(State::kSync, record.time);
+        } else {
+            close_open(record.time);
+        }
+        push(0, 0);
+        enter_current(record.time);
+    }
+
+    void leave_ended_region() {
+        const Region &ended = region_of(part_->id);
+        if (ended.end == 0) return;
+        close_at_end(ended.last_arrival, ended.had_tasks, ended.end);
+        part_ = part_->outer;
+        open_ = Open::kNone;
+    }
+
+    // -------------------------------------------------------- all events
+
+    bool apply(const EventRecord &record) {
+        const uint64_t now = record.time;
+        switch (record.kind) {
+        case format::kOutside:
+            mark_ = now;
+            open_ = index_ == 0 ? Open::kWork : Open::kNone;
+            return true;
+        case format::kCreate:
+            slot(record.argument).n_deferred++;
+            region().n_created++;
+            created_ = record.argument;
+            return true;
+        case format::kCreateSpan:
+        case format::kCreateSpanLong: {
+            const uint64_t ticks = record.kind == format::kCreateSpan ? record.argument : record.words[1];
+            close_work(now - ticks);
+            close(State::kCreate, now);
+            if (record.kind == format::kCreateSpanLong && record.argument > 1) region().create_weight += ticks * record.argument;
+            if (created_) slot(created_).create_ticks += ticks;
+            created_ = 0;
+            open_ = Open::kWork;
+            return true;
+        }
+        case format::kInlineCode: codes_.push_back(record.argument); return codes_.size() <= format::kInlineCodes;
+        case format::kInlineOps: return apply_inline_ops(record.words[0]);
+        case format::kInlineBegin:
+            dirty_ = true;
+            begin_inline(record.argument);
+            return true;
+        case format::kInlineBeginTimed: {
+            close_open(now);
+            open_ = Open::kWork;
+            Task *task = begin_inline(record.argument);
+            task->timed = true;
+            task->worked = task->frame->worked;
+            task->weight = since_timed_[record.argument];
+            since_timed_[record.argument] = 0;
+            begin_sample(task->weight);
+            return true;
+        }
+        case format::kInlineEnd: dirty_ = true; return end_inline();
+        case format::kInlineEndTimed: {
+            close_work(now);
+            const uint32_t weight = current_->weight;
+            if (!current_->is_inline || !current_->timed) return false;
+            count_duration(slot(current_->construct), current_->frame->worked - current_->worked, weight);
+            begin_sample(weight);
+            return end_inline();
+        }
+        case format::kStamp: close_work(now); return true;
+        case format::kStart: start(record, shared_.created_at(record.words[1])); return true;
+        case format::kStartReady: start(record, now - std::min(record.words[2], now)); return true;
+        case format::kResume: resume(record); return true;
+        case format::kComplete: return complete(record);
+        case format::kCompleteTo: {
+            if (!complete(record)) return false;
+            if (current_->id != record.words[1]) push(record.words[1], 0)->resumed = true;
+            enter_current(now);
+            return true;
+        }
+        case format::kDiscard: slot(record.argument).n_cancelled++; return true;
+        case format::kFulfill:
+            slot(record.argument).n_completed++;
+            region().n_tasks++;
+            return true;
+        case format::kWaitBegin:
+            close_open(now);
+            current_->waiting = true;
+            open_ = Open::kGap;
+            return true;
+        case format::kWaitEnd:
+            close_at_end(0, true, now);
+            current_->waiting = false;
+            open_ = Open::kWork;
+            return true;
+        case format::kBarrierEnd:
+            close_at_end(now - std::min(record.words[1] >> 1, now), record.words[1] & 1, now);
+            current_->waiting = false;
+            open_ = Open::kWork;
+            return true;
+        case format::kMutexAcquire: close_open(now); return true;
+        case format::kMutexAcquired:
+            region().lock_ticks += now - mark_;
+            close(State::kSync, now);
+            return true;
+        case format::kRegionBegin: begin_region(record); return true;
+        case format::kRegionEnd: return end_region(record);
+        case format::kImplicitBegin: begin_implicit(record); return true;
+        case format::kImplicitLeave:
+            close_open(now);
+            if (!pop()) return false;
+            open_ = part_->id ? Open::kFork : Open::kNone;
+            return true;
+        case format::kImplicitEnd:
+            if (!pop()) return false;
+            leave_ended_region();
+            return true;
+        case format::kKernelBegin: kernels_.emplace_back(record.argument, now); return true;
+        case format::kKernelEnd: {
+            if (kernels_.empty()) return false;
+            ConstructSlot &kernel = slot(record.argument);
+            kernel.n_completed++;
+            kernel.own_ticks += now - kernels_.back().second;
+            count_duration(kernel, now - kernels_.back().second, 1);
+            kernels_.pop_back();
+            return true;
+        }
+        case format::kRead:
+        case format::kWrite:
+            if (kernels_.empty()) return false;
+            (record.kind == format::kRead ? slot(kernels_.back().first).read_bytes : slot(kernels_.back().first).write_bytes) +=
+                record.words[2];
+            return true;
+        case format::kCounter: {
+            if (record.argument >= format::kMaxCounters) return false;
+            uint64_t *counters = current_->construct ? slot(current_->construct).counters : region().counters;
+            counters[record.argument] += record.words[1];
+            return true;
+        }
+        case format::kPhase:
+            if (record.argument) slot(record.argument).n_completed++;
+            return true;
+        case format::kResync:
+            close_open(now);
+            dirty_ = sampling_ = false;
+            current_->waiting = record.argument != 0;
+            enter_current(now);
+            return true;
+        default: return true; // what carries no time of its own
+        }
+    }
+
+    void finish() {
+        const Region *region = part_->id ? &region_of(part_->id) : nullptr;
+        if (region && region->end && open_ == Open::kGap && !part_->primary)
+            leave_ended_region();
+        else if (open_ != Open::kNone)
+            close_open(std::max(mark_, region && region->end ? region->end : shared_.end));
+        account_.last = mark_;
+        for (RegionPart *part = part_; part->id; part = part->outer) { // cut off: nobody has counted it yet
+            if (!part->primary) continue;
+            RegionSlot &cut = account_.regions[part->construct];
+            cut.n_instances++;
+            cut.n_primary++;
+            cut.wall_ticks += shared_.end > part->begin ? shared_.end - part->begin : 0;
+        }
+    }
+
+    const RunFiles &run_;
+    Shared &shared_;
+    size_t index_;
+    ThreadAccount &account_;
+    Task base_;
+    Task *current_;
+    RegionPart outside_;
+    RegionPart *part_;
+    std::deque<RegionPart> parts_;
+    std::deque<Task> storage_;
+    std::vector<Task *> free_;
+    std::vector<uint32_t> codes_;
+    std::vector<uint32_t> since_timed_;
+    std::vector<std::pair<uint32_t, uint64_t>> kernels_; // open ones: construct, begin
+    uint64_t mark_ = 0;
+    Open open_ = Open::kNone;
+    bool dirty_ = false, sampling_ = false;
+    uint32_t sample_weight_ = 1;
+    uint32_t created_ = 0;
+
+    friend Problem ompass::replay_trace(const RunFiles &, std::vector<ThreadAccount> &);
+};
+
+} // namespace
+
+Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts) {
+    bool any = false;
+    for (const ThreadFile &thread : run.threads) any |= !thread.events.empty();
+    if (!any) return {run.directory, 0, "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
+    Shared shared;
+    const format::ProcessHeader &process = *run.process;
+    const uint64_t ns = process.latest_monotonic_ns - process.start_monotonic_ns;
+    const uint64_t ticks = process.latest_ticks - process.start_ticks;
+    if (ns && ticks) shared.ns_per_tick = static_cast<double>(ns) / static_cast<double>(ticks);
+    shared.exit_ticks = static_cast<uint64_t>(format::kExitNanoseconds / shared.ns_per_tick);
+    Problem problem = first_pass(run, shared);
+    if (problem) return problem;
+    shared.end = std::max(shared.end, process.end_ticks);
+    accounts.clear();
+    accounts.resize(run.threads.size());
+    for (size_t i = 0; i < run.threads.size(); i++) {
+        if (!run.threads[i].header) continue;
+        ThreadReplay replay(run, shared, i, accounts[i]);
+        problem = replay.replay();
+        if (problem) return problem;
+    }
+    for (const Shared::Completion &completion : shared.pieced_together) {
+        ThreadReplay counter(run, shared, completion.thread, accounts[completion.thread]);
+        const auto before = shared.worked_before.find(completion.id);
+        counter.count_duration(accounts[completion.thread].construct(completion.construct),
+                               completion.worked + (before == shared.worked_before.end() ? 0 : before->second), 1);
+    }
+    return {};
+}
+
+} // namespace ompass

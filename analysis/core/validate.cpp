@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The checks of validate.h. Reads only through the readers.
+#include "validate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "event_decoder.h"
+#include "trace_replay.h"
+
+namespace ompass {
+
+namespace {
+
+using Sentences = std::vector<std::string>;
+
+const char *const kStateNames[format::kStates] = {"work", "create", "schedule", "sync", "idle"};
+
+// N * T == work + create + schedule + sync + idle (+ time spent leading inner regions), per parallel construct, in ticks.
+void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source, Sentences &found) {
+    for (size_t id = 1; id < n_definitions; id++) {
+        uint64_t capacity = 0, parts = 0;
+        for (const ThreadAccount &account : accounts)
+            if (id < account.regions.size()) {
+                const format::RegionSlot &slot = account.regions[id];
+                capacity += slot.capacity_ticks;
+                parts += slot.nested_ticks;
+                for (const uint64_t ticks : slot.state_ticks) parts += ticks;
+            }
+        if (capacity != parts)
+            found.push_back(source + ": the states of parallel construct " + std::to_string(id) + " add up to " + std::to_string(parts) +
+                            " ticks, team size times duration to " + std::to_string(capacity) + ".");
+    }
+}
+
+void check_count(uint64_t kept, uint64_t replayed, const std::string &what, Sentences &found) {
+    if (kept != replayed)
+        found.push_back("profile and trace disagree on " + what + ": " + std::to_string(kept) + " and " + std::to_string(replayed) + ".");
+}
+
+// Sums over threads: one thread's share may differ where an event fell on the border of two accounts.
+void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std::vector<ThreadAccount> &replayed, Sentences &found) {
+    for (uint32_t id = 1; id < run.definitions.size(); id++) {
+        format::ConstructSlot sums[2] = {};
+        for (int side = 0; side < 2; side++)
+            for (ThreadAccount &account : side ? replayed : kept)
+                if (id < account.constructs.size()) {
+                    const format::ConstructSlot &slot = account.constructs[id];
+                    sums[side].n_deferred += slot.n_deferred;
+                    sums[side].n_undeferred += slot.n_undeferred;
+                    sums[side].n_completed += slot.n_completed;
+                    sums[side].n_cancelled += slot.n_cancelled;
+                    sums[side].n_timed += slot.n_timed;
+                    sums[side].n_other_thread += slot.n_other_thread;
+                }
+        const std::string name = " of construct " + std::to_string(id);
+        check_count(sums[0].n_deferred, sums[1].n_deferred, "the deferred tasks" + name, found);
+        check_count(sums[0].n_undeferred, sums[1].n_undeferred, "the undeferred tasks" + name, found);
+        check_count(sums[0].n_completed, sums[1].n_completed, "the completed tasks" + name, found);
+        check_count(sums[0].n_cancelled, sums[1].n_cancelled, "the cancelled tasks" + name, found);
+        check_count(sums[0].n_timed, sums[1].n_timed, "the timed tasks" + name, found);
+        check_count(sums[0].n_other_thread, sums[1].n_other_thread, "the migrated tasks" + name, found);
+    }
+    uint64_t totals[2] = {}, states[2][format::kStates] = {};
+    for (int side = 0; side < 2; side++)
+        for (const ThreadAccount &account : side ? replayed : kept)
+            for (const format::RegionSlot &slot : account.regions)
+                for (size_t state = 0; state < format::kStates; state++) {
+                    states[side][state] += slot.state_ticks[state];
+                    totals[side] += slot.state_ticks[state];
+                }
+    for (size_t state = 0; state < format::kStates; state++) {
+        const double difference = std::abs(static_cast<double>(states[0][state]) - static_cast<double>(states[1][state]));
+        if (difference > 0.01 * static_cast<double>(std::max(totals[0], totals[1])))
+            found.push_back(std::string("profile and trace disagree on ") + kStateNames[state] + " time by more than 1% of all time: " +
+                            std::to_string(states[0][state]) + " and " + std::to_string(states[1][state]) + " ticks.");
+    }
+}
+
+} // namespace
+
+std::vector<std::string> validate_run(const std::string &directory) {
+    Sentences found;
+    RunFiles run;
+    if (const Problem problem = open_run(directory, run)) return {problem.text()};
+    bool has_events = false;
+    for (const ThreadFile &thread : run.threads) {
+        if (!thread.header) continue;
+        has_events |= !thread.events.empty();
+        EventDecoder decoder(thread);
+        EventRecord record;
+        uint64_t before = 0;
+        while (decoder.next(record)) {
+            if (record.time < before) {
+                found.push_back(thread.file.path() + ": time runs backwards at byte " + std::to_string(decoder.offset()) + ".");
+                break;
+            }
+            before = record.time;
+        }
+        if (decoder.problem()) found.push_back(decoder.problem().text());
+    }
+    const bool ended = run.process->end_reason != format::EndReason::kRunning && run.remarks.empty();
+    std::vector<ThreadAccount> kept = read_accounts(run), replayed;
+    // A region that the end cut off has no end, and a pause can split a record from its counterpart.
+    bool cut = false;
+    for (const format::RegionInstance *instance : run.instances) cut |= instance->sequence && !instance->end;
+    if (ended && !cut) check_identity(kept, run.definitions.size(), "profile", found);
+    if (!has_events || !found.empty()) return found;
+    const bool whole = !run.process->limit_reached && run.process->n_pauses == 0;
+    if (!whole) return found;
+    if (const Problem problem = replay_trace(run, replayed)) {
+        found.push_back(problem.text());
+    } else if (ended && !cut) {
+        check_identity(replayed, run.definitions.size(), "trace", found);
+        check_agreement(run, kept, replayed, found);
+    }
+    return found;
+}
+
+} // namespace ompass

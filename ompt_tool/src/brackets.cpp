@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runtime brackets: functions of the compiler's OpenMP interface that create tasks, in front of the runtime's own.
+// OMPT tells when a task was created, not how long that took; these measure it. They take effect only when this
+// library is preloaded or linked, pass every argument on, and do nothing while nothing is recorded.
+// The only file that knows these signatures (LLVM's kmp.h and kmp_gsupport.cpp; libgomp's libgomp_g.h).
+#include "brackets.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <link.h>
+
+#include "accounting.h"
+
+#define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace ompass::brackets {
+
+bool active = false;
+
+namespace {
+
+// Is this address in our own library? Our functions' names may stand for the runtime's, so they cannot be compared.
+bool is_ours(void *address) {
+    Dl_info there, here;
+    return dladdr(address, &there) && dladdr(&active, &here) && there.dli_fbase == here.dli_fbase;
+}
+
+struct Search {
+    const char *name;
+    void *found;
+};
+
+// The runtime may have been loaded out of sight of RTLD_NEXT: then every library of the process is asked.
+int search_library(dl_phdr_info *info, size_t, void *argument) {
+    auto *search = static_cast<Search *>(argument);
+    void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return 0;
+    void *symbol = dlsym(library, search->name);
+    dlclose(library);
+    if (!symbol || is_ours(symbol)) return 0;
+    search->found = symbol;
+    return 1;
+}
+
+void *find_real(const char *name) {
+    if (void *next = dlsym(RTLD_NEXT, name)) return next;
+    Search search{name, nullptr};
+    dl_iterate_phdr(search_library, &search);
+    if (!search.found) { // we stand in front of a runtime that does not have the function its program calls
+        say("no OpenMP runtime of this process has the function %s, which the program calls.", name);
+        abort();
+    }
+    return search.found;
+}
+
+// The runtime's function behind ours. Found at the first call, by whichever thread; all find the same.
+template <typename Function> Function *real(Function *&known, const char *name) {
+    Function *function = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(function == nullptr, 0)) {
+        function = reinterpret_cast<Function *>(find_real(name));
+        __atomic_store_n(&known, function, __ATOMIC_RELEASE);
+    }
+    return function;
+}
+
+ThreadState *recording_thread() {
+    if (!active) return nullptr;
+    ThreadState *thread = recorder::this_thread;
+    return thread && thread->seen_switch == recorder::kOn ? thread : nullptr;
+}
+
+// Brackets one call that creates a single task. The runtime would take our address for the program's.
+struct Creation {
+    explicit Creation(const void *address) : thread(recording_thread()) {
+        if (!thread) return;
+        thread->bracket_address = address;
+        begin_creation(*thread);
+    }
+    ~Creation() {
+        if (!thread) return;
+        thread->bracket_address = nullptr;
+        end_creation(*thread);
+    }
+    ThreadState *thread;
+};
+
+// The same for a taskloop: many tasks, all of them children of the task that is current now.
+struct LoopCreation {
+    explicit LoopCreation(const void *address) : thread(recording_thread()) {
+        if (!thread) return;
+        outer_address = thread->loop_address;
+        outer_task = thread->loop_task;
+        thread->loop_address = address;
+        thread->loop_task = thread->current;
+        begin_creation(*thread);
+    }
+    ~LoopCreation() {
+        if (!thread) return;
+        end_creation(*thread);
+        thread->loop_address = outer_address;
+        thread->loop_task = outer_task;
+    }
+    ThreadState *thread;
+    const void *outer_address = nullptr;
+    const TaskState *outer_task = nullptr;
+};
+
+} // namespace
+
+void look_whether_in_front(bool wanted) {
+    void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
+    active = wanted && first && is_ours(first);
+}
+
+} // namespace ompass::brackets
+
+using namespace ompass;
+using ompass::brackets::real;
+
+// ---------------------------------------------------------------- LLVM's interface
+
+OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes, size_t shared_bytes,
+                                          void *routine) {
+    static decltype(&__kmpc_omp_task_alloc) known;
+    // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
+    if (ThreadState *thread = brackets::recording_thread()) begin_creation(*thread);
+    return real(known, "__kmpc_omp_task_alloc")(location, thread_id, flags, task_bytes, shared_bytes, routine);
+}
+
+OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
+    static decltype(&__kmpc_omp_task) known;
+    const brackets::Creation creation(__builtin_return_address(0));
+    return real(known, "__kmpc_omp_task")(location, thread_id, task);
+}
+
+OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n, void *dependences,
+                                                int32_t n_noalias, void *noalias) {
+    static decltype(&__kmpc_omp_task_with_deps) known;
+    const brackets::Creation creation(__builtin_return_address(0));
+    return real(known, "__kmpc_omp_task_with_deps")(location, thread_id, task, n, dependences, n_noalias, noalias);
+}
+
+OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower, uint64_t *upper,
+                                   int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grainsize, void *duplicate) {
+    static decltype(&__kmpc_taskloop) known;
+    const brackets::LoopCreation creation(__builtin_return_address(0));
+    real(known, "__kmpc_taskloop")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
+                                                     duplicate);
+}
+
+OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower, uint64_t *upper,
+                                     int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grainsize, int32_t modifier,
+                                     void *duplicate) {
+    static decltype(&__kmpc_taskloop_5) known;
+    const brackets::LoopCreation creation(__builtin_return_address(0));
+    real(known, "__kmpc_taskloop_5")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule,
+                                                         grainsize, modifier, duplicate);
+}
+
+// ---------------------------------------------------------------- gcc's interface, as LLVM's runtime offers it
+
+// The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
+OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment, bool if_clause,
+                             unsigned flags, void **dependences, int priority, void *event) {
+    static decltype(&GOMP_task) known;
+    const brackets::Creation creation(__builtin_return_address(0));
+    real(known, "GOMP_task")(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
+}
+
+OMPASS_EXPORT void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
+                                 unsigned flags, unsigned long n_tasks, int priority, long start, long end, long step) {
+    static decltype(&GOMP_taskloop) known;
+    const brackets::LoopCreation creation(__builtin_return_address(0));
+    real(known, "GOMP_taskloop")(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+}
+
+OMPASS_EXPORT void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
+                                     unsigned flags, unsigned long n_tasks, int priority, unsigned long long start, unsigned long long end,
+                                     unsigned long long step) {
+    static decltype(&GOMP_taskloop_ull) known;
+    const brackets::LoopCreation creation(__builtin_return_address(0));
+    real(known, "GOMP_taskloop_ull")(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+}
