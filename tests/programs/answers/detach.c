@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * A task whose event is fulfilled by a thread outside of OpenMP long after its body, and a successor that waits for it:
+ * in between both threads idle. That thread sleeps, so the answer takes the moment at which it really woke.
+ */
+#include "answer.h"
+
+static omp_event_handle_t event_handle;
+static long body_over;
+static long long body_over_ns, fulfilled_ns;
+
+static void *fulfil_later(void *unused) {
+    struct timespec pause = {0, 200000}, delay = {0, 10 * MS};
+    take_processor(11); /* both processors may be taken by threads that wait busily */
+    while (!load_long(&body_over)) nanosleep(&pause, NULL);
+    nanosleep(&delay, NULL);
+    fulfilled_ns = now_ns();
+    omp_fulfill_event(event_handle);
+    return unused;
+}
+
+int main(void) {
+    int link = 0;
+    pthread_t thread;
+    warm_up();
+    REQUIRE(pthread_create(&thread, NULL, fulfil_later, NULL) == 0);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+        omp_event_handle_t event;
+#pragma omp task detach(event) depend(out : link)
+        {
+            event_handle = event;
+            spin_ns(4 * MS);
+            body_over_ns = now_ns();
+            store_long(&body_over, 1);
+        }
+#pragma omp task depend(in : link)
+        spin_ns(6 * MS);
+    }
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    (void)link; /* only its address is used */
+    long long gap_ns = fulfilled_ns - body_over_ns;
+    expect_construct(1, 4 * MS, 4 * MS, 4 * MS);
+    expect_construct(1, 6 * MS, 6 * MS, 6 * MS);
+    expect_states(10 * MS, 10 * MS + 2 * gap_ns, 0, 0);
+    return 0;
+}
