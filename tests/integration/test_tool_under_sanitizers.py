@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tool built with AddressSanitizer and UndefinedBehaviorSanitizer, loaded into every kind of program.
+
+Looks for faults of memory and arithmetic inside the tool only; what it records is other tests' matter.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from toolchains import PROGRAMS, REPOSITORY, CompileProgram, RunRecorded, Toolchain
+
+SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+# dlopen_library is a driver that takes a library to open, which would bring no sanitizer runtime along.
+KINDS = sorted(
+    path.relative_to(PROGRAMS).as_posix()
+    for suffix in ("c", "cpp")
+    for path in (PROGRAMS / "kinds").glob(f"*.{suffix}")
+    if path.stem != "dlopen_library"
+)
+
+
+@pytest.fixture(scope="module")
+def sanitized_tool() -> Path:
+    library = REPOSITORY / "build" / "asan-ubsan" / "lib" / "libompass.so"
+    if not library.is_file():
+        pytest.fail(
+            "the sanitized tool is not built: cmake --preset asan-ubsan, then cmake --build --preset asan-ubsan"
+        )
+    return library
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tool_commits_no_fault_in_any_kind_of_program(
+    kind: str,
+    sanitized_tool: Path,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+) -> None:
+    program = compile_program(
+        kind,
+        default_toolchain,
+        "-O1",
+        flags=[SANITIZERS, "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"],
+    )
+    for mode in ("profile", "trace"):
+        recorded = run_recorded(
+            program,
+            default_toolchain,
+            mode=mode,
+            environment={
+                "OMP_TOOL_LIBRARIES": str(sanitized_tool),
+                "OMP_CANCELLATION": "true",
+                # No search for leaks: what a log needs stays mapped to the very end on purpose.
+                "ASAN_OPTIONS": "detect_leaks=0",
+            },
+        )
+        assert recorded.run_dir.is_dir(), f"nothing was recorded in {mode} mode"
+        # A forked child's fault does not show in the status of the program.
+        assert "Sanitizer" not in recorded.process.stderr
+        assert "runtime error" not in recorded.process.stderr
