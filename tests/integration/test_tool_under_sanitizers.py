@@ -13,12 +13,14 @@ import pytest
 from toolchains import PROGRAMS, REPOSITORY, CompileProgram, RunRecorded, Toolchain
 
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
-# dlopen_library is a driver that takes a library to open, which would bring no sanitizer runtime along.
+# Left out: dlopen_library, a driver for a library that would bring no sanitizer runtime along; detached_thread,
+# where main returns while a thread is inside libomp: libomp 19 then crashes now and then with an empty tool too.
+LEFT_OUT = {"dlopen_library", "detached_thread"}
 KINDS = sorted(
     path.relative_to(PROGRAMS).as_posix()
     for suffix in ("c", "cpp")
     for path in (PROGRAMS / "kinds").glob(f"*.{suffix}")
-    if path.stem != "dlopen_library"
+    if path.stem not in LEFT_OUT
 )
 
 
