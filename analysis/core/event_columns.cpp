@@ -92,15 +92,14 @@ private:
         for (unsigned i = 0; i < format::kInlineOpsPerWord; i++) {
             const unsigned op = format::inline_op(word, i);
             if (op == 0) return;
-            const bool leaf = op >= format::kInlineOpLeaf;
-            if (op != format::kInlineOpEnd) {
-                const unsigned code = op - (leaf ? format::kInlineOpLeaf : format::kInlineOpBegin);
-                open_.push_back(code < codes_.size() ? codes_[code] : 0);
-                push(format::kInlineBegin, static_cast<int32_t>(open_.back()), 0, 0, false);
-            }
-            if ((leaf || op == format::kInlineOpEnd) && !open_.empty()) {
+            if (op == format::kInlineOpEnd) {
+                if (open_.empty()) continue;
                 push(format::kInlineEnd, static_cast<int32_t>(open_.back()), 0, 0, false);
                 open_.pop_back();
+            } else {
+                const unsigned code = op - format::kInlineOpBegin;
+                open_.push_back(code < codes_.size() ? codes_[code] : 0);
+                push(format::kInlineBegin, static_cast<int32_t>(open_.back()), 0, 0, false);
             }
         }
     }

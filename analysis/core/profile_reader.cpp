@@ -25,9 +25,25 @@ void read_slots(const ThreadFile &thread, ThreadAccount &account) {
             if (id >= format::kArgumentLimit || construct.id != id) continue;
             if (construct.kind == format::DefinitionKind::kParallel || construct.kind == format::DefinitionKind::kProgram)
                 memcpy(&account.region(id), place, sizeof(RegionSlot));
-            else if (id != 0)
+            else if (id != 0) {
+                if (construct.kind == format::DefinitionKind::kTask) {
+                    construct.n_undeferred = format::begun_undeferred(construct);
+                    construct.n_completed += construct.n_undeferred - construct.n_converted;
+                }
                 account.construct(id) = construct;
+            }
         }
+    // Undeferred tasks count as completed when they begin. Those that a kill caught running are told by the regions,
+    // which count tasks when they complete.
+    uint64_t begun = 0, completed = 0;
+    format::ConstructSlot *most = nullptr;
+    for (format::ConstructSlot &slot : account.constructs) {
+        if (slot.kind != format::DefinitionKind::kTask) continue;
+        begun += slot.n_completed;
+        if (!most || slot.n_undeferred > most->n_undeferred) most = &slot;
+    }
+    for (const RegionSlot &slot : account.regions) completed += slot.n_tasks;
+    if (most && begun > completed) most->n_completed -= std::min(begun - completed, most->n_completed);
 }
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }

@@ -264,17 +264,9 @@ private:
             if (op == 0) return true;
             if (op == format::kInlineOpEnd) {
                 if (!end_inline()) return false;
-            } else if (op < format::kInlineOpLeaf) {
+            } else {
                 if (op - format::kInlineOpBegin >= codes_.size()) return false;
                 begin_inline(codes_[op - format::kInlineOpBegin]);
-            } else {
-                if (op - format::kInlineOpLeaf >= codes_.size()) return false;
-                const uint32_t construct = codes_[op - format::kInlineOpLeaf];
-                slot(construct).n_undeferred++;
-                slot(construct).n_completed++;
-                region().n_tasks++;
-                if (construct >= since_timed_.size()) since_timed_.resize(run_.definitions.size());
-                since_timed_[construct]++;
             }
         }
         return true;

@@ -26,8 +26,9 @@ void draw_next_sample(ThreadState &thread, TaskConstruct &construct) {
         thread.random ^= thread.random << 5;
         distance = construct.period / 2 + thread.random % construct.period;
     }
-    construct.countdown = distance;
-    construct.weight = distance;
+    format::ConstructSlot &slot = *construct.slot; // n_drawn + weight - countdown stays the number of tasks begun
+    slot.n_drawn += slot.weight;
+    slot.weight = slot.countdown = distance;
 }
 
 // Lengthens the period while most tasks are short, shortens it when most are not.
@@ -77,6 +78,7 @@ void note_region(ThreadState &thread) {
     thread.header->open_region = thread.region->construct;
     thread.header->open_barrier = thread.region->n_barriers;
     thread.header->open_primary = thread.region->primary;
+    thread.n_tasks = &thread.region->slot->n_tasks;
 }
 
 } // namespace
@@ -88,14 +90,14 @@ void begin_timed_inline(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     open_stretch(thread, format::kOpenWork);
-    if (construct->countdown != 0) { // here only because a bracket had to be closed
+    if (construct->slot->countdown != 0) { // here only because a bracket had to be closed
         thread.dirty = true;
         if (thread.tracing) trace_inline_begin(thread, *construct);
         return;
     }
     task->flags |= kTimed;
     task->worked = task->frame->worked;
-    task->weight = construct->weight;
+    task->weight = construct->slot->weight;
     draw_next_sample(thread, *construct);
     begin_sample(thread, task->weight);
     if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
@@ -108,7 +110,16 @@ void end_timed_inline(ThreadState &thread, TaskState *task) {
     count_duration(*task->local->slot, ticks, task->weight);
     consider_period(*task->local, ticks);
     begin_sample(thread, task->weight);
-    if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->construct, now);
+    if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->local->id, now);
+}
+
+void convert_inline(ThreadState &thread, TaskState *task) {
+    if (thread.sample_pending) end_sample(thread);
+    task->below->flags |= kHasChildren | kHasDescendants;
+    task->construct = task->local->id;
+    task->worked = 0;
+    task->frame = task;
+    task->local->slot->n_converted++;
 }
 
 // ---------------------------------------------------------------- deferred tasks
@@ -172,13 +183,13 @@ void resume_task(ThreadState &thread, TaskState *task) {
     TaskState *left = thread.current;
     leave_for(thread, task->ready, now);
     thread.last_creator = nullptr;
+    if (!(task->flags & (kImplicit | kInline))) task->local = thread.construct_of(task->construct);
     if (thread.tracing)
-        thread.log.timed(format::kResume, task->construct, now, task->id, now > task->ready ? now - task->ready : 0);
+        thread.log.timed(format::kResume, task->local ? task->local->id : task->construct, now, task->id, now > task->ready ? now - task->ready : 0);
     if (left->below == task) // going down the stack: `left` has been queued again (untied)
         left->ready = now;
     else
         task->below = left;
-    if (!(task->flags & kImplicit)) task->local = thread.construct_of(task->construct);
     enter(thread, task, now);
 }
 
@@ -198,15 +209,13 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     task->end = now;
     if (status != format::kStatusDetach) { // else the event that completes it is still to come
         slot.n_completed++;
-        thread.region->slot->n_tasks += thread.counting;
-        if (!(task->flags & kDependent)) task->id = 0;
+        *thread.n_tasks += thread.counting;
         free_task(thread, task);
     }
     enter(thread, next, now);
 }
 
 void discard_task(ThreadState &thread, TaskState *task) {
-    if (thread.unstarted == task) thread.unstarted = nullptr;
     thread.construct_of(task->construct)->slot->n_cancelled++;
     if (thread.tracing) thread.log.untimed(format::kDiscard, task->construct, task->id);
     free_task(thread, task);
@@ -215,7 +224,7 @@ void discard_task(ThreadState &thread, TaskState *task) {
 void fulfill_task(ThreadState &thread, TaskState *task) {
     task->end = clock::now();
     thread.construct_of(task->construct)->slot->n_completed++;
-    thread.region->slot->n_tasks += thread.counting;
+    *thread.n_tasks += thread.counting;
     if (thread.tracing) thread.log.untimed(format::kFulfill, task->construct, task->id);
     free_task(thread, task);
 }
@@ -337,13 +346,10 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
     if (!task) return nullptr;
     const uint64_t now = clock::now();
     task->flags = kImplicit | kStarted;
-    task->creator = static_cast<uint16_t>(thread.index);
     task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
     task->worked = 0;
     task->frame = task;
     task->local = nullptr;
-    task->creating = 0;
-    task->n_predecessors = 0;
     if (!instance) { // initial task: from here on the thread runs user code outside of every region
         task->construct = 0;
         task->context = &thread.outside;
@@ -398,7 +404,7 @@ void end_implicit(ThreadState &thread, TaskState *task) {
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
         close_ended_regions(thread);
     }
-    thread.pool.give_back(task);
+    free_task(thread, task);
 }
 
 void close_ended_regions(ThreadState &thread) {

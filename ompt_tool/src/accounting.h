@@ -118,14 +118,16 @@ inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t
 
 // Gives a task that is at rest back to the pool it came from.
 inline void free_task(ThreadState &thread, TaskState *task) {
-    if (task->creator == thread.index) {
-        if (task->flags & kDependent)
-            thread.pool.give_back_late(task);
-        else
-            thread.pool.give_back(task);
-    } else {
+    const bool dependent = task->flags & kDependent;
+    task->creating = 0;
+    task->n_predecessors = 0;
+    if (!dependent) task->id = 0; // else a successor may still ask when it ended
+    if (task->creator != thread.index)
         thread.pool.give_back_to(recorder::thread_of_index(task->creator)->pool, task);
-    }
+    else if (dependent)
+        thread.pool.give_back_late(task);
+    else
+        thread.pool.give_back(task);
 }
 
 // An untimed event inside a sampled stretch: takes the time that ends the sample.
@@ -155,15 +157,13 @@ void begin_timed_inline(ThreadState &thread, TaskState *task);
 void end_timed_inline(ThreadState &thread, TaskState *task);
 
 inline void begin_inline(ThreadState &thread, TaskState *task) {
-    thread.unstarted = nullptr;
     if (thread.sample_pending) end_sample(thread);
     TaskConstruct *construct = task->local;
     task->below = thread.current;
     task->frame = thread.current->frame;
-    task->flags |= kStarted;
-    construct->slot->n_undeferred++;
+    task->flags = kInline | kStarted;
     thread.inline_period = construct->period;
-    if (--construct->countdown == 0 || thread.current->creating) {
+    if (--construct->slot->countdown == 0 || thread.current->creating) {
         begin_timed_inline(thread, task);
     } else {
         thread.dirty = true;
@@ -174,9 +174,12 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
 
 inline void end_inline(ThreadState &thread, TaskState *task) {
     if (thread.sample_pending) end_sample(thread);
-    if (task->flags & kTimed) {
-        end_timed_inline(thread, task);
-    } else {
+    TaskState *below = task->below;
+    if (__builtin_expect(task->flags != (kInline | kStarted), 0)) {
+        if (task->flags & kTimed) end_timed_inline(thread, task);
+        if (task->flags & (kHasChildren | kHasDescendants)) below->flags |= kHasDescendants;
+    }
+    if (!(task->flags & kTimed)) {
         thread.dirty = true;
         if (thread.tracing) {
             if (task->local->inline_code < format::kInlineCodes)
@@ -185,13 +188,13 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
                 thread.log.untimed(format::kInlineEnd, 0);
         }
     }
-    task->local->slot->n_completed++;
-    thread.region->slot->n_tasks += thread.counting;
-    TaskState *below = task->below;
-    if (task->flags & (kHasChildren | kHasDescendants)) below->flags |= kHasDescendants;
+    *thread.n_tasks += thread.counting;
     thread.current = below;
-    free_task(thread, task);
+    thread.pool.give_back(task); // it ran where it was created
 }
+
+// An undeferred task that is left before it completes (detached): from here on it counts like a deferred one.
+void convert_inline(ThreadState &thread, TaskState *task);
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct);
 void start_task(ThreadState &thread, TaskState *task);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <link.h>
+#include <utility>
 
 #include "accounting.h"
 
@@ -75,21 +76,25 @@ ThreadState *recording_thread() {
 struct Creation {
     explicit Creation(const void *address) : thread(recording_thread()) {
         if (!thread) return;
+        outer = std::exchange(thread->in_bracket, true);
         thread->bracket_address = address;
         begin_creation(*thread);
     }
     ~Creation() {
         if (!thread) return;
         thread->bracket_address = nullptr;
+        thread->in_bracket = outer;
         end_creation(*thread);
     }
     ThreadState *thread;
+    bool outer = false;
 };
 
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
 struct LoopCreation {
     explicit LoopCreation(const void *address) : thread(recording_thread()) {
         if (!thread) return;
+        outer = std::exchange(thread->in_bracket, true);
         outer_address = thread->loop_address;
         outer_task = thread->loop_task;
         thread->loop_address = address;
@@ -99,10 +104,12 @@ struct LoopCreation {
     ~LoopCreation() {
         if (!thread) return;
         end_creation(*thread);
+        thread->in_bracket = outer;
         thread->loop_address = outer_address;
         thread->loop_task = outer_task;
     }
     ThreadState *thread;
+    bool outer = false;
     const void *outer_address = nullptr;
     const TaskState *outer_task = nullptr;
 };

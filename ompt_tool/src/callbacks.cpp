@@ -3,6 +3,8 @@
 // Knows the runtimes' ways (see docs/limitations.md); keeps no figures.
 #include <omp-tools.h>
 
+#include <utility>
+
 #include "accounting.h"
 #include "brackets.h"
 #include "process_log.h"
@@ -46,6 +48,12 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     }
 }
 
+// The runtime saw the address of our bracket in place of the program's.
+const void *bracketed_address(ThreadState &thread, const void *address) {
+    if (thread.bracket_address) return std::exchange(thread.bracket_address, nullptr);
+    return thread.loop_task == thread.current ? thread.loop_address : address;
+}
+
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
@@ -53,30 +61,23 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
         begin_wait(*thread, format::kTaskwaitDepend);
         return;
     }
-    TaskState *task = thread->pool.take();
-    if (__builtin_expect(!task, 0)) return;
-    if (thread->bracket_address) { // the runtime saw our bracket's address in place of the program's
-        address = thread->bracket_address;
-        thread->bracket_address = nullptr;
-    } else if (__builtin_expect(thread->loop_task == thread->current, 0)) {
-        address = thread->loop_address;
-    }
+    if (thread->in_bracket) address = bracketed_address(*thread, address);
     TaskConstruct *construct = thread->construct_at(address, static_cast<uint32_t>(flags));
-    data->ptr = task;
-    task->construct = construct->id;
-    task->creator = static_cast<uint16_t>(thread->index);
-    task->local = construct;
-    task->creating = 0;
-    task->n_predecessors = 0;
     if (flags & ompt_task_undeferred) {
-        task->id = 0;
+        // It starts at once, or never (merged with its creator): its state is not taken before it starts.
+        TaskState *task = thread->pool.peek();
+        data->ptr = task;
+        if (__builtin_expect(!task, 0)) return;
+        task->local = construct;
         task->flags = kInline;
-        if (thread->unstarted) thread->pool.give_back(thread->unstarted); // merged with its creator: no more is heard of it
-        thread->unstarted = task;
-    } else {
-        task->flags = has_dependences ? kDependent : 0;
-        create_deferred(*thread, task, construct);
+        return;
     }
+    TaskState *task = thread->pool.take();
+    data->ptr = task;
+    if (__builtin_expect(!task, 0)) return;
+    task->construct = construct->id;
+    task->flags = has_dependences ? kDependent : 0;
+    create_deferred(*thread, task, construct);
 }
 
 void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
@@ -92,24 +93,27 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
 
 void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_task_status_t status) {
     if (!(task->flags & kStarted)) {
-        discard_task(thread, task);
-    } else if ((task->flags & kInline) && task == thread.current && status != ompt_task_detach) {
-        end_inline(thread, task);
-    } else {
-        if (task->flags & kInline) { // detached, or no longer on top: from here on like any other
-            if (thread.sample_pending) end_sample(thread);
-            task->below->flags |= kHasChildren | kHasDescendants;
-            task->worked = 0;
-            task->frame = task;
-        }
-        thread.current = task;
-        complete_task(thread, task, task_of(next), status);
+        if (!(task->flags & kInline)) discard_task(thread, task);
+        return;
     }
+    if (task->flags & kInline) {
+        if (task == thread.current && status != ompt_task_detach) return end_inline(thread, task);
+        convert_inline(thread, task);
+    }
+    thread.current = task;
+    complete_task(thread, task, task_of(next), status);
 }
 
-void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
-    ThreadState *thread = recorder::thread();
-    if (!thread) return;
+[[gnu::noinline]] void switch_to(ThreadState &thread, const TaskState *prior, TaskState *next) {
+    if (!next || next == thread.current) return;
+    if (prior && prior != thread.current && (prior->flags & kStarted)) thread.current = const_cast<TaskState *>(prior);
+    if (next->flags & kStarted)
+        resume_task(thread, next);
+    else
+        start_task(thread, next);
+}
+
+[[gnu::noinline]] void finish(ThreadState &thread, ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     TaskState *prior = task_of(prior_data);
     switch (status) {
     case ompt_task_complete:
@@ -117,28 +121,35 @@ void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_d
     case ompt_task_detach:
         if (!prior) return;
         if (status != ompt_task_detach) prior_data->ptr = nullptr;
-        finish_task(*thread, prior, next_data, status);
+        finish_task(thread, prior, next_data, status);
         return;
-    case ompt_task_yield:
-    case ompt_task_switch: {
-        TaskState *next = task_of(next_data);
-        if (!next || next == thread->current) return;
-        if (__builtin_expect(prior && prior != thread->current && (prior->flags & kStarted), 0)) thread->current = prior;
-        if ((next->flags & (kInline | kStarted)) == kInline && next->creator == thread->index)
-            begin_inline(*thread, next);
-        else if (next->flags & kStarted)
-            resume_task(*thread, next);
-        else
-            start_task(*thread, next);
-        return;
-    }
     case ompt_task_late_fulfill:
         if (!prior) return;
         prior_data->ptr = nullptr;
-        fulfill_task(*thread, prior);
+        fulfill_task(thread, prior);
         return;
-    case ompt_taskwait_complete: end_wait(*thread, format::kTaskwaitDepend); return;
+    case ompt_taskwait_complete: end_wait(thread, format::kTaskwaitDepend); return;
     default: return; // early fulfilment may race with the completion: the completion says all
+    }
+}
+
+// Undeferred tasks begin and end here without a further call: their path must stay the shortest.
+void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    TaskState *prior = task_of(prior_data);
+    if (status == ompt_task_switch || status == ompt_task_yield) {
+        TaskState *next = task_of(next_data);
+        if (next && next->flags == kInline && next == thread->pool.peek()) {
+            thread->pool.take();
+            begin_inline(*thread, next);
+        } else {
+            switch_to(*thread, prior, next);
+        }
+    } else if (prior && prior == thread->current && status == ompt_task_complete && (prior->flags & kInline)) {
+        end_inline(*thread, prior);
+    } else {
+        finish(*thread, prior_data, status, next_data);
     }
 }
 

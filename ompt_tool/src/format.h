@@ -15,7 +15,8 @@
 namespace ompass::format {
 
 inline constexpr uint32_t kVersion = 1;
-inline constexpr size_t kHeaderBytes = 4096;
+inline constexpr size_t kPageBytes = 4096;
+inline constexpr size_t kHeaderBytes = kPageBytes;
 inline constexpr char kProcessMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'P', 'R'};
 inline constexpr char kThreadMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'T', 'H'};
 inline constexpr uint32_t kExtentMagic = 0x58504d4f; // "OMPX"
@@ -138,9 +139,9 @@ enum OpenState : uint32_t {
     kOpenFork = 3 // between the begin or the end of a region and the implicit task
 };
 
-inline constexpr size_t kSlotBytes = 640;
+inline constexpr size_t kSlotBytes = 704;
 inline constexpr uint32_t kSlotsPerExtent = 32;
-inline constexpr size_t kSlotExtentBytes = 20480 + 4096; // header and 32 slots, whole pages
+inline constexpr size_t kSlotExtentBytes = 24576; // header and 32 slots, whole pages
 static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtentBytes);
 
 // What one thread knows of one task construct or kernel.
@@ -148,8 +149,12 @@ struct ConstructSlot {
     uint32_t id; // construct, 0 in an unused slot
     DefinitionKind kind;
     uint64_t n_deferred;   // created and queued
-    uint64_t n_undeferred; // created and started at once
-    uint64_t n_completed;
+    uint64_t n_undeferred; // created and started at once; 0 in a log, where begun_undeferred() tells it
+    uint64_t n_completed;  // in a log: of the deferred tasks; undeferred ones complete when they have begun
+    uint64_t n_drawn;      // undeferred tasks up to the last one that was timed; with the next two fields: all of them
+    uint32_t weight;       // tasks from that one to the next timed one, that one included
+    uint32_t countdown;    // of these, yet to begin
+    uint64_t n_converted;  // undeferred tasks that did not complete in place (detached), and count like deferred ones
     uint64_t n_cancelled;
     uint64_t create_ticks;    // measured by the brackets
     uint64_t own_ticks;       // work that surely belongs to this construct
@@ -170,6 +175,10 @@ struct ConstructSlot {
     uint64_t histogram[kHistogramBins]; // of timed durations, bin k: [2^k, 2^(k+1)) ns
 };
 static_assert(sizeof(ConstructSlot) <= kSlotBytes);
+
+constexpr uint64_t begun_undeferred(const ConstructSlot &slot) {
+    return slot.n_drawn + slot.weight - slot.countdown;
+}
 
 // What one thread knows of one parallel construct; slot 0: of the time outside of every region.
 struct RegionSlot {
@@ -279,13 +288,12 @@ constexpr uint32_t event_argument(uint64_t word) { return static_cast<uint32_t>(
 constexpr uint64_t event_delta(uint64_t word) { return word >> 32; }
 
 // kInlineOps packs undeferred tasks into four bits an operation, from bit 8 upwards, 0 ending the word early:
-// 1 the current task completes; 2 + c a task of the construct with inline code c begins; 9 + c the same, and completes
-// with nothing in between. Constructs without a code (the first kInlineCodes have one) use inline_begin and inline_end.
-inline constexpr unsigned kInlineCodes = 7;
+// 1 the current task completes; 2 + c a task of the construct with inline code c begins. Constructs without a code
+// (the first kInlineCodes of a thread have one) use inline_begin and inline_end.
+inline constexpr unsigned kInlineCodes = 14;
 inline constexpr unsigned kInlineOpsPerWord = 14;
 inline constexpr unsigned kInlineOpEnd = 1;
 inline constexpr unsigned kInlineOpBegin = 2;
-inline constexpr unsigned kInlineOpLeaf = 9;
 constexpr unsigned inline_op(uint64_t word, unsigned i) { return static_cast<unsigned>(word >> (8 + 4 * i)) & 15; }
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader

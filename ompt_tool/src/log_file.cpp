@@ -105,6 +105,7 @@ void *LogFile::append(format::ExtentKind kind, size_t bytes, uint64_t first, boo
     }
     if (extent) {
         size_ += bytes;
+        last_ = extent;
         bytes_on_disk += bytes;
         remember(extent, bytes);
     } else {
@@ -118,6 +119,15 @@ void *LogFile::append(format::ExtentKind kind, size_t bytes, uint64_t first, boo
     header->first = first;
     __atomic_store_n(&header->magic, format::kExtentMagic, __ATOMIC_RELEASE);
     return extent;
+}
+
+void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
+    if (extent != last_) return;
+    char *rest = static_cast<char *>(extent) + kept;
+    if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) return;
+    if (truncate(path_.c_str(), static_cast<off_t>(size_ - (bytes - kept))) != 0) return; // it stays as long as it is
+    static_cast<format::ExtentHeader *>(extent)->bytes = kept;
+    size_ -= bytes - kept;
 }
 
 void LogFile::release(void *extent, size_t bytes) {

@@ -26,6 +26,9 @@ public:
     // Null when there is no space, unless `in_memory_if_full`. Callers serialize calls per file.
     void *append(format::ExtentKind kind, size_t bytes, uint64_t first, bool in_memory_if_full);
 
+    // Cuts an extent to `kept` bytes, whole pages, if it is the last of the file. What was mapped of the rest becomes memory.
+    void shrink_last(void *extent, size_t bytes, size_t kept);
+
     // Unmaps an extent that is no longer written; what was written stays in the file.
     static void release(void *extent, size_t bytes);
 
@@ -45,6 +48,7 @@ private:
     std::string path_;
     void *header_ = nullptr;
     uint64_t size_ = 0; // of the file; 0 when it could not be created
+    void *last_ = nullptr; // the extent at the end of the file
 };
 
 // May this process grow a file to `size` bytes? The kernel sends SIGXFSZ, which kills, to whoever tries beyond the limit.

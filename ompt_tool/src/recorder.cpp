@@ -22,7 +22,7 @@ namespace ompass {
 namespace recorder {
 
 std::atomic<uint32_t> run_switch{kOff};
-thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 ThreadState *threads[kMaxThreads];
 
 namespace {
@@ -37,7 +37,7 @@ Options &current_options = *new Options;
 std::string &run_directory_path = *new std::string;
 std::atomic<uint32_t> next_thread{0};
 std::atomic<bool> trace_stopped{false};
-thread_local bool making_thread __attribute__((tls_model("initial-exec"))) = false;
+constinit thread_local bool making_thread __attribute__((tls_model("initial-exec"))) = false;
 
 void before_fork() {
     start_lock.lock();
@@ -58,6 +58,7 @@ void in_child_after_fork() {
     process_log::forget();
     this_thread = nullptr;
     next_thread = 0;
+    memset(threads, 0, sizeof threads);
     trace_stopped = false;
     decided = ended = false;
     forked = true;
@@ -109,6 +110,9 @@ void stop(format::EndReason reason) {
         clock::resume();
         run_switch.store(kOff);
         process_log::close(reason, clock::now());
+        // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
+        for (uint32_t i = 0; i < kMaxThreads && threads[i]; i++)
+            if (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork) threads[i]->log.trim();
     }
     if (current_options.summary) print_summary(run_directory_path);
 }
@@ -171,6 +175,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->seen_switch = kOn;
     thread->counting = true;
     thread->inline_period = 1;
+    thread->pool.set_owner(static_cast<uint16_t>(index));
     thread->random = 2463534242u + index * 7919u;
     thread->counter_set = counters::kNone;
     const bool trace = current_options.mode == format::Mode::kTrace && !trace_stopped.load();
@@ -185,6 +190,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->current = &thread->base_task;
     thread->outside.slot = thread->region_slot(0, format::DefinitionKind::kProgram);
     thread->region = &thread->outside;
+    thread->n_tasks = &thread->outside.slot->n_tasks;
     thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
     threads[index] = thread;
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
@@ -206,7 +212,8 @@ void sync_switch(ThreadState &thread) {
         thread.tracing = counting && thread.log.tracing();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;
-            thread.log.timed(format::kResync, waiting, clock::now(), thread.current->id, thread.current->construct);
+            thread.log.timed(format::kResync, waiting, clock::now(), thread.current->id,
+                             thread.current->local ? thread.current->local->id : 0);
         }
     }
     thread.seen_switch = now;
@@ -249,7 +256,8 @@ TaskConstruct *ThreadState::find_construct_of(uint32_t id, const void *address) 
         made->real_slot->kind = format::DefinitionKind::kTask;
         made->slot = made->real_slot;
         made->id = id;
-        made->period = made->countdown = made->weight = 1;
+        made->period = 1;
+        if (made->real_slot->countdown == 0) made->real_slot->weight = made->real_slot->countdown = 1;
         made->inline_code = 0xff;
         by_id[id] = made;
     }

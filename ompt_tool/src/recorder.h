@@ -21,9 +21,7 @@ struct TaskConstruct {
     format::ConstructSlot *real_slot;
     const void *address;
     uint32_t id;
-    uint32_t period;    // one in `period` undeferred tasks is timed, on average
-    uint32_t countdown; // to the next timed one
-    uint32_t weight;    // number of tasks for which the next timed one stands
+    uint32_t period;    // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
     uint32_t n_recent;  // timed since the period was last considered
     uint32_t n_short;   // of these, shorter than kSampleBelowNanoseconds
     uint8_t inline_code; // in the trace; kInlineCodes: none is left, ~0: not asked for yet
@@ -60,7 +58,7 @@ struct ThreadState {
     bool dirty;          // untimed undeferred tasks ran in the open stretch
     bool sample_pending; // the open stretch is the current task's own, and is a sample
     uint32_t sample_weight;
-    TaskState *unstarted; // undeferred task created last, not started
+    uint64_t *n_tasks;   // of the region
     TaskPool pool;
     ThreadLog log;
 
@@ -70,6 +68,7 @@ struct ThreadState {
     uint64_t create_event; // 0: no creation yet in the open bracket
     TaskConstruct *create_construct;
     uint32_t create_weight;
+    bool in_bracket;               // a bracketed creation is under way, here or in a task around the current one
     const void *bracket_address;   // of the creation being bracketed, until OMPT tells of it
     const void *loop_address;      // of the taskloop whose tasks are being created,
     const TaskState *loop_task;    // by this task
@@ -130,7 +129,7 @@ enum Switch : uint32_t { kOff = 0, kOn = 1, kPaused = 2 };
 
 // Read by every event; written by start, pause, resume and stop.
 extern std::atomic<uint32_t> run_switch;
-extern thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec")));
+extern constinit thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec")));
 
 // Begins recording unless it began before or is switched off; true when recording. Thread-safe.
 bool start(const char *runtime_version);

@@ -6,19 +6,22 @@
 
 namespace ompass {
 
-TaskState *TaskPool::refill() {
+bool TaskPool::refill() {
     TaskState *states = returned_.exchange(nullptr, std::memory_order_acquire);
     if (!states) {
         constexpr size_t kChunkBytes = 96 << 10; // 512 states
         void *memory = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED) return nullptr;
+        if (memory == MAP_FAILED) return false;
         auto *chunk = static_cast<TaskState *>(memory);
         constexpr size_t kStates = kChunkBytes / sizeof(TaskState);
-        for (size_t i = 0; i + 1 < kStates; i++) chunk[i].below = &chunk[i + 1];
+        for (size_t i = 0; i < kStates; i++) {
+            chunk[i].below = i + 1 < kStates ? &chunk[i + 1] : nullptr;
+            chunk[i].creator = owner_;
+        }
         states = chunk;
     }
-    free_ = states->below;
-    return states;
+    free_ = states;
+    return true;
 }
 
 void TaskPool::give_back_late(TaskState *state) {

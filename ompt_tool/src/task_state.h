@@ -5,6 +5,7 @@
 // orders the two), and freed by the thread that completes it. It goes back to the pool of its creator: at once when
 // that is the same thread, else in chains of kReturnBatch, so that no cache line is shared per task.
 // Memory of a pool is never given back, hence a stale pointer reads an old state and never faults.
+// At rest: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or that of a task with dependences.
 #pragma once
 
 #include <atomic>
@@ -37,8 +38,8 @@ struct alignas(64) TaskState {
     uint64_t worked;      // work done between its start and now, inline descendants included; inline: at its start
     TaskState *below;     // suspended under it on this thread; in a pool: the next free one
     TaskState *frame;     // itself, or for inline tasks the innermost task around it that is not inline
-    TaskConstruct *local; // its construct on the thread that runs it
-    uint32_t construct;
+    TaskConstruct *local; // its construct on the thread that runs it; null for implicit tasks
+    uint32_t construct;   // not of inline tasks: theirs is local->id
     uint16_t creator;     // thread index
     uint16_t creator_cpu;
     uint8_t flags;        // TaskFlag
@@ -59,11 +60,17 @@ static_assert(sizeof(TaskState) == 192);
 
 class TaskPool {
 public:
+    void set_owner(uint16_t index) { owner_ = index; }
+
+    // Owner only: the state that take() would give, which stays in the pool.
+    TaskState *peek() {
+        if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
+        return free_;
+    }
     // Owner only. Null when memory is exhausted.
     TaskState *take() {
-        TaskState *state = free_;
-        if (__builtin_expect(state == nullptr, 0)) return refill();
-        free_ = state->below;
+        TaskState *state = peek();
+        if (__builtin_expect(state != nullptr, 1)) free_ = state->below;
         return state;
     }
     // Owner only: a state that this pool gave out.
@@ -81,7 +88,7 @@ private:
     static constexpr unsigned kReturnBatch = 32;
     static constexpr unsigned kResting = 256;
 
-    TaskState *refill();
+    bool refill();
     void flush_chain();
 
     TaskState *free_ = nullptr;
@@ -89,6 +96,7 @@ private:
     TaskState *chain_last_ = nullptr;
     TaskPool *chain_home_ = nullptr;
     unsigned chain_length_ = 0;
+    uint16_t owner_ = 0;
     unsigned rest_next_ = 0;
     TaskState *resting_[kResting] = {};
     alignas(64) std::atomic<TaskState *> returned_{nullptr}; // pushed by other threads, emptied by the owner

@@ -15,7 +15,7 @@ namespace ompass {
 namespace {
 
 constexpr size_t kFirstExtentBytes = 64 << 10;
-constexpr size_t kLargestExtentBytes = 4 << 20;
+constexpr size_t kLargestExtentBytes = 2 << 20;
 
 alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; written by many, read by none
 
@@ -67,7 +67,7 @@ bool ThreadLog::refill() {
         return false;
     }
     const size_t bytes = extent_bytes_ == 0 ? kFirstExtentBytes
-                         : extent_bytes_ * 4 < kLargestExtentBytes ? extent_bytes_ * 4
+                         : extent_bytes_ * 2 < kLargestExtentBytes ? extent_bytes_ * 2
                                                                    : kLargestExtentBytes;
     if (!recorder::may_grow(bytes)) {
         stop_tracing();
@@ -88,8 +88,15 @@ bool ThreadLog::refill() {
     next_ = static_cast<uint64_t *>(extent) + sizeof(format::ExtentHeader) / sizeof(uint64_t);
     limit_ = static_cast<uint64_t *>(extent) + bytes / sizeof(uint64_t) - 1;
     last_ = nullptr;
-    n_ops_ = 0;
+    ops_shift_ = kNoOps;
     return true;
+}
+
+void ThreadLog::trim() {
+    if (!extent_ || !limit_) return;
+    const size_t used = static_cast<size_t>(reinterpret_cast<char *>(next_) - static_cast<char *>(extent_)) + sizeof(uint64_t);
+    const size_t kept = (used + format::kPageBytes - 1) / format::kPageBytes * format::kPageBytes;
+    if (kept < extent_bytes_) file_.shrink_last(extent_, extent_bytes_, kept);
 }
 
 void ThreadLog::stop_tracing() {
@@ -97,7 +104,7 @@ void ThreadLog::stop_tracing() {
     limit_ = nullptr;
     next_ = nullptr;
     last_ = nullptr;
-    n_ops_ = 0;
+    ops_shift_ = kNoOps;
     dropping_ = true;
 }
 

@@ -52,19 +52,9 @@ public:
             place[1] = word1, place[2] = word2, store(place, format::pack_event(kind, argument, delta));
     }
 
-    // Begin and end of an untimed undeferred task, packed into the last record while that is such a record.
+    // Begin and end of an untimed undeferred task, packed into the last record while that is such a record with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
-    void inline_end() {
-        if (n_ops_ != 0) {
-            const unsigned shift = 8 + 4 * (n_ops_ - 1);
-            const unsigned op = static_cast<unsigned>(*last_ >> shift) & 15;
-            if (op - format::kInlineOpBegin < format::kInlineCodes) { // nothing in between: a leaf
-                store(last_, *last_ + (uint64_t{format::kInlineOpLeaf - format::kInlineOpBegin} << shift));
-                return;
-            }
-        }
-        append_op(format::kInlineOpEnd);
-    }
+    void inline_end() { append_op(format::kInlineOpEnd); }
     // The code of a construct that has none yet; kInlineCodes when there are no more.
     uint8_t new_inline_code(uint32_t construct) {
         if (n_codes_ == format::kInlineCodes) return format::kInlineCodes;
@@ -72,10 +62,15 @@ public:
         return n_codes_++;
     }
 
+    // Gives the unused end of the log back to the disk. Another thread may call it when recording is over: a record
+    // that the owner still writes goes to memory.
+    void trim();
+
     void stop_tracing(); // what is written stays; further records are counted as dropped
 
 private:
     static constexpr uint32_t kMaxSlotExtents = 2048;
+    static constexpr unsigned kNoOps = 64;
 
     static void store(uint64_t *place, uint64_t word) { __atomic_store_n(place, word, __ATOMIC_RELEASE); }
 
@@ -84,16 +79,18 @@ private:
         if (__builtin_expect(next_ + words > limit_, 0) && !refill()) return nullptr;
         last_ = next_;
         next_ += words;
-        n_ops_ = 0;
+        ops_shift_ = kNoOps;
         return last_;
     }
     void append_op(uint64_t op) {
-        if (n_ops_ % format::kInlineOpsPerWord != 0) {
-            store(last_, *last_ | op << (8 + 4 * n_ops_));
-            n_ops_++;
+        if (__builtin_expect(ops_shift_ < kNoOps, 1)) {
+            ops_ |= op << ops_shift_;
+            ops_shift_ += 4;
+            store(last_, ops_);
         } else if (uint64_t *place = reserve(1)) {
-            store(place, format::kInlineOps | op << 8);
-            n_ops_ = 1;
+            ops_ = format::kInlineOps | op << 8;
+            ops_shift_ = 12;
+            store(place, ops_);
         }
     }
     uint64_t delta_to(uint64_t now) {
@@ -109,7 +106,8 @@ private:
     uint64_t *next_ = nullptr;  // place of the next record
     uint64_t *limit_ = nullptr; // end of the extent, less one word that stays zero; null when not tracing
     uint64_t *last_ = nullptr;  // the last record
-    unsigned n_ops_ = 0;        // operations in the last record; 0 when that is no kInlineOps
+    uint64_t ops_ = 0;          // the last record while it is a kInlineOps with room,
+    unsigned ops_shift_ = kNoOps; // and where its next operation goes
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0;         // time of the last timed record
     format::ThreadHeader *header_ = nullptr;
