@@ -169,10 +169,20 @@ OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *ta
 // ---------------------------------------------------------------- gcc's interface, as LLVM's runtime offers it
 
 // The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
+// LLVM's GOMP_task (14 to 19 at least) forgets `copy` when the if clause is false, and the task then sees the data of
+// its creator instead of its own firstprivate copy. So that copy is made here, whether anything is recorded or not.
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment, bool if_clause,
                              unsigned flags, void **dependences, int priority, void *event) {
     static decltype(&GOMP_task) known;
     const brackets::Creation creation(__builtin_return_address(0));
+    if (!if_clause && copy && bytes > 0) {
+        const auto mask = static_cast<uintptr_t>(alignment > 1 ? alignment - 1 : 0);
+        void *room = __builtin_alloca(static_cast<size_t>(bytes) + mask);
+        void *copied = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(room) + mask) & ~mask);
+        copy(copied, data);
+        data = copied;
+        copy = nullptr;
+    }
     real(known, "GOMP_task")(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
 }
 

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records without OpenMP: threads call the events of accounting.h themselves, in orders that runtimes produce and in
+// random ones. What the tool kept must be sound, add up exactly, and equal what the events alone say.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "accounting.h"
+#include "process_log.h"
+#include "trace_replay.h"
+#include "validate.h"
+
+namespace ompass {
+namespace {
+
+std::string fresh_directory() {
+    char path[] = "/tmp/ompass-native-XXXXXX";
+    return std::string(mkdtemp(path)) + "/run.ompass";
+}
+
+class Recording : public testing::Test {
+protected:
+    void begin(const char *mode) {
+        directory_ = fresh_directory();
+        setenv("OMPASS_DIR", directory_.c_str(), 1);
+        setenv("OMPASS_MODE", mode, 1);
+        setenv("OMPASS_SUMMARY", "off", 1);
+        ASSERT_TRUE(recorder::start("test"));
+    }
+    void TearDown() override { std::filesystem::remove_all(std::filesystem::path(directory_).parent_path()); }
+
+    std::string directory_;
+};
+
+const void *address(uintptr_t n) { return reinterpret_cast<const void *>(n); }
+
+TaskState *create(ThreadState &thread, uintptr_t construct) {
+    TaskState *task = thread.pool.take();
+    TaskConstruct *known = thread.construct_at(address(construct), 0);
+    task->construct = known->id;
+    task->flags = 0;
+    create_deferred(thread, task, known);
+    return task;
+}
+
+void run_inline(ThreadState &thread, uintptr_t construct, unsigned depth, std::atomic<uint64_t> &n_tasks) {
+    TaskState *task = thread.pool.peek();
+    task->local = thread.construct_at(address(construct), 0);
+    task->flags = kInline;
+    thread.pool.take();
+    begin_inline(thread, task);
+    if (depth > 0) {
+        run_inline(thread, construct, depth - 1, n_tasks);
+        run_inline(thread, construct + 8, depth - 1, n_tasks);
+    }
+    end_inline(thread, task);
+    n_tasks++;
+}
+
+// A team of two in one region: the primary creates, both run what they find, both wait at the end.
+void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
+    ThreadState *primary = recorder::thread(format::ThreadKind::kInitial);
+    void *data = nullptr;
+    begin_region(*primary, address(0x1000), &data);
+    auto *instance = static_cast<format::RegionInstance *>(data);
+    std::atomic<TaskState *> mailbox[64] = {};
+    std::atomic<bool> done{false};
+    const auto run_one = [&](ThreadState &thread, std::minstd_rand &random) {
+        TaskState *task = mailbox[random() % 64].exchange(nullptr);
+        if (!task) return;
+        start_task(thread, task);
+        if (random() % 4 == 0) run_inline(thread, 0x3000, 5, n_tasks);
+        complete_task(thread, task, nullptr, 1);
+        n_tasks++;
+    };
+    std::thread worker([&] {
+        ThreadState *thread = recorder::thread(format::ThreadKind::kWorker);
+        std::minstd_rand random(seed + 1);
+        TaskState *implicit = begin_implicit(*thread, instance, 2);
+        begin_wait(*thread, 9);
+        while (!done) run_one(*thread, random);
+        for (auto &slot : mailbox)
+            if (TaskState *task = slot.exchange(nullptr)) {
+                start_task(*thread, task);
+                complete_task(*thread, task, nullptr, 1);
+                n_tasks++;
+            }
+        end_implicit(*thread, implicit);
+    });
+    std::minstd_rand random(seed);
+    TaskState *implicit = begin_implicit(*primary, instance, 2);
+    for (int i = 0; i < 2000; i++) {
+        switch (random() % 5) {
+        case 0:
+        case 1: {
+            begin_creation(*primary);
+            TaskState *task = create(*primary, 0x2000 + 16 * (random() % 3));
+            end_creation(*primary);
+            auto &slot = mailbox[random() % 64];
+            TaskState *none = nullptr;
+            if (!slot.compare_exchange_strong(none, task)) { // a full queue: it runs at once
+                start_task(*primary, task);
+                complete_task(*primary, task, nullptr, 1);
+                n_tasks++;
+            }
+            break;
+        }
+        case 2: run_inline(*primary, 0x4000, 3, n_tasks); break;
+        case 3:
+            begin_lock(*primary, 3);
+            end_lock(*primary, 3);
+            break;
+        default:
+            begin_wait(*primary, format::kTaskwait);
+            run_one(*primary, random);
+            end_wait(*primary, format::kTaskwait);
+        }
+    }
+    begin_wait(*primary, 9);
+    done = true;
+    while (primary->region->instance->last_arrival[0] == 0) {}
+    worker.join(); // a real worker waits for its next region; joining it orders its last task before the end
+    end_wait(*primary, 9);
+    end_implicit(*primary, implicit);
+    end_region(*primary, instance);
+}
+
+TEST_F(Recording, trace_and_profile_of_random_events_agree_and_add_up) {
+    begin("trace");
+    std::atomic<uint64_t> n_tasks{0};
+    for (unsigned seed = 1; seed <= 5; seed++) run_region(seed, n_tasks);
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    std::vector<ThreadAccount> kept = read_accounts(run), replayed;
+    ASSERT_FALSE(replay_trace(run, replayed));
+    for (auto *accounts : {&kept, &replayed}) {
+        const RunProfile profile = make_profile(run, *accounts, accounts == &replayed);
+        uint64_t completed = 0, in_regions = 0;
+        for (const ConstructRow &row : profile.constructs) completed += row.n_completed;
+        for (const RegionRow &row : profile.regions) {
+            in_regions += row.n_tasks;
+            uint64_t sum = 0;
+            for (const uint64_t ns : row.state_ns) sum += ns;
+            EXPECT_EQ(sum, row.total_ns);
+        }
+        EXPECT_EQ(completed, n_tasks.load());
+        EXPECT_EQ(in_regions, n_tasks.load());
+        EXPECT_TRUE(profile.complete);
+    }
+}
+
+TEST_F(Recording, profile_mode_writes_no_events_and_counts_the_same) {
+    begin("profile");
+    std::atomic<uint64_t> n_tasks{0};
+    run_region(7, n_tasks);
+    recorder::stop(format::EndReason::kFinalized);
+    EXPECT_EQ(validate_run(directory_), std::vector<std::string>{});
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    std::vector<ThreadAccount> accounts = read_accounts(run), none;
+    EXPECT_TRUE(replay_trace(run, none));
+    uint64_t completed = 0;
+    for (const ConstructRow &row : make_profile(run, accounts, false).constructs) completed += row.n_completed;
+    EXPECT_EQ(completed, n_tasks.load());
+}
+
+TEST_F(Recording, a_log_read_while_it_is_written_lacks_nothing_that_was_completed) {
+    begin("trace");
+    std::atomic<uint64_t> n_tasks{0};
+    run_region(3, n_tasks); // and no stop: as if the process had been killed here
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    std::vector<ThreadAccount> accounts = read_accounts(run), replayed;
+    const RunProfile profile = make_profile(run, accounts, false);
+    EXPECT_FALSE(profile.complete);
+    ASSERT_FALSE(replay_trace(run, replayed));
+    uint64_t kept_tasks = 0, replayed_tasks = 0;
+    for (const RegionRow &row : profile.regions) kept_tasks += row.n_tasks;
+    for (const RegionRow &row : make_profile(run, replayed, true).regions) replayed_tasks += row.n_tasks;
+    EXPECT_EQ(kept_tasks, n_tasks.load());
+    EXPECT_EQ(replayed_tasks, n_tasks.load());
+}
+
+// Damage of every kind: a reader may refuse, it may not crash, hang or read outside of the files.
+TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) {
+    begin("trace");
+    std::atomic<uint64_t> n_tasks{0};
+    run_region(11, n_tasks);
+    recorder::stop(format::EndReason::kFinalized);
+    const std::string copy = directory_ + ".damaged";
+    std::mt19937 random(42);
+    for (int round = 0; round < 300; round++) {
+        std::filesystem::remove_all(copy);
+        std::filesystem::copy(directory_, copy);
+        const char *const names[] = {"/process.log", "/thread-00000.log", "/thread-00001.log"};
+        const std::string path = copy + names[random() % 3];
+        const auto size = std::filesystem::file_size(path);
+        if (round % 3 == 0) {
+            std::filesystem::resize_file(path, random() % (size + 1));
+        } else {
+            std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+            const int n = 1 + static_cast<int>(random() % 8);
+            for (int i = 0; i < n; i++) {
+                file.seekp(static_cast<std::streamoff>(random() % (round % 2 ? size : std::min<uint64_t>(size, 8192))));
+                file.put(static_cast<char>(random()));
+            }
+        }
+        (void)validate_run(copy);
+        RunFiles run;
+        if (open_run(copy, run)) continue;
+        std::vector<ThreadAccount> accounts = read_accounts(run);
+        (void)make_profile(run, accounts, false);
+        if (!replay_trace(run, accounts)) (void)make_profile(run, accounts, true);
+    }
+    std::filesystem::remove_all(copy);
+}
+
+} // namespace
+} // namespace ompass

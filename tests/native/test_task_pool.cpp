@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Task states wander between threads; none may be lost, given out twice, or leak without bound.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "task_state.h"
+
+namespace ompass {
+namespace {
+
+TEST(TaskPool, gives_out_distinct_states_that_know_their_owner) {
+    auto pool = std::make_unique<TaskPool>();
+    pool->set_owner(7);
+    std::set<TaskState *> given;
+    for (int i = 0; i < 5000; i++) {
+        TaskState *state = pool->take();
+        ASSERT_NE(state, nullptr);
+        EXPECT_EQ(state->creator, 7);
+        EXPECT_TRUE(given.insert(state).second);
+    }
+}
+
+TEST(TaskPool, peek_does_not_take) {
+    auto pool = std::make_unique<TaskPool>();
+    TaskState *seen = pool->peek();
+    EXPECT_EQ(pool->peek(), seen);
+    EXPECT_EQ(pool->take(), seen);
+    EXPECT_NE(pool->peek(), seen);
+}
+
+TEST(TaskPool, states_that_rest_are_not_given_out_soon) {
+    auto pool = std::make_unique<TaskPool>();
+    TaskState *state = pool->take();
+    pool->give_back_late(state);
+    for (int i = 0; i < 200; i++) {
+        TaskState *other = pool->take();
+        EXPECT_NE(other, state);
+        pool->give_back_late(other);
+    }
+}
+
+// One thread creates all tasks and another completes them: the memory of a million must be that of a few.
+TEST(TaskPool, memory_stays_bounded_when_another_thread_frees) {
+    auto producer = std::make_unique<TaskPool>(), consumer = std::make_unique<TaskPool>();
+    constexpr size_t kInFlight = 128;
+    std::array<std::atomic<TaskState *>, kInFlight> queue{};
+    std::atomic<bool> done{false};
+    std::thread other([&] {
+        size_t place = 0;
+        while (true) {
+            TaskState *state = queue[place].exchange(nullptr, std::memory_order_acquire);
+            if (!state) {
+                if (done) return;
+                continue;
+            }
+            consumer->give_back_to(*producer, state);
+            place = (place + 1) % kInFlight;
+        }
+    });
+    std::set<TaskState *> distinct;
+    for (size_t i = 0; i < 200'000; i++) {
+        TaskState *state = producer->take();
+        distinct.insert(state);
+        auto &slot = queue[i % kInFlight];
+        while (slot.load(std::memory_order_relaxed)) {}
+        slot.store(state, std::memory_order_release);
+    }
+    done = true;
+    other.join();
+    EXPECT_LT(distinct.size(), 4096u);
+}
+
+} // namespace
+} // namespace ompass
