@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from ompass.errors import NothingToShowError, UsageError
@@ -106,6 +105,8 @@ def _rows(table: EventTable) -> Iterator[Row]:
 
 def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) -> Iterator[EventTable]:
     """Events in order of time, read in pieces of the time window when there are many."""
+    import numpy as np
+
     n_events = sum(t.n_events for t in run.threads if thread < 0 or t.thread == thread)
     last_ns = end_ns if end_ns >= 0 else max([run.wall_ns, *(t.last_ns for t in run.threads)]) + 1
     n_slices = max(1, -(-n_events // _SLICE_EVENTS))
@@ -117,6 +118,8 @@ def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) 
 
 
 def _filtered(table: EventTable, kinds: list[int], constructs: list[int] | None) -> EventTable:
+    import numpy as np
+
     mask = np.ones(len(table), dtype=np.bool_)
     if kinds:
         mask &= np.isin(table.kind, kinds)

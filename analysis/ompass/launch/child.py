@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the program as if we were not there: its streams, files, signals and ending are its own.
 
-Owns the forwarding of signals; must be called from the main thread.
+Owns the forwarding of signals. Must be called from the main thread, before any other thread exists: a
+thread that blocks no signals takes them away from this one (numpy starts such threads when imported).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _FORWARDED = frozenset(
 )
 # Python ignores these in its own process; a child would inherit that.
 _PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
+_LOOK_SECONDS = 0.5  # should a signal be lost all the same, the end of the program is still noticed
 _FROM_KERNEL = 0x80  # si_code of signals that a terminal sends to its whole foreground group
 
 
@@ -87,8 +89,8 @@ def _spawn(path: str, argv: Sequence[str], environ: Mapping[str, str], mask: Col
 
 def _wait(pid: int, waited: frozenset[signal.Signals]) -> Ending:
     while True:
-        received = signal.sigwaitinfo(waited)
-        if received.si_signo != signal.SIGCHLD:
+        received = signal.sigtimedwait(waited, _LOOK_SECONDS)
+        if received is not None and received.si_signo != signal.SIGCHLD:
             # A terminal has signalled the child already, being in the same group.
             if received.si_code != _FROM_KERNEL:
                 with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from ompass.readers.core import check_directory, core_errors, load_core
+
+if TYPE_CHECKING:
+    # numpy starts threads and takes time to import; only who reads events should pay for that
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,8 @@ def read_events(
 
     Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
     """
+    import numpy as np
+
     check_directory(path)
     core = load_core()
     with core_errors(core, path):

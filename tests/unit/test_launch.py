@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Planning a recording: the right environment, nothing of the user's lost, a refusal that says what to do."""
+
+from __future__ import annotations
+
+import ctypes.util
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ompass.elf import ElfFacts, is_elf, read_facts
+from ompass.errors import CannotRecordError
+from ompass.launch import RunOptions, Runtime, inspect_program, plan_recording
+from ompass.launch.child import Ending
+from ompass.launch.explain import why_nothing
+from ompass.launch.libraries import find_library, loaded_libraries, loader_cache, parse_loader_cache
+from ompass.launch.plan import Plan
+from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError
+from ompass.launch.runtimes import runtime_kind, version_key
+
+TOOL = Path("/opt/ompass/libompass.so")
+LIBOMP = Runtime("libomp", Path("/usr/lib/llvm-19/lib/libomp.so.5"), has_ompt=True, has_gomp=True)
+LIBGOMP = Runtime("libgomp", Path("/usr/lib/libgomp.so.1"), has_ompt=False, has_gomp=True)
+
+
+def elf(*, dynamic: bool = True, **fields: Any) -> ElfFacts:
+    values: dict[str, Any] = {
+        "path": Path("/bin/p"), "bits": 64, "machine": "EM_X86_64", "interpreter": "/lib64/ld.so",
+        "is_dynamic": dynamic, "soname": "", "needed": (), "rpath": (), "runpath": (), "build_id": "",
+        "debug_link": "", "has_lines": True, "is_executable": True,
+    }  # fmt: skip
+    return ElfFacts(**{**values, **fields})
+
+
+def program(*runtimes: Runtime, **fields: Any) -> Program:
+    values: dict[str, Any] = {
+        "path": Path("/bin/p"), "elf": elf(), "interpreters": (), "libraries": (), "runtimes": runtimes,
+        "has_own_tool": False, "is_privileged": False,
+    }  # fmt: skip
+    return Program(**{**values, **fields})
+
+
+def plan(
+    *runtimes: Runtime,
+    environ: dict[str, str] | None = None,
+    installed: tuple[Runtime, ...] = (LIBOMP,),
+    options: RunOptions | None = None,
+    **fields: Any,
+) -> Plan:
+    return plan_recording(
+        program(*runtimes, **fields), TOOL, options or RunOptions(), environ or {}, installed
+    )
+
+
+def test_llvm_program_is_recorded_as_it_is() -> None:
+    made = plan(LIBOMP)
+    assert made.variables == {
+        "LD_PRELOAD": str(TOOL),
+        "OMP_TOOL_LIBRARIES": str(TOOL),
+        "OMPASS_BRACKETS": "on",
+        "LIBOMP_USE_HIDDEN_HELPER_TASK": "0",
+    }
+    assert made.warnings == ()
+
+
+def test_gcc_program_runs_on_libomp_with_the_tool_first() -> None:
+    made = plan(LIBGOMP)
+    assert made.variables["LD_PRELOAD"] == f"{TOOL}:{LIBOMP.path}"
+    assert made.runtime == LIBOMP
+    assert "in place of gcc's libgomp" in made.how
+
+
+def test_gcc_program_without_brackets_still_needs_libomp_preloaded() -> None:
+    made = plan(LIBGOMP, options=RunOptions(brackets=False))
+    assert made.variables["LD_PRELOAD"] == str(LIBOMP.path)
+    assert made.variables["OMP_TOOL_LIBRARIES"] == str(TOOL)
+    assert made.variables["OMPASS_BRACKETS"] == "off"
+
+
+def test_no_preload_without_brackets_where_none_is_needed() -> None:
+    assert "LD_PRELOAD" not in plan(LIBOMP, options=RunOptions(brackets=False)).variables
+
+
+def test_what_the_user_set_is_kept_behind_ours() -> None:
+    made = plan(
+        LIBOMP,
+        environ={
+            "LD_PRELOAD": "/their/malloc.so",
+            "OMP_TOOL_LIBRARIES": "/their/tool.so",
+            "LIBOMP_USE_HIDDEN_HELPER_TASK": "1",
+        },
+    )
+    assert made.variables["LD_PRELOAD"] == f"{TOOL}:/their/malloc.so"
+    assert made.variables["OMP_TOOL_LIBRARIES"] == f"{TOOL}:/their/tool.so"
+    assert "LIBOMP_USE_HIDDEN_HELPER_TASK" not in made.variables
+    assert [w for w in made.warnings if "/their/tool.so" in w and "only one tool" in w]
+
+
+def test_disabled_tools_are_enabled_with_a_warning() -> None:
+    made = plan(LIBOMP, environ={"OMP_TOOL": "disabled"})
+    assert made.variables["OMP_TOOL"] == "enabled"
+    assert any("OMP_TOOL=disabled" in warning for warning in made.warnings)
+
+
+def test_options_become_variables_and_unsaid_ones_do_not() -> None:
+    made = plan(LIBOMP, options=RunOptions(mode="trace", threads="4,2", counters="A,B", limit_mb=7))
+    wanted = {
+        "OMPASS_MODE": "trace",
+        "OMP_NUM_THREADS": "4,2",
+        "OMPASS_COUNTERS": "A,B",
+        "OMPASS_LIMIT_MB": "7",
+    }
+    assert made.variables.items() >= wanted.items()
+    assert {"OMPASS_MODE", "OMP_NUM_THREADS"} & set(plan(LIBOMP).variables) == set()
+
+
+def test_brackets_follow_the_environment_when_not_asked_for() -> None:
+    assert not plan(LIBOMP, environ={"OMPASS_BRACKETS": "off"}).brackets
+    assert plan(LIBOMP, environ={"OMPASS_BRACKETS": "off"}, options=RunOptions(brackets=True)).brackets
+
+
+@pytest.mark.parametrize(
+    ("runtimes", "installed", "why", "cure"),
+    [
+        ((LIBGOMP,), (), "libgomp, which has no OMPT", "--libomp"),
+        ((LIBGOMP,), (Runtime("libomp", Path("/l"), False, True),), "/l", "install LLVM's runtime"),
+        ((Runtime("libomp", Path("/l"), False, True),), (LIBOMP,), "built without OMPT", "--libomp"),
+        (
+            (Runtime("libgomp", Path("/bin/p"), False, True, True),),
+            (LIBOMP,),
+            "linked into it",
+            "clang -fopenmp",
+        ),
+        ((Runtime("libnvomp", Path("/n"), False, False),), (LIBOMP,), "has no OMPT", "compile it with"),
+    ],
+)
+def test_refusal_says_why_and_what_to_do(
+    runtimes: tuple[Runtime, ...], installed: tuple[Runtime, ...], why: str, cure: str
+) -> None:
+    with pytest.raises(CannotRecordError) as caught:
+        plan(*runtimes, installed=installed)
+    assert why in caught.value.why
+    assert cure in caught.value.cure
+
+
+def test_static_program_is_refused() -> None:
+    with pytest.raises(CannotRecordError, match="statically linked"):
+        plan(elf=elf(dynamic=False))
+
+
+def test_libgomp_with_ompt_is_recorded_directly() -> None:
+    # gcc is gaining an OMPT of its own: what counts is whether it is there
+    made = plan(Runtime("libgomp", Path("/g"), has_ompt=True, has_gomp=True))
+    assert made.variables["LD_PRELOAD"] == str(TOOL)
+
+
+def test_program_without_runtime_is_tried() -> None:
+    assert plan().runtime is None
+
+
+def test_named_runtime_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CannotRecordError, match="--libomp"):
+        plan(LIBGOMP, options=RunOptions(libomp=tmp_path / "no.so"))
+
+
+def test_privileged_program_gets_a_warning() -> None:
+    assert any("ignores LD_PRELOAD" in w for w in plan(LIBOMP, is_privileged=True).warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("libomp.so.5", "libomp"),
+        ("libomp-64.so.5", "libomp"),
+        ("libiomp5.so", "libiomp5"),
+        ("libgomp.so.1", "libgomp"),
+        ("libgomp-a34b3233.so.1.0.0", "libgomp"),
+        ("libompass.so", ""),
+        ("libompi.so", ""),
+        ("libm.so.6", ""),
+    ],
+)
+def test_runtimes_are_known_by_their_names(name: str, kind: str) -> None:
+    assert runtime_kind(name) == kind
+
+
+def test_newest_version_sorts_last() -> None:
+    paths = [Path(f"/usr/lib/llvm-{v}/lib") for v in (19, 9, 14)]
+    assert sorted(paths, key=version_key)[-1] == paths[0]
+
+
+NOTHING = Ending(1, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "runtimes", "environ", "ending", "why"),
+    [
+        ({}, (), {}, NOTHING, "not linked with an OpenMP runtime"),
+        ({"interpreters": (Path("/bin/sh"),)}, (), {}, NOTHING, "nor a program that it started"),
+        ({}, (LIBOMP,), {}, NOTHING, "was never started"),
+        ({"is_privileged": True}, (LIBOMP,), {}, NOTHING, "raised privileges"),
+        ({"has_own_tool": True}, (LIBOMP,), {}, NOTHING, "tool of its own"),
+        ({}, (LIBOMP,), {"OMPASS_ENABLED": "off"}, NOTHING, "OMPASS_ENABLED"),
+        ({}, (LIBOMP,), {}, Ending(1, 139, 11), "SIGSEGV"),
+    ],
+)
+def test_nothing_recorded_is_explained(
+    fields: dict[str, Any],
+    runtimes: tuple[Runtime, ...],
+    environ: dict[str, str],
+    ending: Ending,
+    why: str,
+) -> None:
+    shown = program(*runtimes, **fields)
+    reason, cure = why_nothing(shown, plan(*runtimes, **fields), ending, environ)
+    assert why in reason
+    assert cure
+
+
+# Looking at real files: this Python is a program with libraries on every machine that runs the tests.
+
+
+def test_libraries_of_a_program_are_those_that_the_loader_maps() -> None:
+    if not is_elf(Path(sys.executable).resolve()) or not loader_cache():
+        pytest.skip("needs ldconfig and an ELF interpreter")
+    facts = read_facts(Path(sys.executable).resolve())
+    found = loaded_libraries(facts, {})
+    mapped = {
+        Path(line.split()[-1]).resolve()
+        for line in Path("/proc/self/maps").read_text().splitlines()
+        if ".so" in line
+    }
+    assert found
+    for loaded in found:
+        assert loaded.facts is not None, f"{loaded.name} was not found"
+        assert loaded.facts.path.resolve() in mapped
+
+
+def a_library() -> ElfFacts:
+    name = ctypes.util.find_library("m")
+    paths = loader_cache().get(name or "", ())
+    if not paths:
+        pytest.skip("needs ldconfig")
+    return read_facts(paths[0])
+
+
+def test_search_order_is_rpath_environment_runpath(tmp_path: Path) -> None:
+    real = a_library()
+    for place in ("rpath", "environment", "runpath", "parent"):
+        (tmp_path / place).mkdir()
+        shutil.copyfile(real.path, tmp_path / place / "libx.so")
+    environ = {"LD_LIBRARY_PATH": str(tmp_path / "environment")}
+    shared: dict[str, Any] = {"bits": real.bits, "machine": real.machine}
+
+    def found(user: ElfFacts, *ancestors: ElfFacts, environ: dict[str, str] = environ) -> str:
+        facts = find_library("libx.so", user, ancestors, environ)
+        return facts.path.parent.name if facts else ""
+
+    rpath, runpath = (str(tmp_path / "rpath"),), (str(tmp_path / "runpath"),)
+    parent = elf(**shared, rpath=(str(tmp_path / "parent"),))
+    assert found(elf(**shared, rpath=rpath)) == "rpath"
+    assert found(elf(**shared, rpath=rpath, runpath=runpath)) == "environment", "RUNPATH switches RPATH off"
+    assert found(elf(**shared, runpath=runpath), environ={}) == "runpath"
+    assert found(elf(**shared), parent) == "parent", "RPATH is inherited"
+    assert found(elf(**shared, runpath=runpath), parent, environ={}) == "runpath"
+    assert found(elf(**shared), environ={}) == ""
+    assert found(elf(machine="EM_S390", rpath=rpath), environ={}) == "", (
+        "another machine's library is passed over"
+    )
+
+
+def test_origin_is_the_directory_of_the_user(tmp_path: Path) -> None:
+    real = a_library()
+    (tmp_path / "lib").mkdir()
+    shutil.copyfile(real.path, tmp_path / "lib" / "libx.so")
+    user = elf(bits=real.bits, machine=real.machine, path=tmp_path / "program", runpath=("${ORIGIN}/lib",))
+    facts = find_library("libx.so", user, (), {})
+    assert facts is not None
+    assert facts.path == tmp_path / "lib" / "libx.so"
+
+
+def test_loader_cache_is_read_in_its_order() -> None:
+    text = (
+        "2 libs found in cache\n"
+        "\tlibx.so.1 (libc6,x86-64, hwcap: 1) => /a/libx.so.1\n"
+        "\tlibx.so.1 (libc6,x86-64) => /b/libx.so.1\n"
+    )
+    assert parse_loader_cache(text) == {"libx.so.1": (Path("/a/libx.so.1"), Path("/b/libx.so.1"))}
+
+
+def test_script_is_seen_through_to_its_interpreter(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/usr/bin/env -S FOO=1 sh\nexit 0\n", encoding="utf-8")
+    script.chmod(0o755)
+    found = inspect_program(str(script), {"PATH": "/usr/bin:/bin"})
+    assert found.is_script
+    assert found.interpreters[0].name == "sh"
+    assert found.elf is not None
+
+
+def test_program_is_found_in_the_path(tmp_path: Path) -> None:
+    script = tmp_path / "mine"
+    script.write_text("#!/bin/sh\n", encoding="utf-8")
+    script.chmod(0o755)
+    assert inspect_program("mine", {"PATH": str(tmp_path)}).path == script
+
+
+def test_missing_and_unexecutable_programs_have_the_exit_codes_of_a_shell(tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("text", encoding="utf-8")
+    with pytest.raises(ProgramNotFoundError) as missing:
+        inspect_program(str(tmp_path / "none"), {})
+    with pytest.raises(ProgramNotFoundError):
+        inspect_program("no-such-program-anywhere", {"PATH": str(tmp_path)})
+    with pytest.raises(ProgramNotExecutableError) as unexecutable:
+        inspect_program(str(tmp_path), {})
+    assert (missing.value.exit_code, unexecutable.value.exit_code) == (127, 126)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After a run, its directories are found by name, the main one first; nothing older is mistaken for it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ompass.launch.produced import absolute_pattern, candidates, choose_directory, find_produced
+from ompass.readers.meta import read_meta
+
+
+def record(path: Path, pid: int, size: int = 1) -> Path:
+    path.mkdir(parents=True)
+    (path / "meta.json").write_text(json.dumps({"pid": pid, "rank": None}), encoding="utf-8")
+    (path / "thread-00000.log").write_bytes(b"\1" * size)
+    return path
+
+
+def test_chosen_name_is_of_the_program_and_this_launch() -> None:
+    assert choose_directory(Path("/bin/fib"), {}, 77) == "fib-77.ompass"
+    assert choose_directory(Path("/bin/100%"), {}, 77) == "100%%-77.ompass"
+    assert choose_directory(Path("/bin/fib"), {"SLURM_PROCID": "3"}, 77) == "fib-r%r-77.ompass"
+
+
+def test_program_may_change_its_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = tmp_path / "50%"
+    odd.mkdir()
+    monkeypatch.chdir(odd)
+    assert absolute_pattern("a.ompass") == f"{tmp_path}/50%%/a.ompass"
+    assert absolute_pattern("/b/%p") == "/b/%p"
+    made = record(odd / "a.ompass", 1)
+    assert candidates(absolute_pattern("a.ompass")) == {made}
+
+
+def test_numbered_directories_belong_to_the_name(tmp_path: Path) -> None:
+    made = {record(tmp_path / name, 1) for name in ("fib.ompass", "fib-2.ompass", "fib-13.ompass")}
+    record(tmp_path / "fibonacci.ompass", 1)
+    record(tmp_path / "fib-x.ompass", 1)
+    (tmp_path / "fib-3.ompass").mkdir()
+    assert candidates(f"{tmp_path}/fib.ompass") == made
+
+
+def test_names_without_our_ending_are_numbered_at_the_end(tmp_path: Path) -> None:
+    made = {record(tmp_path / name, 1) for name in ("out", "out-2")}
+    assert candidates(f"{tmp_path}/out") == made
+
+
+def test_patterns_stand_for_what_the_tool_puts_there(tmp_path: Path) -> None:
+    made = {record(tmp_path / name, 1) for name in ("fib-node1-r0-12.ompass", "sh-node1-r1-13-2.ompass")}
+    record(tmp_path / "fib-node1-rx-12.ompass", 1)
+    assert candidates(f"{tmp_path}/%e-%h-r%r-%p.ompass") == made
+
+
+def test_pattern_in_the_folder_is_followed(tmp_path: Path) -> None:
+    made = {record(tmp_path / f"rank{r}" / "run.ompass", 1) for r in (0, 1)}
+    assert candidates(f"{tmp_path}/rank%r/run.ompass") == made
+
+
+def test_run_of_the_program_itself_is_the_main_one(tmp_path: Path) -> None:
+    old = record(tmp_path / "a.ompass", 5, 100_000)
+    before = candidates(f"{tmp_path}/a.ompass")
+    child = record(tmp_path / "a-2.ompass", 6, 50_000)
+    own = record(tmp_path / "a-3.ompass", 5, 10)
+    assert before == {old}
+    found = find_produced(f"{tmp_path}/a.ompass", before, 5)
+    assert (found.main, found.others) == (own, (child,))
+
+
+def test_largest_run_is_the_main_one_when_only_children_recorded(tmp_path: Path) -> None:
+    small = record(tmp_path / "a.ompass", 8, 10)
+    large = record(tmp_path / "a-2.ompass", 9, 100_000)
+    found = find_produced(f"{tmp_path}/a.ompass", set(), 5)
+    assert (found.main, found.others) == (large, (small,))
+
+
+def test_nothing_new_is_nothing_produced(tmp_path: Path) -> None:
+    record(tmp_path / "a.ompass", 5)
+    pattern = f"{tmp_path}/a.ompass"
+    assert find_produced(pattern, candidates(pattern), 5).main is None
+    assert find_produced(f"{tmp_path}/no/such/b.ompass", set(), 5).main is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"pid": "x", "command": 3, "environment": []}'])
+def test_broken_meta_data_read_as_empty(tmp_path: Path, text: str) -> None:
+    (tmp_path / "meta.json").write_text(text, encoding="utf-8")
+    meta = read_meta(tmp_path)
+    assert (meta.pid, meta.command, meta.environment) == (0, (), {})
