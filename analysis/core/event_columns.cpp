@@ -57,7 +57,14 @@ public:
         case format::kFulfill:
             construct = argument;
             task = record.words[1];
-            if (traits.words == 3) value = record.words[2];
+            if (traits.words == 3) value = to_ns(record.words[2]);
+            break;
+        case format::kCreateSpan: value = to_ns(record.argument); break;
+        case format::kCreateSpanLong: value = to_ns(record.words[1]); break;
+        case format::kBarrierEnd: value = to_ns(record.words[1] >> 1); break;
+        case format::kRegionEnd:
+            task = record.words[1];
+            value = record.argument;
             break;
         case format::kRegionBegin:
             construct = argument;
@@ -86,6 +93,7 @@ public:
     }
 
 private:
+    uint64_t to_ns(uint64_t ticks) const { return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_); }
     uint64_t next_id() { return static_cast<uint64_t>(thread_) << format::kThreadShift | ++counter_; }
 
     void unfold(uint64_t word) {

@@ -17,7 +17,7 @@ class Module(TypedDict):
 
 class Definition(TypedDict):
     id: int  # index into `definitions`
-    kind: str  # "task", "parallel", "kernel", "phase"
+    kind: str  # "program" (id 0: outside of every region), "task", "parallel", "kernel", "phase"
     flags: int  # OMPT task flags at first creation (kind "task"), else 0
     module: int  # index into `modules`, -1 when unknown
     offset: (
@@ -59,6 +59,7 @@ class RegionRow(TypedDict):
     implicit_ns: int  # part of work_ns spent in the implicit task itself
     lock_ns: int  # part of sync_ns spent in locks, critical, ordered, atomic
     n_tasks: int  # explicit tasks completed by this thread in this region
+    counters: list[int]  # of the implicit task, one per name in RunProfile.counters
 
 class ConstructRow(TypedDict):
     """What one thread saw of one construct (kinds task and kernel)."""
@@ -116,7 +117,7 @@ class EventColumns(TypedDict):
     kind: object  # uint8, index into event_kinds()
     construct: object  # int32, -1 when none
     task: object  # uint64 task id (creating thread << 40 | counter), 0 when none
-    value: object  # uint64, see event_kinds()
+    value: object  # uint64: what the meaning of the kind tells besides; durations in ns
     exact: object  # bool: False for untimed records, whose time is that of the timed record before them
 
 def event_kinds() -> list[tuple[str, str]]:

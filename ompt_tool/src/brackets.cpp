@@ -72,12 +72,13 @@ ThreadState *recording_thread() {
     return thread && thread->seen_switch == recorder::kOn ? thread : nullptr;
 }
 
-// Brackets one call that creates a single task. The runtime would take our address for the program's.
+// Brackets one call that creates a single task. The runtime would take our address for the program's; and the
+// program's is the better one where the task was allocated, since the last call of a function may be a jump.
 struct Creation {
-    explicit Creation(const void *address) : thread(recording_thread()) {
+    explicit Creation(const void *address, const void *task = nullptr) : thread(recording_thread()) {
         if (!thread) return;
         outer = std::exchange(thread->in_bracket, true);
-        thread->bracket_address = address;
+        thread->bracket_address = task && task == thread->allocated ? thread->allocated_at : address;
         begin_creation(*thread);
     }
     ~Creation() {
@@ -92,12 +93,12 @@ struct Creation {
 
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
 struct LoopCreation {
-    explicit LoopCreation(const void *address) : thread(recording_thread()) {
+    explicit LoopCreation(const void *address, const void *task = nullptr) : thread(recording_thread()) {
         if (!thread) return;
         outer = std::exchange(thread->in_bracket, true);
         outer_address = thread->loop_address;
         outer_task = thread->loop_task;
-        thread->loop_address = address;
+        thread->loop_address = task && task == thread->allocated ? thread->allocated_at : address;
         thread->loop_task = thread->current;
         begin_creation(*thread);
     }
@@ -132,27 +133,33 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
                                           void *routine) {
     static decltype(&__kmpc_omp_task_alloc) known;
     // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
-    if (ThreadState *thread = brackets::recording_thread()) begin_creation(*thread);
-    return real(known, "__kmpc_omp_task_alloc")(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    ThreadState *thread = brackets::recording_thread();
+    if (thread) begin_creation(*thread);
+    void *task = real(known, "__kmpc_omp_task_alloc")(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    if (thread) {
+        thread->allocated = task;
+        thread->allocated_at = __builtin_return_address(0);
+    }
+    return task;
 }
 
 OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
     static decltype(&__kmpc_omp_task) known;
-    const brackets::Creation creation(__builtin_return_address(0));
+    const brackets::Creation creation(__builtin_return_address(0), task);
     return real(known, "__kmpc_omp_task")(location, thread_id, task);
 }
 
 OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n, void *dependences,
                                                 int32_t n_noalias, void *noalias) {
     static decltype(&__kmpc_omp_task_with_deps) known;
-    const brackets::Creation creation(__builtin_return_address(0));
+    const brackets::Creation creation(__builtin_return_address(0), task);
     return real(known, "__kmpc_omp_task_with_deps")(location, thread_id, task, n, dependences, n_noalias, noalias);
 }
 
 OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower, uint64_t *upper,
                                    int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grainsize, void *duplicate) {
     static decltype(&__kmpc_taskloop) known;
-    const brackets::LoopCreation creation(__builtin_return_address(0));
+    const brackets::LoopCreation creation(__builtin_return_address(0), task);
     real(known, "__kmpc_taskloop")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                                                      duplicate);
 }
@@ -161,7 +168,7 @@ OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *ta
                                      int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grainsize, int32_t modifier,
                                      void *duplicate) {
     static decltype(&__kmpc_taskloop_5) known;
-    const brackets::LoopCreation creation(__builtin_return_address(0));
+    const brackets::LoopCreation creation(__builtin_return_address(0), task);
     real(known, "__kmpc_taskloop_5")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule,
                                                          grainsize, modifier, duplicate);
 }

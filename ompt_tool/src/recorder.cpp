@@ -181,16 +181,17 @@ ThreadState *make_thread(format::ThreadKind kind) {
     const bool trace = current_options.mode == format::Mode::kTrace && !trace_stopped.load();
     // The first thread is the program's own, which was at work before it met OpenMP.
     const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
-    thread->log.create(run_directory_path, index, static_cast<uint32_t>(syscall(SYS_gettid)), now, trace);
+    thread->log.create(run_directory_path, index, static_cast<uint32_t>(syscall(SYS_gettid)), now);
     thread->header = &thread->log.header();
     thread->header->kind = kind;
-    thread->tracing = thread->log.tracing();
     thread->base_task.frame = &thread->base_task;
     thread->base_task.flags = kImplicit | kStarted;
     thread->current = &thread->base_task;
     thread->outside.slot = thread->region_slot(0, format::DefinitionKind::kProgram);
     thread->region = &thread->outside;
     thread->n_tasks = &thread->outside.slot->n_tasks;
+    if (trace) thread->log.start_tracing(now);
+    thread->tracing = thread->log.tracing();
     thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
     threads[index] = thread;
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);

@@ -70,6 +70,8 @@ struct ThreadState {
     uint32_t create_weight;
     bool in_bracket;               // a bracketed creation is under way, here or in a task around the current one
     const void *bracket_address;   // of the creation being bracketed, until OMPT tells of it
+    const void *allocated;         // task allocated last, not necessarily created,
+    const void *allocated_at;      // and from where
     const void *loop_address;      // of the taskloop whose tasks are being created,
     const TaskState *loop_task;    // by this task
     uint32_t inline_period; // of the last construct created undeferred; 1 after a deferred creation

@@ -21,7 +21,7 @@ alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the la
 
 } // namespace
 
-void ThreadLog::create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now, bool trace) {
+void ThreadLog::create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now) {
     char name[32];
     snprintf(name, sizeof name, "/thread-%05u.log", index);
     file_.create(directory + name);
@@ -33,12 +33,12 @@ void ThreadLog::create(const std::string &directory, uint32_t index, uint32_t ti
     header_->first_ticks = header_->mark = now;
     header_->open_instance = ~0ull;
     header_->cpu = ~0u;
-    base_ = 0;
     memcpy(header_->magic, format::kThreadMagic, sizeof header_->magic);
-    if (trace) {
-        limit_ = next_ = &base_; // not null: tracing, with no room yet
-        if (refill()) timed(format::kOutside, 0, now);
-    }
+}
+
+void ThreadLog::start_tracing(uint64_t now) {
+    limit_ = next_ = &base_; // not null: tracing, with no room yet
+    if (refill()) timed(format::kOutside, 0, now);
 }
 
 void *ThreadLog::make_slots(uint32_t id) {

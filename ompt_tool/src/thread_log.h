@@ -12,7 +12,8 @@ namespace ompass {
 
 class ThreadLog {
 public:
-    void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now, bool trace);
+    void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
+    void start_tracing(uint64_t now); // after the first slots: events then lie at the end of the file, and can be trimmed
 
     format::ThreadHeader &header() { return *header_; }
 
