@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold of every run directory, whatever the program was: soundness, identity, two accounts that agree.
+
+Also reads the FACTS line of a test program. Which programs are run, and how, is the tests' business.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from ompass import _core
+
+Facts = dict[str, int]
+
+STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
+OUTSIDE = -1  # the construct of a region row that stands for the time outside of every region
+
+# Figures that profile and replay must agree on exactly, and those that may differ by 1%.
+REGION_COUNTS = ("n_instances", "n_primary", "n_tasks")
+REGION_TIMES = ("wall_ns", "capacity_ns", "total_ns", "nested_ns", *STATES, "implicit_ns", "lock_ns")
+CONSTRUCT_COUNTS = (
+    "n_created",
+    "n_completed",
+    "n_cancelled",
+    "n_undeferred",
+    "n_timed",
+    "n_ready",
+    "n_other_thread",
+    "n_other_core",
+    "n_other_domain",
+    "read_bytes",
+    "write_bytes",
+)
+CONSTRUCT_TIMES = (
+    "work_ns",
+    "create_ns",
+    "inclusive_ns",
+    "min_ns",
+    "max_ns",
+    "ready_ns",
+    "ready_max_ns",
+)
+RELATIVE_TOLERANCE = 0.01
+ROUNDING_NS = 1_000  # below it a difference is ticks rounded to nanoseconds, event by event
+
+
+def facts_in(stdout: str) -> Facts:
+    """Return the numbers of a program's FACTS line, which is its last one."""
+    last = stdout.splitlines()[-1]
+    assert last.startswith("FACTS "), f"no FACTS line at the end of:\n{stdout}"
+    return {name: int(value) for name, value in (word.split("=") for word in last.split()[1:])}
+
+
+def run_directories(workspace: Path) -> list[Path]:
+    """Return the run directories in `workspace`, in order of their names."""
+    return sorted(path.parent for path in workspace.glob("*/meta.json"))
+
+
+def task_rows(profile: _core.RunProfile) -> list[_core.ConstructRow]:
+    """Return the rows of task constructs, without those of kernels."""
+    kinds = {definition["id"]: definition["kind"] for definition in profile["definitions"]}
+    return [row for row in profile["constructs"] if kinds[row["construct"]] == "task"]
+
+
+def counted(profile: _core.RunProfile) -> Facts:
+    """Return what a run recorded in the words of the FACTS line."""
+    tasks = task_rows(profile)
+    return {
+        "tasks": sum(row["n_completed"] for row in tasks),
+        "created": sum(row["n_created"] for row in tasks),
+        "cancelled": sum(row["n_cancelled"] for row in tasks),
+        "regions": sum(row["n_primary"] for row in profile["regions"] if row["construct"] != OUTSIDE),
+    }
+
+
+def check_facts(facts: Facts, profile: _core.RunProfile, *, ends_in_flight: bool = False) -> None:
+    """Check every number of a FACTS line; NAME_min and NAME_max bound a number that is not known exactly.
+
+    `ends_in_flight`: the process ended while tasks were under way, so not every task created was completed.
+    """
+    recorded = counted(profile)
+    for name, value in facts.items():
+        if name.endswith("_min"):
+            assert recorded[name.removesuffix("_min")] >= value, f"{name}={value}, recorded {recorded}"
+        elif name.endswith("_max"):
+            assert recorded[name.removesuffix("_max")] <= value, f"{name}={value}, recorded {recorded}"
+        else:
+            assert recorded[name] == value, f"{name}={value}, recorded {recorded}"
+    n_open = recorded["created"] - recorded["tasks"] - recorded["cancelled"]
+    assert n_open == 0 or (n_open > 0 and ends_in_flight), f"tasks got lost: {recorded}"
+    in_regions = sum(row["n_tasks"] for row in profile["regions"])
+    assert in_regions == recorded["tasks"], "the tasks of the regions are not the tasks of the constructs"
+
+
+def check_identity(profile: _core.RunProfile) -> None:
+    """Check that thread-time is exactly the sum of its states, and capacity exactly the threads' time."""
+    capacity: dict[int, int] = defaultdict(int)
+    spent: dict[int, int] = defaultdict(int)
+    for row in profile["regions"]:
+        states = row["work_ns"] + row["create_ns"] + row["schedule_ns"] + row["sync_ns"] + row["idle_ns"]
+        assert states == row["total_ns"], f"states do not add up in {row}"
+        assert min(row[state] for state in STATES) >= 0, f"negative time in {row}"  # type: ignore[literal-required]
+        assert 0 <= row["implicit_ns"] <= row["work_ns"], f"implicit work is not part of work in {row}"
+        assert 0 <= row["lock_ns"] <= row["sync_ns"], f"lock time is not part of sync in {row}"
+        capacity[row["construct"]] += row["capacity_ns"]
+        spent[row["construct"]] += row["total_ns"] + row["nested_ns"]
+    for construct, capacity_ns in capacity.items():
+        if construct != OUTSIDE:
+            assert spent[construct] == capacity_ns, (
+                f"region {construct}: {spent[construct]} ns spent of {capacity_ns}"
+            )
+
+
+def check_constructs(profile: _core.RunProfile) -> None:
+    """Check what must hold of the construct rows without a second source."""
+    timed: dict[int, int] = defaultdict(int)
+    completed: dict[int, int] = defaultdict(int)
+    for row in profile["constructs"]:
+        timed[row["construct"]] += row["n_timed"]
+        completed[row["construct"]] += row["n_completed"]  # of a detached task by the thread that fulfils it
+        assert sum(row["histogram"]) == row["n_timed"], f"histogram of {row}"
+        assert row["min_ns"] <= row["max_ns"], f"shortest is longer than longest in {row}"
+        assert row["ready_max_ns"] <= row["ready_ns"], f"one wait is longer than all together in {row}"
+    assert all(n_timed <= completed[construct] for construct, n_timed in timed.items()), (timed, completed)
+
+
+def check_sound(run_dir: Path) -> _core.RunProfile:
+    """Check that the run is complete and consistent in itself; return its profile."""
+    problems = _core.validate(str(run_dir))
+    assert not problems, "\n".join(problems)
+    profile = _core.read_profile(str(run_dir))
+    assert profile["complete"], profile["incomplete_reasons"]
+    check_identity(profile)
+    check_constructs(profile)
+    return profile
+
+
+def check_accounts_agree(profile: _core.RunProfile, replay: _core.RunProfile) -> None:
+    """Check the tool's own profile against the one recomputed from its events."""
+    assert (profile["source"], replay["source"]) == ("profile", "events")
+    check_identity(replay)
+    check_constructs(replay)
+    for name, counts, times in (
+        ("regions", REGION_COUNTS, REGION_TIMES),
+        ("constructs", CONSTRUCT_COUNTS, CONSTRUCT_TIMES),
+    ):
+        kept = {(row["construct"], row["thread"]): row for row in profile[name]}  # type: ignore[literal-required]
+        again = {(row["construct"], row["thread"]): row for row in replay[name]}  # type: ignore[literal-required]
+        assert kept.keys() == again.keys(), f"different {name}"
+        for key, row in kept.items():
+            other = again[key]
+            unequal = {figure: (row[figure], other[figure]) for figure in counts if row[figure] != other[figure]}
+            assert not unequal, f"{name} {key}: counts (profile, events) {unequal}"
+            apart = {
+                figure: (row[figure], other[figure])
+                for figure in times
+                if abs(row[figure] - other[figure])
+                > max(ROUNDING_NS, RELATIVE_TOLERANCE * max(row[figure], other[figure]))
+            }
+            assert not apart, f"{name} {key}: times (profile, events) {apart}"

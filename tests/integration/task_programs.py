@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one table of the programs in tests/programs/kinds: what each needs, and where it cannot work and why.
+
+A program that is not listed needs nothing. What the programs do is written at their head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from toolchains import PROGRAMS, Toolchain
+
+_NO_GOMP_DETACH = "gcc asks for omp_fulfill_event of symbol version OMP_5.0.1, which libomp does not have"
+_NO_DISPATCH_DEINIT = "clang 19 calls __kmpc_dispatch_deinit at dynamic loops, which came with libomp 19"
+_NO_TASKWAIT_DEPS = "clang 19 calls __kmpc_omp_taskwait_deps_51, which came with libomp 16"
+
+
+@dataclass(frozen=True)
+class TaskProgram:
+    """One program of tests/programs/kinds."""
+
+    source: str  # relative to tests/programs
+    environment: Mapping[str, str] = field(default_factory=dict)
+    is_library_too: bool = False  # compiled a second time, as the library that it loads
+    n_processes: int = 1  # those that use OpenMP, each of which makes a run directory of its own
+    ends_in_flight: bool = False  # the process ends while tasks are under way, so that some are never completed
+    lacks: Mapping[str, str] = field(default_factory=dict)  # toolchain -> why this program cannot work there
+
+    @property
+    def name(self) -> str:
+        return self.source.rsplit("/", 1)[-1].split(".")[0]
+
+
+_CANCELLATION = {"OMP_CANCELLATION": "true"}
+_NEEDS: dict[str, TaskProgram] = {
+    program.name: program
+    for program in (
+        TaskProgram("kinds/cancel_for.c", _CANCELLATION),
+        TaskProgram("kinds/cancel_parallel.c", _CANCELLATION),
+        TaskProgram("kinds/cancel_taskgroup.c", _CANCELLATION),
+        TaskProgram("kinds/deep_recursion.c", {"OMP_STACKSIZE": "64M"}),
+        TaskProgram(
+            "kinds/depend_inoutset.c",
+            lacks={
+                "clang-14": "clang 14 does not know depend(inoutset)",
+                "gcc-12-libomp-19": "gcc 12 does not know depend(inoutset)",
+            },
+        ),
+        TaskProgram("kinds/depend_undeferred.c", lacks={"clang-19-libomp-15": _NO_TASKWAIT_DEPS}),
+        TaskProgram("kinds/detached_thread.c", ends_in_flight=True),
+        TaskProgram("kinds/detach_early.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
+        TaskProgram("kinds/detach_late_pthread.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
+        TaskProgram("kinds/detach_late_task.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
+        TaskProgram("kinds/dlopen_library.c", is_library_too=True),
+        TaskProgram("kinds/fork_exec.c", n_processes=2),
+        TaskProgram("kinds/fork_openmp.c", n_processes=2),
+        TaskProgram(
+            "kinds/fork_exit.c",
+            lacks={"clang-16": "libomp 16 ends by an assertion, with and without a tool, when a forked child exits"},
+        ),
+        TaskProgram(
+            "kinds/hidden_helper.c",
+            lacks={"gcc-12-libomp-19": "libomp does not have GOMP_target_ext, the entry of gcc's target tasks"},
+        ),
+        TaskProgram(
+            "kinds/lock_hints.c",
+            lacks={"gcc-12-libomp-19": "libgomp 12 has no omp_init_lock_with_hint to link against"},
+        ),
+        TaskProgram(
+            "kinds/objects_undeferred.cpp",
+            lacks={"gcc-12-libomp-19": "libomp's GOMP_task frees the copies of an undeferred task by a wrong address"},
+        ),
+        TaskProgram("kinds/ordered.c", lacks={"clang-19-libomp-15": _NO_DISPATCH_DEINIT}),
+        TaskProgram("kinds/priority.c", {"OMP_MAX_TASK_PRIORITY": "10"}),
+        TaskProgram("kinds/taskwait_depend.c", lacks={"clang-19-libomp-15": _NO_TASKWAIT_DEPS}),
+        TaskProgram("kinds/worksharing_loops.c", lacks={"clang-19-libomp-15": _NO_DISPATCH_DEINIT}),
+    )
+}
+
+TASK_PROGRAMS: tuple[TaskProgram, ...] = tuple(
+    _NEEDS.get(path.stem, TaskProgram(f"kinds/{path.name}"))
+    for path in sorted((PROGRAMS / "kinds").iterdir())
+    if path.suffix in (".c", ".cpp")
+)
+
+
+def flags_for(toolchain: Toolchain) -> tuple[str, ...]:
+    """Return the flags that the programs need under this toolchain: OpenMP 5.1, for masked, is no default yet."""
+    return ("-fopenmp-version=51",) if toolchain.cc.startswith("clang-1") else ()

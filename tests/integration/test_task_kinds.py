@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every kind of task and every situation around tasks, on every toolchain: nothing changes, and the counts are true.
+
+The programs and their needs are in task_programs.py, what must hold of a recorded run in recorded_run.py.
+The whole set runs in four ways on the default toolchain; elsewhere each program runs once in either mode.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from integration.recorded_run import (
+    check_accounts_agree,
+    check_facts,
+    check_sound,
+    counted,
+    facts_in,
+    run_directories,
+)
+from integration.task_programs import TASK_PROGRAMS, TaskProgram, flags_for
+from ompass import _core
+from toolchains import (
+    DEFAULT_TOOLCHAIN,
+    TOOLCHAINS,
+    CompileProgram,
+    RunRecorded,
+    Toolchain,
+    compile_source,
+    toolchain_named,
+)
+
+# (optimization, mode, threads)
+EVERY_WAY = (("-O0", "profile", 3), ("-O0", "trace", 2), ("-O2", "profile", 2), ("-O2", "trace", 4))
+TWO_WAYS = (("-O0", "profile", 3), ("-O2", "trace", 2))
+
+CASES = [
+    pytest.param(program, toolchain.name, *way, id="-".join([program.name, toolchain.name, *map(str, way)]))
+    for toolchain in TOOLCHAINS
+    for program in TASK_PROGRAMS
+    if toolchain.name not in program.lacks
+    for way in (EVERY_WAY if toolchain.name == DEFAULT_TOOLCHAIN else TWO_WAYS)
+]
+
+
+def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str) -> tuple[Path, list[str]]:
+    """Return the executable and its arguments."""
+    flags = flags_for(toolchain)
+    if not program.is_library_too:
+        return compile_source(program.source, toolchain, opt_level, flags=flags), []
+    library_flags = (*flags, "-DLIBRARY", "-shared", "-fPIC")
+    library = compile_source(program.source, toolchain, opt_level, flags=library_flags)
+    return compile_source(program.source, toolchain, opt_level, openmp=False), [str(library)]
+
+
+def run_without_tool(
+    executable: Path, arguments: list[str], program: TaskProgram, toolchain: Toolchain, threads: int
+) -> subprocess.CompletedProcess[str]:
+    finished = subprocess.run(
+        [str(executable), *arguments],
+        env=toolchain.run_environment({"OMP_NUM_THREADS": str(threads), **program.environment}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert finished.returncode == 0, f"not even without the tool: {finished.stdout}{finished.stderr}"
+    return finished
+
+
+def without_facts(stdout: str) -> list[str]:
+    """The FACTS line may depend on the schedule; the lines before it may not."""
+    return [line for line in stdout.splitlines() if not line.startswith("FACTS ")]
+
+
+@pytest.mark.parametrize(("program", "toolchain", "opt_level", "mode", "threads"), CASES, indirect=["toolchain"])
+def test_tool_records_what_happened_and_changes_nothing(
+    program: TaskProgram,
+    toolchain: Toolchain,
+    opt_level: str,
+    mode: str,
+    threads: int,
+    run_recorded: RunRecorded,
+) -> None:
+    executable, arguments = compiled(program, toolchain, opt_level)
+    recorded = run_recorded(
+        executable, toolchain, *arguments, mode=mode, threads=threads, environment=program.environment
+    )
+    stdout = recorded.process.stdout
+    plain = run_without_tool(executable, arguments, program, toolchain, threads)
+    assert without_facts(stdout) == without_facts(plain.stdout)
+    assert recorded.process.stderr == plain.stderr  # a runtime's own warnings come with and without a tool
+
+    assert len(run_directories(recorded.run_dir.parent)) == program.n_processes
+    profile = check_sound(recorded.run_dir)
+    assert profile["mode"] == mode
+    check_facts(facts_in(stdout), profile, ends_in_flight=program.ends_in_flight)
+    if mode == "trace":
+        replay = _core.replay_trace(str(recorded.run_dir))
+        check_accounts_agree(profile, replay)
+        assert counted(replay) == counted(profile)
+
+
+@pytest.mark.parametrize("program", TASK_PROGRAMS, ids=lambda program: program.name)
+def test_brackets_change_neither_output_nor_counts(
+    program: TaskProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    executable, arguments = compiled(program, default_toolchain, "-O2")
+    recorded = run_recorded(
+        executable, default_toolchain, *arguments, mode="trace", preload=True, environment=program.environment
+    )
+    profile = check_sound(recorded.run_dir)
+    check_facts(facts_in(recorded.process.stdout), profile, ends_in_flight=program.ends_in_flight)
+    check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
+    assert not profile["create_estimated"], "with brackets, creation is measured"
+
+
+def test_a_process_that_executes_a_program_anew_records_a_run_of_its_own(
+    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("kinds/fork_exec.c", default_toolchain)
+    recorded = run_recorded(program, default_toolchain, mode="trace")
+    others = [path for path in run_directories(recorded.run_dir.parent) if path != recorded.run_dir]
+    assert len(others) == 1
+    child = check_sound(others[0])
+    assert counted(child) == {"tasks": 41, "created": 41, "cancelled": 0, "regions": 1}
+    assert child["pid"] != check_sound(recorded.run_dir)["pid"]
+
+
+def test_every_toolchain_but_for_known_gaps_runs_every_program() -> None:
+    known = {toolchain.name for toolchain in TOOLCHAINS}
+    for program in TASK_PROGRAMS:
+        assert set(program.lacks) <= known, f"{program.name} names an unknown toolchain"
+        assert DEFAULT_TOOLCHAIN not in program.lacks, f"{program.name} must run on the default toolchain"
+    assert toolchain_named(DEFAULT_TOOLCHAIN).cc in ("clang-19",)
