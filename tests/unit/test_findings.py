@@ -76,6 +76,12 @@ def test_undeferred_fine_tasks_get_the_advice_to_branch() -> None:
     assert "plain branch" in the(made_run(rows, tasks), "too_fine").cure
 
 
+def test_slow_dispatch_by_a_busy_machine_does_not_make_tasks_fine() -> None:
+    rows = team(0, [{"work_ns": 20 * MS, "schedule_ns": 80 * MS, "n_tasks": 1000}] * 2)
+    tasks = [construct(1, k, [20_000] * 1000, create_ns=100_000) for k in range(2)]
+    assert problems(made_run(rows, tasks)) == ["slow_dispatch"]
+
+
 def test_few_fine_tasks_are_not_worth_a_finding() -> None:
     tasks = [construct(1, 0, [100] * 50, create_ns=50_000)]
     assert "too_fine" not in problems(made_run(healthy_rows(), tasks))

@@ -14,7 +14,7 @@ from ompass.model import Module
 from ompass.symbols import Resolver, readable_name
 from ompass.symbols.debugfiles import find_debug_file
 from ompass.symbols.lookup import Frame, parse_addr2line
-from ompass.symbols.names import short_name
+from ompass.symbols.names import _cxx_demangler, _runtime_demangler, compact_name, short_name
 from ompass.symbols.resolver import UNKNOWN
 
 
@@ -60,6 +60,10 @@ def test_outlined_and_mangled_names_read_as_written(symbol: str, name: str) -> N
         ("f(void (*)(int))", "f"),
         ("(anonymous namespace)::g(int)", "(anonymous namespace)::g"),
         ("operator()", "operator()"),
+        ("void rec<int>(int)", "rec<int>"),
+        ("unsigned long ns::f<ns::K{(ns::C)3}>(unsigned int)", "ns::f<ns::K{(ns::C)3}>"),
+        ("void (anonymous namespace)::g<int>(int)", "(anonymous namespace)::g<int>"),
+        ("A::operator int() const", "A::operator int"),
     ],
 )
 def test_parameters_are_left_out_in_narrow_columns(function: str, short: str) -> None:
@@ -69,6 +73,18 @@ def test_parameters_are_left_out_in_narrow_columns(function: str, short: str) ->
 def test_answers_of_external_symbolizers_are_understood() -> None:
     answer = "_Z1fv\n/src/a.c:12 (discriminator 3)\nmain\n/src/with:colon.c:3\n??\n??:0\n"
     assert parse_addr2line(answer) == (Frame("_Z1fv", "/src/a.c", 12), Frame("main", "/src/with:colon.c", 3))
+
+
+def test_long_template_arguments_are_left_out() -> None:
+    assert compact_name("void a::f<b::c<int>>(int)", 40) == "a::f<b::c<int>>"
+    assert compact_name("void a::f<b::c<int>>::g<int>(int)", 10) == "a::f<...>::g<...>"
+    assert compact_name("a::operator<(int)", 3) == "a::operator<"
+
+
+def test_either_demangler_reads_a_cxx_name() -> None:
+    assert _runtime_demangler()("_ZN5bench3fibEi") == "bench::fib(int)"
+    assert _cxx_demangler()("_ZN5bench3fibEi") == "bench::fib(int)"
+    assert _cxx_demangler()("_Zwhat?") == "_Zwhat?"
 
 
 def own_executable() -> Path:

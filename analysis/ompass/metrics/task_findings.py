@@ -13,6 +13,8 @@ def too_fine(facts: Facts) -> list[Finding]:
     """Constructs whose tasks do little more than pay for themselves."""
     breakdown = facts.breakdown
     dispatch_ns = breakdown.states.schedule_ns / facts.n_deferred if facts.n_deferred else 0.0
+    if dispatch_ns > thresholds.PLAUSIBLE_DISPATCH_NS:
+        dispatch_ns = 0.0
     found = []
     for task in facts.tasks:
         if task.n_completed < thresholds.FINE_MIN_TASKS or not task.n_created:
@@ -197,8 +199,8 @@ def slow_dispatch(facts: Facts) -> list[Finding]:
             because=f"threads spent {percent(breakdown.share(schedule_ns))} of the thread-time without work "
             f"while tasks were ready; a task was ready for {duration(mean_ready_ns)} before it started, "
             f"and {percent(stolen)} of the tasks ran on another thread than the one that created them",
-            cure="bind threads (OMP_PROC_BIND=close, OMP_PLACES=cores), run no more threads than cores, "
-            "and create tasks on the threads that will run them",
+            cure="run no more threads than there are free cores, bind them (OMP_PROC_BIND=close, "
+            "OMP_PLACES=cores), and create tasks on the threads that will run them",
             cost_ns=schedule_ns,
             construct=blamed.construct if blamed else None,
             numbers=(

@@ -20,6 +20,10 @@ TARGET_WORK_PER_COST: Final = 20.0
 FINE_WORK_NS: Final = 100_000
 """A task of this length is not fine, whatever its dispatch costs: something else is wrong then."""
 
+PLAUSIBLE_DISPATCH_NS: Final = 5_000
+"""Handing out a ready task costs a runtime well under a microsecond: threads that waited longer than this
+for each task were held up by something else (no free core, say), which says nothing about the tasks."""
+
 FINE_MIN_TASKS: Final = 100
 """Fewer tasks of a construct cannot be blamed for a total; their means are noise."""
 

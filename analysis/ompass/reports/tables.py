@@ -10,11 +10,12 @@ from rich.text import Text
 from ompass.metrics import ConstructTotals
 from ompass.reports.bars import Canvas, length_bar, state_bar
 from ompass.reports.content import ReportContent
-from ompass.symbols.names import short_name
+from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location
 from ompass.units import duration, percent, plural, size
 
 MAX_ROWS = 15
+LONG_NAME = 40  # characters of a function name before template arguments are left out
 
 
 def plain_table(show_header: bool = True) -> Table:
@@ -32,7 +33,7 @@ def place_text(location: Location) -> Text:
     """file:line and the function, on one line where there is room."""
     text = Text(location.place, style="cyan", overflow="fold")
     if location.function:
-        text.append(f" {short_name(location.function)}", style="default")
+        text.append(f" {compact_name(location.function, LONG_NAME)}", style="default")
     return text
 
 
@@ -46,7 +47,7 @@ def regions_table(content: ReportContent, canvas: Canvas) -> Table:
     table.add_column("region", overflow="fold", min_width=16)
     for name in ("runs", "team", "wall", "thread-time", "work", "idle", "max/mean"):
         table.add_column(name, justify="right", no_wrap=True)
-    cells = canvas.room(82, 30)
+    cells = canvas.room(94, 30)
     table.add_column("", no_wrap=True)
     for region in content.regions[:MAX_ROWS]:
         total = region.states.total_ns

@@ -59,22 +59,72 @@ def demangle(name: str) -> str:
 
 
 def short_name(function: str) -> str:
-    """A demangled C++ name without its parameter list, for narrow columns."""
+    """A demangled C++ name without parameter list and return type, for narrow columns."""
     name = re.sub(r"( const| volatile| &&?| noexcept)+$", "", function)
     if not name.endswith(")"):
         return function
     depth = 0
+    end = 0
     for k in range(len(name) - 1, 0, -1):
         depth += {")": 1, "(": -1}.get(name[k], 0)
         if depth == 0:
-            # the parentheses of `operator()` and of `(anonymous namespace)` belong to the name
-            return function if name[:k].endswith(("operator", "::")) else name[:k]
-    return function
+            end = k
+            break
+    # the parentheses of `operator()` and of `(anonymous namespace)` belong to the name
+    if not end or name[:end].endswith(("operator", "::")):
+        return function
+    return _without_return_type(name[:end])
+
+
+def compact_name(function: str, width: int) -> str:
+    """short_name, with template arguments shortened to <...> when it is longer than `width`."""
+    name = short_name(function)
+    if len(name) <= width:
+        return name
+    kept = []
+    depth = 0
+    for c in name:
+        depth -= c == ">"
+        if depth == 0:
+            kept.append(c)
+        depth += c == "<"
+        if c == "<" and depth == 1:
+            kept.append("...")
+    return "".join(kept) if depth == 0 else name
+
+
+def _without_return_type(name: str) -> str:
+    """`void f<int>` as `f<int>`: only templates carry their return type, so the rest stays as it is."""
+    depth = 0
+    start = 0
+    for k, c in enumerate(name):
+        depth += {"<": 1, "(": 1, "{": 1, ">": -1, ")": -1, "}": -1}.get(c, 0)
+        if c == " " and depth == 0 and not name[:k].endswith("operator"):
+            start = k + 1
+    return name[start:]
 
 
 @functools.cache
 def _cxx_demangler() -> Callable[[str], str]:
-    """The demangler of whichever C++ runtime is installed; the identity where there is none."""
+    """The best demangler there is: LLVM's, else that of an installed C++ runtime, else none.
+
+    A runtime knows the mangling of its own time, and fails on what newer compilers emit.
+    """
+    try:
+        from pycxxfilt import itanium_demangle  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        return _runtime_demangler()
+
+    def with_llvm(name: str) -> str:
+        try:
+            return str(itanium_demangle(name) or name)
+        except ValueError:
+            return name
+
+    return with_llvm
+
+
+def _runtime_demangler() -> Callable[[str], str]:
     for library in ("libstdc++.so.6", "libc++abi.so.1"):
         try:
             convert = ctypes.CDLL(library).__cxa_demangle

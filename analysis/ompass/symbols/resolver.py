@@ -14,7 +14,7 @@ from ompass.model import Definition, Module, Run
 from ompass.symbols.debugfiles import DEBUG_ROOTS, DebugFile, find_debug_file
 from ompass.symbols.enclosing import enclosing_function
 from ompass.symbols.lookup import Frame, Lookup, lookup_in
-from ompass.symbols.names import readable_name
+from ompass.symbols.names import compact_name, readable_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Location:
 
     def label(self) -> str:
         """`fib.c:12 (fib)`, or as much of it as is known."""
-        return f"{self.place} ({self.function})" if self.function else self.place
+        return f"{self.place} ({compact_name(self.function, 60)})" if self.function else self.place
 
 
 UNKNOWN = Location("", "", 0)

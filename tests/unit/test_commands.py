@@ -1,0 +1,350 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands: what they print, where, and with which exit code. Errors are one line: what, why, what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from ompass.commands.dump import task_name
+from ompass.commands.main import app
+from ompass.errors import OmpassError
+from unit.conftest import FakeCore
+from unit.made_runs import MS, construct, profile, team, thread
+
+MakeCore = Callable[..., FakeCore]
+MakeDirectory = Callable[[str], Path]
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def error_of(result: Result) -> OmpassError:
+    assert isinstance(result.exception, OmpassError), result.output
+    return result.exception
+
+
+def some_profile(**fields: Any) -> dict[str, Any]:
+    rows = team(
+        0, [{"work_ns": 80 * MS, "sync_ns": 20 * MS, "n_tasks": 2}, {"work_ns": 100 * MS, "n_tasks": 2}]
+    )
+    return profile(rows, [construct(1, k, [40 * MS] * 2) for k in range(2)], **fields)
+
+
+def trace_profile() -> dict[str, Any]:
+    return some_profile(
+        mode="trace", threads=[thread(0, n_events=3, last_ns=900), thread(1, n_events=2, last_ns=950)]
+    )
+
+
+EVENTS = [
+    # time, thread, kind, construct, task, value, exact
+    (100, 0, 1, 1, 1, 0, True),
+    (900, 0, 3, 1, 2, 0, True),
+    (900, 0, 2, 1, 3, 0, False),
+    (200, 1, 2, 1, 1, 7, True),
+    (950, 1, 3, 0, (1 << 40) + 5, 0, True),
+]
+
+
+def test_report_prints_a_page(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    fake_core(a=some_profile())
+    result = call("report", run_directory("a"))
+    assert result.exit_code == 0
+    assert "Where the thread-time went" in result.stdout
+
+
+def test_report_json_goes_to_stdout_or_a_file(
+    fake_core: MakeCore, run_directory: MakeDirectory, tmp_path: Path
+) -> None:
+    fake_core(a=some_profile())
+    directory = run_directory("a")
+    printed = call("report", directory, "--json").stdout
+    assert json.loads(printed)["tasks"] == 4
+    assert call("report", directory, "--json", "-o", tmp_path / "out.json").stdout == ""
+    assert (tmp_path / "out.json").read_text(encoding="utf-8") == printed
+
+
+def test_report_of_several_runs_is_a_list(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    fake_core(a=some_profile(), b=some_profile(pid=5))
+    values = json.loads(call("report", run_directory("a"), run_directory("b"), "--json").stdout)
+    assert [run["pid"] for run in values["runs"]] == [4711, 5]
+
+
+def test_report_csv_has_the_table_asked_for(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    fake_core(a=some_profile())
+    lines = call("report", run_directory("a"), "--csv", "--table", "threads").stdout.splitlines()
+    assert lines[0].startswith("directory,thread,kind,thread_time_ns")
+    assert len(lines) == 3
+
+
+def test_report_can_recompute_from_events(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    core = fake_core(a=some_profile())
+    directory = run_directory("a")
+    core.replayed["a.ompass"] = some_profile(source="events")
+    assert json.loads(call("report", directory, "--from", "events", "--json").stdout)["source"] == "events"
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--json", "--csv"), ("-o", "x"), ("--region", "main", "--scope", "program")]
+)
+def test_contradicting_options_are_refused(
+    fake_core: MakeCore, run_directory: MakeDirectory, arguments: tuple[str, ...]
+) -> None:
+    fake_core(a=some_profile())
+    assert error_of(call("report", run_directory("a"), *arguments)).exit_code == 2
+
+
+def test_file_that_cannot_be_written_has_an_exit_code(
+    fake_core: MakeCore, run_directory: MakeDirectory, tmp_path: Path
+) -> None:
+    fake_core(a=some_profile())
+    error = error_of(call("report", run_directory("a"), "--svg", tmp_path / "no" / "x.svg"))
+    assert error.exit_code == 7
+
+
+@pytest.mark.parametrize("command", ["report", "info", "dump", "validate"])
+def test_missing_and_foreign_directories_are_told_apart(
+    fake_core: MakeCore, tmp_path: Path, command: str
+) -> None:
+    fake_core()
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for name, why in (
+        ("none", "no such directory"),
+        ("file", "not a directory"),
+        (".", "it is no run directory"),
+    ):
+        error = error_of(call(command, tmp_path / name))
+        assert error.exit_code == 3
+        assert why in error.why
+
+
+def test_damaged_log_is_named_with_its_offset(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    fake_core()
+    error = error_of(call("report", run_directory("broken")))
+    assert error.exit_code == 4
+    assert "offset 0" in error.why
+    assert "ompass validate" in error.cure
+
+
+def test_info_lists_program_threads_and_variables(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    fake_core(a=some_profile())
+    directory = run_directory("a")
+    meta = {"pid": 4711, "command": ["./fib", "a b"], "host": "node", "environment": {"OMP_NUM_THREADS": "2"}}
+    (directory / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+    text = call("info", directory).stdout
+    for part in (
+        "./fib 'a b'",
+        "node",
+        "OMP_NUM_THREADS=2",
+        "100 ms, complete",
+        "1 worker",
+        "1 parallel, 1 task",
+    ):
+        assert part in text
+    assert json.loads(call("info", directory, "--json").stdout)["wall_ns"] == 100 * MS
+
+
+def test_dump_is_in_order_of_time_and_keeps_order_within_a_moment(
+    fake_core: MakeCore, run_directory: MakeDirectory
+) -> None:
+    fake_core(a=trace_profile()).events = EVENTS
+    rows = [json.loads(line) for line in call("dump", run_directory("a"), "--json").stdout.splitlines()]
+    assert [row["time_ns"] for row in rows] == [100, 200, 900, 900, 950]
+    assert [row["kind"] for row in rows][2:4] == ["complete", "start"]
+    assert rows[-1]["task"] == "1.5"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "times"),
+    [
+        (("--thread", 1), [200, 950]),
+        (("--from", "200ns", "--to", "0.9us"), [200]),
+        (("--kind", "start"), [200, 900]),
+        (("--kind", "start", "--kind", "create"), [100, 200, 900]),
+        (("--construct", 0), [950]),
+        (("--limit", 2), [100, 200]),
+        (("--limit", 0), []),
+        (("--kind", "complete", "--limit", 1), [900]),
+    ],
+)
+def test_dump_filters(
+    fake_core: MakeCore, run_directory: MakeDirectory, arguments: tuple[object, ...], times: list[int]
+) -> None:
+    fake_core(a=trace_profile()).events = EVENTS
+    lines = call("dump", run_directory("a"), "--json", *arguments).stdout.splitlines()
+    assert [json.loads(line)["time_ns"] for line in lines] == times
+
+
+def test_dump_reads_long_traces_in_pieces(
+    fake_core: MakeCore, run_directory: MakeDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_core(a=trace_profile()).events = EVENTS
+    directory = run_directory("a")
+    whole = call("dump", directory).stdout
+    monkeypatch.setattr("ompass.commands.dump._SLICE_EVENTS", 2)
+    assert call("dump", directory).stdout == whole
+    assert len(whole.splitlines()) == len(EVENTS)
+
+
+def test_dump_marks_times_that_are_not_exact(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    fake_core(a=trace_profile()).events = EVENTS
+    lines = call("dump", run_directory("a")).stdout.splitlines()
+    assert [line[0] for line in lines] == [" ", " ", " ", "~", " "]
+
+
+def test_dump_of_a_profile_says_how_to_record_events(
+    fake_core: MakeCore, run_directory: MakeDirectory
+) -> None:
+    fake_core(a=some_profile())
+    error = error_of(call("dump", run_directory("a")))
+    assert error.exit_code == 5
+    assert "--mode trace" in error.cure
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "names"),
+    [
+        (("--kind", "begin"), 2, "create"),
+        (("--from", "soon"), 2, "1.5ms"),
+        (("--construct", "nowhere"), 5, "0: ?"),
+    ],
+)
+def test_dump_answers_wrong_filters_with_what_there_is(
+    fake_core: MakeCore, run_directory: MakeDirectory, arguments: tuple[str, ...], code: int, names: str
+) -> None:
+    fake_core(a=trace_profile()).events = EVENTS
+    error = error_of(call("dump", run_directory("a"), *arguments))
+    assert error.exit_code == code
+    assert names in error.one_line()
+
+
+def test_task_names_are_thread_and_number() -> None:
+    assert (task_name(0), task_name(1), task_name((3 << 40) + 17)) == ("-", "0.1", "3.17")
+
+
+def test_validate_prints_every_problem_and_fails(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    core = fake_core(a=some_profile())
+    directory = run_directory("a")
+    assert call("validate", directory).exit_code == 0
+    core.problems = ["thread-00001.log: offset 64: a record without an end"]
+    result = call("validate", directory)
+    assert result.exit_code == 4
+    assert "offset 64" in result.stdout
+    assert json.loads(call("validate", directory, "--json").stdout)[0]["problems"] == core.problems
+
+
+def test_validate_checks_the_identity(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    wrong = some_profile()
+    wrong["regions"][0]["total_ns"] += 1
+    fake_core(a=wrong)
+    assert "its states add up to" in call("validate", run_directory("a")).stdout
+
+
+def test_validate_holds_the_profile_against_the_events(
+    fake_core: MakeCore, run_directory: MakeDirectory
+) -> None:
+    core = fake_core(a=trace_profile())
+    directory = run_directory("a")
+    core.replayed["a.ompass"] = trace_profile()
+    assert call("validate", directory).exit_code == 0
+    core.replayed["a.ompass"]["constructs"][0]["n_completed"] += 1
+    assert "completed is 4 in the profile, 5 in the events" in call("validate", directory).stdout
+
+
+def ompass(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ompass", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environ},
+    )
+
+
+def test_error_is_one_line_on_stderr_without_a_traceback() -> None:
+    done = ompass("report", "/no/such/run.ompass")
+    assert done.returncode == 3
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("ompass: error: /no/such/run.ompass: no such directory; ")
+
+
+def test_reader_that_stops_early_is_no_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m ompass --help | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["run", "report", "doctor", "info", "dump", "validate"])
+def test_help_has_examples(command: str) -> None:
+    text = call(command, "--help").stdout
+    assert "Examples" in text
+    assert f"ompass {command} " in text
+
+
+def test_version_is_printed() -> None:
+    assert call("--version").stdout.startswith("ompass ")
+
+
+def test_characters_that_the_terminal_lacks_do_no_harm() -> None:
+    done = ompass("dump", "/µ/·", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 3
+    assert "Traceback" not in done.stderr
+
+
+def run_with_any_library(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """`ompass run` with a tool that records nothing, which is enough to see what `run` itself does."""
+    return ompass("run", *arguments, OMPASS_LIBRARY=sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--", "/no/such/program"), 127, "no such file"),
+        (("--", "/"), 126, "is a directory"),
+        (("--threads", "many", "--", "true"), 2, "not a number of threads"),
+        (("--json", "/no/dir/x.json", "--", "true"), 125, "its directory does not exist"),
+        (("--libomp", "/no/libomp.so", "--", "true"), 125, "--libomp"),
+        (("--no-brackets", "--", "true"), 0, "nothing was recorded"),
+        (("--no-brackets", "--", "sh", "-c", "exit 9"), 9, "nothing was recorded"),
+    ],
+)
+def test_run_ends_like_a_shell_would(arguments: tuple[str, ...], code: int, message: str) -> None:
+    done = run_with_any_library(*arguments)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_options_behind_the_program_are_its_own() -> None:
+    assert run_with_any_library("--no-brackets", "echo", "--quiet", "-o", "x").stdout == "--quiet -o x\n"
+
+
+def test_program_sees_the_variables_of_its_recording() -> None:
+    done = run_with_any_library("--no-brackets", "-t", "3", "--mode", "trace", "-o", "here", "--", "env")
+    lines = done.stdout.splitlines()
+    assert "OMP_NUM_THREADS=3" in lines
+    assert "OMPASS_MODE=trace" in lines
+    assert f"OMPASS_DIR={Path.cwd()}/here" in lines
+    assert f"OMP_TOOL_LIBRARIES={sys.executable}" in lines
+
+
+def test_missing_tool_library_is_told_with_its_cure() -> None:
+    done = ompass("run", "--", "true", OMPASS_LIBRARY="/no/libompass.so")
+    assert done.returncode == 125
+    assert "OMPASS_LIBRARY=/no/libompass.so: no such file" in done.stderr
