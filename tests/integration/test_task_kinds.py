@@ -118,16 +118,31 @@ def test_brackets_change_neither_output_nor_counts(
     assert not profile["create_estimated"], "with brackets, creation is measured"
 
 
-def test_a_process_that_executes_a_program_anew_records_a_run_of_its_own(
-    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("kinds/fork_exec.c", {"tasks": 41, "created": 41, "cancelled": 0, "regions": 1}),
+        ("kinds/fork_openmp.c", {"tasks": 1540, "created": 1540, "cancelled": 0, "regions": 20}),
+    ],
+)
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_a_child_process_records_a_run_of_its_own(
+    source: str,
+    expected: dict[str, int],
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
 ) -> None:
-    program = compile_program("kinds/fork_exec.c", default_toolchain)
-    recorded = run_recorded(program, default_toolchain, mode="trace")
+    program = compile_program(source, default_toolchain)
+    recorded = run_recorded(program, default_toolchain, mode=mode)
     others = [path for path in run_directories(recorded.run_dir.parent) if path != recorded.run_dir]
     assert len(others) == 1
     child = check_sound(others[0])
-    assert counted(child) == {"tasks": 41, "created": 41, "cancelled": 0, "regions": 1}
+    assert counted(child) == expected
     assert child["pid"] != check_sound(recorded.run_dir)["pid"]
+    if mode == "trace":
+        check_accounts_agree(child, _core.replay_trace(str(others[0])))
 
 
 def test_every_toolchain_but_for_known_gaps_runs_every_program() -> None:
