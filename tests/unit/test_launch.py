@@ -19,7 +19,8 @@ from ompass.launch.explain import why_nothing
 from ompass.launch.libraries import find_library, loaded_libraries, loader_cache, parse_loader_cache
 from ompass.launch.plan import Plan
 from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError
-from ompass.launch.runtimes import runtime_kind, version_key
+from ompass.launch.runtimes import version_key
+from ompass.runtime_names import runtime_kind
 
 TOOL = Path("/opt/ompass/libompass.so")
 LIBOMP = Runtime("libomp", Path("/usr/lib/llvm-19/lib/libomp.so.5"), has_ompt=True, has_gomp=True)

@@ -33,6 +33,7 @@ _EPILOG = """
 """
 
 _SLICE_EVENTS = 4_000_000  # read at once: bounds memory to a few hundred MB
+_EVENT_BYTES = 8  # the smallest: with it, the size of the logs bounds how many there are
 _TASK_THREAD_SHIFT = 40
 _TASK_COUNTER_MASK = (1 << _TASK_THREAD_SHIFT) - 1
 
@@ -67,12 +68,12 @@ def dump(
 
     A ~ before a time marks an event without a time of its own: it has that of the event before it.
     """
+    run = open_run(directory)
     meanings = event_kinds()
     if kinds:
         for name, meaning in meanings:
             print(f"{name:<20} {meaning}")
         return
-    run = open_run(directory)
     if run.mode != "trace":
         raise NothingToShowError(
             f"{directory} holds no events", "it was recorded in profile mode", "record it with --mode trace"
@@ -107,7 +108,7 @@ def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) 
     """Events in order of time, read in pieces of the time window when there are many."""
     import numpy as np
 
-    n_events = sum(t.n_events for t in run.threads if thread < 0 or t.thread == thread)
+    n_events = max(sum(t.n_events for t in run.threads), run.log_bytes // _EVENT_BYTES)
     last_ns = end_ns if end_ns >= 0 else max([run.wall_ns, *(t.last_ns for t in run.threads)]) + 1
     n_slices = max(1, -(-n_events // _SLICE_EVENTS))
     edges = [start_ns + (last_ns - start_ns) * k // n_slices for k in range(n_slices)] + [end_ns]

@@ -112,8 +112,8 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
         ("clock", f"{clock['kind']}, {clock['hz'] / 1e6:.1f} MHz"),
         (
             "logs",
-            f"{size(value['log_bytes'])}, {plural(value['events'], 'event')}, "
-            f"format {value['format_version']}",
+            f"{size(value['log_bytes'])}, format {value['format_version']}"
+            + (f", {plural(value['events'], 'event')}" if value["events"] else ""),
         ),
         ("constructs", ", ".join(f"{n} {kind}" for kind, n in value["definitions"].items()) or "none"),
     ]
@@ -127,7 +127,7 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
             f"{duration(thread['first_ns'])} to {duration(thread['last_ns'])}, "
             f"{plural(thread['cpu_changes'], 'CPU change')}"
         )
-        if value["mode"] == "trace":
+        if thread["events"]:
             text += f", {plural(thread['events'], 'event')}"
         if thread["dropped"]:
             text += f", {count(thread['dropped'])} dropped"

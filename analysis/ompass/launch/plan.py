@@ -13,7 +13,8 @@ from pathlib import Path
 from ompass.elf import NotElfError, dynamic_symbols
 from ompass.errors import CannotRecordError
 from ompass.launch.program import Program
-from ompass.launch.runtimes import Runtime, read_runtime, runtime_kind
+from ompass.launch.runtimes import Runtime, read_runtime
+from ompass.runtime_names import runtime_kind
 
 _INSTALL_LIBOMP = (
     "install LLVM's runtime (Debian, Ubuntu: apt install libomp5; Fedora: dnf install libomp; "

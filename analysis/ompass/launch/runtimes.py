@@ -14,15 +14,8 @@ from pathlib import Path
 
 from ompass.elf import NotElfError, dynamic_symbols, is_elf
 from ompass.launch.libraries import loader_cache
+from ompass.runtime_names import LLVM_FAMILY, runtime_kind
 
-# Wheels carry copies such as libgomp-a34b3233.so.1.0.0; distributions libomp-64.so.5.
-_NAMES = (
-    ("libomp", re.compile(r"libomp(-\w+)?\.so[\d.]*")),
-    ("libiomp5", re.compile(r"libiomp5(-\w+)?\.so[\d.]*")),
-    ("libgomp", re.compile(r"libgomp(-\w+)?\.so[\d.]*")),
-    ("libnvomp", re.compile(r"libnvomp(-\w+)?\.so[\d.]*")),
-)
-LLVM_FAMILY = ("libomp", "libiomp5")
 _ENTRY_POINTS = ("__kmpc_fork_call", "GOMP_parallel", "ompt_start_tool")
 _INSTALLED_AT = (
     "/usr/lib/llvm-*/lib",
@@ -48,11 +41,6 @@ class Runtime:
     @property
     def is_llvm(self) -> bool:
         return self.kind in LLVM_FAMILY
-
-
-def runtime_kind(name: str) -> str:
-    """The kind of a library by its file name; empty when it is no OpenMP runtime."""
-    return next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), "")
 
 
 def read_runtime(kind: str, path: Path) -> Runtime | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ompass.model import Definition, Module, Run
+from ompass.runtime_names import runtime_kind
 from ompass.symbols.debugfiles import DEBUG_ROOTS, DebugFile, find_debug_file
 from ompass.symbols.enclosing import enclosing_function
 from ompass.symbols.lookup import Frame, Lookup, lookup_in
@@ -40,6 +41,11 @@ class Location:
         return f"{self.place} ({compact_name(self.function, 60)})" if self.function else self.place
 
 
+# An OpenMP call at the end of a function may be a jump; then it returns into the runtime.
+NO_CALLER = (
+    "some constructs were called from the OpenMP runtime itself, so that their lines are unknown: "
+    "compile with -fno-optimize-sibling-calls, or record with brackets (ompass run)"
+)
 UNKNOWN = Location("", "", 0)
 
 
@@ -82,8 +88,12 @@ class Resolver:
         return self._known[key]
 
     def _look_up(self, module: int, offset: int) -> Location:
-        found, lookup = self._open_module(module)
         path = self._modules[module].path
+        if runtime_kind(PurePosixPath(path).name):
+            if NO_CALLER not in self.problems:
+                self.problems.append(NO_CALLER)
+            return Location("", "", 0, (), path, offset)
+        found, lookup = self._open_module(module)
         # The address recorded is where the call returns to, which may belong to the next statement.
         frames = lookup(offset - 1) if lookup else ()
         if not frames:
