@@ -5,14 +5,16 @@
  */
 #include "answer.h"
 
+#include <semaphore.h>
+
 static omp_event_handle_t event_handle;
-static long body_over;
+static sem_t body_over;
 static long long body_over_ns, fulfilled_ns;
 
 static void *fulfil_later(void *unused) {
-    struct timespec pause = {0, 200000}, delay = {0, 10 * MS};
+    struct timespec delay = {0, 10 * MS};
     take_processor(11); /* both processors may be taken by threads that wait busily */
-    while (!load_long(&body_over)) nanosleep(&pause, NULL);
+    sem_wait(&body_over);
     nanosleep(&delay, NULL);
     fulfilled_ns = now_ns();
     omp_fulfill_event(event_handle);
@@ -22,6 +24,7 @@ static void *fulfil_later(void *unused) {
 int main(void) {
     int link = 0;
     pthread_t thread;
+    sem_init(&body_over, 0, 0);
     warm_up();
     REQUIRE(pthread_create(&thread, NULL, fulfil_later, NULL) == 0);
 #pragma omp parallel num_threads(2)
@@ -33,7 +36,7 @@ int main(void) {
             event_handle = event;
             spin_ns(4 * MS);
             body_over_ns = now_ns();
-            store_long(&body_over, 1);
+            sem_post(&body_over);
         }
 #pragma omp task depend(in : link)
         spin_ns(6 * MS);

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs whose breakdown is a formula of their spins: every state within 3% or 200 us of the answer.
+
+The programs, in tests/programs/answers, print the answer themselves; answer.h says in which words. Time on a
+shared machine is noisy, so an attempt whose threads waited for a processor, or that misses, is made again:
+three misses of an undisturbed program are a failure, and so is a machine that never leaves it undisturbed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+
+import pytest
+
+from integration.recorded_run import OUTSIDE, check_identity, task_rows
+from ompass import _core
+from toolchains import DEFAULT_TOOLCHAIN, PROGRAMS, TOOLCHAINS, CompileProgram, RunRecorded, Toolchain
+
+Answer = dict[str, int]
+
+N_TRIES = 3
+PATIENCE_S = 90
+DISTURBED_NS = 100_000  # a run delay from which on a miss says nothing about the tool
+RELATIVE_TOLERANCE = 0.03
+ABSOLUTE_TOLERANCE_NS = 200_000
+
+# Threads that wait busily, as the answers suppose: a sleeping thread takes its time to wake.
+ENVIRONMENT = {"OMP_WAIT_POLICY": "active", "OMP_DYNAMIC": "false"}
+
+# program -> toolchains where it cannot work, for the reasons that task_programs.py gives for detach and loops
+LACKS = {"detach": {"gcc-12-libomp-19"}, "ordered_wait": {"clang-19-libomp-15"}}
+ANSWERS = sorted(path.stem for path in (PROGRAMS / "answers").glob("*.c"))
+
+
+def answers_in(stdout: str, word: str) -> list[Answer]:
+    """Return the numbers of every line that begins with `word`."""
+    return [
+        {name: int(value) for name, value in (pair.split("=") for pair in line.split()[1:])}
+        for line in stdout.splitlines()
+        if line.startswith(word + " ")
+    ]
+
+
+def is_close(measured_ns: int, expected_ns: int) -> bool:
+    return abs(measured_ns - expected_ns) <= max(ABSOLUTE_TOLERANCE_NS, RELATIVE_TOLERANCE * expected_ns)
+
+
+def measured_states(profile: _core.RunProfile) -> Answer:
+    """Return the thread-time of all regions but the shortest one, which is the warm-up."""
+    rows = [row for row in profile["regions"] if row["construct"] != OUTSIDE]
+    wall_ns: dict[int, int] = defaultdict(int)
+    for row in rows:
+        wall_ns[row["construct"]] += row["wall_ns"]
+    assert len(wall_ns) > 1, f"only {len(wall_ns)} region construct recorded"
+    warm_up = min(wall_ns, key=lambda construct: wall_ns[construct])
+    rows = [row for row in rows if row["construct"] != warm_up]
+    return {
+        "work_ns": sum(row["work_ns"] for row in rows),
+        "idle_ns": sum(row["idle_ns"] for row in rows),
+        "sync_ns": sum(row["sync_ns"] for row in rows),
+        "lock_ns": sum(row["lock_ns"] for row in rows),
+        "create_ns": sum(row["create_ns"] for row in rows),
+        "schedule_ns": sum(row["schedule_ns"] for row in rows),
+    }
+
+
+def measured_constructs(profile: _core.RunProfile) -> list[Answer]:
+    """Return the task constructs, all threads together."""
+    by_construct: dict[int, list[_core.ConstructRow]] = defaultdict(list)
+    for row in task_rows(profile):
+        by_construct[row["construct"]].append(row)
+    return [
+        {
+            "tasks": sum(row["n_completed"] for row in rows),
+            "work_ns": sum(row["work_ns"] for row in rows),
+            "min_ns": min((row["min_ns"] for row in rows if row["n_timed"]), default=0),
+            "max_ns": max(row["max_ns"] for row in rows),
+        }
+        for rows in by_construct.values()
+    ]
+
+
+def misses(profile: _core.RunProfile, stdout: str) -> list[str]:
+    """Return every figure that is too far from the answer."""
+    (states,) = answers_in(stdout, "EXPECT")
+    expected = {"create_ns": 0, "schedule_ns": 0} | states
+    measured = measured_states(profile)
+    found = [
+        f"{state}: {measured[state]}, not {expected[state]}"
+        for state in measured
+        if not is_close(measured[state], expected[state])
+    ]
+    outside_ns = sum(row["work_ns"] for row in profile["regions"] if row["construct"] == OUTSIDE)
+    for outside in answers_in(stdout, "OUTSIDE"):
+        if not is_close(outside_ns, outside["work_ns"]):
+            found.append(f"work_ns outside of regions: {outside_ns}, not {outside['work_ns']}")
+
+    constructs = sorted(measured_constructs(profile), key=lambda construct: construct["work_ns"])
+    answers = sorted(answers_in(stdout, "CONSTRUCT"), key=lambda construct: construct["work_ns"])
+    assert [construct["tasks"] for construct in constructs] == [answer["tasks"] for answer in answers]
+    for construct, answer in zip(constructs, answers, strict=True):
+        found += [
+            f"{figure} of {answer['tasks']} tasks: {construct[figure]}, not {answer[figure]}"
+            for figure in ("work_ns", "min_ns", "max_ns")
+            if not is_close(construct[figure], answer[figure])
+        ]
+    return found
+
+
+def check_answer(
+    program: str, mode: str, preload: bool, toolchain: Toolchain, run: RunRecorded, compile_: CompileProgram
+) -> None:
+    # Not optimized: an unrolled loop has one task construct a copy.
+    executable = compile_(f"answers/{program}.c", toolchain, "-O0")
+    n_misses = 0
+    give_up_s = time.monotonic() + PATIENCE_S
+    while True:
+        recorded = run(executable, toolchain, mode=mode, preload=preload, environment=ENVIRONMENT)
+        stdout = recorded.process.stdout
+        accounts = [_core.read_profile(str(recorded.run_dir))]
+        if mode == "trace":
+            accounts.append(_core.replay_trace(str(recorded.run_dir)))
+        found: list[str] = []
+        for account in accounts:
+            check_identity(account)
+            found += [f"{account['source']}: {miss}" for miss in misses(account, stdout)]
+        if not found:
+            return
+        (noise,) = answers_in(stdout, "NOISE")
+        n_misses += noise["run_delay_ns"] < DISTURBED_NS
+        assert n_misses < N_TRIES, "\n".join(found)
+        assert time.monotonic() < give_up_s, "disturbed all the time:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("preload", [False, True], ids=["without-brackets", "with-brackets"])
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("program", ANSWERS)
+def test_breakdown_is_the_formula_of_the_spins(
+    program: str,
+    mode: str,
+    preload: bool,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+) -> None:
+    check_answer(program, mode, preload, default_toolchain, run_recorded, compile_program)
+
+
+@pytest.mark.parametrize(
+    ("program", "toolchain"),
+    [
+        pytest.param(program, toolchain.name, id=f"{program}-{toolchain.name}")
+        for toolchain in TOOLCHAINS
+        for program in ANSWERS
+        if toolchain.name != DEFAULT_TOOLCHAIN and toolchain.name not in LACKS.get(program, ())
+    ],
+    indirect=["toolchain"],
+)
+def test_breakdown_is_the_formula_on_every_toolchain(
+    program: str, toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    # Without brackets libomp names tasks that gcc's code creates inside of a barrier by the region, not by themselves.
+    check_answer(program, "trace", toolchain.cc == "gcc-12", toolchain, run_recorded, compile_program)
