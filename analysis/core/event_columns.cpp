@@ -28,7 +28,8 @@ public:
     }
 
     void add(const EventRecord &record) {
-        const auto ns = static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(record.time - start_)) * ns_per_tick_);
+        const auto ns =
+            static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(record.time - start_)) * ns_per_tick_);
         time_ns_ = ns;
         const format::EventTraits &traits = format::kEventTraits[record.kind];
         int32_t construct = -1;
@@ -57,7 +58,8 @@ public:
         case format::kFulfill:
             construct = argument;
             task = record.words[1];
-            if (traits.words == 3) value = to_ns(record.words[2]);
+            if (traits.words == 3)
+                value = to_ns(record.kind == format::kResume ? record.words[2] >> 1 : record.words[2]);
             break;
         case format::kCreateSpan: value = to_ns(record.argument); break;
         case format::kCreateSpanLong: value = to_ns(record.words[1]); break;

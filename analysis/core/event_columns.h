@@ -16,7 +16,8 @@ struct EventColumns {
     std::vector<uint8_t> kind;      // format::EventKind
     std::vector<int32_t> construct; // -1: none
     std::vector<uint64_t> task;     // 0: none, or undeferred
-    std::vector<uint64_t> value;    // what the meaning of the kind tells besides; durations in ns; regions and other tasks as ids
+    std::vector<uint64_t>
+        value;    // what the meaning of the kind tells besides; durations in ns; regions and other tasks as ids
     std::vector<uint8_t> exact;     // 0: untimed
 };
 

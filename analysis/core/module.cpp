@@ -211,7 +211,8 @@ nb::dict replay(const std::string &directory) {
     return to_dict(run, make_profile(run, accounts, true));
 }
 
-template <typename T> nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(std::vector<T> &&values) {
+template <typename T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(std::vector<T> &&values) {
     auto *kept = new std::vector<T>(std::move(values));
     nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
     return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
@@ -222,7 +223,8 @@ nb::dict read_events(const std::string &directory, int64_t thread, int64_t start
     EventColumns columns;
     {
         const nb::gil_scoped_release release;
-        if (const Problem problem = read_event_columns(run, {thread, start_ns, end_ns, limit}, columns)) throw LogError(problem.text());
+        if (const Problem problem = read_event_columns(run, {thread, start_ns, end_ns, limit}, columns))
+            throw LogError(problem.text());
     }
     nb::dict result;
     result["time_ns"] = to_array(std::move(columns.time_ns));

@@ -17,13 +17,15 @@ namespace {
 
 void read_slots(const ThreadFile &thread, ThreadAccount &account) {
     for (size_t extent = 0; extent < thread.slots.size(); extent++)
-        for (uint32_t i = 0; i < format::kSlotsPerExtent && (i + 1) * format::kSlotBytes <= thread.slots[extent].size(); i++) {
+        for (uint32_t i = 0; i < format::kSlotsPerExtent && (i + 1) * format::kSlotBytes <= thread.slots[extent].size();
+             i++) {
             const char *place = thread.slots[extent].data() + i * format::kSlotBytes;
             const uint32_t id = thread.first_slot[extent] + i;
             format::ConstructSlot construct;
             memcpy(&construct, place, sizeof construct);
             if (id >= format::kArgumentLimit || construct.id != id) continue;
-            if (construct.kind == format::DefinitionKind::kParallel || construct.kind == format::DefinitionKind::kProgram)
+            if (construct.kind == format::DefinitionKind::kParallel ||
+                construct.kind == format::DefinitionKind::kProgram)
                 memcpy(&account.region(id), place, sizeof(RegionSlot));
             else if (id != 0) {
                 if (construct.kind == format::DefinitionKind::kTask) {
@@ -59,23 +61,28 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
     account.last = std::max(header.mark, header.first_ticks);
     if (header.open_state == OpenState::kOpenNone) return;
     RegionSlot &slot = account.region(header.open_region);
-    const RegionInstance *instance = header.open_instance < run.instances.size() ? run.instances[header.open_instance] : nullptr;
+    const RegionInstance *instance =
+        header.open_instance < run.instances.size() ? run.instances[header.open_instance] : nullptr;
     if (instance && instance->sequence != header.open_sequence) return;
     if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
         // A worker that waits for its next region: its part of the last one ended with that region.
-        const uint64_t arrival = std::clamp(instance->last_arrival[(header.open_barrier - 1) & 1], header.mark, std::max(header.mark, instance->end));
+        const uint64_t arrival = std::clamp(instance->last_arrival[(header.open_barrier - 1) & 1], header.mark,
+                                            std::max(header.mark, instance->end));
         add(slot, State::kIdle, arrival - header.mark);
         const uint64_t rest = instance->end - arrival;
         add(slot, instance->has_tasks && rest > exit_ticks(run) ? State::kIdle : State::kSync, rest);
         account.last = instance->end;
         return;
     }
-    const uint64_t until = instance && instance->end ? std::max(header.mark, instance->end) : std::max(header.mark, end);
-    add(slot, header.open_state == OpenState::kOpenWork  ? State::kWork
-              : header.open_state == OpenState::kOpenGap ? State::kIdle
-                                                         : State::kSync,
+    const uint64_t until =
+        instance && instance->end ? std::max(header.mark, instance->end) : std::max(header.mark, end);
+    add(slot,
+        header.open_state == OpenState::kOpenWork  ? State::kWork
+        : header.open_state == OpenState::kOpenGap ? State::kIdle
+                                                   : State::kSync,
         until - header.mark);
-    if (header.open_state == OpenState::kOpenWork && header.open_region == 0) slot.implicit_ticks += until - header.mark;
+    if (header.open_state == OpenState::kOpenWork && header.open_region == 0)
+        slot.implicit_ticks += until - header.mark;
     account.last = until;
 }
 
@@ -104,7 +111,8 @@ std::vector<ThreadAccount> read_accounts(const RunFiles &run) {
         accounts[i].present = true;
         accounts[i].pool_ticks = thread.header->pool_ticks;
         read_slots(thread, accounts[i]);
-        if (thread.header->open_region < format::kArgumentLimit) close_open_stretch(run, *thread.header, accounts[i], end);
+        if (thread.header->open_region < format::kArgumentLimit)
+            close_open_stretch(run, *thread.header, accounts[i], end);
     }
     count_open_instances(run, accounts, end);
     return accounts;

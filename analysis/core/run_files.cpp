@@ -62,17 +62,21 @@ Problem check_header(const MappedFile &file, const char *magic, uint32_t version
     if (memcmp(file.bytes().data(), magic, 8) != 0) return {file.path(), 0, "is not a log of Ompass"};
     if (version != format::kVersion)
         return {file.path(), 8,
-                "has format version " + std::to_string(version) + ", this Ompass reads version " + std::to_string(format::kVersion)};
-    if (header_bytes != format::kHeaderBytes) return {file.path(), 12, "has a header of a size that does not belong to its version"};
+                "has format version " + std::to_string(version) + ", this Ompass reads version " +
+                    std::to_string(format::kVersion)};
+    if (header_bytes != format::kHeaderBytes)
+        return {file.path(), 12, "has a header of a size that does not belong to its version"};
     return {};
 }
 
 // Calls visit(header, contents) for every extent. An extent without its magic is where a writer died: the end.
-template <typename Visit> Problem for_each_extent(const MappedFile &file, std::vector<std::string> &remarks, Visit visit) {
+template <typename Visit>
+Problem for_each_extent(const MappedFile &file, std::vector<std::string> &remarks, Visit visit) {
     const std::span<const char> bytes = file.bytes();
     for (uint64_t offset = format::kHeaderBytes; offset < bytes.size();) {
         if (bytes.size() - offset < sizeof(ExtentHeader)) {
-            remarks.push_back(file.path() + ": the file ends inside the head of an extent at byte " + std::to_string(offset) + ".");
+            remarks.push_back(file.path() + ": the file ends inside the head of an extent at byte " +
+                              std::to_string(offset) + ".");
             break;
         }
         ExtentHeader header;
@@ -84,7 +88,8 @@ template <typename Visit> Problem for_each_extent(const MappedFile &file, std::v
         uint64_t available = header.bytes;
         if (header.bytes > bytes.size() - offset) {
             available = (bytes.size() - offset) & ~uint64_t{7};
-            remarks.push_back(file.path() + ": the file was truncated inside the extent at byte " + std::to_string(offset) + ".");
+            remarks.push_back(file.path() + ": the file was truncated inside the extent at byte " +
+                              std::to_string(offset) + ".");
         }
         Problem problem = visit(header, bytes.subspan(offset + sizeof header, available - sizeof header), offset);
         if (problem) return problem;
@@ -128,10 +133,12 @@ Problem read_process(RunFiles &run) {
     run.process = reinterpret_cast<const format::ProcessHeader *>(run.process_file.bytes().data());
     problem = check_header(run.process_file, format::kProcessMagic, run.process->version, run.process->header_bytes);
     if (problem) return problem;
-    if (run.process->n_counters > format::kMaxCounters) return {run.process_file.path(), 32, "is damaged: too many counters"};
+    if (run.process->n_counters > format::kMaxCounters)
+        return {run.process_file.path(), 32, "is damaged: too many counters"};
     return for_each_extent(run.process_file, run.remarks,
                            [&](const ExtentHeader &header, std::span<const char> contents, uint64_t offset) -> Problem {
-                               if (header.kind == ExtentKind::kDefinitions) return read_definitions(run, contents, offset);
+                               if (header.kind == ExtentKind::kDefinitions)
+                                   return read_definitions(run, contents, offset);
                                if (header.kind != ExtentKind::kInstances)
                                    return {run.process_file.path(), offset, "is damaged: unexpected kind of extent"};
                                for (size_t i = 0; (i + 1) * sizeof(format::RegionInstance) <= contents.size(); i++)
@@ -160,7 +167,8 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread) 
                                    thread.slots.push_back(contents);
                                    thread.first_slot.push_back(static_cast<uint32_t>(extent.first));
                                } else if (extent.kind == ExtentKind::kEvents) {
-                                   thread.events.emplace_back(reinterpret_cast<const uint64_t *>(contents.data()), contents.size() / 8);
+                                   thread.events.emplace_back(reinterpret_cast<const uint64_t *>(contents.data()),
+                                                              contents.size() / 8);
                                } else {
                                    return {path, offset, "is damaged: unexpected kind of extent"};
                                }
@@ -178,7 +186,8 @@ Problem open_run(const std::string &directory, RunFiles &run) {
     while (const dirent *entry = readdir(listing)) {
         unsigned index;
         int length = 0;
-        if (sscanf(entry->d_name, "thread-%u.log%n", &index, &length) == 1 && entry->d_name[length] == 0 && index < (1u << 16))
+        if (sscanf(entry->d_name, "thread-%u.log%n", &index, &length) == 1 && entry->d_name[length] == 0 &&
+            index < (1u << 16))
             indices.push_back(index);
     }
     closedir(listing);
@@ -197,7 +206,8 @@ Problem open_run(const std::string &directory, RunFiles &run) {
         if (problem) return problem;
     }
     if (indices.size() < run.process->n_threads)
-        run.remarks.push_back(directory + ": " + std::to_string(run.process->n_threads - indices.size()) + " thread logs are missing.");
+        run.remarks.push_back(directory + ": " + std::to_string(run.process->n_threads - indices.size()) +
+                              " thread logs are missing.");
     return {};
 }
 

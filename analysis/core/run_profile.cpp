@@ -20,7 +20,8 @@ public:
     explicit Clock(const format::ProcessHeader &process) : start_(process.start_ticks) {
         const uint64_t ticks = process.latest_ticks - process.start_ticks;
         const uint64_t ns = process.latest_monotonic_ns - process.start_monotonic_ns;
-        if (process.clock_kind != format::ClockKind::kClockGettime && process.latest_ticks > process.start_ticks && ns > 0)
+        if (process.clock_kind != format::ClockKind::kClockGettime && process.latest_ticks > process.start_ticks &&
+            ns > 0)
             multiplier_ = static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 40) / ticks);
     }
     uint64_t ns(uint64_t ticks) const {
@@ -41,14 +42,17 @@ uint64_t share(uint64_t pool, uint64_t part, uint64_t whole) {
 // Gives the work of untimed undeferred tasks to the constructs, the implicit tasks and the creations it belongs to.
 void share_pool(ThreadAccount &account) {
     uint64_t weights = 0, n_undeferred = 0;
-    for (const ConstructSlot &slot : account.constructs) weights += slot.sampled_weight, n_undeferred += slot.n_undeferred;
+    for (const ConstructSlot &slot : account.constructs)
+        weights += slot.sampled_weight, n_undeferred += slot.n_undeferred;
     for (const RegionSlot &slot : account.regions) weights += slot.sampled_weight + slot.create_weight;
     const uint64_t pool = account.pool_ticks;
     for (ConstructSlot &slot : account.constructs)
-        slot.own_ticks += weights ? share(pool, slot.sampled_weight, weights) : share(pool, slot.n_undeferred, n_undeferred);
+        slot.own_ticks +=
+            weights ? share(pool, slot.sampled_weight, weights) : share(pool, slot.n_undeferred, n_undeferred);
     for (RegionSlot &slot : account.regions) {
         uint64_t *states = slot.state_ticks;
-        const uint64_t create = std::min(share(pool, slot.create_weight, weights), states[static_cast<size_t>(State::kWork)]);
+        const uint64_t create =
+            std::min(share(pool, slot.create_weight, weights), states[static_cast<size_t>(State::kWork)]);
         states[static_cast<size_t>(State::kWork)] -= create;
         states[static_cast<size_t>(State::kCreate)] += create;
         slot.implicit_ticks = std::min(slot.implicit_ticks + share(pool, slot.sampled_weight, weights),
@@ -57,7 +61,8 @@ void share_pool(ThreadAccount &account) {
     account.pool_ticks = 0;
 }
 
-RegionRow make_region_row(const Clock &clock, const RegionSlot &slot, uint32_t id, uint32_t thread, double estimate_ns) {
+RegionRow make_region_row(const Clock &clock, const RegionSlot &slot, uint32_t id, uint32_t thread,
+                          double estimate_ns) {
     RegionRow row{};
     row.construct = id == 0 ? -1 : static_cast<int64_t>(id);
     row.thread = thread;
@@ -79,12 +84,14 @@ RegionRow make_region_row(const Clock &clock, const RegionSlot &slot, uint32_t i
     // Total and nested time together are the thread's part of the capacity, which must convert as a whole.
     row.total_ns = clock.ns(sum + slot.nested_ticks) - row.nested_ns;
     row.state_ns[static_cast<size_t>(State::kIdle)] += row.total_ns - sum_ns;
-    if (static_cast<int64_t>(row.state_ns[static_cast<size_t>(State::kIdle)]) < 0) { // a rounded nanosecond more than there is
+    if (static_cast<int64_t>(row.state_ns[static_cast<size_t>(State::kIdle)]) <
+        0) { // a rounded nanosecond more than there is
         row.state_ns[static_cast<size_t>(State::kIdle)]++;
         row.state_ns[static_cast<size_t>(State::kWork)]--;
     }
     uint64_t &work = row.state_ns[static_cast<size_t>(State::kWork)];
-    const auto estimated = std::min(static_cast<uint64_t>(estimate_ns * static_cast<double>(slot.n_created)), work * 9 / 10);
+    const auto estimated =
+        std::min(static_cast<uint64_t>(estimate_ns * static_cast<double>(slot.n_created)), work * 9 / 10);
     work -= estimated;
     row.state_ns[static_cast<size_t>(State::kCreate)] += estimated;
     row.implicit_ns = std::min(clock.ns(slot.implicit_ticks), work);
@@ -92,7 +99,8 @@ RegionRow make_region_row(const Clock &clock, const RegionSlot &slot, uint32_t i
     return row;
 }
 
-ConstructRow make_construct_row(const Clock &clock, const ConstructSlot &slot, uint32_t id, uint32_t thread, double estimate_ns) {
+ConstructRow make_construct_row(const Clock &clock, const ConstructSlot &slot, uint32_t id, uint32_t thread,
+                                double estimate_ns) {
     ConstructRow row{};
     row.construct = id;
     row.thread = thread;
@@ -101,7 +109,8 @@ ConstructRow make_construct_row(const Clock &clock, const ConstructSlot &slot, u
     row.n_cancelled = slot.n_cancelled;
     row.n_undeferred = slot.n_undeferred;
     row.work_ns = clock.ns(slot.own_ticks);
-    row.create_ns = clock.ns(slot.create_ticks) + static_cast<uint64_t>(estimate_ns * static_cast<double>(slot.n_deferred));
+    row.create_ns =
+        clock.ns(slot.create_ticks) + static_cast<uint64_t>(estimate_ns * static_cast<double>(slot.n_deferred));
     row.inclusive_ns = clock.ns(slot.inclusive_ticks);
     row.n_timed = slot.n_timed;
     row.min_ns = clock.ns(slot.min_ticks);
@@ -156,7 +165,8 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
     profile.clock_hz = clock.hz();
     profile.create_estimated = process.brackets == 0;
     if (profile.create_estimated && process.min_create_gap != ~0ull)
-        profile.create_estimate_ns = std::min(static_cast<double>(clock.ns(process.min_create_gap)), kFallbackCreateNanoseconds);
+        profile.create_estimate_ns =
+            std::min(static_cast<double>(clock.ns(process.min_create_gap)), kFallbackCreateNanoseconds);
     uint64_t last = process.start_ticks;
     for (uint32_t thread = 0; thread < accounts.size(); thread++) {
         ThreadAccount &account = accounts[thread];
@@ -165,13 +175,16 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         share_pool(account);
         last = std::max(last, account.last);
         profile.threads.push_back({thread, header->tid, header->kind, clock.since_start(header->first_ticks),
-                                   clock.since_start(account.last), account.n_events, header->n_dropped, header->n_migrations});
+                                   clock.since_start(account.last), account.n_events, header->n_dropped,
+                                   header->n_migrations});
         for (uint32_t id = 0; id < account.regions.size(); id++)
             if (!empty(account.regions[id]))
-                profile.regions.push_back(make_region_row(clock, account.regions[id], id, thread, profile.create_estimate_ns));
+                profile.regions.push_back(
+                    make_region_row(clock, account.regions[id], id, thread, profile.create_estimate_ns));
         for (uint32_t id = 0; id < account.constructs.size(); id++)
             if (!empty(account.constructs[id]))
-                profile.constructs.push_back(make_construct_row(clock, account.constructs[id], id, thread, profile.create_estimate_ns));
+                profile.constructs.push_back(
+                    make_construct_row(clock, account.constructs[id], id, thread, profile.create_estimate_ns));
         if (from_events && header->n_dropped)
             profile.incomplete_reasons.push_back("thread " + std::to_string(thread) + " could not write " +
                                                  std::to_string(header->n_dropped) + " records of its trace");
@@ -186,12 +199,14 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
             }
     profile.wall_ns = clock.since_start(std::max(last, end_of_run(run)));
     if (process.end_reason == format::EndReason::kRunning)
-        profile.incomplete_reasons.insert(profile.incomplete_reasons.begin(),
-                                          "the program is still running, or was killed, or left by _exit: its figures end where it was cut short");
+        profile.incomplete_reasons.insert(
+            profile.incomplete_reasons.begin(),
+            "the program is still running, or was killed, or left by _exit: its figures end where it was cut short");
     for (const std::string &remark : run.remarks) profile.incomplete_reasons.push_back(remark);
     if (from_events && process.limit_reached)
-        profile.incomplete_reasons.push_back(process.limit_reached == 1 ? "the trace reached its size limit (OMPASS_LIMIT_MB)"
-                                                                        : "the trace could not be extended (disk full, or a file size limit)");
+        profile.incomplete_reasons.push_back(process.limit_reached == 1
+                                                 ? "the trace reached its size limit (OMPASS_LIMIT_MB)"
+                                                 : "the trace could not be extended (disk full, or a file size limit)");
     if (from_events && process.n_pauses)
         profile.incomplete_reasons.push_back("recording was paused, and the trace has no events of the pauses");
     profile.complete = profile.incomplete_reasons.empty();

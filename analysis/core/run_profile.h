@@ -28,7 +28,8 @@ struct RegionRow {
 
 struct ConstructRow {
     uint32_t construct, thread;
-    uint64_t n_created, n_completed, n_cancelled, n_undeferred, work_ns, create_ns, inclusive_ns, n_timed, min_ns, max_ns;
+    uint64_t n_created, n_completed, n_cancelled, n_undeferred, work_ns, create_ns, inclusive_ns, n_timed, min_ns,
+        max_ns;
     uint64_t histogram[format::kHistogramBins];
     uint64_t ready_ns, ready_max_ns, n_ready, n_other_thread, n_other_core, n_other_domain, read_bytes, write_bytes;
     uint64_t counters[format::kMaxCounters];

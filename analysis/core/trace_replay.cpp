@@ -114,8 +114,10 @@ public:
         EventRecord record;
         while (decoder.next(record)) {
             if (record.argument >= run_.definitions.size() && names_construct(record.kind))
-                return {run_.threads[index_].file.path(), decoder.offset(), "is damaged: event of an unknown construct"};
-            if (!apply(record)) return {run_.threads[index_].file.path(), decoder.offset(), "is damaged: event out of place"};
+                return {run_.threads[index_].file.path(), decoder.offset(),
+                        "is damaged: event of an unknown construct"};
+            if (!apply(record))
+                return {run_.threads[index_].file.path(), decoder.offset(), "is damaged: event out of place"};
         }
         account_.n_events = decoder.n_records();
         finish();
@@ -289,14 +291,22 @@ private:
         open_ = Open::kWork;
     }
 
-    void resume(const EventRecord &record) {
-        close_before_task(record.time - std::min(record.words[2], record.time), record.time);
-        if (current_->below && current_->below->id == record.words[1]) {
-            shared_.worked_before[current_->id] += current_->worked; // queued again, and will be resumed somewhere
+    // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
+    bool return_to(uint64_t id) {
+        const Task *found = current_;
+        while (found && found->id != id) found = found->below;
+        if (!found) return false;
+        while (current_ != found) {
+            shared_.worked_before[current_->id] += current_->worked;
             pop();
-        } else {
-            push(record.words[1], record.argument)->resumed = true;
         }
+        return true;
+    }
+
+    void resume(const EventRecord &record) {
+        close_before_task(record.time - std::min(record.words[2] >> 1, record.time), record.time);
+        if (!return_to(record.words[1])) push(record.words[1], record.argument)->resumed = true;
+        current_->waiting = record.words[2] & 1;
         enter_current(record.time);
     }
 
@@ -333,6 +343,7 @@ private:
 
     void begin_region(const EventRecord &record) {
         close_open(record.time);
+        next_id();
         push_part(record.words[1], record.argument, record.time, true);
         open_ = Open::kFork;
     }
@@ -354,6 +365,8 @@ private:
         return true;
     }
 
+    uint64_t next_id() { return static_cast<uint64_t>(index_) << format::kThreadShift | ++counter_; }
+
     uint64_t depth() const {
         uint64_t depth = 1;
         for (const RegionPart *part = part_; part->id; part = part->outer) depth++;
@@ -372,7 +385,7 @@ private:
         } else {
             close_open(record.time);
         }
-        push(0, 0);
+        push(next_id(), 0);
         enter_current(record.time);
     }
 
@@ -394,6 +407,7 @@ private:
             open_ = index_ == 0 ? Open::kWork : Open::kNone;
             return true;
         case format::kCreate:
+            next_id();
             slot(record.argument).n_deferred++;
             region().n_created++;
             created_ = record.argument;
@@ -403,7 +417,8 @@ private:
             const uint64_t ticks = record.kind == format::kCreateSpan ? record.argument : record.words[1];
             close_work(now - ticks);
             close(State::kCreate, now);
-            if (record.kind == format::kCreateSpanLong && record.argument > 1) region().create_weight += ticks * record.argument;
+            if (record.kind == format::kCreateSpanLong && record.argument > 1)
+                region().create_weight += ticks * record.argument;
             if (created_) slot(created_).create_ticks += ticks;
             created_ = 0;
             open_ = Open::kWork;
@@ -442,7 +457,7 @@ private:
         case format::kComplete: return complete(record);
         case format::kCompleteTo: {
             if (!complete(record)) return false;
-            if (current_->id != record.words[1]) push(record.words[1], 0)->resumed = true;
+            if (!return_to(record.words[1])) push(record.words[1], 0)->resumed = true;
             enter_current(now);
             return true;
         }
@@ -496,8 +511,8 @@ private:
         case format::kRead:
         case format::kWrite:
             if (kernels_.empty()) return false;
-            (record.kind == format::kRead ? slot(kernels_.back().first).read_bytes : slot(kernels_.back().first).write_bytes) +=
-                record.words[2];
+            (record.kind == format::kRead ? slot(kernels_.back().first).read_bytes
+                                          : slot(kernels_.back().first).write_bytes) += record.words[2];
             return true;
         case format::kCounter: {
             if (record.argument >= format::kMaxCounters) return false;
@@ -553,6 +568,7 @@ private:
     bool dirty_ = false, sampling_ = false;
     uint32_t sample_weight_ = 1;
     uint32_t created_ = 0;
+    uint64_t counter_ = 0; // of the thread's ids
 
     friend Problem ompass::replay_trace(const RunFiles &, std::vector<ThreadAccount> &);
 };
@@ -562,7 +578,9 @@ private:
 Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts) {
     bool any = false;
     for (const ThreadFile &thread : run.threads) any |= !thread.events.empty();
-    if (!any) return {run.directory, 0, "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
+    if (!any)
+        return {run.directory, 0,
+                "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
     Shared shared;
     const format::ProcessHeader &process = *run.process;
     const uint64_t ns = process.latest_monotonic_ns - process.start_monotonic_ns;

@@ -17,7 +17,8 @@ using Sentences = std::vector<std::string>;
 const char *const kStateNames[format::kStates] = {"work", "create", "schedule", "sync", "idle"};
 
 // N * T == work + create + schedule + sync + idle (+ time spent leading inner regions), per parallel construct, in ticks.
-void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source, Sentences &found) {
+void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source,
+                    Sentences &found) {
     for (size_t id = 1; id < n_definitions; id++) {
         uint64_t capacity = 0, parts = 0;
         for (const ThreadAccount &account : accounts)
@@ -28,18 +29,21 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
                 for (const uint64_t ticks : slot.state_ticks) parts += ticks;
             }
         if (capacity != parts)
-            found.push_back(source + ": the states of parallel construct " + std::to_string(id) + " add up to " + std::to_string(parts) +
-                            " ticks, team size times duration to " + std::to_string(capacity) + ".");
+            found.push_back(source + ": the states of parallel construct " + std::to_string(id) + " add up to " +
+                            std::to_string(parts) + " ticks, team size times duration to " + std::to_string(capacity) +
+                            ".");
     }
 }
 
 void check_count(uint64_t kept, uint64_t replayed, const std::string &what, Sentences &found) {
     if (kept != replayed)
-        found.push_back("profile and trace disagree on " + what + ": " + std::to_string(kept) + " and " + std::to_string(replayed) + ".");
+        found.push_back("profile and trace disagree on " + what + ": " + std::to_string(kept) + " and " +
+                        std::to_string(replayed) + ".");
 }
 
 // Sums over threads: one thread's share may differ where an event fell on the border of two accounts.
-void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std::vector<ThreadAccount> &replayed, Sentences &found) {
+void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std::vector<ThreadAccount> &replayed,
+                     Sentences &found) {
     for (uint32_t id = 1; id < run.definitions.size(); id++) {
         format::ConstructSlot sums[2] = {};
         for (int side = 0; side < 2; side++)
@@ -70,10 +74,12 @@ void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std:
                     totals[side] += slot.state_ticks[state];
                 }
     for (size_t state = 0; state < format::kStates; state++) {
-        const double difference = std::abs(static_cast<double>(states[0][state]) - static_cast<double>(states[1][state]));
+        const double difference =
+            std::abs(static_cast<double>(states[0][state]) - static_cast<double>(states[1][state]));
         if (difference > 0.01 * static_cast<double>(std::max(totals[0], totals[1])))
-            found.push_back(std::string("profile and trace disagree on ") + kStateNames[state] + " time by more than 1% of all time: " +
-                            std::to_string(states[0][state]) + " and " + std::to_string(states[1][state]) + " ticks.");
+            found.push_back(std::string("profile and trace disagree on ") + kStateNames[state] +
+                            " time by more than 1% of all time: " + std::to_string(states[0][state]) + " and " +
+                            std::to_string(states[1][state]) + " ticks.");
     }
 }
 
@@ -92,7 +98,8 @@ std::vector<std::string> validate_run(const std::string &directory) {
         uint64_t before = 0;
         while (decoder.next(record)) {
             if (record.time < before) {
-                found.push_back(thread.file.path() + ": time runs backwards at byte " + std::to_string(decoder.offset()) + ".");
+                found.push_back(thread.file.path() + ": time runs backwards at byte " +
+                                std::to_string(decoder.offset()) + ".");
                 break;
             }
             before = record.time;

@@ -178,6 +178,15 @@ void start_task(ThreadState &thread, TaskState *task) {
     open_stretch(thread, format::kOpenWork);
 }
 
+// Is `task` suspended beneath the current one? Only untied tasks leave a stack elsewhere than at its top, and what
+// they leave behind may point anywhere, hence the bound.
+static bool is_beneath(const ThreadState &thread, const TaskState *task) {
+    const TaskState *place = thread.current;
+    for (unsigned depth = 0; place && depth < 256; depth++, place = place->below)
+        if (place->below == task) return true;
+    return false;
+}
+
 void resume_task(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
     TaskState *left = thread.current;
@@ -185,9 +194,10 @@ void resume_task(ThreadState &thread, TaskState *task) {
     thread.last_creator = nullptr;
     if (!(task->flags & (kImplicit | kInline))) task->local = thread.construct_of(task->construct);
     if (thread.tracing)
-        thread.log.timed(format::kResume, task->local ? task->local->id : task->construct, now, task->id, now > task->ready ? now - task->ready : 0);
-    if (left->below == task) // going down the stack: `left` has been queued again (untied)
-        left->ready = now;
+        thread.log.timed(format::kResume, task->local ? task->local->id : 0, now, task->id,
+                         (now > task->ready ? now - task->ready : 0) << 1 | (task->flags & kWaiting ? 1 : 0));
+    if ((task->flags & kImplicit) || is_beneath(thread, task))
+        left->ready = now; // going down the stack: it has been queued again
     else
         task->below = left;
     enter(thread, task, now);
@@ -240,8 +250,8 @@ void begin_wait(ThreadState &thread, uint32_t kind) {
         uint64_t *arrival = &region->instance->last_arrival[region->n_barriers++ & 1];
         thread.header->open_barrier = region->n_barriers;
         uint64_t known = __atomic_load_n(arrival, __ATOMIC_RELAXED);
-        while (now > known && !__atomic_compare_exchange_n(arrival, &known, now, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-        }
+        while (now > known &&
+               !__atomic_compare_exchange_n(arrival, &known, now, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
     }
     thread.current->flags |= kWaiting;
     thread.current->wait_kind = static_cast<uint8_t>(kind);
@@ -330,7 +340,8 @@ void end_region(ThreadState &thread, format::RegionInstance *instance) {
     slot.capacity_ticks += duration * instance->team_size;
     if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
     if (thread.tracing)
-        thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id, arrival << 1 | (instance->has_tasks & 1));
+        thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id,
+                         arrival << 1 | (instance->has_tasks & 1));
     __atomic_store_n(&instance->end, now, __ATOMIC_RELEASE);
     thread.pop_region();
     thread.region->slot->nested_ticks += thread.region->instance ? duration : 0;
@@ -414,7 +425,7 @@ void close_ended_regions(ThreadState &thread) {
         if (end == 0) return;
         close_gap_at_end(thread, last_arrival(*region), region->instance->has_tasks, end);
         format::RegionInstance *instance = region->instance;
-            thread.pop_region();
+        thread.pop_region();
         note_region(thread);
         process_log::close_instance(instance);
         open_stretch(thread, format::kOpenNone);
@@ -445,8 +456,7 @@ void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t ticks = now - thread.header->mark;
     close_stretch(thread, State::kCreate, now);
     thread.current->creating = 0;
-    if (thread.create_weight > 1)
-        thread.region->slot->create_weight += ticks * thread.create_weight;
+    if (thread.create_weight > 1) thread.region->slot->create_weight += ticks * thread.create_weight;
     if (thread.create_event) thread.create_construct->slot->create_ticks += ticks;
     if (thread.tracing) {
         if (ticks < format::kArgumentLimit && thread.create_weight == 1) // its begin and its end in one word

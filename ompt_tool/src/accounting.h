@@ -144,7 +144,8 @@ inline void begin_sample(ThreadState &thread, uint32_t weight) {
 
 inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
     if (__builtin_expect(construct.inline_code >= format::kInlineCodes, 0)) {
-        if (construct.inline_code != format::kInlineCodes) construct.inline_code = thread.log.new_inline_code(construct.id);
+        if (construct.inline_code != format::kInlineCodes)
+            construct.inline_code = thread.log.new_inline_code(construct.id);
         if (construct.inline_code == format::kInlineCodes) {
             thread.log.untimed(format::kInlineBegin, construct.id);
             return;

@@ -57,7 +57,8 @@ void *find_real(const char *name) {
 }
 
 // The runtime's function behind ours. Found at the first call, by whichever thread; all find the same.
-template <typename Function> Function *real(Function *&known, const char *name) {
+template <typename Function>
+Function *real(Function *&known, const char *name) {
     Function *function = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
     if (__builtin_expect(function == nullptr, 0)) {
         function = reinterpret_cast<Function *>(find_real(name));
@@ -129,8 +130,8 @@ using ompass::brackets::real;
 
 // ---------------------------------------------------------------- LLVM's interface
 
-OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes, size_t shared_bytes,
-                                          void *routine) {
+OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes,
+                                          size_t shared_bytes, void *routine) {
     static decltype(&__kmpc_omp_task_alloc) known;
     // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
     ThreadState *thread = brackets::recording_thread();
@@ -149,28 +150,29 @@ OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *t
     return real(known, "__kmpc_omp_task")(location, thread_id, task);
 }
 
-OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n, void *dependences,
-                                                int32_t n_noalias, void *noalias) {
+OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n,
+                                                void *dependences, int32_t n_noalias, void *noalias) {
     static decltype(&__kmpc_omp_task_with_deps) known;
     const brackets::Creation creation(__builtin_return_address(0), task);
     return real(known, "__kmpc_omp_task_with_deps")(location, thread_id, task, n, dependences, n_noalias, noalias);
 }
 
-OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower, uint64_t *upper,
-                                   int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grainsize, void *duplicate) {
+OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
+                                   uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
+                                   uint64_t grainsize, void *duplicate) {
     static decltype(&__kmpc_taskloop) known;
     const brackets::LoopCreation creation(__builtin_return_address(0), task);
-    real(known, "__kmpc_taskloop")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
-                                                     duplicate);
+    real(known, "__kmpc_taskloop")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule,
+                                   grainsize, duplicate);
 }
 
-OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower, uint64_t *upper,
-                                     int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grainsize, int32_t modifier,
-                                     void *duplicate) {
+OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
+                                     uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
+                                     uint64_t grainsize, int32_t modifier, void *duplicate) {
     static decltype(&__kmpc_taskloop_5) known;
     const brackets::LoopCreation creation(__builtin_return_address(0), task);
     real(known, "__kmpc_taskloop_5")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule,
-                                                         grainsize, modifier, duplicate);
+                                     grainsize, modifier, duplicate);
 }
 
 // ---------------------------------------------------------------- gcc's interface, as LLVM's runtime offers it
@@ -178,8 +180,9 @@ OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *ta
 // The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
 // LLVM's GOMP_task (14 to 19 at least) forgets `copy` when the if clause is false, and the task then sees the data of
 // its creator instead of its own firstprivate copy. So that copy is made here, whether anything is recorded or not.
-OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment, bool if_clause,
-                             unsigned flags, void **dependences, int priority, void *event) {
+OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
+                             long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
+                             void *event) {
     static decltype(&GOMP_task) known;
     const brackets::Creation creation(__builtin_return_address(0));
     if (!if_clause && copy && bytes > 0) {
@@ -193,17 +196,19 @@ OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(
     real(known, "GOMP_task")(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
 }
 
-OMPASS_EXPORT void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
-                                 unsigned flags, unsigned long n_tasks, int priority, long start, long end, long step) {
+OMPASS_EXPORT void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
+                                 long alignment, unsigned flags, unsigned long n_tasks, int priority, long start,
+                                 long end, long step) {
     static decltype(&GOMP_taskloop) known;
     const brackets::LoopCreation creation(__builtin_return_address(0));
     real(known, "GOMP_taskloop")(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
 }
 
-OMPASS_EXPORT void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
-                                     unsigned flags, unsigned long n_tasks, int priority, unsigned long long start, unsigned long long end,
-                                     unsigned long long step) {
+OMPASS_EXPORT void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
+                                     long alignment, unsigned flags, unsigned long n_tasks, int priority,
+                                     unsigned long long start, unsigned long long end, unsigned long long step) {
     static decltype(&GOMP_taskloop_ull) known;
     const brackets::LoopCreation creation(__builtin_return_address(0));
-    real(known, "GOMP_taskloop_ull")(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+    real(known, "GOMP_taskloop_ull")(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end,
+                                     step);
 }

@@ -33,15 +33,17 @@ void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *paralle
 }
 
 void on_parallel_end(ompt_data_t *parallel, ompt_data_t *, int, const void *) {
-    if (ThreadState *thread = recorder::thread()) end_region(*thread, static_cast<format::RegionInstance *>(parallel->ptr));
+    if (ThreadState *thread = recorder::thread())
+        end_region(*thread, static_cast<format::RegionInstance *>(parallel->ptr));
 }
 
-void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *data, unsigned team_size, unsigned,
-                      int flags) {
+void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *data, unsigned team_size,
+                      unsigned, int flags) {
     ThreadState *thread = recorder::thread(flags & ompt_task_initial ? ThreadKind::kInitial : ThreadKind::kWorker);
     if (!thread) return;
     if (endpoint == ompt_scope_begin)
-        data->ptr = begin_implicit(*thread, parallel ? static_cast<format::RegionInstance *>(parallel->ptr) : nullptr, team_size);
+        data->ptr = begin_implicit(*thread, parallel ? static_cast<format::RegionInstance *>(parallel->ptr) : nullptr,
+                                   team_size);
     else if (TaskState *task = task_of(data)) {
         data->ptr = nullptr;
         end_implicit(*thread, task);
@@ -54,7 +56,8 @@ const void *bracketed_address(ThreadState &thread, const void *address) {
     return thread.loop_task == thread.current ? thread.loop_address : address;
 }
 
-void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences, const void *address) {
+void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
+                    const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     if (__builtin_expect(flags & ompt_task_taskwait, 0)) { // `taskwait depend` is told as a task
@@ -100,20 +103,21 @@ void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_t
         if (task == thread.current && status != ompt_task_detach) return end_inline(thread, task);
         convert_inline(thread, task);
     }
-    thread.current = task;
+    if (task != thread.current) resume_task(thread, task);
     complete_task(thread, task, task_of(next), status);
 }
 
-[[gnu::noinline]] void switch_to(ThreadState &thread, const TaskState *prior, TaskState *next) {
+[[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, TaskState *next) {
     if (!next || next == thread.current) return;
-    if (prior && prior != thread.current && (prior->flags & kStarted)) thread.current = const_cast<TaskState *>(prior);
+    if (prior && prior != thread.current && (prior->flags & kStarted)) resume_task(thread, prior);
     if (next->flags & kStarted)
         resume_task(thread, next);
     else
         start_task(thread, next);
 }
 
-[[gnu::noinline]] void finish(ThreadState &thread, ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
+[[gnu::noinline]] void finish(ThreadState &thread, ompt_data_t *prior_data, ompt_task_status_t status,
+                              ompt_data_t *next_data) {
     TaskState *prior = task_of(prior_data);
     switch (status) {
     case ompt_task_complete:
@@ -153,7 +157,8 @@ void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_d
     }
 }
 
-void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, const void *) {
+void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *,
+                         const void *) {
     ThreadState *thread = recorder::thread();
     if (!thread || kind == ompt_sync_region_reduction) return;
     if (endpoint == ompt_scope_end) {
@@ -192,7 +197,9 @@ int on_control(uint64_t command, uint64_t, void *, const void *) {
 int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     const auto set = reinterpret_cast<ompt_set_callback_t>(lookup("ompt_set_callback"));
     if (!set) return 0;
-    const auto add = [&](ompt_callbacks_t event, auto *function) { set(event, reinterpret_cast<ompt_callback_t>(function)); };
+    const auto add = [&](ompt_callbacks_t event, auto *function) {
+        set(event, reinterpret_cast<ompt_callback_t>(function));
+    };
     add(ompt_callback_thread_begin, &on_thread_begin);
     add(ompt_callback_thread_end, &on_thread_end);
     add(ompt_callback_parallel_begin, &on_parallel_begin);
@@ -216,7 +223,8 @@ void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
 } // namespace ompass
 
 // Called by the OpenMP runtime, once. No OpenMP call may be made from here on to the end of initialize().
-extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *ompt_start_tool(unsigned, const char *runtime_version) {
+extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *
+ompt_start_tool(unsigned, const char *runtime_version) {
     if (!ompass::recorder::start(runtime_version ? runtime_version : "unknown")) return nullptr;
     static ompt_start_tool_result_t result = {ompass::initialize, ompass::finalize, {0}};
     return &result;

@@ -78,9 +78,10 @@ bool try_name(const char *name, int *error) {
 
 std::string available() {
     std::string list;
-    for (const char *name : {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L2_TCM", "PAPI_L3_TCM", "PAPI_TLB_DM", "PAPI_STL_ICY",
-                             "perf::TASK-CLOCK", "perf::CPU-CLOCK", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS",
-                             "perf::MAJOR-FAULTS", "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
+    for (const char *name :
+         {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L2_TCM", "PAPI_L3_TCM", "PAPI_TLB_DM", "PAPI_STL_ICY",
+          "perf::TASK-CLOCK", "perf::CPU-CLOCK", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS", "perf::MAJOR-FAULTS",
+          "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
         int error;
         if (!try_name(name, &error)) continue;
         list += list.empty() ? "" : ", ";
@@ -102,7 +103,8 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
             continue;
         }
         if (list.empty()) list = available();
-        say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), papi.strerror(error), list.c_str());
+        say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), papi.strerror(error),
+            list.c_str());
     }
     return accepted;
 }
@@ -117,7 +119,8 @@ void start(ThreadState &thread) {
         if (error != PAPI_OK) {
             static std::atomic<bool> told{false};
             if (!told.exchange(true))
-                say("OMPASS_COUNTERS: %s cannot be counted together with the others (%s); no counters are recorded on this thread.",
+                say("OMPASS_COUNTERS: %s cannot be counted together with the others (%s); no counters are recorded on "
+                    "this thread.",
                     name.c_str(), papi.strerror(error));
             return;
         }
@@ -155,7 +158,9 @@ void skip(ThreadState &thread) { advance(thread, nullptr); }
 #else
 
 std::vector<std::string> open(const std::vector<std::string> &names) {
-    if (!names.empty()) say("OMPASS_COUNTERS: this libompass.so was built without papi.h (package libpapi-dev); no counters are recorded.");
+    if (!names.empty())
+        say("OMPASS_COUNTERS: this libompass.so was built without papi.h (package libpapi-dev); no counters are "
+            "recorded.");
     return {};
 }
 void start(ThreadState &thread) { thread.counter_set = kNone; }

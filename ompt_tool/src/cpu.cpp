@@ -26,7 +26,8 @@ bool read_line(const char *path, char *line, size_t size) {
 }
 
 // Calls visit(cpu) for every number of a list such as "0-3,8,10-11".
-template <typename Visit> void for_each_in_list(const char *list, Visit visit) {
+template <typename Visit>
+void for_each_in_list(const char *list, Visit visit) {
     while (*list >= '0' && *list <= '9') {
         char *end;
         unsigned long first = strtoul(list, &end, 10), last = first;

@@ -38,10 +38,10 @@ inline constexpr size_t kStates = 5;
 enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3, kEvents = 4 };
 
 struct ExtentHeader {
-    uint32_t magic;  // kExtentMagic; written last, so an extent whose writer died at birth reads as the end of the file
+    uint32_t magic; // kExtentMagic; written last, so an extent whose writer died at birth reads as the end of the file
     ExtentKind kind; //
-    uint64_t bytes;  // of the whole extent, this header included; a multiple of 4096
-    uint64_t first;  // kSlots: id of the first slot; else the running number of the extent of this kind
+    uint64_t bytes; // of the whole extent, this header included; a multiple of 4096
+    uint64_t first; // kSlots: id of the first slot; else the running number of the extent of this kind
     uint64_t unused[5];
 };
 static_assert(sizeof(ExtentHeader) == 64);
@@ -55,7 +55,7 @@ struct ProcessHeader {
     uint32_t pid;
     Mode mode;
     ClockKind clock_kind;
-    uint32_t brackets;   // 1: create_ticks are measured; 0: there are none, creation is to be estimated
+    uint32_t brackets; // 1: create_ticks are measured; 0: there are none, creation is to be estimated
     uint32_t n_counters; //
     EndReason end_reason;
     uint64_t start_ticks; // first moment of the run
@@ -63,13 +63,13 @@ struct ProcessHeader {
     uint64_t start_epoch_ns;
     uint64_t latest_ticks; // second calibration point, renewed now and then; ticks are raw, pauses included
     uint64_t latest_monotonic_ns;
-    uint64_t end_ticks;    // 0 while running
+    uint64_t end_ticks; // 0 while running
     uint64_t paused_ticks; // total length of all pauses; event times leave pauses out
-    uint32_t n_threads;    // thread logs begun
+    uint32_t n_threads; // thread logs begun
     uint32_t limit_reached; // 1: the size limit stopped the trace; 2: the disk did
     uint32_t n_pauses;
-    uint32_t n_misuses;          // kernel marks without a partner and the like
-    uint64_t min_create_gap;     // shortest time between two creations of one task, ~0 when none was seen
+    uint32_t n_misuses; // kernel marks without a partner and the like
+    uint64_t min_create_gap; // shortest time between two creations of one task, ~0 when none was seen
     char counter_names[kMaxCounters][64];
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
@@ -80,7 +80,7 @@ struct DefinitionRecord {
     uint32_t bytes; // of the record with its text; written last
     DefinitionKind kind;
     uint32_t id;
-    uint32_t flags;  // tasks: OMPT task flags at first creation
+    uint32_t flags; // tasks: OMPT task flags at first creation
     uint32_t module; // id of the module; ~0 when unknown
     uint32_t text_bytes;
     uint64_t address; // ELF virtual address of the return address; modules: load bias
@@ -92,17 +92,17 @@ static_assert(sizeof(DefinitionRecord) == 32);
 // The primary thread writes all but last_arrival, which every member raises by an atomic maximum.
 struct alignas(64) RegionInstance {
     uint64_t begin;
-    uint64_t end;      // 0 while the region runs
+    uint64_t end; // 0 while the region runs
     uint64_t sequence; // of this use of the entry; 0: never used
-    uint64_t id;       // primary thread << 40 | its counter
+    uint64_t id; // primary thread << 40 | its counter
     uint32_t construct;
     uint32_t team_size;
     uint32_t level;
-    uint32_t has_tasks;       // 1: a deferred task was created in it
-    int32_t n_open;           // members that have not closed their part, the primary included; atomic
-    uint32_t primary_thread;  //
+    uint32_t has_tasks; // 1: a deferred task was created in it
+    int32_t n_open; // members that have not closed their part, the primary included; atomic
+    uint32_t primary_thread; //
     uint64_t last_arrival[2]; // latest arrival at an odd / even barrier of the region
-    uint64_t index;           // place in the pool
+    uint64_t index; // place in the pool
     uint64_t unused[5];
 };
 static_assert(sizeof(RegionInstance) == 128);
@@ -117,17 +117,17 @@ struct ThreadHeader {
     uint32_t index;
     uint32_t tid;
     ThreadKind kind;
-    uint32_t cpu;          // last seen
-    uint64_t first_ticks;  // first event
-    uint64_t mark;         // everything before is accounted; what follows is the open stretch
-    uint32_t open_state;   // OpenState of that stretch
-    uint32_t open_region;  // region construct of that stretch
-    uint64_t open_instance;  // index of the RegionInstance the thread is in; ~0 when none
-    uint64_t open_sequence;  // its sequence, to tell a later use of the entry
-    uint32_t open_barrier;   // barriers of that region that the thread has reached
-    uint32_t open_primary;   // 1: the thread leads that region
-    uint64_t pool_ticks;   // work in which undeferred tasks ran that were not timed, to be shared out by sampled_weight
-    uint64_t n_dropped;    // trace records lost
+    uint32_t cpu; // last seen
+    uint64_t first_ticks; // first event
+    uint64_t mark; // everything before is accounted; what follows is the open stretch
+    uint32_t open_state; // OpenState of that stretch
+    uint32_t open_region; // region construct of that stretch
+    uint64_t open_instance; // index of the RegionInstance the thread is in; ~0 when none
+    uint64_t open_sequence; // its sequence, to tell a later use of the entry
+    uint32_t open_barrier; // barriers of that region that the thread has reached
+    uint32_t open_primary; // 1: the thread leads that region
+    uint64_t pool_ticks; // work in which undeferred tasks ran that were not timed, to be shared out by sampled_weight
+    uint64_t n_dropped; // trace records lost
     uint64_t n_migrations; // changes of CPU
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
@@ -148,17 +148,17 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
 struct ConstructSlot {
     uint32_t id; // construct, 0 in an unused slot
     DefinitionKind kind;
-    uint64_t n_deferred;   // created and queued
+    uint64_t n_deferred; // created and queued
     uint64_t n_undeferred; // created and started at once; 0 in a log, where begun_undeferred() tells it
-    uint64_t n_completed;  // in a log: of the deferred tasks; undeferred ones complete when they have begun
-    uint64_t n_drawn;      // undeferred tasks up to the last one that was timed; with the next two fields: all of them
-    uint32_t weight;       // tasks from that one to the next timed one, that one included
-    uint32_t countdown;    // of these, yet to begin
-    uint64_t n_converted;  // undeferred tasks that did not complete in place (detached), and count like deferred ones
+    uint64_t n_completed; // in a log: of the deferred tasks; undeferred ones complete when they have begun
+    uint64_t n_drawn; // undeferred tasks up to the last one that was timed; with the next two fields: all of them
+    uint32_t weight; // tasks from that one to the next timed one, that one included
+    uint32_t countdown; // of these, yet to begin
+    uint64_t n_converted; // undeferred tasks that did not complete in place (detached), and count like deferred ones
     uint64_t n_cancelled;
-    uint64_t create_ticks;    // measured by the brackets
-    uint64_t own_ticks;       // work that surely belongs to this construct
-    uint64_t sampled_weight;  // its share of pool_ticks, against the sum over constructs
+    uint64_t create_ticks; // measured by the brackets
+    uint64_t own_ticks; // work that surely belongs to this construct
+    uint64_t sampled_weight; // its share of pool_ticks, against the sum over constructs
     uint64_t inclusive_ticks; // of the timed tasks
     uint64_t n_timed;
     uint64_t min_ticks; // of the timed tasks; ~0 when none
@@ -176,9 +176,7 @@ struct ConstructSlot {
 };
 static_assert(sizeof(ConstructSlot) <= kSlotBytes);
 
-constexpr uint64_t begun_undeferred(const ConstructSlot &slot) {
-    return slot.n_drawn + slot.weight - slot.countdown;
-}
+constexpr uint64_t begun_undeferred(const ConstructSlot &slot) { return slot.n_drawn + slot.weight - slot.countdown; }
 
 // What one thread knows of one parallel construct; slot 0: of the time outside of every region.
 struct RegionSlot {
@@ -186,17 +184,17 @@ struct RegionSlot {
     DefinitionKind kind;
     uint64_t n_instances;
     uint64_t n_primary;
-    uint64_t wall_ticks;     // primary only
+    uint64_t wall_ticks; // primary only
     uint64_t capacity_ticks; // primary only: team size times duration
-    uint64_t max_team_size;  // primary only
+    uint64_t max_team_size; // primary only
     uint64_t level;
     uint64_t nested_ticks; // in inner regions led by this thread
     uint64_t state_ticks[kStates];
     uint64_t implicit_ticks; // part of work
-    uint64_t lock_ticks;     // part of sync
-    uint64_t n_tasks;        // explicit tasks completed here
-    uint64_t n_created;      // deferred tasks created here
-    uint64_t create_weight;  // share of the creation of undeferred tasks in pool_ticks
+    uint64_t lock_ticks; // part of sync
+    uint64_t n_tasks; // explicit tasks completed here
+    uint64_t n_created; // deferred tasks created here
+    uint64_t create_weight; // share of the creation of undeferred tasks in pool_ticks
     uint64_t sampled_weight; // share of the implicit task in pool_ticks
     uint64_t counters[kMaxCounters]; // of the implicit task
 };
@@ -209,47 +207,53 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
 // between the timed records around them. Task ids: creating thread << 40 | its counter, counting deferred and implicit
 // tasks and regions from 1 on; undeferred tasks have none.
 //   X(name, words, timed, text, meaning)
-#define OMPASS_EVENTS(X)                                                                                             \
-    X(kEnd, 1, 0, "end", "no record: the log ends here")                                                              \
-    X(kTime, 2, 0, "time", "word 1 is the absolute time to which the next delta refers")                              \
-    X(kCreate, 1, 1, "create", "deferred task created; argument construct; its id is the thread's next")              \
-    X(kCreateSpan, 1, 1, "create_span", "end of a creation begun `argument` ticks ago")                               \
-    X(kCreateSpanLong, 2, 1, "create_span_long", "the same begun word 1 ticks ago; it stands for `argument` creations") \
-    X(kInlineBegin, 1, 0, "inline_begin", "undeferred task created and started, untimed; argument construct")         \
-    X(kInlineBeginTimed, 1, 1, "inline_begin_timed", "undeferred task created and started, its duration is timed")    \
-    X(kInlineEnd, 1, 0, "inline_end", "untimed undeferred task completed")                                            \
-    X(kInlineEndTimed, 1, 1, "inline_end_timed", "timed undeferred task completed")                                   \
-    X(kInlineCode, 1, 0, "inline_code", "the construct of the argument has the next inline code of this thread, from 0 on") \
-    X(kInlineOps, 1, 0, "inline_ops", "up to kInlineOpsPerWord begins and ends of untimed undeferred tasks, see below") \
-    X(kStamp, 1, 1, "stamp", "a time for sampling: the time since the last timed record is the current task's own")   \
-    X(kStart, 2, 1, "start", "task started; argument construct, word 1 task id")                                      \
+#define OMPASS_EVENTS(X)                                                                                               \
+    X(kEnd, 1, 0, "end", "no record: the log ends here")                                                               \
+    X(kTime, 2, 0, "time", "word 1 is the absolute time to which the next delta refers")                               \
+    X(kCreate, 1, 1, "create", "deferred task created; argument construct; its id is the thread's next")               \
+    X(kCreateSpan, 1, 1, "create_span", "end of a creation begun `argument` ticks ago")                                \
+    X(kCreateSpanLong, 2, 1, "create_span_long",                                                                       \
+      "the same begun word 1 ticks ago; it stands for `argument` creations")                                           \
+    X(kInlineBegin, 1, 0, "inline_begin", "undeferred task created and started, untimed; argument construct")          \
+    X(kInlineBeginTimed, 1, 1, "inline_begin_timed", "undeferred task created and started, its duration is timed")     \
+    X(kInlineEnd, 1, 0, "inline_end", "untimed undeferred task completed")                                             \
+    X(kInlineEndTimed, 1, 1, "inline_end_timed", "timed undeferred task completed")                                    \
+    X(kInlineCode, 1, 0, "inline_code",                                                                                \
+      "the construct of the argument has the next inline code of this thread, from 0 on")                              \
+    X(kInlineOps, 1, 0, "inline_ops",                                                                                  \
+      "up to kInlineOpsPerWord begins and ends of untimed undeferred tasks, see below")                                \
+    X(kStamp, 1, 1, "stamp", "a time for sampling: the time since the last timed record is the current task's own")    \
+    X(kStart, 2, 1, "start", "task started; argument construct, word 1 task id")                                       \
     X(kStartReady, 3, 1, "start_ready", "the same for a task that waited for others; word 2: ticks from ready to now") \
-    X(kResume, 3, 1, "resume", "suspended task goes on; argument construct, word 1 task id, word 2: ticks from ready to now") \
-    X(kComplete, 1, 1, "complete", "current task completed, the one below it goes on; argument OMPT status")          \
-    X(kCompleteTo, 2, 1, "complete_to", "current task completed, the task of word 1 goes on; argument OMPT status")   \
-    X(kDiscard, 2, 0, "discard", "task cancelled before it started; argument construct, word 1 task id")              \
-    X(kFulfill, 2, 0, "fulfill", "detached task completed by its event; argument construct, word 1 task id")          \
-    X(kDependence, 3, 0, "dependence", "task of word 2 must wait for the task of word 1")                             \
-    X(kWaitBegin, 1, 1, "wait_begin", "current task entered a wait; argument OMPT sync region kind")                  \
-    X(kWaitEnd, 1, 1, "wait_end", "current task left the wait; argument OMPT sync region kind")                       \
-    X(kBarrierEnd, 2, 1, "barrier_end", "the same for barriers; word 1: ticks from the last arrival to now * 2 + had tasks") \
-    X(kMutexAcquire, 1, 1, "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                              \
-    X(kMutexAcquired, 1, 1, "mutex_acquired", "got it; argument OMPT mutex kind")                                     \
-    X(kRegionBegin, 2, 1, "region_begin", "primary thread enters a parallel region; argument construct, word 1 its id") \
-    X(kRegionEnd, 3, 1, "region_end", "primary leaves region word 1; word 2 last arrival * 2 + had tasks; argument team size") \
-    X(kImplicitBegin, 2, 1, "implicit_begin", "implicit task of region word 1 begins; argument team size")            \
-    X(kImplicitEnd, 1, 0, "implicit_end", "implicit task of a worker ended; its time ends with the region")           \
+    X(kResume, 3, 1, "resume",                                                                                         \
+      "suspended task goes on; argument construct, word 1 task id, word 2: ticks from ready to now * 2 + in a wait")   \
+    X(kComplete, 1, 1, "complete", "current task completed, the one below it goes on; argument OMPT status")           \
+    X(kCompleteTo, 2, 1, "complete_to", "current task completed, the task of word 1 goes on; argument OMPT status")    \
+    X(kDiscard, 2, 0, "discard", "task cancelled before it started; argument construct, word 1 task id")               \
+    X(kFulfill, 2, 0, "fulfill", "detached task completed by its event; argument construct, word 1 task id")           \
+    X(kDependence, 3, 0, "dependence", "task of word 2 must wait for the task of word 1")                              \
+    X(kWaitBegin, 1, 1, "wait_begin", "current task entered a wait; argument OMPT sync region kind")                   \
+    X(kWaitEnd, 1, 1, "wait_end", "current task left the wait; argument OMPT sync region kind")                        \
+    X(kBarrierEnd, 2, 1, "barrier_end",                                                                                \
+      "the same for barriers; word 1: ticks from the last arrival to now * 2 + had tasks")                             \
+    X(kMutexAcquire, 1, 1, "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                               \
+    X(kMutexAcquired, 1, 1, "mutex_acquired", "got it; argument OMPT mutex kind")                                      \
+    X(kRegionBegin, 2, 1, "region_begin",                                                                              \
+      "primary thread enters a parallel region; argument construct, word 1 its id")                                    \
+    X(kRegionEnd, 3, 1, "region_end",                                                                                  \
+      "primary leaves region word 1; word 2 last arrival * 2 + had tasks; argument team size")                         \
+    X(kImplicitBegin, 2, 1, "implicit_begin", "implicit task of region word 1 begins; argument team size")             \
+    X(kImplicitEnd, 1, 0, "implicit_end", "implicit task of a worker ended; its time ends with the region")            \
     X(kImplicitLeave, 1, 1, "implicit_leave", "implicit task of the primary ended, or the thread's initial task")      \
-    X(kOutside, 1, 1, "outside", "thread seen for the first time, outside of every region")                           \
-    X(kKernelBegin, 1, 1, "kernel_begin", "argument construct")                                                       \
-    X(kKernelEnd, 1, 1, "kernel_end", "argument construct")                                                           \
-    X(kRead, 3, 0, "read", "kernel reads word 2 bytes at word 1")                                                     \
-    X(kWrite, 3, 0, "write", "kernel writes word 2 bytes at word 1")                                                  \
-    X(kPhase, 1, 1, "phase", "process enters a phase; argument construct, 0 none")                                    \
-    X(kCpu, 1, 0, "cpu", "thread was seen on CPU `argument`")                                                         \
-    X(kCounter, 2, 0, "counter", "counter `argument` rose by word 1 since the record before last")                    \
+    X(kOutside, 1, 1, "outside", "thread seen for the first time, outside of every region")                            \
+    X(kKernelBegin, 1, 1, "kernel_begin", "argument construct")                                                        \
+    X(kKernelEnd, 1, 1, "kernel_end", "argument construct")                                                            \
+    X(kRead, 3, 0, "read", "kernel reads word 2 bytes at word 1")                                                      \
+    X(kWrite, 3, 0, "write", "kernel writes word 2 bytes at word 1")                                                   \
+    X(kPhase, 1, 1, "phase", "process enters a phase; argument construct, 0 none")                                     \
+    X(kCpu, 1, 0, "cpu", "thread was seen on CPU `argument`")                                                          \
+    X(kCounter, 2, 0, "counter", "counter `argument` rose by word 1 since the record before last")                     \
     X(kResync, 3, 1, "resync", "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")
-
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, text, meaning) name,
@@ -273,10 +277,10 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 
 inline constexpr uint32_t kArgumentLimit = 1u << 26;
 // Numbers of OMPT (OpenMP 5.1, section 4.4.4) that records carry.
-inline constexpr uint32_t kTaskwait = 5;  // ompt_sync_region_taskwait
+inline constexpr uint32_t kTaskwait = 5; // ompt_sync_region_taskwait
 inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup
 inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
-inline constexpr uint32_t kStatusDetach = 4;    // ompt_task_detach
+inline constexpr uint32_t kStatusDetach = 4; // ompt_task_detach
 constexpr bool is_barrier(uint32_t kind) { return kind != kTaskwait && kind != kTaskgroup && kind != kTaskwaitDepend; }
 inline constexpr unsigned kThreadShift = 40;
 

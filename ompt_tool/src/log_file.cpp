@@ -35,7 +35,8 @@ void remember(void *address, size_t bytes) {
 
 void refuse(const std::string &path, int error) {
     if (refused.exchange(true)) return;
-    say("cannot extend %s: %s. No more events are written; the run goes on, and the statistics are kept as far as space allows.",
+    say("cannot extend %s: %s. No more events are written; the run goes on, and the statistics are kept as far as "
+        "space allows.",
         path.c_str(), strerror(error));
 }
 
@@ -124,7 +125,8 @@ void *LogFile::append(format::ExtentKind kind, size_t bytes, uint64_t first, boo
 void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     if (extent != last_) return;
     char *rest = static_cast<char *>(extent) + kept;
-    if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) return;
+    if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        return;
     if (truncate(path_.c_str(), static_cast<off_t>(size_ - (bytes - kept))) != 0) return; // it stays as long as it is
     static_cast<format::ExtentHeader *>(extent)->bytes = kept;
     size_ -= bytes - kept;
@@ -145,8 +147,9 @@ void LogFile::lock_for_fork() { mappings_lock.lock(); }
 void LogFile::unlock_after_fork() { mappings_lock.unlock(); }
 
 void LogFile::detach_all_after_fork() {
-    for (const Mapping &mapping : mappings)
-        mmap(mapping.address, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    for (const Mapping &mapping : mappings) // where even this fails, the mapping stays as it is, shared with the parent
+        (void)mmap(mapping.address, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                   0);
     mappings.clear();
     bytes_on_disk = 0;
     refused = false;

@@ -39,8 +39,8 @@ public:
     // In the child of a fork: replaces every mapping of the process by private zeroed memory at the same place.
     static void detach_all_after_fork();
 
-    static uint64_t total_bytes();  // on disk, over all files of the process
-    static bool disk_refused();     // an allocation failed
+    static uint64_t total_bytes(); // on disk, over all files of the process
+    static bool disk_refused(); // an allocation failed
 
 private:
     void *map(uint64_t offset, size_t bytes) const;

@@ -19,9 +19,8 @@ void say(const char *format, ...) {
     char line[2048] = "ompass: ";
     va_list arguments;
     va_start(arguments, format);
-    int length = vsnprintf(line + 8, sizeof line - 10, format, arguments);
+    vsnprintf(line + 8, sizeof line - 10, format, arguments);
     va_end(arguments);
-    if (length < 0) length = 0;
     size_t total = strlen(line);
     line[total++] = '\n';
     if (write(STDERR_FILENO, line, total) < 0) { /* there is nobody left to tell */
@@ -53,7 +52,8 @@ int read_choice(const char *name, std::initializer_list<Choice> choices, int fal
 }
 
 bool read_switch(const char *name, bool fallback) {
-    return read_choice(name, {{"on", 1}, {"off", 0}, {"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}},
+    return read_choice(name,
+                       {{"on", 1}, {"off", 0}, {"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}},
                        fallback) != 0;
 }
 
@@ -64,7 +64,9 @@ uint64_t read_limit_bytes() {
     errno = 0;
     const unsigned long long megabytes = strtoull(text, &end, 10);
     if (errno || *end || *text == '-' || megabytes == 0 || megabytes > (1ull << 40)) {
-        say("OMPASS_LIMIT_MB=%s is not understood; valid values: a whole number of megabytes from 1 on. Using no limit.", text);
+        say("OMPASS_LIMIT_MB=%s is not understood; valid values: a whole number of megabytes from 1 on. Using no "
+            "limit.",
+            text);
         return 0;
     }
     return megabytes << 20;
@@ -83,16 +85,18 @@ std::vector<std::string> read_list(const char *name) {
 
 // A misspelt name would otherwise be ignored without a word.
 void report_unknown_names() {
-    static const char *const known[] = {"MODE",  "DIR",     "SUMMARY",  "LIMIT_MB", "COUNTERS", "BRACKETS",
-                                        "VERBOSE", "ENABLED", "LIBRARY"};
+    static const char *const known[] = {"MODE",     "DIR",     "SUMMARY", "LIMIT_MB", "COUNTERS",
+                                        "BRACKETS", "VERBOSE", "ENABLED", "LIBRARY"};
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "OMPASS_", 7) != 0) continue;
         const char *name = *entry + 7;
         const size_t length = strcspn(name, "=");
         bool found = false;
-        for (const char *candidate : known) found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
+        for (const char *candidate : known)
+            found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
         if (!found)
-            say("OMPASS_%.*s is not a variable of Ompass; valid: OMPASS_MODE, OMPASS_DIR, OMPASS_SUMMARY, OMPASS_LIMIT_MB, "
+            say("OMPASS_%.*s is not a variable of Ompass; valid: OMPASS_MODE, OMPASS_DIR, OMPASS_SUMMARY, "
+                "OMPASS_LIMIT_MB, "
                 "OMPASS_COUNTERS, OMPASS_BRACKETS, OMPASS_VERBOSE, OMPASS_ENABLED.",
                 static_cast<int>(length), name);
     }

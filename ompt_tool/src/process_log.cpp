@@ -22,7 +22,8 @@ using format::DefinitionKind;
 
 constexpr size_t kDefinitionExtentBytes = 64 << 10;
 constexpr size_t kInstanceExtentBytes = 32 << 10;
-constexpr uint64_t kInstancesPerExtent = (kInstanceExtentBytes - sizeof(format::ExtentHeader)) / sizeof(format::RegionInstance);
+constexpr uint64_t kInstancesPerExtent =
+    (kInstanceExtentBytes - sizeof(format::ExtentHeader)) / sizeof(format::RegionInstance);
 
 struct Module {
     uintptr_t begin, end, bias;
@@ -50,8 +51,8 @@ void define(DefinitionKind kind, uint32_t id, uint32_t flags, uint32_t module, u
             size_t text_bytes) {
     const size_t bytes = (sizeof(format::DefinitionRecord) + text_bytes + 7) & ~size_t{7};
     if (shared->definitions == nullptr || shared->definitions + bytes > shared->definitions_end) {
-        char *extent = static_cast<char *>(
-            shared->file.append(format::ExtentKind::kDefinitions, kDefinitionExtentBytes, shared->n_definition_extents++, true));
+        char *extent = static_cast<char *>(shared->file.append(format::ExtentKind::kDefinitions, kDefinitionExtentBytes,
+                                                               shared->n_definition_extents++, true));
         if (!extent) return;
         shared->definitions = extent + sizeof(format::ExtentHeader);
         shared->definitions_end = extent + kDefinitionExtentBytes;
@@ -105,7 +106,8 @@ int visit_module(dl_phdr_info *info, size_t, void *argument) {
         const ElfW(Phdr) &segment = info->dlpi_phdr[i];
         if (segment.p_type == PT_LOAD) {
             if (info->dlpi_addr + segment.p_vaddr < begin) begin = info->dlpi_addr + segment.p_vaddr;
-            if (info->dlpi_addr + segment.p_vaddr + segment.p_memsz > end) end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+            if (info->dlpi_addr + segment.p_vaddr + segment.p_memsz > end)
+                end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
         }
     }
     if (search->address < begin || search->address >= end) return 0;
@@ -153,7 +155,8 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
     clock_gettime(CLOCK_REALTIME, &epoch);
     header->start_ticks = header->latest_ticks = reading.ticks;
     header->start_monotonic_ns = header->latest_monotonic_ns = reading.monotonic_ns;
-    header->start_epoch_ns = static_cast<uint64_t>(epoch.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(epoch.tv_nsec);
+    header->start_epoch_ns =
+        static_cast<uint64_t>(epoch.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(epoch.tv_nsec);
     memcpy(header->magic, format::kProcessMagic, sizeof header->magic);
     shared_header = header;
     define(DefinitionKind::kProgram, shared->n_constructs++, 0, ~0u, 0, "", 0);
@@ -223,9 +226,8 @@ void renew_calibration() {
 
 void note_create_gap(uint64_t ticks) {
     uint64_t known = __atomic_load_n(&shared_header->min_create_gap, __ATOMIC_RELAXED);
-    while (ticks < known &&
-           !__atomic_compare_exchange_n(&shared_header->min_create_gap, &known, ticks, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
+    while (ticks < known && !__atomic_compare_exchange_n(&shared_header->min_create_gap, &known, ticks, true,
+                                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
 void note_misuse() { __atomic_fetch_add(&shared_header->n_misuses, 1, __ATOMIC_RELAXED); }

@@ -86,7 +86,8 @@ bool start(const char *runtime_version) {
     const std::vector<std::string> counted = counters::open(current_options.counters);
     format::ProcessHeader &header = *process_log::header();
     header.n_counters = static_cast<uint32_t>(counted.size());
-    for (size_t i = 0; i < counted.size(); i++) strncpy(header.counter_names[i], counted[i].c_str(), sizeof header.counter_names[i] - 1);
+    for (size_t i = 0; i < counted.size(); i++)
+        strncpy(header.counter_names[i], counted[i].c_str(), sizeof header.counter_names[i] - 1);
     run_directory::write_meta(run_directory_path, current_options, runtime_version, counted);
     run_directory::write_topology(run_directory_path);
     clock::set_rate(first);
@@ -112,7 +113,8 @@ void stop(format::EndReason reason) {
         process_log::close(reason, clock::now());
         // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
         for (uint32_t i = 0; i < kMaxThreads && threads[i]; i++)
-            if (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork) threads[i]->log.trim();
+            if (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork)
+                threads[i]->log.trim();
     }
     if (current_options.summary) print_summary(run_directory_path);
 }
@@ -209,7 +211,8 @@ void sync_switch(ThreadState &thread) {
     if (counting != thread.counting) {
         thread.counting = counting;
         for (uint32_t id = 0; id < thread.by_id_size; id++)
-            if (TaskConstruct *construct = thread.by_id[id]) construct->slot = counting ? construct->real_slot : &uncounted;
+            if (TaskConstruct *construct = thread.by_id[id])
+                construct->slot = counting ? construct->real_slot : &uncounted;
         thread.tracing = counting && thread.log.tracing();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;
@@ -235,7 +238,8 @@ TaskConstruct *ThreadState::find_construct_at(const void *address, uint32_t flag
             break;
         }
     }
-    found = find_construct_of(process_log::construct_of_address(format::DefinitionKind::kTask, address, flags), address);
+    found =
+        find_construct_of(process_log::construct_of_address(format::DefinitionKind::kTask, address, flags), address);
     by_address[place] = found;
     return found;
 }

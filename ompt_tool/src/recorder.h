@@ -21,9 +21,9 @@ struct TaskConstruct {
     format::ConstructSlot *real_slot;
     const void *address;
     uint32_t id;
-    uint32_t period;    // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
-    uint32_t n_recent;  // timed since the period was last considered
-    uint32_t n_short;   // of these, shorter than kSampleBelowNanoseconds
+    uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
+    uint32_t n_recent; // timed since the period was last considered
+    uint32_t n_short; // of these, shorter than kSampleBelowNanoseconds
     uint8_t inline_code; // in the trace; kInlineCodes: none is left, ~0: not asked for yet
 };
 
@@ -37,7 +37,7 @@ struct RegionContext {
     uint32_t level;
     uint32_t n_barriers; // passed or being passed by this thread
     bool primary;
-    bool ended;          // worker: its implicit task has ended, the region perhaps not yet
+    bool ended; // worker: its implicit task has ended, the region perhaps not yet
     bool barrier_closed; // worker: the region-end barrier was seen
 };
 
@@ -55,10 +55,10 @@ struct ThreadState {
     uint32_t seen_switch; // value of recorder::run_switch that this thread acted on
     bool tracing;
     bool counting;
-    bool dirty;          // untimed undeferred tasks ran in the open stretch
+    bool dirty; // untimed undeferred tasks ran in the open stretch
     bool sample_pending; // the open stretch is the current task's own, and is a sample
     uint32_t sample_weight;
-    uint64_t *n_tasks;   // of the region
+    uint64_t *n_tasks; // of the region
     TaskPool pool;
     ThreadLog log;
 
@@ -68,12 +68,12 @@ struct ThreadState {
     uint64_t create_event; // 0: no creation yet in the open bracket
     TaskConstruct *create_construct;
     uint32_t create_weight;
-    bool in_bracket;               // a bracketed creation is under way, here or in a task around the current one
-    const void *bracket_address;   // of the creation being bracketed, until OMPT tells of it
-    const void *allocated;         // task allocated last, not necessarily created,
-    const void *allocated_at;      // and from where
-    const void *loop_address;      // of the taskloop whose tasks are being created,
-    const TaskState *loop_task;    // by this task
+    bool in_bracket; // a bracketed creation is under way, here or in a task around the current one
+    const void *bracket_address; // of the creation being bracketed, until OMPT tells of it
+    const void *allocated; // task allocated last, not necessarily created,
+    const void *allocated_at; // and from where
+    const void *loop_address; // of the taskloop whose tasks are being created,
+    const TaskState *loop_task; // by this task
     uint32_t inline_period; // of the last construct created undeferred; 1 after a deferred creation
     uint32_t bracket_countdown;
     uint32_t random;

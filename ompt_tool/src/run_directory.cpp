@@ -32,7 +32,7 @@ namespace {
 
 // The rank in an MPI or Slurm job, from the variables that launchers set; empty outside of one.
 const char *rank() {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK",
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "PMI_RANK",    "MV2_COMM_WORLD_RANK",
                                         "MPI_RANKID",           "ALPS_APP_PE", "SLURM_PROCID"};
     for (const char *name : names) {
         const char *value = getenv(name);
@@ -113,7 +113,7 @@ std::string read_file(const char *path) {
     std::string text;
     if (FILE *file = fopen(path, "re")) {
         char piece[4096];
-        for (size_t n; (n = fread(piece, 1, sizeof piece, file)) > 0;) text.append(piece, n);
+        while (!feof(file) && !ferror(file)) text.append(piece, fread(piece, 1, sizeof piece, file));
         fclose(file);
     }
     return text;
@@ -164,12 +164,14 @@ std::string create(const Options &options) {
     std::string path = wanted;
     for (int attempt = 2; mkdir(path.c_str(), 0755) != 0; attempt++) {
         if (errno != EEXIST || attempt > 10000) {
-            say("cannot make the run directory %s: %s. Nothing is recorded; set OMPASS_DIR to a place that can be written.",
+            say("cannot make the run directory %s: %s. Nothing is recorded; set OMPASS_DIR to a place that can be "
+                "written.",
                 path.c_str(), strerror(errno));
             return {};
         }
         // NAME.ompass becomes NAME-2.ompass
-        const size_t dot = wanted.size() > 7 && wanted.compare(wanted.size() - 7, 7, ".ompass") == 0 ? wanted.size() - 7 : wanted.size();
+        const size_t dot = wanted.size() > 7 && wanted.compare(wanted.size() - 7, 7, ".ompass") == 0 ? wanted.size() - 7
+                                                                                                     : wanted.size();
         path = wanted.substr(0, dot) + "-" + std::to_string(attempt) + wanted.substr(dot);
     }
     return path;
@@ -194,8 +196,8 @@ void write_meta(const std::string &directory, const Options &options, const char
         ",\n  \"pid\": " + std::to_string(getpid()) + ",\n  \"parent_pid\": " + std::to_string(getppid()) +
         ",\n  \"runtime\": " + quote(runtime_version) + ",\n  \"counters\": " + quote_list(counters) +
         ",\n  \"limit_mb\": " + std::to_string(options.limit_bytes >> 20) +
-        ",\n  \"domain_kind\": " + quote(cpu::domain_kind()) + ",\n  \"n_domains\": " + std::to_string(cpu::n_domains()) +
-        ",\n  \"cpu_core_and_domain\": [" + cpus + "]" +
+        ",\n  \"domain_kind\": " + quote(cpu::domain_kind()) +
+        ",\n  \"n_domains\": " + std::to_string(cpu::n_domains()) + ",\n  \"cpu_core_and_domain\": [" + cpus + "]" +
         ",\n  \"environment\": " + openmp_environment() + "\n}\n";
     const std::string path = directory + "/meta.json";
     if (!within_size_limit(text.size())) return;
@@ -212,7 +214,8 @@ void write_topology(const std::string &directory) {
     if (!library) return;
     const auto init = reinterpret_cast<decltype(&hwloc_topology_init)>(dlsym(library, "hwloc_topology_init"));
     const auto load = reinterpret_cast<decltype(&hwloc_topology_load)>(dlsym(library, "hwloc_topology_load"));
-    const auto write = reinterpret_cast<decltype(&hwloc_topology_export_xml)>(dlsym(library, "hwloc_topology_export_xml"));
+    const auto write =
+        reinterpret_cast<decltype(&hwloc_topology_export_xml)>(dlsym(library, "hwloc_topology_export_xml"));
     const auto destroy = reinterpret_cast<decltype(&hwloc_topology_destroy)>(dlsym(library, "hwloc_topology_destroy"));
     hwloc_topology_t topology;
     if (init && load && write && destroy && init(&topology) == 0) {

@@ -89,12 +89,17 @@ void print_summary(const std::string &directory) {
     if (totals.thread_time_ns == 0 && profile.constructs.empty()) return;
     if (totals.thread_time_ns == 0) totals = totals_of(profile, true);
     char line[512];
-    snprintf(line, sizeof line, "ompass: %" PRIu64 " tasks; %s in parallel regions of at most %" PRIu64 " threads, %s in all\n", totals.n_tasks,
-             time_text(static_cast<double>(totals.wall_ns)).c_str(), totals.max_team_size, time_text(static_cast<double>(profile.wall_ns)).c_str());
+    snprintf(line, sizeof line,
+             "ompass: %" PRIu64 " tasks; %s in parallel regions of at most %" PRIu64 " threads, %s in all\n",
+             totals.n_tasks, time_text(static_cast<double>(totals.wall_ns)).c_str(), totals.max_team_size,
+             time_text(static_cast<double>(profile.wall_ns)).c_str());
     std::string text = line;
     for (size_t i = 0; i < kStateCount; i++) {
-        const double part = totals.thread_time_ns ? static_cast<double>(totals.state_ns[i]) / static_cast<double>(totals.thread_time_ns) : 0;
-        snprintf(line, sizeof line, "  %-9s%6.1f%%  %-9s%s\n", kStateNames[i], 100 * part, time_text(static_cast<double>(totals.state_ns[i])).c_str(),
+        const double part = totals.thread_time_ns
+                                ? static_cast<double>(totals.state_ns[i]) / static_cast<double>(totals.thread_time_ns)
+                                : 0;
+        snprintf(line, sizeof line, "  %-9s%6.1f%%  %-9s%s\n", kStateNames[i], 100 * part,
+                 time_text(static_cast<double>(totals.state_ns[i])).c_str(),
                  i == 1 && profile.create_estimated ? " (estimate)" : "");
         text += line;
     }

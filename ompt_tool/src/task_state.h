@@ -21,34 +21,34 @@ struct RegionContext;
 inline constexpr unsigned kMaxPredecessors = 6;
 
 enum TaskFlag : uint8_t {
-    kInline = 1,       // undeferred: runs at once inside its creator, on the same thread
-    kTimed = 2,        // inline and chosen for timing
-    kImplicit = 4,     // implicit or initial task
-    kStarted = 8,      //
+    kInline = 1, // undeferred: runs at once inside its creator, on the same thread
+    kTimed = 2, // inline and chosen for timing
+    kImplicit = 4, // implicit or initial task
+    kStarted = 8, //
     kHasChildren = 16, // created a deferred task since its last taskwait
     kHasDescendants = 32, // the same of itself and its inline children, ever
-    kWaiting = 64,     // inside a wait region
-    kDependent = 128   // has dependences
+    kWaiting = 64, // inside a wait region
+    kDependent = 128 // has dependences
 };
 
 // Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to implicit tasks.
 struct alignas(64) TaskState {
-    uint64_t id;          // creating thread << 40 | counter; 0: inline, or at rest
-    uint64_t ready;       // when it was created
-    uint64_t worked;      // work done between its start and now, inline descendants included; inline: at its start
-    TaskState *below;     // suspended under it on this thread; in a pool: the next free one
-    TaskState *frame;     // itself, or for inline tasks the innermost task around it that is not inline
+    uint64_t id; // creating thread << 40 | counter; 0: inline, or at rest
+    uint64_t ready; // when it was created
+    uint64_t worked; // work done between its start and now, inline descendants included; inline: at its start
+    TaskState *below; // suspended under it on this thread; in a pool: the next free one
+    TaskState *frame; // itself, or for inline tasks the innermost task around it that is not inline
     TaskConstruct *local; // its construct on the thread that runs it; null for implicit tasks
-    uint32_t construct;   // not of inline tasks: theirs is local->id
-    uint16_t creator;     // thread index
+    uint32_t construct; // not of inline tasks: theirs is local->id
+    uint16_t creator; // thread index
     uint16_t creator_cpu;
-    uint8_t flags;        // TaskFlag
-    uint8_t wait_kind;    // while kWaiting
+    uint8_t flags; // TaskFlag
+    uint8_t wait_kind; // while kWaiting
     uint8_t n_predecessors;
     uint8_t creating; // inside a bracketed creation
-    uint32_t weight;  // inline and timed: the number of tasks for which it stands
+    uint32_t weight; // inline and timed: the number of tasks for which it stands
 
-    uint64_t end;           // when it completed, valid while `id` is unchanged
+    uint64_t end; // when it completed, valid while `id` is unchanged
     RegionContext *context; // implicit tasks: their region
     struct {
         const TaskState *task;

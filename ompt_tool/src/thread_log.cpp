@@ -44,8 +44,8 @@ void ThreadLog::start_tracing(uint64_t now) {
 void *ThreadLog::make_slots(uint32_t id) {
     const uint32_t extent = id / format::kSlotsPerExtent;
     if (extent >= kMaxSlotExtents) return spare_slot;
-    char *memory = static_cast<char *>(file_.append(format::ExtentKind::kSlots, format::kSlotExtentBytes,
-                                                    extent * format::kSlotsPerExtent, true));
+    char *memory = static_cast<char *>(
+        file_.append(format::ExtentKind::kSlots, format::kSlotExtentBytes, extent * format::kSlotsPerExtent, true));
     if (!memory) return spare_slot;
     slots_[extent] = memory + sizeof(format::ExtentHeader);
     return slots_[extent] + id % format::kSlotsPerExtent * format::kSlotBytes;
@@ -66,7 +66,7 @@ bool ThreadLog::refill() {
         if (dropping_) header_->n_dropped++;
         return false;
     }
-    const size_t bytes = extent_bytes_ == 0 ? kFirstExtentBytes
+    const size_t bytes = extent_bytes_ == 0                        ? kFirstExtentBytes
                          : extent_bytes_ * 2 < kLargestExtentBytes ? extent_bytes_ * 2
                                                                    : kLargestExtentBytes;
     if (!recorder::may_grow(bytes)) {
@@ -94,7 +94,8 @@ bool ThreadLog::refill() {
 
 void ThreadLog::trim() {
     if (!extent_ || !limit_) return;
-    const size_t used = static_cast<size_t>(reinterpret_cast<char *>(next_) - static_cast<char *>(extent_)) + sizeof(uint64_t);
+    const size_t used =
+        static_cast<size_t>(reinterpret_cast<char *>(next_) - static_cast<char *>(extent_)) + sizeof(uint64_t);
     const size_t kept = (used + format::kPageBytes - 1) / format::kPageBytes * format::kPageBytes;
     if (kept < extent_bytes_) file_.shrink_last(extent_, extent_bytes_, kept);
 }

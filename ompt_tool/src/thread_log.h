@@ -13,7 +13,8 @@ namespace ompass {
 class ThreadLog {
 public:
     void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
-    void start_tracing(uint64_t now); // after the first slots: events then lie at the end of the file, and can be trimmed
+    void
+    start_tracing(uint64_t now); // after the first slots: events then lie at the end of the file, and can be trimmed
 
     format::ThreadHeader &header() { return *header_; }
 
@@ -104,13 +105,13 @@ private:
     bool refill();
     void *make_slots(uint32_t id);
 
-    uint64_t *next_ = nullptr;  // place of the next record
+    uint64_t *next_ = nullptr; // place of the next record
     uint64_t *limit_ = nullptr; // end of the extent, less one word that stays zero; null when not tracing
-    uint64_t *last_ = nullptr;  // the last record
-    uint64_t ops_ = 0;          // the last record while it is a kInlineOps with room,
+    uint64_t *last_ = nullptr; // the last record
+    uint64_t ops_ = 0; // the last record while it is a kInlineOps with room,
     unsigned ops_shift_ = kNoOps; // and where its next operation goes
     uint8_t n_codes_ = 0;
-    uint64_t base_ = 0;         // time of the last timed record
+    uint64_t base_ = 0; // time of the last timed record
     format::ThreadHeader *header_ = nullptr;
     void *extent_ = nullptr;
     size_t extent_bytes_ = 0;
