@@ -8,7 +8,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint32_t kLongestPeriod = 64;
+constexpr uint32_t kLongestPeriod = 256;
 constexpr uint32_t kConsider = 32; // timed tasks between two looks at the period
 
 // Ticks of kSampleBelowNanoseconds, converted once per thread of control that needs it.

@@ -147,9 +147,10 @@ void LogFile::lock_for_fork() { mappings_lock.lock(); }
 void LogFile::unlock_after_fork() { mappings_lock.unlock(); }
 
 void LogFile::detach_all_after_fork() {
-    for (const Mapping &mapping : mappings) // where even this fails, the mapping stays as it is, shared with the parent
-        (void)mmap(mapping.address, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
-                   0);
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    for (const Mapping &mapping : mappings)
+        if (mmap(mapping.address, mapping.bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED)
+            say("a log of the parent could not be detached in the child of a fork: %s.", strerror(errno));
     mappings.clear();
     bytes_on_disk = 0;
     refused = false;
