@@ -156,11 +156,17 @@ def static_symbols(path: Path, wanted: Collection[str]) -> frozenset[str]:
 def _sort_symbols(table: Any, wanted: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
     defined: set[str] = set()
     undefined: set[str] = set()
-    if isinstance(table, SymbolTableSection):
+    # Decoding a million symbols takes Python many seconds; most files hold none of the names at all.
+    if isinstance(table, SymbolTableSection) and _mentions(table, wanted):
         for symbol in table.iter_symbols():
             if symbol.name in wanted:
                 (undefined if symbol["st_shndx"] == "SHN_UNDEF" else defined).add(symbol.name)
     return frozenset(defined), frozenset(undefined)
+
+
+def _mentions(table: SymbolTableSection, wanted: Collection[str]) -> bool:
+    strings = table.stringtable.data()
+    return any(name.encode() in strings for name in wanted)
 
 
 def read_functions(path: Path) -> FunctionTable:

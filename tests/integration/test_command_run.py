@@ -167,6 +167,7 @@ def test_gcc_program_is_recorded_on_libomp(
     report = ompass.recorded(brackets, "-t", "2", "--", program, str(N))
     assert report["tasks"] == N_TASKS
     assert report["complete"] is True
+    assert sorted(c["line"] for c in report["constructs"]) == list(LINES_OF_TASKS)
 
 
 def test_static_program_is_refused_with_the_reason(ompass: Launcher, tmp_path: Path) -> None:
@@ -249,6 +250,16 @@ def test_program_that_changes_its_directory_is_found(ompass: Launcher, fib: Path
     assert done.returncode == 0
     assert "recorded in" in done.stderr
     assert len(ompass.run_directories()) == 1
+
+
+def test_tool_in_a_directory_with_a_space_in_its_name_is_loaded(
+    ompass: Launcher, fib: Path, libompass: Path
+) -> None:
+    odd = ompass.directory / "a clone" / "libompass.so"
+    odd.parent.mkdir()
+    odd.symlink_to(libompass)
+    report = ompass.recorded("--brackets", "--", fib, str(N), OMPASS_LIBRARY=str(odd))
+    assert (report["tasks"], report["create_estimated"]) == (N_TASKS, False)
 
 
 def test_script_that_starts_programs_has_them_all_recorded(ompass: Launcher, fib: Path) -> None:

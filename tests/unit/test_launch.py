@@ -20,6 +20,7 @@ from ompass.launch.libraries import find_library, loaded_libraries, loader_cache
 from ompass.launch.plan import Plan
 from ompass.launch.program import Program, ProgramNotExecutableError, ProgramNotFoundError
 from ompass.launch.runtimes import version_key
+from ompass.launch.tool import preloadable
 from ompass.runtime_names import runtime_kind
 
 TOOL = Path("/opt/ompass/libompass.so")
@@ -191,6 +192,18 @@ def test_runtimes_are_known_by_their_names(name: str, kind: str) -> None:
 def test_newest_version_sorts_last() -> None:
     paths = [Path(f"/usr/lib/llvm-{v}/lib") for v in (19, 9, 14)]
     assert sorted(paths, key=version_key)[-1] == paths[0]
+
+
+def test_library_whose_path_cannot_stand_in_ld_preload_gets_a_link(tmp_path: Path) -> None:
+    odd, other = (tmp_path / name / "libompass.so" for name in ("a clone", "a:b"))
+    plain = tmp_path / "libompass.so"
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    assert preloadable(plain, scratch) == plain
+    links = [preloadable(path, scratch) for path in (odd, other, odd)]
+    assert [link.readlink() for link in links] == [odd, other, odd]
+    assert links[0] == links[2]
+    assert all(link.name == "libompass.so" and not set(" :") & set(str(link)) for link in links)
 
 
 NOTHING = Ending(1, 0, 0)

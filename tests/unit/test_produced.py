@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ompass.launch.produced import absolute_pattern, candidates, choose_directory, find_produced
+from ompass.errors import OutputError
+from ompass.launch.produced import absolute_pattern, candidates, check_place, choose_directory, find_produced
 from ompass.readers.meta import read_meta
 
 
@@ -74,6 +75,14 @@ def test_largest_run_is_the_main_one_when_only_children_recorded(tmp_path: Path)
     large = record(tmp_path / "a-2.ompass", 9, 100_000)
     found = find_produced(f"{tmp_path}/a.ompass", set(), 5)
     assert (found.main, found.others) == (large, (small,))
+
+
+def test_place_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    check_place(f"{tmp_path}/new/deep/a.ompass")
+    check_place("/no/such/%h/a.ompass")
+    with pytest.raises(OutputError, match="name another place"):
+        check_place(f"{tmp_path}/file/a.ompass")
 
 
 def test_nothing_new_is_nothing_produced(tmp_path: Path) -> None:

@@ -7,10 +7,13 @@ and ending are its own; everything of ours goes to stderr, before it starts and 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -30,8 +33,16 @@ from ompass.launch import (
 )
 from ompass.launch.child import Ending, end_as, run_child
 from ompass.launch.explain import why_nothing
-from ompass.launch.produced import ProducedRuns, absolute_pattern, candidates, choose_directory, find_produced
+from ompass.launch.produced import (
+    ProducedRuns,
+    absolute_pattern,
+    candidates,
+    check_place,
+    choose_directory,
+    find_produced,
+)
 from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
+from ompass.launch.tool import preloadable
 from ompass.readers import open_run
 from ompass.reports import collect, json_report, print_report
 
@@ -132,33 +143,47 @@ def run(
         limit_mb=limit_mb,
         libomp=libomp,
     )
-    try:
-        _check_writable(json_file)
-        tool = find_tool_library(os.environ)
-        program = inspect_program(command[0], os.environ)
-        plan = plan_recording(program, tool, options, os.environ, find_runtimes(os.environ))
-        directory = absolute_pattern(
-            output or os.environ.get("OMPASS_DIR") or choose_directory(program.path, os.environ, os.getpid())
-        )
-        before = candidates(directory)
-        if not quiet:
-            for warning in plan.warnings:
-                say(f"warning: {warning}")
-        ending = run_child(str(program.path), command, _environment(plan, directory))
-    except (ProgramNotFoundError, ProgramNotExecutableError, UsageError):
-        raise
-    except OmpassError as error:
-        say(f"error: {error.one_line()}")
-        raise typer.Exit(_EXIT_NOT_STARTED) from None
-    try:
-        produced = find_produced(directory, before, ending.pid)
-        _after(produced, program, plan, ending, report=report and not quiet, json_file=json_file, quiet=quiet)
-    except OmpassError as error:
-        # The program's own ending is what a script must see, whatever becomes of the report.
-        say(f"error: {error.one_line()}")
+    with contextlib.ExitStack() as stack:
+        # for links to libraries whose own names LD_PRELOAD cannot hold
+        place = "/tmp" if set(tempfile.gettempdir()) & set(" :") else None
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ompass-", dir=place)))
+        try:
+            _check_writable(json_file)
+            program = inspect_program(command[0], os.environ)
+            plan = _planned(program, options, scratch)
+            directory = absolute_pattern(
+                output
+                or os.environ.get("OMPASS_DIR")
+                or choose_directory(program.path, os.environ, os.getpid())
+            )
+            check_place(directory)
+            before = candidates(directory)
+            if not quiet:
+                for warning in plan.warnings:
+                    say(f"warning: {warning}")
+            ending = run_child(str(program.path), command, _environment(plan, directory))
+        except (ProgramNotFoundError, ProgramNotExecutableError, UsageError):
+            raise
+        except OmpassError as error:
+            say(f"error: {error.one_line()}")
+            raise typer.Exit(_EXIT_NOT_STARTED) from None
+        try:
+            produced = find_produced(directory, before, ending.pid)
+            _after(produced, program, plan, ending, report=report, json_file=json_file, quiet=quiet)
+        except OmpassError as error:
+            # The program's own ending is what a script must see, whatever becomes of the report.
+            say(f"error: {error.one_line()}")
     sys.stdout.flush()
     sys.stderr.flush()
     end_as(ending)
+
+
+def _planned(program: Program, options: RunOptions, scratch: Path) -> Plan:
+    tool = preloadable(find_tool_library(os.environ), scratch)
+    runtimes = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(os.environ)]
+    if options.libomp is not None:
+        options = replace(options, libomp=preloadable(options.libomp.absolute(), scratch))
+    return plan_recording(program, tool, options, os.environ, runtimes)
 
 
 def _checked_threads(text: str) -> str:
@@ -194,6 +219,7 @@ def _after(
     if produced.main is None:
         raise CannotRecordError("nothing was recorded", *why_nothing(program, plan, ending, os.environ))
     shown = _shown(produced.main)
+    report = report and not quiet
     if report or json_file is not None:
         content = collect(open_run(produced.main))
         if json_file is not None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ompass.errors import OutputError
 from ompass.readers import is_run_directory
 from ompass.readers.meta import read_meta
 
@@ -51,6 +52,19 @@ def absolute_pattern(pattern: str) -> str:
     if pattern.startswith("/"):
         return pattern
     return f"{str(Path.cwd()).replace('%', '%%')}/{pattern}"
+
+
+def check_place(pattern: str) -> None:
+    """Refuse a place that cannot be written before the program runs for hours; OutputError."""
+    parent = Path(os.path.split(pattern.rstrip("/"))[0])
+    if _PATTERN.search(str(parent)):
+        return
+    while not parent.exists():
+        parent = parent.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(
+            f"no run directory can be made in {parent}", "it cannot be written", "name another place with -o"
+        )
 
 
 def candidates(pattern: str) -> set[Path]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the native parts of the package are: libompass.so, the header, the Fortran module."""
+"""Where the tool library is, and under which name the loader can be told of it."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -32,6 +33,24 @@ def find_tool_library(environ: Mapping[str, str]) -> Path:
         f"looked for {', '.join(str(path) for path in _candidates())}",
         "reinstall the package with `pip install .`, or set OMPASS_LIBRARY to the library",
     )
+
+
+def preloadable(path: Path, scratch: Path) -> Path:
+    """A name of the library that LD_PRELOAD can hold: itself, or a link in `scratch`.
+
+    Spaces and colons separate the names in that variable and cannot be escaped.
+    """
+    if not set(str(path)) & set(" :"):
+        return path
+    for number in itertools.count():
+        # a folder of its own for each: two libraries may have one file name
+        link = scratch / str(number) / path.name
+        if not link.is_symlink():
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(path)
+        if link.readlink() == path:
+            break
+    return link
 
 
 def _candidates() -> tuple[Path, ...]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from rich.console import Console
-from rich.terminal_theme import MONOKAI
+from rich.terminal_theme import SVG_EXPORT_THEME
 
 from ompass.reports.content import ReportContent
 from ompass.reports.terminal import print_report
@@ -29,5 +29,5 @@ def svg_report(contents: Sequence[ReportContent], columns: int = _COLUMNS) -> st
     )
     for content in contents:
         print_report(console, content)
-    picture = console.export_svg(title="ompass report", theme=MONOKAI)
+    picture = console.export_svg(title="ompass report", theme=SVG_EXPORT_THEME)
     return _FONT_FACE.sub("", picture).replace("Fira Code", "DejaVu Sans Mono")
