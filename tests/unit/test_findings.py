@@ -148,6 +148,19 @@ def test_time_outside_regions_gives_amdahls_bound() -> None:
     assert math.isclose(numbers["speedup_limit"], 3.0)
 
 
+def test_start_of_a_program_is_no_serial_part_to_cure() -> None:
+    rows = team(0, [{"work_ns": 20 * MS, "n_tasks": 100}] * 2)
+    tasks = [construct(1, k, [200_000] * 100) for k in range(2)]
+    assert problems(made_run(rows, tasks, wall_ns=24 * MS)) == []
+
+
+def test_undeferred_tasks_beside_idle_threads_are_named() -> None:
+    rows = team(0, [{"work_ns": 100 * MS, "n_tasks": 50}, {"idle_ns": 100 * MS}])
+    run = made_run(rows, [construct(1, 0, [2 * MS] * 50, n_undeferred=50)])
+    assert problems(run) == ["undeferred"]
+    assert the(run, "undeferred").construct == 1
+
+
 def test_uneven_loop_is_an_imbalance_with_advice_for_loops() -> None:
     rows = team(0, [{"work_ns": 100 * MS, "implicit_ns": 100 * MS}, {"work_ns": 50 * MS, "sync_ns": 50 * MS}])
     found = the(made_run(rows), "imbalance")
@@ -166,7 +179,12 @@ def test_time_in_locks_is_contention() -> None:
     found = the(made_run(rows), "lock_contention")
     assert found.cost_ns == 60 * MS
     assert found.construct == 0
-    assert "synchronization" not in problems(made_run(rows)), "lock time is blamed once"
+    assert problems(made_run(rows)) == ["lock_contention"], "lock time is blamed once"
+
+
+def test_threads_that_wait_at_a_lock_are_not_imbalanced_for_it() -> None:
+    rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "sync_ns": 50 * MS, "lock_ns": 50 * MS}])
+    assert problems(made_run(rows)) == ["lock_contention"]
 
 
 def test_many_short_regions_pay_for_fork_and_join() -> None:

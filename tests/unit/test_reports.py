@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from ompass.errors import NothingToShowError
-from ompass.metrics import Scope
+from ompass.metrics import Scope, findings
 from ompass.model import OUTSIDE, Run, StateTimes
 from ompass.reports import (
     CSV_TABLES,
@@ -137,6 +137,17 @@ def test_schema_documents_every_field_and_no_other() -> None:
 def test_schema_document_names_the_version_in_use() -> None:
     version = json_report(collect(some_run()))["schema_version"]
     assert f"`schema_version` is {version}" in SCHEMA.read_text(encoding="utf-8")
+
+
+def test_schema_lists_every_kind_of_finding() -> None:
+    judges = Path(findings.__file__).parent
+    code = "".join(
+        (judges / f"{name}.py").read_text() for name in ("task_findings", "thread_findings", "notes")
+    )
+    kinds = set(re.findall(r'kind="(\w+)"', code)) | set(re.findall(r'_note\(\s*"(\w+)"', code))
+    text = SCHEMA.read_text(encoding="utf-8")
+    lists = re.findall(r"^Kinds of (?:problem|note): (.*)$", text, re.MULTILINE)
+    assert kinds == set(re.findall(r"`(\w+)`", " ".join(lists)))
 
 
 @pytest.mark.parametrize("table", CSV_TABLES)

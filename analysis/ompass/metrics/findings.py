@@ -25,11 +25,13 @@ def find_causes(run: Run, breakdown: Breakdown, tasks: Sequence[ConstructTotals]
     problems: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:
         fine = task_findings.too_fine(facts)
-        coarse = task_findings.too_coarse(facts)
-        starved = [] if coarse else task_findings.starved(facts)
-        problems += fine + coarse + starved
+        # At most one reason for idle threads: the first that fits explains the others away.
+        undeferred = task_findings.undeferred(facts)
+        coarse = [] if undeferred else task_findings.too_coarse(facts)
+        starved = [] if undeferred or coarse else task_findings.starved(facts)
+        problems += fine + undeferred + coarse + starved
         problems += thread_findings.serial_part(facts)
-        problems += thread_findings.imbalance(facts, with_tasks=not starved)
+        problems += thread_findings.imbalance(facts, with_tasks=not (starved or undeferred))
         problems += thread_findings.lock_contention(facts)
         problems += thread_findings.waiting(facts)
         if not fine:

@@ -70,6 +70,36 @@ def _too_fine(facts: Facts, task: ConstructTotals, cost_ns: float, total_ns: int
     )
 
 
+def undeferred(facts: Facts) -> list[Finding]:
+    """Idle threads beside tasks that only their creators could run."""
+    breakdown = facts.breakdown
+    n_created = sum(t.n_created for t in facts.tasks)
+    n_undeferred = sum(t.n_undeferred for t in facts.tasks)
+    idle_ns = sum(r.states.idle_ns for r in breakdown.regions if r.n_tasks)
+    if breakdown.n_threads < 2 or breakdown.share(idle_ns) < thresholds.IDLE_SHARE:
+        return []
+    if not n_created or n_undeferred / n_created < thresholds.UNDEFERRED_SHARE:
+        return []
+    blamed = max(facts.tasks, key=lambda t: (t.n_undeferred, -t.construct))
+    return [
+        Finding(
+            kind="undeferred",
+            severity="problem",
+            title="Tasks are not offered to other threads",
+            because=f"{percent(n_undeferred / n_created)} of the tasks were undeferred (an if clause, "
+            "or inside a final task), so that only the thread that created them could run them; "
+            f"threads were idle for {percent(breakdown.share(idle_ns))} of the thread-time",
+            cure="let the if or final clause cut off later, so that every thread gets several deferred tasks",
+            cost_ns=idle_ns,
+            construct=blamed.construct,
+            numbers=(
+                ("undeferred_share", n_undeferred / n_created),
+                ("idle_share", breakdown.share(idle_ns)),
+            ),
+        )
+    ]
+
+
 def too_coarse(facts: Facts) -> list[Finding]:
     """Too few tasks, or one too long, to keep all threads busy until the end."""
     breakdown = facts.breakdown

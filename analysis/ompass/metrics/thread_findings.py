@@ -19,7 +19,7 @@ def serial_part(facts: Facts) -> list[Finding]:
     if not serial_ns + work_ns:
         return []
     fraction = serial_ns / (serial_ns + work_ns)
-    if fraction < thresholds.SERIAL_SHARE:
+    if fraction < thresholds.SERIAL_SHARE or serial_ns < thresholds.SERIAL_FLOOR_NS:
         return []
     n_threads = breakdown.n_threads
     bound = 1.0 / (fraction + (1.0 - fraction) / n_threads)
@@ -63,7 +63,8 @@ def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
         # Work that was uneven but hurt nobody (the others found something else to do) is no problem.
         most = max(region.threads, key=lambda t: (t.states.work_ns, -t.thread))
         uneven_ns = most.states.work_ns * n_threads - region.states.work_ns
-        lost_ns = min(uneven_ns, region.states.idle_ns + region.states.sync_ns)
+        # Time in locks is unequal by nature, and named on its own.
+        lost_ns = min(uneven_ns, region.states.idle_ns + region.states.sync_ns - region.lock_ns)
         if breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
             continue
         least_ns = min(t.states.work_ns for t in region.threads)

@@ -39,6 +39,9 @@ COARSE_TASKS_PER_THREAD: Final = 4.0
 COARSE_BOUND: Final = 0.95
 """The longest task limits the speed-up when work / longest task is below this part of the threads."""
 
+UNDEFERRED_SHARE: Final = 0.9
+"""With this part of the tasks undeferred, idle threads could not have been given any."""
+
 PRODUCER_CREATED: Final = 0.9
 """One thread that created this part of all tasks is a single producer ..."""
 
@@ -47,6 +50,9 @@ PRODUCER_BUSY: Final = 0.5
 
 SERIAL_SHARE: Final = 0.05
 """Serial part of all work from which Amdahl's bound is shown (5%: never more than 20x)."""
+
+SERIAL_FLOOR_NS: Final = 10_000_000
+"""Starting a program and its runtime takes a few milliseconds, which no change to the program removes."""
 
 IMBALANCE_RATIO: Final = 1.2
 """Largest work of a thread over the mean from which a region is called imbalanced."""
