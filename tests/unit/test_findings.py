@@ -76,6 +76,13 @@ def test_undeferred_fine_tasks_get_the_advice_to_branch() -> None:
     assert "plain branch" in the(made_run(rows, tasks), "too_fine").cure
 
 
+def test_creation_that_no_construct_holds_is_charged_to_undeferred_tasks() -> None:
+    rows = team(0, [{"work_ns": 50 * MS, "create_ns": 50 * MS, "n_tasks": 1_000_000}] * 2)
+    many = {"n_created": 10**6, "n_completed": 10**6, "n_undeferred": 10**6, "work_ns": 50 * MS}
+    found = the(made_run(rows, [construct(1, k, [50] * 1000, **many) for k in range(2)]), "too_fine")
+    assert dict(found.numbers)["cost_per_task_ns"] == 50
+
+
 def test_slow_dispatch_by_a_busy_machine_does_not_make_tasks_fine() -> None:
     rows = team(0, [{"work_ns": 20 * MS, "schedule_ns": 80 * MS, "n_tasks": 1000}] * 2)
     tasks = [construct(1, k, [20_000] * 1000, create_ns=100_000) for k in range(2)]

@@ -15,6 +15,7 @@ def too_fine(facts: Facts) -> list[Finding]:
     dispatch_ns = breakdown.states.schedule_ns / facts.n_deferred if facts.n_deferred else 0.0
     if dispatch_ns > thresholds.PLAUSIBLE_DISPATCH_NS:
         dispatch_ns = 0.0
+    inline_ns = _undeferred_cost_ns(facts)
     found = []
     for task in facts.tasks:
         if task.n_completed < thresholds.FINE_MIN_TASKS or not task.n_created:
@@ -22,7 +23,7 @@ def too_fine(facts: Facts) -> list[Finding]:
         if task.mean_work_ns >= thresholds.FINE_WORK_NS:
             continue
         deferred = 1.0 - task.n_undeferred / task.n_created
-        cost_ns = task.mean_create_ns + dispatch_ns * deferred
+        cost_ns = task.mean_create_ns + dispatch_ns * deferred + inline_ns * (1.0 - deferred)
         total_ns = cost_ns * task.n_completed
         if cost_ns <= 0 or task.mean_work_ns >= thresholds.FINE_WORK_PER_COST * cost_ns:
             continue
@@ -30,6 +31,13 @@ def too_fine(facts: Facts) -> list[Finding]:
             continue
         found.append(_too_fine(facts, task, cost_ns, int(total_ns), deferred))
     return found
+
+
+def _undeferred_cost_ns(facts: Facts) -> float:
+    """Creation time per undeferred task that regions hold and no construct: too short to be told apart."""
+    n_undeferred = sum(t.n_undeferred for t in facts.tasks)
+    rest_ns = facts.breakdown.states.create_ns - sum(t.create_ns for t in facts.tasks)
+    return max(rest_ns, 0) / n_undeferred if n_undeferred else 0.0
 
 
 def _too_fine(facts: Facts, task: ConstructTotals, cost_ns: float, total_ns: int, deferred: float) -> Finding:
