@@ -10,13 +10,8 @@ namespace {
 
 class Rows {
 public:
-    Rows(const RunFiles &run, const EventFilter &filter, EventColumns &columns) : filter_(filter), columns_(columns) {
-        const format::ProcessHeader &process = *run.process;
-        start_ = process.start_ticks;
-        const uint64_t ns = process.latest_monotonic_ns - process.start_monotonic_ns;
-        const uint64_t ticks = process.latest_ticks - process.start_ticks;
-        if (ns && ticks) ns_per_tick_ = static_cast<double>(ns) / static_cast<double>(ticks);
-    }
+    Rows(const RunFiles &run, const EventFilter &filter, EventColumns &columns)
+        : filter_(filter), columns_(columns), clock_(*run.process) {}
 
     bool full() const { return filter_.limit >= 0 && static_cast<int64_t>(columns_.kind.size()) >= filter_.limit; }
 
@@ -28,9 +23,7 @@ public:
     }
 
     void add(const EventRecord &record) {
-        const auto ns =
-            static_cast<int64_t>(static_cast<double>(static_cast<int64_t>(record.time - start_)) * ns_per_tick_);
-        time_ns_ = ns;
+        time_ns_ = static_cast<int64_t>(clock_.since_start(record.time));
         const format::EventTraits &traits = format::kEventTraits[record.kind];
         int32_t construct = -1;
         uint64_t task = 0, value = 0;
@@ -57,13 +50,13 @@ public:
         case format::kDiscard:
         case format::kFulfill:
             construct = argument;
-            task = record.words[1];
+            task = record.words[1] & format::kIdMask;
             if (traits.words == 3)
-                value = to_ns(record.kind == format::kResume ? record.words[2] >> 1 : record.words[2]);
+                value = clock_.ns(record.kind == format::kResume ? record.words[2] >> 1 : record.words[2]);
             break;
-        case format::kCreateSpan: value = to_ns(record.argument); break;
-        case format::kCreateSpanLong: value = to_ns(record.words[1]); break;
-        case format::kBarrierEnd: value = to_ns(record.words[1] >> 1); break;
+        case format::kCreateSpan: value = clock_.ns(record.argument); break;
+        case format::kCreateSpanLong: value = clock_.ns(record.words[1]); break;
+        case format::kBarrierEnd: value = clock_.ns(record.words[1] >> 1); break;
         case format::kRegionEnd:
             task = record.words[1];
             value = record.argument;
@@ -95,7 +88,6 @@ public:
     }
 
 private:
-    uint64_t to_ns(uint64_t ticks) const { return static_cast<uint64_t>(static_cast<double>(ticks) * ns_per_tick_); }
     uint64_t next_id() { return static_cast<uint64_t>(thread_) << format::kThreadShift | ++counter_; }
 
     void unfold(uint64_t word) {
@@ -127,8 +119,7 @@ private:
 
     const EventFilter &filter_;
     EventColumns &columns_;
-    uint64_t start_ = 0;
-    double ns_per_tick_ = 1;
+    RunClock clock_;
     uint32_t thread_ = 0;
     uint64_t counter_ = 0;
     int64_t time_ns_ = 0;

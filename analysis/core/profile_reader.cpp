@@ -50,13 +50,6 @@ void read_slots(const ThreadFile &thread, ThreadAccount &account) {
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
 
-uint64_t exit_ticks(const RunFiles &run) {
-    const uint64_t ns = run.process->latest_monotonic_ns - run.process->start_monotonic_ns;
-    const uint64_t ticks = run.process->latest_ticks - run.process->start_ticks;
-    return ns == 0 ? format::kExitNanoseconds
-                   : static_cast<uint64_t>(static_cast<unsigned __int128>(format::kExitNanoseconds) * ticks / ns);
-}
-
 void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account, uint64_t end) {
     account.last = std::max(header.mark, header.first_ticks);
     if (header.open_state == OpenState::kOpenNone) return;
@@ -70,7 +63,10 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
                                             std::max(header.mark, instance->end));
         add(slot, State::kIdle, arrival - header.mark);
         const uint64_t rest = instance->end - arrival;
-        add(slot, instance->has_tasks && rest > exit_ticks(run) ? State::kIdle : State::kSync, rest);
+        add(slot,
+            instance->has_tasks && rest > RunClock(*run.process).ticks(format::kExitNanoseconds) ? State::kIdle
+                                                                                                 : State::kSync,
+            rest);
         account.last = instance->end;
         return;
     }

@@ -17,6 +17,18 @@ namespace ompass {
 
 std::string Problem::text() const { return path + ": " + what + " (at byte " + std::to_string(offset) + ")"; }
 
+RunClock::RunClock(const format::ProcessHeader &process) : start_(process.start_ticks) {
+    if (process.clock_kind == format::ClockKind::kClockGettime) return;
+    const uint64_t ticks = process.latest_ticks - process.calibration_ticks;
+    const uint64_t ns = process.latest_monotonic_ns - process.calibration_monotonic_ns;
+    constexpr uint64_t kLongEnough = 1'000'000; // nanoseconds: below, the first guess is the better one
+    if (ns >= kLongEnough && ticks > 0 && ns < 1ull << 60)
+        multiplier_ = static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 40) / ticks);
+    else
+        multiplier_ = process.rate << 8;
+    if (multiplier_ == 0) multiplier_ = 1ull << 40;
+}
+
 MappedFile::MappedFile(MappedFile &&other) noexcept
     : path_(std::move(other.path_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
 

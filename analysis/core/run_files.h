@@ -73,6 +73,24 @@ struct RunFiles {
     uint64_t log_bytes = 0;
 };
 
+// Converts ticks to nanoseconds at the rate of the run's calibration.
+class RunClock {
+public:
+    explicit RunClock(const format::ProcessHeader &process);
+    uint64_t ns(uint64_t ticks) const {
+        return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * multiplier_) >> 40);
+    }
+    uint64_t since_start(uint64_t ticks) const { return ticks > start_ ? ns(ticks - start_) : 0; }
+    uint64_t ticks(uint64_t ns) const {
+        return static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 40) / multiplier_);
+    }
+    double hz() const { return 1e9 / (static_cast<double>(multiplier_) / 1099511627776.0); }
+
+private:
+    uint64_t start_;
+    uint64_t multiplier_ = 1ull << 40; // ns per tick, 24.40 fixed point, never 0
+};
+
 // Maps and checks the whole directory. Returns what makes it unreadable.
 Problem open_run(const std::string &directory, RunFiles &run);
 

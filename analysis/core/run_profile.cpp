@@ -15,26 +15,6 @@ namespace {
 // A creation costs no more than this where the program gives no closer bound (measured on libomp 19 at 2 threads).
 constexpr double kFallbackCreateNanoseconds = 120;
 
-class Clock {
-public:
-    explicit Clock(const format::ProcessHeader &process) : start_(process.start_ticks) {
-        const uint64_t ticks = process.latest_ticks - process.start_ticks;
-        const uint64_t ns = process.latest_monotonic_ns - process.start_monotonic_ns;
-        if (process.clock_kind != format::ClockKind::kClockGettime && process.latest_ticks > process.start_ticks &&
-            ns > 0)
-            multiplier_ = static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 40) / ticks);
-    }
-    uint64_t ns(uint64_t ticks) const {
-        return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * multiplier_) >> 40);
-    }
-    uint64_t since_start(uint64_t ticks) const { return ticks > start_ ? ns(ticks - start_) : 0; }
-    double hz() const { return 1e9 / (static_cast<double>(multiplier_) / 1099511627776.0); }
-
-private:
-    uint64_t start_;
-    uint64_t multiplier_ = 1ull << 40; // ns per tick, 24.40 fixed point
-};
-
 uint64_t share(uint64_t pool, uint64_t part, uint64_t whole) {
     return whole ? static_cast<uint64_t>(static_cast<unsigned __int128>(pool) * part / whole) : 0;
 }
@@ -61,7 +41,7 @@ void share_pool(ThreadAccount &account) {
     account.pool_ticks = 0;
 }
 
-RegionRow make_region_row(const Clock &clock, const RegionSlot &slot, uint32_t id, uint32_t thread,
+RegionRow make_region_row(const RunClock &clock, const RegionSlot &slot, uint32_t id, uint32_t thread,
                           double estimate_ns) {
     RegionRow row{};
     row.construct = id == 0 ? -1 : static_cast<int64_t>(id);
@@ -99,7 +79,7 @@ RegionRow make_region_row(const Clock &clock, const RegionSlot &slot, uint32_t i
     return row;
 }
 
-ConstructRow make_construct_row(const Clock &clock, const ConstructSlot &slot, uint32_t id, uint32_t thread,
+ConstructRow make_construct_row(const RunClock &clock, const ConstructSlot &slot, uint32_t id, uint32_t thread,
                                 double estimate_ns) {
     ConstructRow row{};
     row.construct = id;
@@ -160,7 +140,7 @@ uint64_t end_of_run(const RunFiles &run) {
 RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &accounts, bool from_events) {
     RunProfile profile;
     const format::ProcessHeader &process = *run.process;
-    const Clock clock(process);
+    const RunClock clock(process);
     profile.from_events = from_events;
     profile.clock_hz = clock.hz();
     profile.create_estimated = process.brackets == 0;

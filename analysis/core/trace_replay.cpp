@@ -26,10 +26,12 @@ struct Region {
 
 // What the first pass learns.
 struct Shared {
+    explicit Shared(RunClock run_clock) : clock(run_clock) {}
+
+    RunClock clock;
     std::vector<std::vector<uint64_t>> created; // by thread and counter of the id; 0: not a task, or not seen
     std::unordered_map<uint64_t, Region> regions;
     uint64_t end = 0;
-    double ns_per_tick = 1;
     uint64_t exit_ticks = 0;
 
     // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
@@ -61,6 +63,7 @@ Problem first_pass(const RunFiles &run, Shared &shared) {
                 created.push_back(0);
                 shared.regions[record.words[1]].begin = record.time;
                 shared.regions[record.words[1]].construct = record.argument;
+                shared.regions[record.words[1]].level = static_cast<uint32_t>(record.words[2]);
                 break;
             case format::kRegionEnd: {
                 Region &region = shared.regions[record.words[1]];
@@ -203,7 +206,7 @@ private:
         slot.inclusive_ticks += ticks * weight;
         if (slot.n_timed++ == 0 || ticks < slot.min_ticks) slot.min_ticks = ticks;
         slot.max_ticks = std::max(slot.max_ticks, ticks);
-        const auto ns = static_cast<uint64_t>(static_cast<double>(ticks) * shared_.ns_per_tick);
+        const uint64_t ns = shared_.clock.ns(ticks);
         const unsigned bin = ns < 2 ? 0 : 63u - static_cast<unsigned>(__builtin_clzll(ns));
         slot.histogram[std::min(bin, format::kHistogramBins - 1)] += weight;
     }
@@ -286,8 +289,11 @@ private:
         construct.n_ready++;
         construct.ready_ticks += waited;
         construct.ready_max_ticks = std::max(construct.ready_max_ticks, waited);
-        construct.n_other_thread += (record.words[1] >> format::kThreadShift) != index_;
-        push(record.words[1], record.argument);
+        const uint64_t id = record.words[1] & format::kIdMask;
+        construct.n_other_thread += (id >> format::kThreadShift) != index_;
+        construct.n_other_core += (record.words[1] & format::kOtherCore) != 0;
+        construct.n_other_domain += (record.words[1] & format::kOtherDomain) != 0;
+        push(id, record.argument);
         open_ = Open::kWork;
     }
 
@@ -345,6 +351,7 @@ private:
         close_open(record.time);
         next_id();
         push_part(record.words[1], record.argument, record.time, true);
+        note_level(static_cast<uint32_t>(record.words[2]));
         open_ = Open::kFork;
     }
 
@@ -360,17 +367,14 @@ private:
         ended.max_team_size = std::max<uint64_t>(ended.max_team_size, record.argument);
         part_ = part_->outer;
         if (part_->id) region().nested_ticks += duration;
-        ended.level = std::max<uint64_t>(ended.level, depth());
         enter_current(record.time);
         return true;
     }
 
     uint64_t next_id() { return static_cast<uint64_t>(index_) << format::kThreadShift | ++counter_; }
 
-    uint64_t depth() const {
-        uint64_t depth = 1;
-        for (const RegionPart *part = part_; part->id; part = part->outer) depth++;
-        return depth;
+    void note_level(uint32_t level) {
+        if (region().level == 0) region().level = level;
     }
 
     void begin_implicit(const EventRecord &record) {
@@ -380,6 +384,7 @@ private:
             if (joined.construct >= account_.regions.size()) return;
             push_part(id, joined.construct, joined.begin, false);
             region().n_instances++;
+            note_level(joined.level);
             mark_ = joined.begin;
             close(State::kSync, record.time);
         } else {
@@ -451,7 +456,7 @@ private:
             return end_inline();
         }
         case format::kStamp: close_work(now); return true;
-        case format::kStart: start(record, shared_.created_at(record.words[1])); return true;
+        case format::kStart: start(record, shared_.created_at(record.words[1] & format::kIdMask)); return true;
         case format::kStartReady: start(record, now - std::min(record.words[2], now)); return true;
         case format::kResume: resume(record); return true;
         case format::kComplete: return complete(record);
@@ -581,12 +586,9 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts) 
     if (!any)
         return {run.directory, 0,
                 "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
-    Shared shared;
     const format::ProcessHeader &process = *run.process;
-    const uint64_t ns = process.latest_monotonic_ns - process.start_monotonic_ns;
-    const uint64_t ticks = process.latest_ticks - process.start_ticks;
-    if (ns && ticks) shared.ns_per_tick = static_cast<double>(ns) / static_cast<double>(ticks);
-    shared.exit_ticks = static_cast<uint64_t>(format::kExitNanoseconds / shared.ns_per_tick);
+    Shared shared{RunClock(process)};
+    shared.exit_ticks = shared.clock.ticks(format::kExitNanoseconds);
     Problem problem = first_pass(run, shared);
     if (problem) return problem;
     shared.end = std::max(shared.end, process.end_ticks);

@@ -76,7 +76,8 @@ class ConstructRow(TypedDict):
     n_timed: int  # tasks with a measured duration; n_timed < n_completed means sampled
     min_ns: int  # shortest and longest of the timed durations; 0 when none
     max_ns: int
-    histogram: list[int]  # 48 bins, bin k counts timed durations in [2^k, 2^(k+1)) ns, bin 0 includes 0
+    histogram: list[int]  # 48 bins, bin k: tasks of [2^k, 2^(k+1)) ns, bin 0 includes 0; a timed task counts for the
+    # tasks that it stands for, so the sum is n_timed where all are timed, and at most n_completed where they are sampled
     ready_ns: int  # sum over deferred tasks started here of start - ready
     ready_max_ns: int
     n_ready: int

@@ -57,6 +57,7 @@ void enter(ThreadState &thread, TaskState *task, uint64_t now) {
     thread.current = task;
     thread.header->mark = now;
     open_stretch(thread, task->flags & kWaiting ? format::kOpenGap : format::kOpenWork);
+    thread.header->open_construct = task->local ? task->local->id : 0;
 }
 
 // Closes the open stretch because `next` will run from now on.
@@ -144,6 +145,52 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     if (thread.tracing) thread.log.timed(format::kCreate, construct->id, now);
 }
 
+// A part of an untied task for this thread. What other parts created is not known here, so every wait counts.
+static TaskState *take_part(ThreadState &thread, TaskState *task) {
+    TaskState *part = thread.pool.take();
+    if (!part) return task;
+    part->id = task->id;
+    part->construct = task->construct;
+    part->flags = kPart | kStarted | kHasChildren | kHasDescendants;
+    part->local = thread.construct_of(task->construct);
+    part->frame = part;
+    part->worked = 0;
+    part->whole = task;
+    return part;
+}
+
+// The part ends here; the task has been queued again. It may have gone on, and completed, elsewhere by now.
+static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
+    TaskState *task = part->whole;
+    if (task->id == part->id) {
+        __atomic_fetch_add(&task->worked, part->worked, __ATOMIC_RELAXED);
+        task->ready = now;
+    }
+    part->id = 0;
+    thread.pool.give_back(part);
+}
+
+// What stands for `task` on this thread's stack, from `top` downwards; null when it is not there.
+static TaskState *find_on_stack(TaskState *top, const TaskState *task) {
+    for (TaskState *place = top; place; place = place->below)
+        if (place == task || ((place->flags & kPart) && place->whole == task)) return place;
+    return nullptr;
+}
+
+// Makes `place` the top of the stack: parts above it have been queued again.
+static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *place, uint64_t now) {
+    while (top != place) {
+        TaskState *above = top;
+        top = top->below;
+        if (above->flags & kPart) leave_part(thread, above, now);
+    }
+}
+
+bool runs(const ThreadState &thread, const TaskState *task) {
+    const TaskState *current = thread.current;
+    return current == task || ((current->flags & kPart) && current->whole == task);
+}
+
 void start_task(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
     const uint64_t ready = ready_time(*task);
@@ -158,71 +205,81 @@ void start_task(ThreadState &thread, TaskState *task) {
     const uint32_t cpu = cpu::current();
     note_cpu(thread, cpu);
     slot.n_other_thread += task->creator != thread.index;
+    uint64_t moved = 0;
     if (cpu != task->creator_cpu) {
         const cpu::Place here = cpu::places[cpu], there = cpu::places[task->creator_cpu];
-        slot.n_other_core += here.core != there.core;
-        slot.n_other_domain += here.domain != there.domain;
+        if (here.core != there.core) slot.n_other_core++, moved |= format::kOtherCore;
+        if (here.domain != there.domain) slot.n_other_domain++, moved |= format::kOtherDomain;
     }
     if (thread.tracing) {
         if (task->n_predecessors)
-            thread.log.timed(format::kStartReady, task->construct, now, task->id, waited);
+            thread.log.timed(format::kStartReady, task->construct, now, task->id | moved, waited);
         else
-            thread.log.timed(format::kStart, task->construct, now, task->id);
+            thread.log.timed(format::kStart, task->construct, now, task->id | moved);
     }
-    task->local = construct;
-    task->frame = task;
     task->worked = 0;
     task->flags |= kStarted;
+    if (task->flags & kUntied) {
+        task = take_part(thread, task);
+    } else {
+        task->local = construct;
+        task->frame = task;
+    }
     task->below = thread.current;
     thread.current = task;
     open_stretch(thread, format::kOpenWork);
-}
-
-// Is `task` suspended beneath the current one? Only untied tasks leave a stack elsewhere than at its top, and what
-// they leave behind may point anywhere, hence the bound.
-static bool is_beneath(const ThreadState &thread, const TaskState *task) {
-    const TaskState *place = thread.current;
-    for (unsigned depth = 0; place && depth < 256; depth++, place = place->below)
-        if (place->below == task) return true;
-    return false;
+    thread.header->open_construct = construct->id;
 }
 
 void resume_task(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
-    TaskState *left = thread.current;
+    TaskState *top = thread.current;
     leave_for(thread, task->ready, now);
     thread.last_creator = nullptr;
-    if (!(task->flags & (kImplicit | kInline))) task->local = thread.construct_of(task->construct);
-    if (thread.tracing)
-        thread.log.timed(format::kResume, task->local ? task->local->id : 0, now, task->id,
-                         (now > task->ready ? now - task->ready : 0) << 1 | (task->flags & kWaiting ? 1 : 0));
-    if ((task->flags & kImplicit) || is_beneath(thread, task))
-        left->ready = now; // going down the stack: it has been queued again
-    else
-        task->below = left;
-    enter(thread, task, now);
+    TaskState *place = find_on_stack(top, task);
+    if (place) {
+        unwind_to(thread, top, place, now);
+    } else {
+        place = task->flags & kUntied ? take_part(thread, task) : task;
+        place->below = top;
+        if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.construct_of(task->construct);
+    }
+    if (thread.tracing) {
+        const uint64_t waited = now > task->ready ? now - task->ready : 0;
+        thread.log.timed(format::kResume, place->local ? place->local->id : 0, now, place->id,
+                         waited << 1 | (place->flags & kWaiting ? 1 : 0));
+    }
+    enter(thread, place, now);
 }
 
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
     const uint64_t now = clock::now();
+    TaskState *place = thread.current;
     close_open(thread, now);
     thread.last_creator = nullptr;
-    format::ConstructSlot &slot = *task->local->slot;
-    count_duration(slot, task->worked, 1);
-    if (!next || next == task) next = task->below ? task->below : &thread.base_task;
+    format::ConstructSlot &slot = *place->local->slot;
+    count_duration(slot, place == task ? task->worked : task->worked + place->worked, 1);
+    TaskState *below = place->below ? place->below : &thread.base_task;
+    TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
     if (thread.tracing) {
-        if (next == task->below)
+        if (!on_stack || on_stack == below)
             thread.log.timed(format::kComplete, status, now);
         else
-            thread.log.timed(format::kCompleteTo, status, now, next->id);
+            thread.log.timed(format::kCompleteTo, status, now, on_stack->id);
     }
     task->end = now;
+    if (place != task) {
+        place->id = 0;
+        thread.pool.give_back(place);
+    }
     if (status != format::kStatusDetach) { // else the event that completes it is still to come
         slot.n_completed++;
         *thread.n_tasks += thread.counting;
         free_task(thread, task);
     }
-    enter(thread, next, now);
+    if (on_stack) unwind_to(thread, below, on_stack, now);
+    enter(thread, on_stack ? on_stack : below, now);
+    if (!on_stack) resume_task(thread, next);
 }
 
 void discard_task(ThreadState &thread, TaskState *task) {
@@ -254,7 +311,6 @@ void begin_wait(ThreadState &thread, uint32_t kind) {
                !__atomic_compare_exchange_n(arrival, &known, now, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
     }
     thread.current->flags |= kWaiting;
-    thread.current->wait_kind = static_cast<uint8_t>(kind);
     open_stretch(thread, format::kOpenGap);
     if (thread.tracing) thread.log.timed(format::kWaitBegin, kind, now);
 }
@@ -275,10 +331,10 @@ void end_wait(ThreadState &thread, uint32_t kind) {
     } else {
         const uint64_t now = clock::now();
         close_gap_at_end(thread, 0, true, now);
-        if (kind == format::kTaskwait) task->flags &= static_cast<uint8_t>(~kHasChildren);
+        if (kind == format::kTaskwait) task->flags &= static_cast<uint16_t>(~kHasChildren);
         if (thread.tracing) thread.log.timed(format::kWaitEnd, kind, now);
     }
-    task->flags &= static_cast<uint8_t>(~kWaiting);
+    task->flags &= static_cast<uint16_t>(~kWaiting);
     open_stretch(thread, format::kOpenWork);
 }
 
@@ -323,7 +379,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     if (region->slot->level == 0) region->slot->level = region->level;
     note_region(thread);
     open_stretch(thread, format::kOpenFork);
-    if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id);
+    if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id, instance->level);
 }
 
 void end_region(ThreadState &thread, format::RegionInstance *instance) {

@@ -197,6 +197,9 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
 // An undeferred task that is left before it completes (detached): from here on it counts like a deferred one.
 void convert_inline(ThreadState &thread, TaskState *task);
 
+// Is this the task, or the untied task of the part, that the thread runs?
+bool runs(const ThreadState &thread, const TaskState *task);
+
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct);
 void start_task(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);

@@ -79,17 +79,20 @@ struct Creation {
     explicit Creation(const void *address, const void *task = nullptr) : thread(recording_thread()) {
         if (!thread) return;
         outer = std::exchange(thread->in_bracket, true);
-        thread->bracket_address = task && task == thread->allocated ? thread->allocated_at : address;
+        outer_address = thread->bracket_address; // not null: the runtime calls this itself, for the program's GOMP_task
+        if (!outer_address)
+            thread->bracket_address = task && task == thread->allocated ? thread->allocated_at : address;
         begin_creation(*thread);
     }
     ~Creation() {
         if (!thread) return;
-        thread->bracket_address = nullptr;
+        if (!outer_address) thread->bracket_address = nullptr;
         thread->in_bracket = outer;
         end_creation(*thread);
     }
     ThreadState *thread;
     bool outer = false;
+    const void *outer_address = nullptr;
 };
 
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
@@ -99,7 +102,8 @@ struct LoopCreation {
         outer = std::exchange(thread->in_bracket, true);
         outer_address = thread->loop_address;
         outer_task = thread->loop_task;
-        thread->loop_address = task && task == thread->allocated ? thread->allocated_at : address;
+        if (outer_task != thread->current) // else the runtime calls this itself, for the program's GOMP_taskloop
+            thread->loop_address = task && task == thread->allocated ? thread->allocated_at : address;
         thread->loop_task = thread->current;
         begin_creation(*thread);
     }
@@ -137,7 +141,7 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
     ThreadState *thread = brackets::recording_thread();
     if (thread) begin_creation(*thread);
     void *task = real(known, "__kmpc_omp_task_alloc")(location, thread_id, flags, task_bytes, shared_bytes, routine);
-    if (thread) {
+    if (thread && !thread->bracket_address && thread->loop_task != thread->current) {
         thread->allocated = task;
         thread->allocated_at = __builtin_return_address(0);
     }

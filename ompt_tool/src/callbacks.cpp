@@ -29,7 +29,8 @@ void on_thread_end(ompt_data_t *) {
 }
 
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {
-    if (ThreadState *thread = recorder::thread()) begin_region(*thread, address, &parallel->ptr);
+    if (ThreadState *thread = recorder::thread(ThreadKind::kOther, true))
+        begin_region(*thread, address, &parallel->ptr);
 }
 
 void on_parallel_end(ompt_data_t *parallel, ompt_data_t *, int, const void *) {
@@ -58,7 +59,7 @@ const void *bracketed_address(ThreadState &thread, const void *address) {
 
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
-    ThreadState *thread = recorder::thread();
+    ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
     if (__builtin_expect(flags & ompt_task_taskwait, 0)) { // `taskwait depend` is told as a task
         begin_wait(*thread, format::kTaskwaitDepend);
@@ -79,7 +80,7 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
     data->ptr = task;
     if (__builtin_expect(!task, 0)) return;
     task->construct = construct->id;
-    task->flags = has_dependences ? kDependent : 0;
+    task->flags = static_cast<uint16_t>((has_dependences ? kDependent : 0) | (flags & ompt_task_untied ? kUntied : 0));
     create_deferred(*thread, task, construct);
 }
 
@@ -103,13 +104,13 @@ void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_t
         if (task == thread.current && status != ompt_task_detach) return end_inline(thread, task);
         convert_inline(thread, task);
     }
-    if (task != thread.current) resume_task(thread, task);
+    if (!runs(thread, task)) resume_task(thread, task);
     complete_task(thread, task, task_of(next), status);
 }
 
 [[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, TaskState *next) {
-    if (!next || next == thread.current) return;
-    if (prior && prior != thread.current && (prior->flags & kStarted)) resume_task(thread, prior);
+    if (!next || runs(thread, next)) return;
+    if (prior && !runs(thread, prior) && (prior->flags & kStarted)) resume_task(thread, prior);
     if (next->flags & kStarted)
         resume_task(thread, next);
     else
@@ -166,7 +167,7 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
         return;
     }
     // Nothing to wait for, so no wait: after undeferred tasks alone the runtime returns at once.
-    const uint8_t flags = thread->current->flags;
+    const uint16_t flags = thread->current->flags;
     if (kind == ompt_sync_region_taskwait && !(flags & kHasChildren)) return;
     if (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants))) return;
     begin_wait(*thread, kind);

@@ -58,6 +58,9 @@ struct ProcessHeader {
     uint32_t brackets; // 1: create_ticks are measured; 0: there are none, creation is to be estimated
     uint32_t n_counters; //
     EndReason end_reason;
+    uint64_t calibration_ticks; // first of the two simultaneous readings that give the rate of the clock
+    uint64_t calibration_monotonic_ns;
+    uint64_t rate; // nanoseconds per tick, 32.32 fixed point: a first guess, for runs too short for the second reading
     uint64_t start_ticks; // first moment of the run
     uint64_t start_monotonic_ns;
     uint64_t start_epoch_ns;
@@ -122,6 +125,8 @@ struct ThreadHeader {
     uint64_t mark; // everything before is accounted; what follows is the open stretch
     uint32_t open_state; // OpenState of that stretch
     uint32_t open_region; // region construct of that stretch
+    uint32_t open_construct; // task construct of that stretch; 0: implicit task
+    uint32_t pad_;
     uint64_t open_instance; // index of the RegionInstance the thread is in; ~0 when none
     uint64_t open_sequence; // its sequence, to tell a later use of the entry
     uint32_t open_barrier; // barriers of that region that the thread has reached
@@ -223,7 +228,8 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
     X(kInlineOps, 1, 0, "inline_ops",                                                                                  \
       "up to kInlineOpsPerWord begins and ends of untimed undeferred tasks, see below")                                \
     X(kStamp, 1, 1, "stamp", "a time for sampling: the time since the last timed record is the current task's own")    \
-    X(kStart, 2, 1, "start", "task started; argument construct, word 1 task id")                                       \
+    X(kStart, 2, 1, "start",                                                                                           \
+      "task started; argument construct, word 1 task id, bit 63: on another core than created, bit 62: domain")        \
     X(kStartReady, 3, 1, "start_ready", "the same for a task that waited for others; word 2: ticks from ready to now") \
     X(kResume, 3, 1, "resume",                                                                                         \
       "suspended task goes on; argument construct, word 1 task id, word 2: ticks from ready to now * 2 + in a wait")   \
@@ -238,8 +244,8 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
       "the same for barriers; word 1: ticks from the last arrival to now * 2 + had tasks")                             \
     X(kMutexAcquire, 1, 1, "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                               \
     X(kMutexAcquired, 1, 1, "mutex_acquired", "got it; argument OMPT mutex kind")                                      \
-    X(kRegionBegin, 2, 1, "region_begin",                                                                              \
-      "primary thread enters a parallel region; argument construct, word 1 its id")                                    \
+    X(kRegionBegin, 3, 1, "region_begin",                                                                              \
+      "primary thread enters a parallel region; argument construct, word 1 its id, word 2 its nesting level")          \
     X(kRegionEnd, 3, 1, "region_end",                                                                                  \
       "primary leaves region word 1; word 2 last arrival * 2 + had tasks; argument team size")                         \
     X(kImplicitBegin, 2, 1, "implicit_begin", "implicit task of region word 1 begins; argument team size")             \
@@ -283,6 +289,9 @@ inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for
 inline constexpr uint32_t kStatusDetach = 4; // ompt_task_detach
 constexpr bool is_barrier(uint32_t kind) { return kind != kTaskwait && kind != kTaskgroup && kind != kTaskwaitDepend; }
 inline constexpr unsigned kThreadShift = 40;
+inline constexpr uint64_t kOtherCore = 1ull << 63; // in word 1 of a start, beside the id
+inline constexpr uint64_t kOtherDomain = 1ull << 62;
+inline constexpr uint64_t kIdMask = kOtherDomain - 1;
 
 constexpr uint64_t pack_event(EventKind kind, uint32_t argument, uint64_t delta) {
     return delta << 32 | static_cast<uint64_t>(argument) << 6 | kind;

@@ -26,7 +26,7 @@ uint32_t construct_of(ThreadState &thread, format::DefinitionKind kind, const ch
     return construct;
 }
 
-ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKind::kOther); }
+ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKind::kOther, true); }
 
 void kernel_begin(const char *name) {
     ThreadState *thread = thread_outside_openmp();

@@ -151,18 +151,25 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
     header->clock_kind = clock_kind;
     header->min_create_gap = ~0ull;
     const clock::Reading reading = clock::read_both();
-    timespec epoch;
-    clock_gettime(CLOCK_REALTIME, &epoch);
-    header->start_ticks = header->latest_ticks = reading.ticks;
-    header->start_monotonic_ns = header->latest_monotonic_ns = reading.monotonic_ns;
-    header->start_epoch_ns =
-        static_cast<uint64_t>(epoch.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(epoch.tv_nsec);
+    header->calibration_ticks = header->latest_ticks = header->start_ticks = reading.ticks;
+    header->calibration_monotonic_ns = header->latest_monotonic_ns = header->start_monotonic_ns = reading.monotonic_ns;
     memcpy(header->magic, format::kProcessMagic, sizeof header->magic);
     shared_header = header;
     define(DefinitionKind::kProgram, shared->n_constructs++, 0, ~0u, 0, "", 0);
 }
 
 format::ProcessHeader *header() { return shared_header; }
+
+void begin() {
+    const clock::Reading reading = clock::read_both();
+    timespec epoch;
+    clock_gettime(CLOCK_REALTIME, &epoch);
+    shared_header->rate = clock::state.ns_multiplier;
+    shared_header->start_ticks = reading.ticks;
+    shared_header->start_monotonic_ns = reading.monotonic_ns;
+    shared_header->start_epoch_ns =
+        static_cast<uint64_t>(epoch.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(epoch.tv_nsec);
+}
 
 uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
     const auto address = reinterpret_cast<uintptr_t>(return_address);

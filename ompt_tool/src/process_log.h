@@ -14,6 +14,7 @@ namespace ompass::process_log {
 // Creates process.log in the directory. Before any other function here.
 void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind);
 format::ProcessHeader *header();
+void begin(); // the tool is ready: the run begins now
 
 // Id of the construct with this return address and kind; defines it at the first call.
 uint32_t construct_of_address(format::DefinitionKind kind, const void *return_address, uint32_t flags);

@@ -91,7 +91,7 @@ bool start(const char *runtime_version) {
     run_directory::write_meta(run_directory_path, current_options, runtime_version, counted);
     run_directory::write_topology(run_directory_path);
     clock::set_rate(first);
-    process_log::renew_calibration();
+    process_log::begin();
     if (!fork_handlers_set) {
         fork_handlers_set = true;
         pthread_atfork(before_fork, in_parent_after_fork, in_child_after_fork);

@@ -155,12 +155,13 @@ void sync_switch(ThreadState &thread); // acts on a changed run_switch
 bool may_grow(uint64_t bytes); // may a trace grow by so much?
 void stop_all_tracing(uint32_t why);
 
-// The thread when events are to be recorded, else null. The first line of every callback.
-inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther) {
+// The thread when events are to be recorded, else null. The first line of every callback. `begins`: the event is worth a
+// run of its own in the child of a fork.
+inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther, bool begins = false) {
     ThreadState *state = this_thread;
     const uint32_t now = run_switch.load(std::memory_order_relaxed);
     if (__builtin_expect(state != nullptr && state->seen_switch == now, 1)) return state;
-    if (now == kOff) return thread_while_off(kind);
+    if (now == kOff) return begins ? thread_while_off(kind) : nullptr;
     if (state == nullptr) return make_thread(kind);
     sync_switch(*state);
     return state;

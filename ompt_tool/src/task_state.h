@@ -5,6 +5,11 @@
 // orders the two), and freed by the thread that completes it. It goes back to the pool of its creator: at once when
 // that is the same thread, else in chains of kReturnBatch, so that no cache line is shared per task.
 // Memory of a pool is never given back, hence a stale pointer reads an old state and never faults.
+//
+// An untied task may be queued again, and go on elsewhere, before its thread has told that it left it. So its state is
+// shared, and every thread runs a part of it, a state of its own, that lives from a start or resumption to the next
+// suspension or the completion. Everything else is run by one thread at a time.
+//
 // At rest: creator is the owner of the pool; creating, n_predecessors == 0; id == 0 or that of a task with dependences.
 #pragma once
 
@@ -20,7 +25,7 @@ struct RegionContext;
 
 inline constexpr unsigned kMaxPredecessors = 6;
 
-enum TaskFlag : uint8_t {
+enum TaskFlag : uint16_t {
     kInline = 1, // undeferred: runs at once inside its creator, on the same thread
     kTimed = 2, // inline and chosen for timing
     kImplicit = 4, // implicit or initial task
@@ -28,7 +33,9 @@ enum TaskFlag : uint8_t {
     kHasChildren = 16, // created a deferred task since its last taskwait
     kHasDescendants = 32, // the same of itself and its inline children, ever
     kWaiting = 64, // inside a wait region
-    kDependent = 128 // has dependences
+    kDependent = 128, // has dependences
+    kUntied = 256, // what its threads run are parts
+    kPart = 512 // one thread's part of an untied task
 };
 
 // Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to implicit tasks.
@@ -42,8 +49,7 @@ struct alignas(64) TaskState {
     uint32_t construct; // not of inline tasks: theirs is local->id
     uint16_t creator; // thread index
     uint16_t creator_cpu;
-    uint8_t flags; // TaskFlag
-    uint8_t wait_kind; // while kWaiting
+    uint16_t flags; // TaskFlag
     uint8_t n_predecessors;
     uint8_t creating; // inside a bracketed creation
     uint32_t weight; // inline and timed: the number of tasks for which it stands
@@ -54,7 +60,8 @@ struct alignas(64) TaskState {
         const TaskState *task;
         uint64_t id;
     } predecessors[kMaxPredecessors];
-    uint64_t pad_[2];
+    TaskState *whole; // parts: the task
+    uint64_t pad_[1];
 };
 static_assert(sizeof(TaskState) == 192);
 
