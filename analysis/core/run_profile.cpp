@@ -26,9 +26,11 @@ void share_pool(ThreadAccount &account) {
         weights += slot.sampled_weight, n_undeferred += slot.n_undeferred;
     for (const RegionSlot &slot : account.regions) weights += slot.sampled_weight + slot.create_weight;
     const uint64_t pool = account.pool_ticks;
-    for (ConstructSlot &slot : account.constructs)
+    for (ConstructSlot &slot : account.constructs) {
         slot.own_ticks +=
             weights ? share(pool, slot.sampled_weight, weights) : share(pool, slot.n_undeferred, n_undeferred);
+        slot.create_ticks += share(pool, slot.create_weight, weights);
+    }
     for (RegionSlot &slot : account.regions) {
         uint64_t *states = slot.state_ticks;
         const uint64_t create =

@@ -244,12 +244,19 @@ private:
         open_ = current_->waiting ? Open::kGap : Open::kWork;
     }
 
+    void charge_span(uint32_t construct) {
+        slot(construct).create_ticks += span_.ticks;
+        slot(construct).create_weight += span_.weight;
+        span_ = {};
+    }
+
     Task *begin_inline(uint32_t construct) {
         Task *frame = current_->frame;
         Task *task = push(0, construct);
         task->is_inline = true;
         task->frame = frame;
         slot(construct).n_undeferred++;
+        if (span_.ticks) charge_span(construct); // told just before: the creation of this task
         if (construct >= since_timed_.size()) since_timed_.resize(run_.definitions.size());
         since_timed_[construct]++;
         return task;
@@ -422,9 +429,10 @@ private:
             const uint64_t ticks = record.kind == format::kCreateSpan ? record.argument : record.words[1];
             close_work(now - ticks);
             close(State::kCreate, now);
-            if (record.kind == format::kCreateSpanLong && record.argument > 1)
-                region().create_weight += ticks * record.argument;
-            if (created_) slot(created_).create_ticks += ticks;
+            const uint32_t weight = record.kind == format::kCreateSpanLong ? std::max(record.argument, 1u) : 1;
+            if (weight > 1) region().create_weight += ticks * weight;
+            span_ = {ticks, weight > 1 ? ticks * weight : 0};
+            if (created_) charge_span(created_);
             created_ = 0;
             open_ = Open::kWork;
             return true;
@@ -572,7 +580,10 @@ private:
     Open open_ = Open::kNone;
     bool dirty_ = false, sampling_ = false;
     uint32_t sample_weight_ = 1;
-    uint32_t created_ = 0;
+    uint32_t created_ = 0; // construct of the last deferred creation, until its span is told
+    struct {
+        uint64_t ticks, weight;
+    } span_ = {}; // a creation that is not yet charged to a construct
     uint64_t counter_ = 0; // of the thread's ids
 
     friend Problem ompass::replay_trace(const RunFiles &, std::vector<ThreadAccount> &);

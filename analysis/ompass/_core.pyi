@@ -31,7 +31,7 @@ class ThreadRow(TypedDict):
     kind: str  # "initial", "worker", "other"
     first_ns: int  # since start of the run
     last_ns: int
-    n_events: int  # trace records written
+    n_events: int  # trace records, in source "events"; 0 in source "profile", which does not read them
     n_dropped: int  # records lost (size limit, full disk)
     n_migrations: int  # CPU changes seen
 

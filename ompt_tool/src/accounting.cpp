@@ -89,6 +89,10 @@ void note_region(ThreadState &thread) {
 void begin_timed_inline(ThreadState &thread, TaskState *task) {
     TaskConstruct *construct = task->local;
     const uint64_t now = clock::now();
+    if (thread.current->creating) {
+        thread.create_construct = construct;
+        thread.create_event = now;
+    }
     close_open(thread, now);
     open_stretch(thread, format::kOpenWork);
     if (construct->slot->countdown != 0) { // here only because a bracket had to be closed
@@ -382,9 +386,24 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id, instance->level);
 }
 
+// Is the thread in this region, be it inside others that it leads?
+static bool is_in(const ThreadState &thread, const format::RegionInstance *instance) {
+    const RegionContext *region = thread.region;
+    while (region && region->instance != instance) region = region->outer;
+    return region != nullptr;
+}
+
+// libomp tells of the parallel regions inside a serialised league with the data of the region around them: what ends
+// is then that one and all that is inside.
 void end_region(ThreadState &thread, format::RegionInstance *instance) {
+    if (!instance || !is_in(thread, instance)) return;
+    while (thread.region->instance != instance && thread.region->primary) end_innermost_region(thread);
+    if (thread.region->instance == instance && thread.region->primary) end_innermost_region(thread);
+}
+
+void end_innermost_region(ThreadState &thread) {
     RegionContext *region = thread.region;
-    if (!instance || region->instance != instance) return;
+    format::RegionInstance *instance = region->instance;
     const uint64_t now = clock::now();
     close_open(thread, now);
     const uint64_t duration = now - region->begin;
@@ -423,7 +442,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
         close_open(thread, now);
         if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
     } else {
-        if (thread.region->instance != instance) { // a worker joins: until now it was on its way
+        if (!is_in(thread, instance)) { // a worker joins: until now it was on its way
             thread.header->mark = now;
             RegionContext *region = thread.push_region();
             if (!region) return nullptr;
@@ -439,7 +458,8 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             thread.header->mark = instance->begin;
             close_stretch(thread, State::kSync, now);
         } else {
-            instance->team_size = team_size;
+            instance = thread.region->instance;
+            if (thread.region->primary) instance->team_size = team_size;
             close_open(thread, now);
         }
         task->construct = instance->construct;
@@ -512,8 +532,12 @@ void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t ticks = now - thread.header->mark;
     close_stretch(thread, State::kCreate, now);
     thread.current->creating = 0;
-    if (thread.create_weight > 1) thread.region->slot->create_weight += ticks * thread.create_weight;
-    if (thread.create_event) thread.create_construct->slot->create_ticks += ticks;
+    format::ConstructSlot *construct = thread.create_event ? thread.create_construct->slot : nullptr;
+    if (construct) construct->create_ticks += ticks;
+    if (thread.create_weight > 1) {
+        thread.region->slot->create_weight += ticks * thread.create_weight;
+        if (construct) construct->create_weight += ticks * thread.create_weight;
+    }
     if (thread.tracing) {
         if (ticks < format::kArgumentLimit && thread.create_weight == 1) // its begin and its end in one word
             thread.log.timed(format::kCreateSpan, static_cast<uint32_t>(ticks), now);
