@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Ends the process from inside a parallel region, when every task is over and the other threads wait at a barrier:
- * by exit, _exit or abort, as the first argument says.
+ * by exit, _exit, quick_exit, abort or a fault, as the first argument says.
  */
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@ int main(int argc, char **argv) {
             print_facts();
             fflush(stdout);
             if (!strcmp(way, "abort")) abort();
+            if (!strcmp(way, "fault")) raise(SIGSEGV);
+            if (!strcmp(way, "quick_exit")) quick_exit(0);
             if (!strcmp(way, "_exit")) _exit(0);
             exit(0);
         }

@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: Apache-2.0
+"""However a program ends and whatever it lacks: what was recorded is there, and the tool never harms its host.
+
+Covers SIGKILL at random moments, every other end of a process, and full disks, limits and lost files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import resource
+import signal
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.harsh_run import run_in, tool_lines
+from integration.recorded_run import check_facts, check_identity, check_sound, counted, facts_in, run_directories
+from ompass import _core
+from toolchains import CompileProgram, RunRecorded, Toolchain
+
+N_THREADS = 3
+SLOT = struct.Struct("=q120x")  # struct slot of endless_tasks.c
+UNPUBLISHED = 2  # tasks of a thread that may be recorded and not yet published; see there
+
+
+def published(path: Path) -> list[int]:
+    """Return how many tasks of each thread must have been recorded."""
+    return [number for (number,) in SLOT.iter_unpack(path.read_bytes())]
+
+
+def kill_at_random_moment(
+    program: Path, toolchain: Toolchain, workspace: Path, tool: Path, mode: str, seed: int
+) -> Path:
+    """Start endless_tasks, kill it once every thread is at work and some more time is over; return its run."""
+    progress = workspace / "progress"
+    run_dir = workspace / "run.ompass"
+    settings = {
+        "OMP_TOOL_LIBRARIES": str(tool),
+        "OMP_NUM_THREADS": str(N_THREADS),
+        "OMPASS_DIR": str(run_dir),
+        "OMPASS_MODE": mode,
+    }
+    process = subprocess.Popen(
+        [str(program), str(progress)], env=toolchain.run_environment(settings), stdout=subprocess.DEVNULL
+    )
+    try:
+        give_up_s = time.monotonic() + 30
+        while not progress.exists() or sum(published(progress)) == 0:
+            assert process.poll() is None and time.monotonic() < give_up_s, "the program did not get to work"
+            time.sleep(0.001)
+        time.sleep(random.Random(seed).uniform(0, 0.2))
+    finally:
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+    return run_dir
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize(
+    "n_kills", [pytest.param(5, id="5-times"), pytest.param(50, id="50-times", marks=pytest.mark.slow)]
+)
+@pytest.mark.timeout(600)
+def test_killed_program_leaves_every_task_that_it_recorded(
+    n_kills: int,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    program = compile_program("survival/endless_tasks.c", default_toolchain)
+    for seed in range(n_kills):
+        workspace = tmp_path / str(seed)
+        workspace.mkdir()
+        run_dir = kill_at_random_moment(program, default_toolchain, workspace, libompass, mode, seed)
+        problems = _core.validate(str(run_dir))
+        assert not problems, f"seed {seed}: {problems}"
+        accounts = [_core.read_profile(str(run_dir))]
+        if mode == "trace":
+            accounts.append(_core.replay_trace(str(run_dir)))
+        certain = sum(published(workspace / "progress"))
+        for account in accounts:
+            assert not account["complete"] and account["incomplete_reasons"], f"seed {seed}"
+            assert account["end_reason"] == "running-or-killed"
+            n_tasks = counted(account)["tasks"]
+            assert certain <= n_tasks <= certain + UNPUBLISHED * N_THREADS, f"seed {seed}, {account['source']}"
+            check_identity(account)
+
+
+def test_program_killed_while_it_starts_leaves_no_damaged_log(
+    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    program = compile_program("survival/endless_tasks.c", default_toolchain)
+    n_recorded = 0
+    for step in range(30):
+        run_dir = tmp_path / f"{step}.ompass"
+        settings = {
+            "OMP_TOOL_LIBRARIES": str(libompass),
+            "OMP_NUM_THREADS": str(N_THREADS),
+            "OMPASS_DIR": str(run_dir),
+            "OMPASS_MODE": "trace",
+        }
+        environment = default_toolchain.run_environment(settings)
+        process = subprocess.Popen([str(program), str(tmp_path / "progress")], env=environment)
+        time.sleep(step * 0.0005)
+        process.kill()
+        process.wait()
+        if run_dir.exists():
+            problems = _core.validate(str(run_dir))
+            assert not problems, f"killed after {step / 2} ms: {problems}"
+            n_recorded += not _core.read_profile(str(run_dir))["complete"]
+    assert n_recorded > 0, "every kill came too early to say anything"
+
+
+def test_report_says_that_a_killed_run_was_cut_short(
+    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    program = compile_program("survival/endless_tasks.c", default_toolchain)
+    run_dir = kill_at_random_moment(program, default_toolchain, tmp_path, libompass, "profile", seed=1)
+    command = [sys.executable, "-m", "ompass", "report", str(run_dir)]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "cut short" in shown.stdout
+    exported = subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(exported.stdout)["complete"] is False
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize(
+    ("way", "status", "complete"),
+    [
+        ("exit", 0, True),
+        ("quick_exit", 0, False),
+        ("_exit", 0, False),
+        ("abort", -signal.SIGABRT, False),
+        ("fault", -signal.SIGSEGV, False),
+    ],
+)
+def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
+    way: str,
+    status: int,
+    complete: bool,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+) -> None:
+    program = compile_program("kinds/exit_in_region.c", default_toolchain)
+    recorded = run_recorded(program, default_toolchain, way, mode=mode, check=False)
+    assert recorded.process.returncode == status
+    assert f"ending by {way}" in recorded.process.stdout
+    problems = _core.validate(str(recorded.run_dir))
+    assert not problems, problems
+    profile = _core.read_profile(str(recorded.run_dir))
+    assert profile["complete"] == complete
+    assert (profile["incomplete_reasons"] == []) == complete
+    check_facts(facts_in(recorded.process.stdout), profile)
+    if mode == "trace":
+        assert counted(_core.replay_trace(str(recorded.run_dir))) == counted(profile)
+
+
+def test_process_that_becomes_another_program_leaves_two_runs(
+    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("survival/exec_itself.c", default_toolchain)
+    recorded = run_recorded(program, default_toolchain, mode="trace")
+    first, *others = run_directories(recorded.run_dir.parent)
+    runs = [recorded.run_dir, *(path for path in (first, *others) if path != recorded.run_dir)]
+    assert len(runs) == 2
+    before, after = (_core.read_profile(str(path)) for path in runs)
+    assert [_core.validate(str(path)) for path in runs] == [[], []]
+    assert (counted(before)["tasks"], before["complete"]) == (100, False)
+    assert (counted(after)["tasks"], after["complete"]) == (50, True)
+    assert before["pid"] == after["pid"]
+
+
+@contextlib.contextmanager
+def small_disk(directory: Path, size: str) -> Iterator[None]:
+    """A file system of its own in `directory`, for which one must be root."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system takes root; the file size limit is tested in any case")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "ompass-test", str(directory)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no mounting here: {mounted.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(directory)], check=True)
+
+
+def check_unharmed(harsh: subprocess.CompletedProcess[str], plain: subprocess.CompletedProcess[str]) -> None:
+    assert plain.returncode == 0
+    assert harsh.returncode == 0, harsh.stderr
+    assert harsh.stdout == plain.stdout
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("size", ["4k", "64k", "256k", "2m"])
+def test_full_disk_costs_the_record_and_nothing_else(
+    size: str,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    program = compile_program("kinds/million_tasks.c", default_toolchain)
+    plain = run_in(tmp_path, program, default_toolchain, tool=None)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with small_disk(disk, size):
+        run_dir = disk / "run.ompass"
+        settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode}
+        harsh = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
+        check_unharmed(harsh, plain)
+        check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=True)
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("limit_kb", [2, 4, 20, 100, 1000])
+def test_limit_on_file_size_costs_the_record_and_nothing_else(
+    limit_kb: int,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    """Beyond the limit a write is answered by SIGXFSZ, which ends a process that is not prepared."""
+
+    def limit_file_size() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit_kb * 1024, limit_kb * 1024))
+
+    program = compile_program("kinds/million_tasks.c", default_toolchain)
+    plain = run_in(tmp_path, program, default_toolchain, tool=None, prepare=limit_file_size)
+    run_dir = tmp_path / "run.ompass"
+    harsh = run_in(
+        tmp_path,
+        program,
+        default_toolchain,
+        tool=libompass,
+        environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode},
+        prepare=limit_file_size,
+    )
+    check_unharmed(harsh, plain)
+    check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=True)
+
+
+def check_told_once_and_readable(
+    harsh: subprocess.CompletedProcess[str], run_dir: Path, mode: str, *, too_small_for_a_trace: bool
+) -> None:
+    """Check that the tool said in one line what it lost, and that the rest of the run says so, too."""
+    lines = tool_lines(harsh.stderr)
+    assert len(lines) <= 1, f"said more than once: {lines}"
+    readable = (run_dir / "process.log").exists() and any(run_dir.glob("thread-*.log"))
+    if not readable:
+        assert lines, "nothing was recorded, and nothing was said"
+        return
+    problems = _core.validate(str(run_dir))
+    assert not problems, problems
+    profile = _core.read_profile(str(run_dir))
+    check_identity(profile)
+    if profile["complete"]:
+        check_facts(facts_in(harsh.stdout), profile)
+    else:
+        assert profile["incomplete_reasons"] and lines, "tasks are missing, and nothing was said"
+    if mode == "trace" and too_small_for_a_trace:
+        assert lines, "the trace does not fit, and nothing was said"
+        assert profile["mode"] == "trace", "what was asked for"
+        with contextlib.suppress(_core.LogError):  # there may be no room for a single event
+            replay = _core.replay_trace(str(run_dir))
+            assert not replay["complete"] and replay["incomplete_reasons"]
+
+
+def test_size_limit_falls_back_to_the_profile_and_says_so(
+    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("kinds/million_tasks.c", default_toolchain)
+    recorded = run_recorded(
+        program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "3"}
+    )
+    (line,) = tool_lines(recorded.process.stderr)
+    assert "OMPASS_LIMIT_MB" in line and "profile" in line
+    size_bytes = sum(path.stat().st_size for path in recorded.run_dir.iterdir())
+    assert 1_000_000 < size_bytes <= 3 * 1024 * 1024, "the limit is used, and kept"
+    profile = check_sound(recorded.run_dir)
+    check_facts(facts_in(recorded.process.stdout), profile)
+    assert sum(thread["n_dropped"] for thread in profile["threads"]) > 0
+    replay = _core.replay_trace(str(recorded.run_dir))
+    assert not replay["complete"] and replay["incomplete_reasons"]
+    assert 0 < counted(replay)["tasks"] < 1_000_000
+
+
+def test_limit_that_is_not_reached_changes_nothing(
+    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("kinds/tied.c", default_toolchain)
+    recorded = run_recorded(
+        program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "1000"}
+    )
+    assert recorded.process.stderr == ""
+    check_facts(facts_in(recorded.process.stdout), check_sound(recorded.run_dir))
+    assert _core.replay_trace(str(recorded.run_dir))["complete"]
+
+
+def close_streams() -> None:
+    for descriptor in (0, 1, 2):
+        os.close(descriptor)
+
+
+def allow_few_files() -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (5, 5))
+
+
+def allow_little_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (100 << 20, 100 << 20))
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("prepare", [allow_few_files, allow_little_memory], ids=lambda function: function.__name__)
+def test_program_with_little_of_everything_runs_on(
+    prepare: Callable[[], None],
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    program = compile_program("kinds/tied.c", default_toolchain)
+    plain = run_in(tmp_path, program, default_toolchain, tool=None, prepare=prepare)
+    run_dir = tmp_path / "run.ompass"
+    harsh = run_in(
+        tmp_path,
+        program,
+        default_toolchain,
+        tool=libompass,
+        environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode},
+        prepare=prepare,
+    )
+    check_unharmed(harsh, plain)
+    check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
+
+
+def test_log_is_not_taken_for_a_closed_stream(
+    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    """With stdin, stdout and stderr closed the next files get their numbers; the program's words must not land there."""
+    program = compile_program("kinds/tied.c", default_toolchain)
+    run_dir = tmp_path / "run.ompass"
+    settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": "trace", "OMPASS_SUMMARY": "on", "OMPASS_LIMIT_MB": "1"}
+    harsh = run_in(
+        tmp_path, program, default_toolchain, tool=libompass, environment=settings, prepare=close_streams
+    )
+    assert harsh.returncode == 0
+    profile = check_sound(run_dir)
+    assert counted(profile)["tasks"] == 3192
+    assert not any(b"FACTS" in path.read_bytes() for path in run_dir.iterdir())
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_files_of_the_program_are_its_own(
+    mode: str, default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    program = compile_program("survival/takes_descriptors.c", default_toolchain)
+    plain = run_in(tmp_path, program, default_toolchain, tool=None)
+    run_dir = tmp_path / "run.ompass"
+    settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode}
+    harsh = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
+    check_unharmed(harsh, plain)
+    check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
+
+
+def test_program_may_leave_its_directory(
+    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    program = compile_program("survival/changes_directory.c", default_toolchain)
+    harsh = run_in(
+        tmp_path, program, default_toolchain, tool=libompass, environment={"OMPASS_DIR": "below/run.ompass"}
+    )
+    assert harsh.returncode == 0, harsh.stderr
+    check_facts(facts_in(harsh.stdout), check_sound(tmp_path / "below" / "run.ompass"))
+
+
+@pytest.mark.parametrize("preload", [False, True], ids=["tool-libraries", "preload"])
+def test_signals_are_the_programs_own(
+    preload: bool,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    tmp_path: Path,
+) -> None:
+    program = compile_program("survival/shows_signals.c", default_toolchain)
+    plain = run_in(tmp_path, program, default_toolchain, tool=None)
+    recorded = run_recorded(program, default_toolchain, mode="trace", preload=preload)
+    check_unharmed(recorded.process, plain)
+
+
+@pytest.mark.parametrize("place", ["below-a-file", "read-only", "missing-and-forbidden"])
+def test_directory_that_cannot_be_made_is_told_and_nothing_else(
+    place: str, default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    if place == "below-a-file":
+        (tmp_path / "file").write_text("")
+        run_dir = tmp_path / "file" / "run.ompass"
+    elif place == "read-only":
+        closed = tmp_path / "closed"
+        closed.mkdir(mode=0o500)
+        run_dir = closed / "run.ompass"
+        if os.access(closed, os.W_OK):  # root may write everywhere but here
+            run_dir = Path("/sys/run.ompass")
+    else:
+        run_dir = Path("/proc/none/run.ompass")
+    program = compile_program("kinds/tied.c", default_toolchain)
+    plain = run_in(tmp_path, program, default_toolchain, tool=None)
+    harsh = run_in(
+        tmp_path, program, default_toolchain, tool=libompass, environment={"OMPASS_DIR": str(run_dir)}
+    )
+    check_unharmed(harsh, plain)
+    (line,) = tool_lines(harsh.stderr)
+    assert str(run_dir) in line
+    assert run_directories(tmp_path) == []
