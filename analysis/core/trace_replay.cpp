@@ -594,6 +594,8 @@ private:
 Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts) {
     bool any = false;
     for (const ThreadFile &thread : run.threads) any |= !thread.events.empty();
+    if (!any && run.process->mode == format::Mode::kTrace)
+        return {run.directory, 0, "has no trace: there was no room for a single event (disk full, or a size limit)"};
     if (!any)
         return {run.directory, 0,
                 "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
