@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of every run directory, whatever the program was: soundness, identity, two accounts that agree.
+"""What must hold of every run directory, whatever the program: soundness, identity, two accounts that agree.
 
 Also reads the FACTS line of a test program. Which programs are run, and how, is the tests' business.
 """
@@ -150,7 +150,9 @@ def check_accounts_agree(profile: _core.RunProfile, replay: _core.RunProfile) ->
         assert kept.keys() == again.keys(), f"different {name}"
         for key, row in kept.items():
             other = again[key]
-            unequal = {figure: (row[figure], other[figure]) for figure in counts if row[figure] != other[figure]}
+            unequal = {
+                figure: (row[figure], other[figure]) for figure in counts if row[figure] != other[figure]
+            }
             assert not unequal, f"{name} {key}: counts (profile, events) {unequal}"
             apart = {
                 figure: (row[figure], other[figure])

@@ -24,7 +24,9 @@ class TaskProgram:
     environment: Mapping[str, str] = field(default_factory=dict)
     is_library_too: bool = False  # compiled a second time, as the library that it loads
     n_processes: int = 1  # those that use OpenMP, each of which makes a run directory of its own
-    ends_in_flight: bool = False  # the process ends while tasks are under way, so that some are never completed
+    ends_in_flight: bool = (
+        False  # the process ends while tasks are under way, so that some are never completed
+    )
     lacks: Mapping[str, str] = field(default_factory=dict)  # toolchain -> why this program cannot work there
 
     @property
@@ -57,11 +59,13 @@ _NEEDS: dict[str, TaskProgram] = {
         TaskProgram("kinds/fork_openmp.c", n_processes=2),
         TaskProgram(
             "kinds/fork_exit.c",
-            lacks={"clang-16": "libomp 16 ends by an assertion, with and without a tool, when a forked child exits"},
+            lacks={"clang-16": "libomp 16 aborts, with and without a tool, when a forked child exits"},
         ),
         TaskProgram(
             "kinds/hidden_helper.c",
-            lacks={"gcc-12-libomp-19": "libomp does not have GOMP_target_ext, the entry of gcc's target tasks"},
+            lacks={
+                "gcc-12-libomp-19": "libomp does not have GOMP_target_ext, the entry of gcc's target tasks"
+            },
         ),
         TaskProgram(
             "kinds/lock_hints.c",
@@ -69,7 +73,9 @@ _NEEDS: dict[str, TaskProgram] = {
         ),
         TaskProgram(
             "kinds/objects_undeferred.cpp",
-            lacks={"gcc-12-libomp-19": "libomp's GOMP_task frees the copies of an undeferred task by a wrong address"},
+            lacks={
+                "gcc-12-libomp-19": "libomp's GOMP_task frees the copies of undeferred tasks by a wrong address"
+            },
         ),
         TaskProgram("kinds/ordered.c", lacks={"clang-19-libomp-15": _NO_DISPATCH_DEINIT}),
         TaskProgram("kinds/priority.c", {"OMP_MAX_TASK_PRIORITY": "10"}),
@@ -86,5 +92,5 @@ TASK_PROGRAMS: tuple[TaskProgram, ...] = tuple(
 
 
 def flags_for(toolchain: Toolchain) -> tuple[str, ...]:
-    """Return the flags that the programs need under this toolchain: OpenMP 5.1, for masked, is no default yet."""
+    """Return the flags that the programs need here: OpenMP 5.1, for masked, is not every clang's default."""
     return ("-fopenmp-version=51",) if toolchain.cc.startswith("clang-1") else ()

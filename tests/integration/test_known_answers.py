@@ -160,5 +160,5 @@ def test_breakdown_is_the_formula_of_the_spins(
 def test_breakdown_is_the_formula_on_every_toolchain(
     program: str, toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    # Without brackets libomp names tasks that gcc's code creates inside of a barrier by the region, not by themselves.
+    # Without brackets libomp names gcc's tasks by the region when they are created inside of its barrier.
     check_answer(program, "trace", toolchain.cc == "gcc-12", toolchain, run_recorded, compile_program)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However a program ends and whatever it lacks: what was recorded is there, and the tool never harms its host.
+"""However a program ends, whatever it lacks: what was recorded is there, and the tool never harms its host.
 
 Covers SIGKILL at random moments, every other end of a process, and full disks, limits and lost files.
 """
@@ -22,7 +22,14 @@ from pathlib import Path
 import pytest
 
 from integration.harsh_run import run_in, tool_lines
-from integration.recorded_run import check_facts, check_identity, check_sound, counted, facts_in, run_directories
+from integration.recorded_run import (
+    check_facts,
+    check_identity,
+    check_sound,
+    counted,
+    facts_in,
+    run_directories,
+)
 from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
@@ -39,7 +46,7 @@ def published(path: Path) -> list[int]:
 def kill_at_random_moment(
     program: Path, toolchain: Toolchain, workspace: Path, tool: Path, mode: str, seed: int
 ) -> Path:
-    """Start endless_tasks, kill it once every thread is at work and some more time is over; return its run."""
+    """Start endless_tasks, kill it some time after it got to work; return its run directory."""
     progress = workspace / "progress"
     run_dir = workspace / "run.ompass"
     settings = {
@@ -91,7 +98,9 @@ def test_killed_program_leaves_every_task_that_it_recorded(
             assert not account["complete"] and account["incomplete_reasons"], f"seed {seed}"
             assert account["end_reason"] == "running-or-killed"
             n_tasks = counted(account)["tasks"]
-            assert certain <= n_tasks <= certain + UNPUBLISHED * N_THREADS, f"seed {seed}, {account['source']}"
+            assert certain <= n_tasks <= certain + UNPUBLISHED * N_THREADS, (
+                f"seed {seed}, {account['source']}"
+            )
             check_identity(account)
 
 
@@ -288,9 +297,7 @@ def test_size_limit_falls_back_to_the_profile_and_says_so(
     default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
     program = compile_program("kinds/million_tasks.c", default_toolchain)
-    recorded = run_recorded(
-        program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "3"}
-    )
+    recorded = run_recorded(program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "3"})
     (line,) = tool_lines(recorded.process.stderr)
     assert "OMPASS_LIMIT_MB" in line and "profile" in line
     size_bytes = sum(path.stat().st_size for path in recorded.run_dir.iterdir())
@@ -307,9 +314,7 @@ def test_limit_that_is_not_reached_changes_nothing(
     default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
     program = compile_program("kinds/tied.c", default_toolchain)
-    recorded = run_recorded(
-        program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "1000"}
-    )
+    recorded = run_recorded(program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "1000"})
     assert recorded.process.stderr == ""
     check_facts(facts_in(recorded.process.stdout), check_sound(recorded.run_dir))
     assert _core.replay_trace(str(recorded.run_dir))["complete"]
@@ -329,7 +334,9 @@ def allow_little_memory() -> None:
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-@pytest.mark.parametrize("prepare", [allow_few_files, allow_little_memory], ids=lambda function: function.__name__)
+@pytest.mark.parametrize(
+    "prepare", [allow_few_files, allow_little_memory], ids=lambda function: function.__name__
+)
 def test_program_with_little_of_everything_runs_on(
     prepare: Callable[[], None],
     mode: str,
@@ -356,10 +363,15 @@ def test_program_with_little_of_everything_runs_on(
 def test_log_is_not_taken_for_a_closed_stream(
     default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
 ) -> None:
-    """With stdin, stdout and stderr closed the next files get their numbers; the program's words must not land there."""
+    """With the standard streams closed the next files get their numbers; no words may land there."""
     program = compile_program("kinds/tied.c", default_toolchain)
     run_dir = tmp_path / "run.ompass"
-    settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": "trace", "OMPASS_SUMMARY": "on", "OMPASS_LIMIT_MB": "1"}
+    settings = {
+        "OMPASS_DIR": str(run_dir),
+        "OMPASS_MODE": "trace",
+        "OMPASS_SUMMARY": "on",
+        "OMPASS_LIMIT_MB": "1",
+    }
     harsh = run_in(
         tmp_path, program, default_toolchain, tool=libompass, environment=settings, prepare=close_streams
     )

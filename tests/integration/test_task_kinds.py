@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of task and every situation around tasks, on every toolchain: nothing changes, and the counts are true.
+"""Every kind of task and every situation around tasks, on every toolchain: nothing changes, the counts are true.
 
 The programs and their needs are in task_programs.py, what must hold of a recorded run in recorded_run.py.
 The whole set runs in four ways on the default toolchain; elsewhere each program runs once in either mode.
@@ -76,7 +76,9 @@ def without_facts(stdout: str) -> list[str]:
     return [line for line in stdout.splitlines() if not line.startswith("FACTS ")]
 
 
-@pytest.mark.parametrize(("program", "toolchain", "opt_level", "mode", "threads"), CASES, indirect=["toolchain"])
+@pytest.mark.parametrize(
+    ("program", "toolchain", "opt_level", "mode", "threads"), CASES, indirect=["toolchain"]
+)
 def test_tool_records_what_happened_and_changes_nothing(
     program: TaskProgram,
     toolchain: Toolchain,

@@ -51,13 +51,14 @@ int main() {
         }
     }
     std::vector<std::thread> threads;
-    for (int i = 0; i < kThreads; i++)
-        threads.emplace_back([&parts, i] { double_all(parts[static_cast<size_t>(i)]); });
+    for (int i = 0; i < kThreads; i++) threads.emplace_back([&parts, i] { double_all(parts[static_cast<size_t>(i)]); });
     for (std::thread &thread : threads) thread.join();
     for (int i = 0; i < kThrown; i++) {
         try {
             fail_in_kernel();
-        } catch (const std::runtime_error &) { n_caught++; }
+        } catch (const std::runtime_error &) {
+            n_caught++;
+        }
     }
     REQUIRE(total == kParts * 1000L);
     REQUIRE(n_caught == kThrown);

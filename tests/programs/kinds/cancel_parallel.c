@@ -43,7 +43,7 @@ int main(void) {
     REQUIRE(n_tasks_made == kRegions * kTasks);
     REQUIRE(n_tasks_run >= n_tasks_made / 2 && n_tasks_run <= n_tasks_made);
     printf("cancelling %ld\n", n_cancelling);
-    printf("FACTS tasks=%ld created=%ld cancelled=%ld regions=%ld\n", n_tasks_run, n_tasks_made, n_tasks_made - n_tasks_run,
-           n_regions);
+    printf("FACTS tasks=%ld created=%ld cancelled=%ld regions=%ld\n", n_tasks_run, n_tasks_made,
+           n_tasks_made - n_tasks_run, n_regions);
     return 0;
 }

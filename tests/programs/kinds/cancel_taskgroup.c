@@ -40,7 +40,7 @@ int main(void) {
     REQUIRE(n_tasks_made == kRounds * kTasks);
     REQUIRE(n_tasks_run <= n_tasks_made);
     printf("created %ld\n", n_tasks_made);
-    printf("FACTS tasks=%ld created=%ld cancelled=%ld regions=%ld\n", n_tasks_run, n_tasks_made, n_tasks_made - n_tasks_run,
-           n_regions);
+    printf("FACTS tasks=%ld created=%ld cancelled=%ld regions=%ld\n", n_tasks_run, n_tasks_made,
+           n_tasks_made - n_tasks_run, n_regions);
     return 0;
 }

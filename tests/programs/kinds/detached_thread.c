@@ -40,7 +40,7 @@ int main(void) {
     REQUIRE(pthread_detach(thread) == 0);
     while (load_long(&n_busy) < 2) spin_ns(10000);
     printf("left running\n");
-    printf("FACTS tasks=%ld created=%ld regions=%ld\n", load_long(&n_tasks_run), load_long(&n_tasks_run) + load_long(&n_busy),
-           load_long(&n_regions));
+    printf("FACTS tasks=%ld created=%ld regions=%ld\n", load_long(&n_tasks_run),
+           load_long(&n_tasks_run) + load_long(&n_busy), load_long(&n_regions));
     return 0;
 }

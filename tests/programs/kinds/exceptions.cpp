@@ -33,7 +33,9 @@ int main() {
             {
                 try {
                     add_long(&halves, checked_half(i));
-                } catch (...) { failures[static_cast<size_t>(i)] = std::current_exception(); }
+                } catch (...) {
+                    failures[static_cast<size_t>(i)] = std::current_exception();
+                }
                 count_task();
             }
         }
@@ -41,7 +43,9 @@ int main() {
     for (const std::exception_ptr &failure : failures) {
         try {
             if (failure) std::rethrow_exception(failure);
-        } catch (const std::invalid_argument &) { n_caught++; }
+        } catch (const std::invalid_argument &) {
+            n_caught++;
+        }
     }
     REQUIRE(n_caught == kTasks / 2);
     REQUIRE(halves == 4950);

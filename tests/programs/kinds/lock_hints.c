@@ -9,8 +9,8 @@
 enum { kHints = 4, kTasks = 100 };
 
 int main(void) {
-    static const omp_lock_hint_t hints[kHints] = {omp_lock_hint_none, omp_lock_hint_uncontended, omp_lock_hint_contended,
-                                                  omp_lock_hint_speculative};
+    static const omp_lock_hint_t hints[kHints] = {omp_lock_hint_none, omp_lock_hint_uncontended,
+                                                  omp_lock_hint_contended, omp_lock_hint_speculative};
     omp_lock_t locks[kHints];
     omp_nest_lock_t nested;
     long held[kHints] = {0}, in_critical = 0, in_nested = 0;

@@ -35,6 +35,7 @@ int main(void) {
     }
     REQUIRE(deferred == 100 && undeferred == 100 && included == 100);
     printf("deferred %ld, undeferred %ld, included %ld\n", deferred, undeferred, included);
-    printf("FACTS tasks_min=%ld tasks_max=%ld regions=%ld\n", n_tasks_run - undeferred - included, n_tasks_run, n_regions);
+    printf("FACTS tasks_min=%ld tasks_max=%ld regions=%ld\n", n_tasks_run - undeferred - included, n_tasks_run,
+           n_regions);
     return 0;
 }

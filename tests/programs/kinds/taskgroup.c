@@ -38,9 +38,7 @@ int main(void) {
             }
             REQUIRE(load_long(&grandchildren) == before + 20);
 #pragma omp taskgroup
-            {
-                before = 0; /* an empty group */
-            }
+            { before = 0; /* an empty group */ }
         }
     }
     REQUIRE(groups == 50);

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OMPASS_* variables, the names of run directories, other tools beside ours, and omp_control_tool.
+
+How the variables are spelled is in docs/usage.md; what the command makes of them, test_command_* tests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+from pathlib import Path
+
+import pytest
+
+from integration.harsh_run import run_in, tool_lines
+from integration.recorded_run import (
+    check_accounts_agree,
+    check_facts,
+    check_sound,
+    counted,
+    facts_in,
+    run_directories,
+)
+from ompass import _core
+from toolchains import CompileProgram, RunRecorded, Toolchain, compile_source
+
+SWITCH = ["on", "off"]
+BAD_VALUES = [
+    ("OMPASS_MODE", "fast", ["profile", "trace"]),
+    ("OMPASS_SUMMARY", "perhaps", SWITCH),
+    ("OMPASS_BRACKETS", "perhaps", SWITCH),
+    ("OMPASS_ENABLED", "perhaps", SWITCH),
+    ("OMPASS_VERBOSE", "2", SWITCH),
+    ("OMPASS_LIMIT_MB", "much", ["number"]),
+    ("OMPASS_LIMIT_MB", "-1", ["number"]),
+    ("OMPASS_LIMIT_MB", "12kg", ["number"]),
+    ("OMPASS_LIMIT_MB", "99999999999999999999999", ["number"]),
+]
+
+
+@pytest.fixture
+def tied(default_toolchain: Toolchain) -> Path:
+    """A small program with 3192 tasks in one region."""
+    return compile_source("kinds/tied.c", default_toolchain)
+
+
+@pytest.mark.parametrize(("variable", "value", "valid"), BAD_VALUES)
+def test_bad_value_is_answered_with_the_valid_ones_and_the_run_goes_on(
+    variable: str,
+    value: str,
+    valid: list[str],
+    tied: Path,
+    default_toolchain: Toolchain,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    settings = {"OMPASS_DIR": "run.ompass", variable: value}
+    if variable == "OMPASS_SUMMARY":
+        settings["OMPASS_MODE"] = "profile"
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    assert finished.returncode == 0
+    lines = [line for line in tool_lines(finished.stderr) if variable in line]
+    assert len(lines) == 1, finished.stderr
+    assert value in lines[0]
+    for word in valid:
+        assert word in lines[0]
+    check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
+
+
+def test_counter_that_nobody_knows_is_answered_with_those_there_are(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    settings = {"OMPASS_DIR": "run.ompass", "OMPASS_COUNTERS": "NO_SUCH_COUNTER,perf::PAGE-FAULTS"}
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    assert finished.returncode == 0
+    (line,) = tool_lines(finished.stderr)
+    assert "NO_SUCH_COUNTER" in line and "perf::" in line
+    check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
+
+
+@pytest.mark.parametrize("value", ["off", "OFF", "0", "no", "false"])
+def test_switched_off_tool_leaves_no_trace(
+    value: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    for loading in ("OMP_TOOL_LIBRARIES", "LD_PRELOAD"):
+        settings = {"OMPASS_ENABLED": value, "OMPASS_SUMMARY": "on", loading: str(libompass)}
+        finished = run_in(tmp_path, tied, default_toolchain, tool=None, environment=settings)
+        assert finished.returncode == 0
+        assert finished.stderr == ""
+        assert facts_in(finished.stdout)["tasks"] == 3192
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_summary_is_one_screen_on_stderr_and_can_be_silenced(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    plain = run_in(tmp_path, tied, default_toolchain, tool=None)
+    shown = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment={"OMPASS_SUMMARY": "on"})
+    silent = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment={"OMPASS_SUMMARY": "off"})
+    assert shown.stdout == silent.stdout == plain.stdout
+    assert silent.stderr == ""
+    assert 5 <= len(shown.stderr.splitlines()) <= 24
+    assert max(len(line) for line in shown.stderr.splitlines() if "/" not in line) <= 100
+    for word in ("3192 tasks", "work", "create", "schedule", "sync", "idle"):
+        assert word in shown.stderr
+
+
+def test_default_directory_is_named_after_program_and_process(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass)
+    assert finished.returncode == 0
+    (run_dir,) = run_directories(tmp_path)
+    assert run_dir.name == f"{tied.name}-{check_sound(run_dir)['pid']}.ompass"
+
+
+@pytest.mark.parametrize(
+    "variable",
+    ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"],
+)
+def test_rank_names_the_directory(
+    variable: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment={variable: "7"})
+    assert finished.returncode == 0
+    (run_dir,) = run_directories(tmp_path)
+    assert run_dir.name == f"{tied.name}-r7-{check_sound(run_dir)['pid']}.ompass"
+
+
+def test_pattern_of_the_directory_is_filled_in(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    settings = {"OMPASS_DIR": "made/of/%e_%p_%r_%h_100%%", "SLURM_PROCID": "12"}
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    assert finished.returncode == 0
+    (run_dir,) = (tmp_path / "made" / "of").iterdir()
+    pid = check_sound(run_dir)["pid"]
+    assert run_dir.name == f"{tied.name}_{pid}_12_{socket.gethostname()}_100%"
+
+
+def digest_of(directory: Path) -> dict[str, str]:
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in directory.iterdir()}
+
+
+def test_run_that_is_there_already_is_never_written_to(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    settings = {"OMPASS_DIR": "run.ompass"}
+    seen: dict[str, dict[str, str]] = {}
+    for expected in ("run.ompass", "run-2.ompass", "run-3.ompass"):
+        finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+        assert finished.returncode == 0
+        assert {path.name for path in tmp_path.iterdir()} == {*seen, expected}
+        for name, digest in seen.items():
+            assert digest_of(tmp_path / name) == digest
+        check_sound(tmp_path / expected)
+        seen[expected] = digest_of(tmp_path / expected)
+
+
+def test_file_in_the_place_of_the_directory_is_kept(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "run.ompass").write_text("somebody's file")
+    settings = {"OMPASS_DIR": "run.ompass"}
+    assert run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings).returncode == 0
+    assert (tmp_path / "run.ompass").read_text() == "somebody's file"
+    check_sound(tmp_path / "run-2.ompass")
+
+
+def test_many_processes_at_once_get_a_directory_each(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    script = 'for i in 1 2 3 4 5 6 7 8; do "$0" >/dev/null & done; wait'
+    finished = run_in(
+        tmp_path,
+        Path("/bin/sh"),
+        default_toolchain,
+        "-c",
+        script,
+        str(tied),
+        tool=libompass,
+        environment={"OMPASS_DIR": "run.ompass"},
+    )
+    assert finished.returncode == 0
+    run_dirs = run_directories(tmp_path)
+    assert len(run_dirs) == 8
+    assert len({check_sound(run_dir)["pid"] for run_dir in run_dirs}) == 8
+    assert [counted(check_sound(run_dir))["tasks"] for run_dir in run_dirs] == [3192] * 8
+
+
+@pytest.fixture(params=["accepts", "declines"])
+def other_tool(request: pytest.FixtureRequest, default_toolchain: Toolchain) -> tuple[Path, bool]:
+    """Another OMPT tool, and whether it accepts to be the tool of the process."""
+    flags = ["-shared", "-fPIC", *(["-DDECLINES"] if request.param == "declines" else [])]
+    return compile_source("survival/other_tool.c", default_toolchain, flags=flags), request.param == "accepts"
+
+
+def test_another_tool_that_comes_first_is_the_tool(
+    other_tool: tuple[Path, bool], tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    other, accepts = other_tool
+    settings = {
+        "OMP_TOOL_LIBRARIES": f"{other}:{libompass}",
+        "OMPASS_DIR": "run.ompass",
+        "OTHER_TOOL_NOTE": str(tmp_path / "note"),
+    }
+    finished = run_in(tmp_path, tied, default_toolchain, tool=None, environment=settings)
+    assert finished.returncode == 0
+    assert facts_in(finished.stdout)["tasks"] == 3192
+    assert (tmp_path / "note").read_text().startswith("asked by OpenMP")
+    if accepts:
+        assert run_directories(tmp_path) == [], "only one tool is active, and it is not ours"
+    else:
+        check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
+
+
+def test_brackets_without_being_the_tool_do_no_harm(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    """Preloaded behind another tool, ours interposes the runtime, but is never asked to record."""
+    other = compile_source("survival/other_tool.c", default_toolchain, flags=["-shared", "-fPIC"])
+    settings = {"LD_PRELOAD": f"{other} {libompass}", "OMPASS_DIR": "run.ompass", "OMPASS_MODE": "trace"}
+    finished = run_in(tmp_path, tied, default_toolchain, tool=None, environment=settings)
+    assert finished.returncode == 0
+    assert facts_in(finished.stdout)["tasks"] == 3192
+    for run_dir in run_directories(tmp_path):
+        assert counted(check_sound(run_dir))["tasks"] == 0
+
+
+def test_preload_into_programs_without_openmp_does_nothing(
+    default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    """A preload also meets shells and the programs that they start."""
+    settings = {"LD_PRELOAD": str(libompass), "OMPASS_SUMMARY": "on"}
+    arguments = ("-c", "ls / >/dev/null; echo done | cat; exit 3")
+    finished = run_in(
+        tmp_path, Path("/bin/sh"), default_toolchain, *arguments, tool=None, environment=settings
+    )
+    assert (finished.returncode, finished.stdout, finished.stderr) == (3, "done\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("brackets", ["on", "off"])
+def test_brackets_are_measured_only_when_switched_on(
+    brackets: str, tied: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    recorded = run_recorded(tied, default_toolchain, preload=True, environment={"OMPASS_BRACKETS": brackets})
+    profile = check_sound(recorded.run_dir)
+    assert profile["create_estimated"] == (brackets == "off")
+    assert (profile["create_estimate_ns"] == 0) == (brackets == "on")
+    assert sum(row["create_ns"] for row in profile["regions"]) > 0
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_control_tool_starts_pauses_and_ends_the_record(
+    mode: str, default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("survival/controlled.c", default_toolchain)
+    recorded = run_recorded(program, default_toolchain, mode=mode)
+    assert recorded.process.stdout.startswith("there is a tool")
+    profile = check_sound(recorded.run_dir)
+    assert profile["end_reason"] == "ended-by-control"
+    check_facts(facts_in(recorded.process.stdout), profile)
+    if mode == "trace":
+        replay = _core.replay_trace(str(recorded.run_dir))
+        assert counted(replay)["tasks"] == counted(profile)["tasks"]
+
+
+def test_control_tool_is_answered_without_the_tool(
+    default_toolchain: Toolchain, compile_program: CompileProgram, tmp_path: Path
+) -> None:
+    program = compile_program("survival/controlled.c", default_toolchain)
+    finished = run_in(tmp_path, program, default_toolchain, tool=None)
+    assert finished.stdout.startswith("there is no tool")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("loading", ["OMP_TOOL_LIBRARIES", "LD_PRELOAD", "linked"])
+def test_every_way_of_loading_records_the_same(
+    loading: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
+    program = compile_program("kinds/taskgroup.c", default_toolchain, flags=flags)
+    settings = {"OMPASS_DIR": "run.ompass", "OMPASS_MODE": "trace"}
+    if loading != "linked":
+        settings[loading] = str(libompass)
+    finished = run_in(tmp_path, program, default_toolchain, tool=None, environment=settings)
+    assert finished.returncode == 0, finished.stderr
+    profile = check_sound(tmp_path / "run.ompass")
+    check_facts(facts_in(finished.stdout), profile)
+    check_accounts_agree(profile, _core.replay_trace(str(tmp_path / "run.ompass")))
+    assert profile["create_estimated"] == (loading == "OMP_TOOL_LIBRARIES"), (
+        "brackets need a preload or a link"
+    )
