@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a program under conditions that the ordinary fixture does not offer: limits, no streams, an own place.
+"""Runs of a program under conditions that the ordinary fixture does not offer: limits and lost streams.
 
 What is expected of such a run is the tests' business.
 """

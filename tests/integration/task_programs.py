@@ -74,7 +74,7 @@ _NEEDS: dict[str, TaskProgram] = {
         TaskProgram(
             "kinds/objects_undeferred.cpp",
             lacks={
-                "gcc-12-libomp-19": "libomp's GOMP_task frees the copies of undeferred tasks by a wrong address"
+                "gcc-12-libomp-19": "libomp's GOMP_task frees copies for undeferred tasks by a wrong address"
             },
         ),
         TaskProgram("kinds/ordered.c", lacks={"clang-19-libomp-15": _NO_DISPATCH_DEINIT}),

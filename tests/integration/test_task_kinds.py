@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of task and every situation around tasks, on every toolchain: nothing changes, the counts are true.
+"""Every kind of task and every situation around it, on every toolchain: nothing changes, the counts are true.
 
 The programs and their needs are in task_programs.py, what must hold of a recorded run in recorded_run.py.
 The whole set runs in four ways on the default toolchain; elsewhere each program runs once in either mode.
