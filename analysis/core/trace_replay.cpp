@@ -56,11 +56,26 @@ Problem first_pass(const RunFiles &run, Shared &shared) {
         EventRecord record;
         std::vector<uint64_t> &created = shared.created[i];
         created.push_back(0); // counters begin at 1
+        bool in_bracket = false; // the last id is a task's, and its span may follow
         while (decoder.next(record)) switch (record.kind) {
-            case format::kCreate: created.push_back(record.time); break;
-            case format::kImplicitBegin: created.push_back(0); break;
+            case format::kCreate:
+                created.push_back(record.time);
+                in_bracket = true;
+                break;
+            case format::kCreateSpan:
+            case format::kCreateSpanLong: // a bracketed creation has the time of its begin
+                if (in_bracket)
+                    created.back() =
+                        record.time - (record.kind == format::kCreateSpan ? record.argument : record.words[1]);
+                in_bracket = false;
+                break;
+            case format::kImplicitBegin:
+                created.push_back(0);
+                in_bracket = false;
+                break;
             case format::kRegionBegin:
                 created.push_back(0);
+                in_bracket = false;
                 shared.regions[record.words[1]].begin = record.time;
                 shared.regions[record.words[1]].construct = record.argument;
                 shared.regions[record.words[1]].level = static_cast<uint32_t>(record.words[2]);
@@ -454,7 +469,6 @@ private:
             begin_sample(task->weight);
             return true;
         }
-        case format::kInlineEnd: dirty_ = true; return end_inline();
         case format::kInlineEndTimed: {
             close_work(now);
             const uint32_t weight = current_->weight;

@@ -42,6 +42,14 @@ void consider_period(TaskConstruct &construct, uint64_t ticks) {
     construct.n_recent = construct.n_short = 0;
 }
 
+// Are this construct's tasks so short that a creation in one of them needs no time of its own?
+void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
+    static const uint64_t limit = clock::from_ns(format::kCoarseBelowNanoseconds);
+    construct.n_coarse += ticks < limit ? 1 : ~0u; // a long one undoes a short one
+    if (construct.n_coarse > 2 * kConsider) construct.n_coarse = ticks < limit ? 2 * kConsider : 0;
+    construct.is_coarse = construct.n_coarse >= kConsider;
+}
+
 // When the task could first have run: its creation, or the end of the last task that it had to wait for.
 uint64_t ready_time(const TaskState &task) {
     uint64_t ready = task.ready;
@@ -91,7 +99,7 @@ void begin_timed_inline(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
     if (thread.current->creating) {
         thread.create_construct = construct;
-        thread.create_event = now;
+        thread.create_event = true;
     }
     close_open(thread, now);
     open_stretch(thread, format::kOpenWork);
@@ -130,7 +138,11 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct) {
-    const uint64_t now = clock::now();
+    // The clock is not read again where the account already has a time that is as good: the begin of the bracket, or, in
+    // a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
+    TaskState *creator = thread.current;
+    const bool known = creator->creating || (creator->local && creator->local->is_coarse);
+    const uint64_t now = known ? thread.header->mark : clock::now();
     task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
     task->ready = now;
     const uint32_t cpu = cpu::current();
@@ -138,15 +150,22 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     note_cpu(thread, cpu);
     construct->slot->n_deferred++;
     thread.region->slot->n_created += thread.counting;
-    thread.current->flags |= kHasChildren | kHasDescendants;
+    creator->flags |= kHasChildren | kHasDescendants;
     if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
-    if (thread.last_creator == thread.current) process_log::note_create_gap(now - thread.last_create);
-    thread.last_creator = thread.current;
-    thread.last_create = now;
-    thread.create_event = now;
+    if (!known) {
+        if (thread.last_creator == creator) process_log::note_create_gap(now - thread.last_create);
+        thread.last_creator = creator;
+        thread.last_create = now;
+    }
+    thread.create_event = true;
     thread.create_construct = construct;
     thread.inline_period = 1;
-    if (thread.tracing) thread.log.timed(format::kCreate, construct->id, now);
+    if (thread.tracing) {
+        if (known)
+            thread.log.untimed(format::kCreate, construct->id);
+        else
+            thread.log.timed(format::kCreate, construct->id, now);
+    }
 }
 
 // A part of an untied task for this thread. What other parts created is not known here, so every wait counts.
@@ -262,7 +281,9 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     close_open(thread, now);
     thread.last_creator = nullptr;
     format::ConstructSlot &slot = *place->local->slot;
-    count_duration(slot, place == task ? task->worked : task->worked + place->worked, 1);
+    const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
+    count_duration(slot, worked, 1);
+    consider_coarse(*place->local, worked);
     TaskState *below = place->below ? place->below : &thread.base_task;
     TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
     if (thread.tracing) {
@@ -524,7 +545,7 @@ void begin_creation(ThreadState &thread) {
     const uint64_t now = clock::now();
     close_work(thread, now);
     thread.current->creating = 1;
-    thread.create_event = 0;
+    thread.create_event = false;
     thread.create_weight = weight;
 }
 

@@ -182,12 +182,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
     }
     if (!(task->flags & kTimed)) {
         thread.dirty = true;
-        if (thread.tracing) {
-            if (task->local->inline_code < format::kInlineCodes)
-                thread.log.inline_end();
-            else
-                thread.log.untimed(format::kInlineEnd, 0);
-        }
+        if (thread.tracing) thread.log.inline_end();
     }
     *thread.n_tasks += thread.counting;
     thread.current = below;

@@ -222,7 +222,7 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
       "the same begun word 1 ticks ago; it stands for `argument` creations")                                           \
     X(kInlineBegin, 1, 0, "inline_begin", "undeferred task created and started, untimed; argument construct")          \
     X(kInlineBeginTimed, 1, 1, "inline_begin_timed", "undeferred task created and started, its duration is timed")     \
-    X(kInlineEnd, 1, 0, "inline_end", "untimed undeferred task completed")                                             \
+    X(kInlineEnd, 1, 0, "inline_end", "untimed undeferred task completed; logs have it in inline_ops only")            \
     X(kInlineEndTimed, 1, 1, "inline_end_timed", "timed undeferred task completed")                                    \
     X(kInlineCode, 1, 0, "inline_code",                                                                                \
       "the construct of the argument has the next inline code of this thread, from 0 on")                              \
@@ -303,7 +303,7 @@ constexpr uint64_t event_delta(uint64_t word) { return word >> 32; }
 
 // kInlineOps packs undeferred tasks into four bits an operation, from bit 8 upwards, 0 ending the word early:
 // 1 the current task completes; 2 + c a task of the construct with inline code c begins. Constructs without a code
-// (the first kInlineCodes of a thread have one) use inline_begin and inline_end.
+// (the first kInlineCodes of a thread have one) begin by an inline_begin.
 inline constexpr unsigned kInlineCodes = 14;
 inline constexpr unsigned kInlineOpsPerWord = 14;
 inline constexpr unsigned kInlineOpEnd = 1;
@@ -317,5 +317,8 @@ inline constexpr uint64_t kExitNanoseconds = 1000;
 
 // Sampling of undeferred tasks: a construct's tasks are all timed until their mean shows them to be shorter than this.
 inline constexpr uint64_t kSampleBelowNanoseconds = 2000;
+
+// In tasks shorter than this a creation has the time of its creator's last event: less than this too early.
+inline constexpr uint64_t kCoarseBelowNanoseconds = 500;
 
 } // namespace ompass::format

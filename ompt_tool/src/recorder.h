@@ -24,6 +24,8 @@ struct TaskConstruct {
     uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
     uint32_t n_recent; // timed since the period was last considered
     uint32_t n_short; // of these, shorter than kSampleBelowNanoseconds
+    uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds less longer ones, within bounds
+    bool is_coarse; // they prevail
     uint8_t inline_code; // in the trace; kInlineCodes: none is left, ~0: not asked for yet
 };
 
@@ -65,7 +67,7 @@ struct ThreadState {
     // Creation.
     const TaskState *last_creator; // with last_create: for the estimate of the cost of a creation
     uint64_t last_create;
-    uint64_t create_event; // 0: no creation yet in the open bracket
+    bool create_event; // a creation was told of in the open bracket
     TaskConstruct *create_construct;
     uint32_t create_weight;
     bool in_bracket; // a bracketed creation is under way, here or in a task around the current one
