@@ -51,9 +51,7 @@ Problem MappedFile::open(const std::string &path) {
     Problem problem;
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
         problem = {path, 0, "is not a regular file"};
-    else if (static_cast<size_t>(status.st_size) < format::kHeaderBytes)
-        problem = {path, static_cast<uint64_t>(status.st_size), "is too short to be a log of Ompass"};
-    else {
+    else if (status.st_size > 0) {
         size_ = static_cast<size_t>(status.st_size);
         void *data = mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
         if (data == MAP_FAILED)
@@ -69,6 +67,19 @@ namespace {
 
 using format::ExtentHeader;
 using format::ExtentKind;
+
+// A writer that was killed while it made the file left it empty, or without its magic.
+bool is_unborn(const MappedFile &file) {
+    const std::span<const char> bytes = file.bytes();
+    static const char nothing[8] = {};
+    return bytes.size() < 8 ? bytes.empty()
+                            : bytes.size() >= format::kHeaderBytes && memcmp(bytes.data(), nothing, 8) == 0;
+}
+
+Problem check_length(const MappedFile &file) {
+    if (file.bytes().size() >= format::kHeaderBytes) return {};
+    return {file.path(), file.bytes().size(), "is too short to be a log of Ompass"};
+}
 
 Problem check_header(const MappedFile &file, const char *magic, uint32_t version, uint32_t header_bytes) {
     if (memcmp(file.bytes().data(), magic, 8) != 0) return {file.path(), 0, "is not a log of Ompass"};
@@ -142,6 +153,12 @@ Problem read_process(RunFiles &run) {
     Problem problem = run.process_file.open(run.directory + "/process.log");
     if (problem) return problem;
     run.log_bytes += run.process_file.bytes().size();
+    if (is_unborn(run.process_file)) {
+        static const format::ProcessHeader unborn = {};
+        run.process = &unborn;
+        return {};
+    }
+    if (Problem short_file = check_length(run.process_file)) return short_file;
     run.process = reinterpret_cast<const format::ProcessHeader *>(run.process_file.bytes().data());
     problem = check_header(run.process_file, format::kProcessMagic, run.process->version, run.process->header_bytes);
     if (problem) return problem;
@@ -164,12 +181,12 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread) 
     Problem problem = thread.file.open(path);
     if (problem) return problem;
     run.log_bytes += thread.file.bytes().size();
-    const auto *header = reinterpret_cast<const format::ThreadHeader *>(thread.file.bytes().data());
-    static const char nothing[8] = {};
-    if (memcmp(header->magic, nothing, 8) == 0) {
-        run.remarks.push_back(path + ": the thread ended while this log was being made.");
+    if (is_unborn(thread.file)) {
+        run.remarks.push_back(path + ": the program ended while this log was being made.");
         return {};
     }
+    if (Problem short_file = check_length(thread.file)) return short_file;
+    const auto *header = reinterpret_cast<const format::ThreadHeader *>(thread.file.bytes().data());
     problem = check_header(thread.file, format::kThreadMagic, header->version, header->header_bytes);
     if (problem) return problem;
     thread.header = header;

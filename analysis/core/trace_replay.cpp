@@ -134,7 +134,7 @@ public:
             if (record.argument >= run_.definitions.size() && names_construct(record.kind))
                 return {run_.threads[index_].file.path(), decoder.offset(),
                         "is damaged: event of an unknown construct"};
-            if (!apply(record))
+            if (!apply(record) && !resumed_recording_)
                 return {run_.threads[index_].file.path(), decoder.offset(), "is damaged: event out of place"};
         }
         account_.n_events = decoder.n_records();
@@ -553,6 +553,7 @@ private:
         case format::kResync:
             close_open(now);
             dirty_ = sampling_ = false;
+            resumed_recording_ = true; // what began during the pause ends from now on
             current_->waiting = record.argument != 0;
             enter_current(now);
             return true;
@@ -592,7 +593,7 @@ private:
     std::vector<std::pair<uint32_t, uint64_t>> kernels_; // open ones: construct, begin
     uint64_t mark_ = 0;
     Open open_ = Open::kNone;
-    bool dirty_ = false, sampling_ = false;
+    bool dirty_ = false, sampling_ = false, resumed_recording_ = false;
     uint32_t sample_weight_ = 1;
     uint32_t created_ = 0; // construct of the last deferred creation, until its span is told
     struct {

@@ -103,7 +103,7 @@ void begin_timed_inline(ThreadState &thread, TaskState *task) {
     }
     close_open(thread, now);
     open_stretch(thread, format::kOpenWork);
-    if (construct->slot->countdown != 0) { // here only because a bracket had to be closed
+    if (construct->slot->countdown != 0 || !thread.counting) { // here only because a bracket had to be closed
         thread.dirty = true;
         if (thread.tracing) trace_inline_begin(thread, *construct);
         return;

@@ -184,7 +184,7 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
         thread.dirty = true;
         if (thread.tracing) thread.log.inline_end();
     }
-    *thread.n_tasks += thread.counting;
+    *thread.n_tasks += thread.counting & !(task->flags & kUncounted);
     thread.current = below;
     thread.pool.give_back(task); // it ran where it was created
 }

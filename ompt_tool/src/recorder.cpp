@@ -213,6 +213,14 @@ void sync_switch(ThreadState &thread) {
         for (uint32_t id = 0; id < thread.by_id_size; id++)
             if (TaskConstruct *construct = thread.by_id[id])
                 construct->slot = counting ? construct->real_slot : &uncounted;
+        // Undeferred tasks count when they begin: those that are open now must not count on one side only.
+        for (TaskState *task = thread.current; task; task = task->below) {
+            if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;
+            if (!counting) task->local->real_slot->n_converted++;
+            task->flags = static_cast<uint16_t>((task->flags | kUncounted) & ~kTimed);
+        }
+        thread.dirty = true;
+        thread.sample_pending = false;
         thread.tracing = counting && thread.log.tracing();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;

@@ -35,7 +35,9 @@ enum TaskFlag : uint16_t {
     kWaiting = 64, // inside a wait region
     kDependent = 128, // has dependences
     kUntied = 256, // what its threads run are parts
-    kPart = 512 // one thread's part of an untied task
+    kPart = 512, // one thread's part of an untied task
+    kUncounted =
+        1024 // inline, and on the stack while a pause began or ended: neither begun nor completed for the record
 };
 
 // Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to implicit tasks.
