@@ -94,36 +94,60 @@ void note_region(ThreadState &thread) {
 
 // ---------------------------------------------------------------- undeferred tasks that are timed
 
-void begin_timed_inline(ThreadState &thread, TaskState *task) {
-    TaskConstruct *construct = task->local;
-    const uint64_t now = clock::now();
-    if (thread.current->creating) {
-        thread.create_construct = construct;
-        thread.create_event = true;
-    }
-    close_open(thread, now);
-    open_stretch(thread, format::kOpenWork);
-    if (construct->slot->countdown != 0 || !thread.counting) { // here only because a bracket had to be closed
-        thread.dirty = true;
-        if (thread.tracing) trace_inline_begin(thread, *construct);
-        return;
-    }
-    task->flags |= kTimed;
-    task->worked = task->frame->worked;
-    task->weight = construct->slot->weight;
-    draw_next_sample(thread, *construct);
-    begin_sample(thread, task->weight);
-    if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
+void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct) {
+    if (construct.inline_code != format::kInlineCodes) construct.inline_code = thread.log.new_inline_code(construct.id);
+    if (construct.inline_code < format::kInlineCodes)
+        thread.log.inline_begin(construct.inline_code);
+    else
+        thread.log.untimed(format::kInlineBegin, construct.id);
 }
 
-void end_timed_inline(ThreadState &thread, TaskState *task) {
-    const uint64_t now = clock::now();
-    close_work(thread, now);
-    const uint64_t ticks = task->frame->worked - task->worked;
-    count_duration(*task->local->slot, ticks, task->weight);
-    consider_period(*task->local, ticks);
-    begin_sample(thread, task->weight);
-    if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->local->id, now);
+void begin_inline_slowly(ThreadState &thread, TaskState *task) {
+    TaskConstruct *construct = task->local;
+    if (thread.sample_pending) end_sample(thread);
+    const bool timed = --construct->slot->countdown == 0 && thread.counting;
+    uint64_t now = 0;
+    if (timed || thread.current->creating) {
+        now = clock::now();
+        if (thread.current->creating) {
+            thread.create_construct = construct;
+            thread.create_event = true;
+        }
+        close_open(thread, now);
+        open_stretch(thread, format::kOpenWork);
+    }
+    if (timed) {
+        task->flags |= kTimed;
+        task->worked = task->frame->worked;
+        task->weight = construct->slot->weight;
+        draw_next_sample(thread, *construct);
+        begin_sample(thread, task->weight);
+        if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
+    } else {
+        thread.dirty = true;
+        if (thread.tracing) trace_inline_begin(thread, *construct);
+    }
+    thread.current = task;
+}
+
+void end_inline_slowly(ThreadState &thread, TaskState *task) {
+    if (thread.sample_pending) end_sample(thread);
+    if (task->flags & kTimed) {
+        const uint64_t now = clock::now();
+        close_work(thread, now);
+        const uint64_t ticks = task->frame->worked - task->worked;
+        count_duration(*task->local->slot, ticks, task->weight);
+        consider_period(*task->local, ticks);
+        begin_sample(thread, task->weight);
+        if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->local->id, now);
+    } else {
+        thread.dirty = true;
+        if (thread.tracing) thread.log.inline_end();
+    }
+    if (task->flags & (kHasChildren | kHasDescendants)) task->below->flags |= kHasDescendants;
+    *thread.n_tasks += thread.counting & !(task->flags & kUncounted);
+    thread.current = task->below;
+    thread.pool.give_back(task);
 }
 
 void convert_inline(ThreadState &thread, TaskState *task) {

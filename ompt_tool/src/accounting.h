@@ -142,51 +142,43 @@ inline void begin_sample(ThreadState &thread, uint32_t weight) {
     thread.sample_weight = weight;
 }
 
+[[gnu::noinline]] void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct);
+
 inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
-    if (__builtin_expect(construct.inline_code >= format::kInlineCodes, 0)) {
-        if (construct.inline_code != format::kInlineCodes)
-            construct.inline_code = thread.log.new_inline_code(construct.id);
-        if (construct.inline_code == format::kInlineCodes) {
-            thread.log.untimed(format::kInlineBegin, construct.id);
-            return;
-        }
-    }
-    thread.log.inline_begin(construct.inline_code);
+    if (__builtin_expect(construct.inline_code < format::kInlineCodes, 1))
+        thread.log.inline_begin(construct.inline_code);
+    else
+        trace_uncoded_begin(thread, construct);
 }
 
-void begin_timed_inline(ThreadState &thread, TaskState *task);
-void end_timed_inline(ThreadState &thread, TaskState *task);
+// The same as begin_inline and end_inline, for tasks that are timed, or come while a sample or a bracket is open. Apart,
+// so that the short path calls nothing and saves no register.
+[[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
+[[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
 
 inline void begin_inline(ThreadState &thread, TaskState *task) {
-    if (thread.sample_pending) end_sample(thread);
     TaskConstruct *construct = task->local;
-    task->below = thread.current;
-    task->frame = thread.current->frame;
-    task->flags = kInline | kStarted;
+    TaskState *creator = thread.current;
     thread.inline_period = construct->period;
-    if (--construct->slot->countdown == 0 || thread.current->creating) {
-        begin_timed_inline(thread, task);
-    } else {
-        thread.dirty = true;
-        if (thread.tracing) trace_inline_begin(thread, *construct);
-    }
+    task->below = creator;
+    task->frame = creator->frame;
+    task->flags = kInline | kStarted;
+    if (__builtin_expect(thread.sample_pending | creator->creating | (construct->slot->countdown == 1), 0))
+        return begin_inline_slowly(thread, task);
+    construct->slot->countdown--;
     thread.current = task;
+    thread.dirty = true;
+    if (thread.tracing) trace_inline_begin(thread, *construct);
 }
 
 inline void end_inline(ThreadState &thread, TaskState *task) {
-    if (thread.sample_pending) end_sample(thread);
-    TaskState *below = task->below;
-    if (__builtin_expect(task->flags != (kInline | kStarted), 0)) {
-        if (task->flags & kTimed) end_timed_inline(thread, task);
-        if (task->flags & (kHasChildren | kHasDescendants)) below->flags |= kHasDescendants;
-    }
-    if (!(task->flags & kTimed)) {
-        thread.dirty = true;
-        if (thread.tracing) thread.log.inline_end();
-    }
-    *thread.n_tasks += thread.counting & !(task->flags & kUncounted);
-    thread.current = below;
+    if (__builtin_expect(thread.sample_pending | (task->flags != (kInline | kStarted)), 0))
+        return end_inline_slowly(thread, task);
+    *thread.n_tasks += thread.counting;
+    thread.dirty = true;
+    thread.current = task->below;
     thread.pool.give_back(task); // it ran where it was created
+    if (thread.tracing) thread.log.inline_end();
 }
 
 // An undeferred task that is left before it completes (detached): from here on it counts like a deferred one.

@@ -57,31 +57,48 @@ const void *bracketed_address(ThreadState &thread, const void *address) {
     return thread.loop_task == thread.current ? thread.loop_address : address;
 }
 
-void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
-                    const void *address) {
+[[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
-    if (__builtin_expect(flags & ompt_task_taskwait, 0)) { // `taskwait depend` is told as a task
+    if (flags & ompt_task_taskwait) { // `taskwait depend` is told as a task
         begin_wait(*thread, format::kTaskwaitDepend);
         return;
     }
     if (thread->in_bracket) address = bracketed_address(*thread, address);
     TaskConstruct *construct = thread->construct_at(address, static_cast<uint32_t>(flags));
     if (flags & ompt_task_undeferred) {
-        // It starts at once, or never (merged with its creator): its state is not taken before it starts.
         TaskState *task = thread->pool.peek();
         data->ptr = task;
-        if (__builtin_expect(!task, 0)) return;
+        if (!task) return;
         task->local = construct;
         task->flags = kInline;
         return;
     }
     TaskState *task = thread->pool.take();
     data->ptr = task;
-    if (__builtin_expect(!task, 0)) return;
+    if (!task) return;
     task->construct = construct->id;
     task->flags = static_cast<uint16_t>((has_dependences ? kDependent : 0) | (flags & ompt_task_untied ? kUntied : 0));
     create_deferred(*thread, task, construct);
+}
+
+// An undeferred task starts at once, or never (merged with its creator): its state is not taken before it starts. The
+// short path is that of a known construct without brackets.
+void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
+                    const void *address) {
+    ThreadState *thread = recorder::this_thread;
+    if (__builtin_expect((flags & (ompt_task_undeferred | ompt_task_taskwait)) == ompt_task_undeferred, 1) && thread &&
+        thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed) && !thread->in_bracket) {
+        TaskConstruct *construct = thread->known_construct_at(address);
+        TaskState *task = thread->pool.peek_known();
+        if (__builtin_expect(construct && task, 1)) {
+            data->ptr = task;
+            task->local = construct;
+            task->flags = kInline;
+            return;
+        }
+    }
+    on_other_create(data, flags, has_dependences, address);
 }
 
 void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
@@ -138,39 +155,62 @@ void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_t
     }
 }
 
-// Undeferred tasks begin and end here without a further call: their path must stay the shortest.
-void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
+[[gnu::noinline]] void on_other_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    TaskState *prior = task_of(prior_data);
-    if (status == ompt_task_switch || status == ompt_task_yield) {
-        TaskState *next = task_of(next_data);
-        if (next && next->flags == kInline && next == thread->pool.peek()) {
-            thread->pool.take();
-            begin_inline(*thread, next);
-        } else {
-            switch_to(*thread, prior, next);
-        }
-    } else if (prior && prior == thread->current && status == ompt_task_complete && (prior->flags & kInline)) {
-        end_inline(*thread, prior);
+    if (status != ompt_task_switch && status != ompt_task_yield) return finish(*thread, prior_data, status, next_data);
+    TaskState *next = task_of(next_data);
+    if (next && next->flags == kInline && thread->pool.is_next(next)) {
+        thread->pool.take_next();
+        begin_inline(*thread, next);
     } else {
-        finish(*thread, prior_data, status, next_data);
+        switch_to(*thread, task_of(prior_data), next);
+    }
+}
+
+// Undeferred tasks begin and end here without a further call: their path must stay the shortest.
+void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
+    ThreadState *thread = recorder::this_thread;
+    if (__builtin_expect(thread && thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed), 1)) {
+        if (status == ompt_task_complete) {
+            TaskState *prior = task_of(prior_data);
+            if (prior && prior == thread->current && (prior->flags & kInline)) return end_inline(*thread, prior);
+        } else if (status == ompt_task_switch) {
+            TaskState *next = task_of(next_data);
+            if (next && next->flags == kInline && thread->pool.is_next(next)) {
+                thread->pool.take_next();
+                return begin_inline(*thread, next);
+            }
+        }
+    }
+    on_other_schedule(prior_data, status, next_data);
+}
+
+// Nothing to wait for, so no wait: after undeferred tasks alone the runtime returns at once.
+bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
+    return (kind == ompt_sync_region_taskwait && !(flags & kHasChildren)) ||
+           (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants)));
+}
+
+[[gnu::noinline]] void on_real_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint) {
+    ThreadState *thread = recorder::thread();
+    if (!thread || kind == ompt_sync_region_reduction) return;
+    const uint16_t flags = thread->current->flags;
+    if (endpoint == ompt_scope_end) {
+        if (flags & kWaiting) end_wait(*thread, kind);
+    } else if (!has_nothing_to_wait_for(flags, kind)) {
+        begin_wait(*thread, kind);
     }
 }
 
 void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *,
                          const void *) {
-    ThreadState *thread = recorder::thread();
-    if (!thread || kind == ompt_sync_region_reduction) return;
-    if (endpoint == ompt_scope_end) {
-        if (thread->current->flags & kWaiting) end_wait(*thread, kind);
-        return;
+    const ThreadState *thread = recorder::this_thread;
+    if (__builtin_expect(thread != nullptr, 1)) {
+        const uint16_t flags = thread->current->flags;
+        if (endpoint == ompt_scope_end ? !(flags & kWaiting) : has_nothing_to_wait_for(flags, kind)) return;
     }
-    // Nothing to wait for, so no wait: after undeferred tasks alone the runtime returns at once.
-    const uint16_t flags = thread->current->flags;
-    if (kind == ompt_sync_region_taskwait && !(flags & kHasChildren)) return;
-    if (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants))) return;
-    begin_wait(*thread, kind);
+    on_real_wait(kind, endpoint);
 }
 
 bool may_block(ompt_mutex_t kind) { return kind != ompt_mutex_test_lock && kind != ompt_mutex_test_nest_lock; }

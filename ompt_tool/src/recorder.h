@@ -106,12 +106,17 @@ struct ThreadState {
     uint32_t by_id_size;
     format::ThreadKind kind;
 
+    // The construct created at this address if this thread met it before and it is found at once, else null.
+    TaskConstruct *known_construct_at(const void *address) const {
+        TaskConstruct *found =
+            by_address[(reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15ull >> 56) % kAddressTable];
+        return found != nullptr && found->address == address ? found : nullptr;
+    }
     // The construct created at this address. Never null.
     TaskConstruct *construct_at(const void *address, uint32_t flags) {
         const auto hash = reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15ull >> 56;
-        TaskConstruct *found = by_address[hash % kAddressTable];
-        if (__builtin_expect(found != nullptr && found->address == address, 1)) return found;
-        return find_construct_at(address, flags, static_cast<unsigned>(hash));
+        TaskConstruct *found = known_construct_at(address);
+        return found ? found : find_construct_at(address, flags, static_cast<unsigned>(hash));
     }
     TaskConstruct *construct_of(uint32_t id) {
         if (__builtin_expect(id < by_id_size && by_id[id] != nullptr, 1)) return by_id[id];

@@ -71,11 +71,20 @@ class TaskPool {
 public:
     void set_owner(uint16_t index) { owner_ = index; }
 
+    // Owner only: is this the state that take() would give?
+    bool is_next(const TaskState *state) const { return state == free_; }
+
     // Owner only: the state that take() would give, which stays in the pool.
     TaskState *peek() {
         if (__builtin_expect(free_ == nullptr, 0) && !refill()) return nullptr;
         return free_;
     }
+    // Owner only: the same, or null when the pool has none at hand.
+    TaskState *peek_known() const { return free_; }
+
+    // Owner only: takes the state that is_next().
+    void take_next() { free_ = free_->below; }
+
     // Owner only. Null when memory is exhausted.
     TaskState *take() {
         TaskState *state = peek();
