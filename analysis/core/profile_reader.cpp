@@ -50,35 +50,58 @@ void read_slots(const ThreadFile &thread, ThreadAccount &account) {
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
 
+const RegionInstance *instance_of(const RunFiles &run, uint64_t index, uint64_t sequence) {
+    const RegionInstance *instance = index < run.instances.size() ? run.instances[index] : nullptr;
+    return instance && instance->sequence == sequence ? instance : nullptr;
+}
+
+// A worker's gap at the end of a region, from `begin` until the region's end.
+void close_tail(const RunFiles &run, const RegionInstance &instance, RegionSlot &slot, uint64_t begin,
+                uint32_t n_barriers, uint64_t end) {
+    end = std::max(begin, end);
+    const uint64_t arrival = std::clamp(instance.last_arrival[(n_barriers - 1) & 1], begin, end);
+    const uint64_t rest = end - arrival;
+    const bool idle = instance.has_tasks && rest > RunClock(*run.process).ticks(format::kExitNanoseconds);
+    add(slot, State::kIdle, arrival - begin + (idle ? rest : 0));
+    add(slot, State::kSync, idle ? 0 : rest);
+}
+
+void close_pending_parts(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account,
+                         uint64_t end) {
+    for (const format::PendingPart &part : header.pending) {
+        if (part.sequence == 0 || part.region >= run.definitions.size()) continue;
+        const RegionInstance *instance = instance_of(run, part.instance, part.sequence);
+        if (!instance) continue;
+        close_tail(run, *instance, account.region(part.region), part.begin, part.n_barriers,
+                   instance->end ? instance->end : end);
+    }
+}
+
 void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account, uint64_t end) {
     account.last = std::max(header.mark, header.first_ticks);
-    if (header.open_state == OpenState::kOpenNone) return;
+    if (header.open_state == OpenState::kOpenNone || header.open_region >= run.definitions.size()) return;
     RegionSlot &slot = account.region(header.open_region);
-    const RegionInstance *instance =
-        header.open_instance < run.instances.size() ? run.instances[header.open_instance] : nullptr;
-    if (instance && instance->sequence != header.open_sequence) return;
+    const RegionInstance *instance = instance_of(run, header.open_instance, header.open_sequence);
+    if (header.open_instance != ~0ull && !instance) return;
     if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
         // A worker that waits for its next region: its part of the last one ended with that region.
-        const uint64_t arrival = std::clamp(instance->last_arrival[(header.open_barrier - 1) & 1], header.mark,
-                                            std::max(header.mark, instance->end));
-        add(slot, State::kIdle, arrival - header.mark);
-        const uint64_t rest = instance->end - arrival;
-        add(slot,
-            instance->has_tasks && rest > RunClock(*run.process).ticks(format::kExitNanoseconds) ? State::kIdle
-                                                                                                 : State::kSync,
-            rest);
-        account.last = instance->end;
+        close_tail(run, *instance, slot, header.mark, header.open_barrier, instance->end);
+        account.last = std::max(header.mark, instance->end);
         return;
     }
-    const uint64_t until =
-        instance && instance->end ? std::max(header.mark, instance->end) : std::max(header.mark, end);
+    const uint64_t until = std::max(header.mark, instance && instance->end ? instance->end : end);
     add(slot,
         header.open_state == OpenState::kOpenWork  ? State::kWork
         : header.open_state == OpenState::kOpenGap ? State::kIdle
                                                    : State::kSync,
         until - header.mark);
-    if (header.open_state == OpenState::kOpenWork && header.open_region == 0)
-        slot.implicit_ticks += until - header.mark;
+    if (header.open_state == OpenState::kOpenWork) {
+        uint64_t &own = header.open_construct == format::kOpenPool ? account.pool_ticks
+                        : header.open_construct && header.open_construct < run.definitions.size()
+                            ? account.construct(header.open_construct).own_ticks
+                            : slot.implicit_ticks;
+        own += until - header.mark;
+    }
     account.last = until;
 }
 
@@ -107,8 +130,8 @@ std::vector<ThreadAccount> read_accounts(const RunFiles &run) {
         accounts[i].present = true;
         accounts[i].pool_ticks = thread.header->pool_ticks;
         read_slots(thread, accounts[i]);
-        if (thread.header->open_region < format::kArgumentLimit)
-            close_open_stretch(run, *thread.header, accounts[i], end);
+        close_pending_parts(run, *thread.header, accounts[i], end);
+        close_open_stretch(run, *thread.header, accounts[i], end);
     }
     count_open_instances(run, accounts, end);
     return accounts;

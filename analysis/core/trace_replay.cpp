@@ -56,26 +56,19 @@ Problem first_pass(const RunFiles &run, Shared &shared) {
         EventRecord record;
         std::vector<uint64_t> &created = shared.created[i];
         created.push_back(0); // counters begin at 1
-        bool in_bracket = false; // the last id is a task's, and its span may follow
-        while (decoder.next(record)) switch (record.kind) {
-            case format::kCreate:
-                created.push_back(record.time);
-                in_bracket = true;
-                break;
+        bool in_bracket = false; // the record before is a creation without a time of its own
+        while (decoder.next(record)) {
+            switch (record.kind) {
+            case format::kCreate: created.push_back(record.time); break;
             case format::kCreateSpan:
             case format::kCreateSpanLong: // a bracketed creation has the time of its begin
                 if (in_bracket)
                     created.back() =
                         record.time - (record.kind == format::kCreateSpan ? record.argument : record.words[1]);
-                in_bracket = false;
                 break;
-            case format::kImplicitBegin:
-                created.push_back(0);
-                in_bracket = false;
-                break;
+            case format::kImplicitBegin: created.push_back(0); break;
             case format::kRegionBegin:
                 created.push_back(0);
-                in_bracket = false;
                 shared.regions[record.words[1]].begin = record.time;
                 shared.regions[record.words[1]].construct = record.argument;
                 shared.regions[record.words[1]].level = static_cast<uint32_t>(record.words[2]);
@@ -90,6 +83,8 @@ Problem first_pass(const RunFiles &run, Shared &shared) {
             }
             default: break;
             }
+            in_bracket = record.kind == format::kCreate && format::event_delta(record.words[0]) == 0;
+        }
         if (decoder.problem()) return decoder.problem();
         shared.end = std::max(shared.end, decoder.time());
     }
@@ -112,6 +107,7 @@ struct RegionPart {
     uint64_t begin = 0;
     bool primary = false;
     RegionPart *outer = nullptr;
+    uint32_t team_size = 1;
 };
 
 class ThreadReplay {
@@ -365,7 +361,7 @@ private:
     }
 
     void push_part(uint64_t id, uint32_t construct, uint64_t begin, bool primary) {
-        parts_.push_back({id, construct, begin, primary, part_});
+        parts_.push_back({id, construct, begin, primary, part_, 1});
         part_ = &parts_.back();
     }
 
@@ -412,22 +408,39 @@ private:
         } else {
             close_open(record.time);
         }
+        part_->team_size = record.argument;
         push(next_id(), 0);
         enter_current(record.time);
     }
 
-    void leave_ended_region() {
-        const Region &ended = region_of(part_->id);
-        if (ended.end == 0) return;
-        close_at_end(ended.last_arrival, ended.had_tasks, ended.end);
+    void leave_region() {
+        const Region &left = region_of(part_->id);
+        close_at_end(left.last_arrival, left.had_tasks, left.end ? left.end : std::max(mark_, shared_.end));
         part_ = part_->outer;
         open_ = Open::kNone;
     }
 
     // -------------------------------------------------------- all events
 
+    // A span belongs to the creation told just before it, or to the undeferred task that begins just after.
+    void forget_creation(format::EventKind kind) {
+        switch (kind) {
+        case format::kCpu:
+        case format::kDependence:
+        case format::kInlineCode: return;
+        case format::kCreate:
+        case format::kCreateSpan:
+        case format::kCreateSpanLong: span_ = {}; return;
+        case format::kInlineOps:
+        case format::kInlineBegin:
+        case format::kInlineBeginTimed: created_ = 0; return;
+        default: created_ = 0, span_ = {};
+        }
+    }
+
     bool apply(const EventRecord &record) {
         const uint64_t now = record.time;
+        forget_creation(record.kind);
         switch (record.kind) {
         case format::kOutside:
             mark_ = now;
@@ -522,8 +535,8 @@ private:
             open_ = part_->id ? Open::kFork : Open::kNone;
             return true;
         case format::kImplicitEnd:
-            if (!pop()) return false;
-            leave_ended_region();
+            if (!pop() || !part_->id || part_->primary) return false;
+            leave_region();
             return true;
         case format::kKernelBegin: kernels_.emplace_back(record.argument, now); return true;
         case format::kKernelEnd: {
@@ -564,7 +577,7 @@ private:
     void finish() {
         const Region *region = part_->id ? &region_of(part_->id) : nullptr;
         if (region && region->end && open_ == Open::kGap && !part_->primary)
-            leave_ended_region();
+            leave_region();
         else if (open_ != Open::kNone)
             close_open(std::max(mark_, region && region->end ? region->end : shared_.end));
         account_.last = mark_;
@@ -573,6 +586,7 @@ private:
             RegionSlot &cut = account_.regions[part->construct];
             cut.n_instances++;
             cut.n_primary++;
+            cut.max_team_size = std::max<uint64_t>(cut.max_team_size, part->team_size);
             cut.wall_ticks += shared_.end > part->begin ? shared_.end - part->begin : 0;
         }
     }

@@ -165,7 +165,8 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     // The clock is not read again where the account already has a time that is as good: the begin of the bracket, or, in
     // a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
     TaskState *creator = thread.current;
-    const bool known = creator->creating || (creator->local && creator->local->is_coarse);
+    const bool known =
+        (creator->creating && thread.loop_task != creator) || (creator->local && creator->local->is_coarse);
     const uint64_t now = known ? thread.header->mark : clock::now();
     task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
     task->ready = now;
@@ -471,6 +472,8 @@ void end_innermost_region(ThreadState &thread) {
     process_log::renew_calibration();
 }
 
+static void leave_region(ThreadState &thread);
+
 TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size) {
     close_ended_regions(thread);
     TaskState *task = thread.pool.take();
@@ -518,39 +521,62 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
 }
 
 void end_implicit(ThreadState &thread, TaskState *task) {
-    if (task != thread.current) return;
     RegionContext *region = thread.region;
-    thread.current = task->below ? task->below : &thread.base_task;
-    if (region->instance == nullptr || task->context == &thread.outside) { // the initial task of the thread
+    const bool leads = region->primary || region->instance == nullptr || task->context == &thread.outside;
+    if (leads) { // the primary, or the initial task of the thread
         const uint64_t now = clock::now();
         close_open(thread, now);
-        open_stretch(thread, format::kOpenNone);
-        if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
-    } else if (region->primary) {
-        const uint64_t now = clock::now();
-        close_open(thread, now);
-        open_stretch(thread, format::kOpenFork);
+        open_stretch(thread, region->primary ? format::kOpenFork : format::kOpenNone);
         if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
     } else {
-        region->ended = true;
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
+        leave_region(thread);
         close_ended_regions(thread);
     }
+    thread.current = task->below ? task->below : &thread.base_task;
     free_task(thread, task);
 }
 
-void close_ended_regions(ThreadState &thread) {
+// Closes a worker's part of a region: a gap that ends when the region does.
+static void close_part(ThreadState &thread, format::PendingPart &part, format::RegionInstance *instance, uint64_t end) {
+    format::RegionSlot &slot = *thread.region_slot(part.region, format::DefinitionKind::kParallel);
+    const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(part.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+    const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
+    const bool idle = instance->has_tasks && end - split > clock::from_ns(format::kExitNanoseconds);
+    slot.state_ticks[static_cast<size_t>(State::kIdle)] += split - part.begin + (idle ? end - split : 0);
+    slot.state_ticks[static_cast<size_t>(State::kSync)] += idle ? 0 : end - split;
+    part.sequence = 0;
+    process_log::close_instance(instance);
+}
+
+// The worker leaves its region, which ends when its primary says so: after that the worker may be in another one, since
+// runtimes give the members of a nested team free before they tell that the region has ended.
+static void leave_region(ThreadState &thread) {
     RegionContext *region = thread.region;
-    while (region->ended) {
-        const uint64_t end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
-        if (end == 0) return;
-        close_gap_at_end(thread, last_arrival(*region), region->instance->has_tasks, end);
-        format::RegionInstance *instance = region->instance;
-        thread.pop_region();
-        note_region(thread);
-        process_log::close_instance(instance);
-        open_stretch(thread, format::kOpenNone);
-        region = thread.region;
+    unsigned place = 0;
+    while (place < format::kMaxPendingParts && thread.header->pending[place].sequence) place++;
+    if (place == format::kMaxPendingParts) { // cannot be waited for any longer
+        place = 0;
+        close_part(thread, thread.header->pending[0], thread.pending_instances[0], clock::now());
+    }
+    format::PendingPart &part = thread.header->pending[place];
+    part.instance = region->instance->index;
+    part.begin = thread.header->mark;
+    part.region = region->construct;
+    part.n_barriers = region->n_barriers;
+    thread.pending_instances[place] = region->instance;
+    __atomic_store_n(&part.sequence, region->instance->sequence, __ATOMIC_RELEASE);
+    open_stretch(thread, format::kOpenNone);
+    thread.pop_region();
+    note_region(thread);
+}
+
+void close_ended_regions(ThreadState &thread) {
+    for (unsigned i = 0; i < format::kMaxPendingParts; i++) {
+        format::PendingPart &part = thread.header->pending[i];
+        if (part.sequence == 0) continue;
+        const uint64_t end = __atomic_load_n(&thread.pending_instances[i]->end, __ATOMIC_ACQUIRE);
+        if (end) close_part(thread, part, thread.pending_instances[i], end);
     }
 }
 

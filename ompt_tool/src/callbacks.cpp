@@ -47,6 +47,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
                                    team_size);
     else if (TaskState *task = task_of(data)) {
         data->ptr = nullptr;
+        if (!runs(*thread, task)) resume_task(*thread, task); // what was above it has gone on elsewhere
         end_implicit(*thread, task);
     }
 }

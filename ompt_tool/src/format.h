@@ -112,6 +112,17 @@ static_assert(sizeof(RegionInstance) == 128);
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
+// A worker's part of a region that it has left, but that its primary has not ended yet: a gap since `begin`.
+struct PendingPart {
+    uint64_t instance; // index
+    uint64_t sequence; // of its use; 0: no part
+    uint64_t begin;
+    uint32_t region; // construct
+    uint32_t n_barriers; // reached in it
+};
+static_assert(sizeof(PendingPart) == 32);
+inline constexpr unsigned kMaxPendingParts = 4;
+
 // The accounting state of the thread lives in its header, so that a reader can finish the account of a killed one.
 struct ThreadHeader {
     char magic[8]; // kThreadMagic
@@ -125,7 +136,7 @@ struct ThreadHeader {
     uint64_t mark; // everything before is accounted; what follows is the open stretch
     uint32_t open_state; // OpenState of that stretch
     uint32_t open_region; // region construct of that stretch
-    uint32_t open_construct; // task construct of that stretch; 0: implicit task
+    uint32_t open_construct; // task construct of that stretch; 0: implicit task, kOpenPool: shared by undeferred tasks
     uint32_t pad_;
     uint64_t open_instance; // index of the RegionInstance the thread is in; ~0 when none
     uint64_t open_sequence; // its sequence, to tell a later use of the entry
@@ -134,6 +145,7 @@ struct ThreadHeader {
     uint64_t pool_ticks; // work in which undeferred tasks ran that were not timed, to be shared out by sampled_weight
     uint64_t n_dropped; // trace records lost
     uint64_t n_migrations; // changes of CPU
+    PendingPart pending[kMaxPendingParts];
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
 
@@ -143,6 +155,8 @@ enum OpenState : uint32_t {
     kOpenGap = 2, // in a wait, running nothing
     kOpenFork = 3 // between the begin or the end of a region and the implicit task
 };
+
+inline constexpr uint32_t kOpenPool = ~0u; // open_construct
 
 inline constexpr size_t kSlotBytes = 704;
 inline constexpr uint32_t kSlotsPerExtent = 32;

@@ -111,6 +111,11 @@ void stop(format::EndReason reason) {
         clock::resume();
         run_switch.store(kOff);
         process_log::close(reason, clock::now());
+        for (uint32_t i = 0; i < kMaxThreads && threads[i]; i++) { // to whom the stretches that are open now belong
+            const ThreadState &thread = *threads[i];
+            const TaskConstruct *construct = thread.current->local;
+            thread.header->open_construct = thread.dirty ? format::kOpenPool : construct ? construct->id : 0;
+        }
         // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
         for (uint32_t i = 0; i < kMaxThreads && threads[i]; i++)
             if (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork)

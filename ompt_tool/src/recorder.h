@@ -39,8 +39,6 @@ struct RegionContext {
     uint32_t level;
     uint32_t n_barriers; // passed or being passed by this thread
     bool primary;
-    bool ended; // worker: its implicit task has ended, the region perhaps not yet
-    bool barrier_closed; // worker: the region-end barrier was seen
 };
 
 inline constexpr unsigned kMaxKernelDepth = 32;
@@ -100,6 +98,7 @@ struct ThreadState {
 
     RegionContext outside;
     RegionContext *free_contexts;
+    format::RegionInstance *pending_instances[format::kMaxPendingParts]; // of header->pending
     TaskState base_task; // stands for user code that runs in no task that we know of
     TaskConstruct *by_address[kAddressTable];
     TaskConstruct **by_id; // grown on demand
