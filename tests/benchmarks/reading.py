@@ -55,7 +55,7 @@ def replay(run: Path) -> dict[str, float]:
     command = [sys.executable, "-c", REPLAY, str(run)]
     output = subprocess.run(command, check=True, capture_output=True, text=True)
     result: dict[str, float] = json.loads(output.stdout)
-    # A deferred task is several records; of an undeferred one begin and end are packed, and count as two here.
+    # A deferred task is several records; of an undeferred one begin and end are packed, and count as two.
     packed = 2 * result["undeferred"]
     result["events"] = max(result["records"], packed)
     return result
