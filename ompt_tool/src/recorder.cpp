@@ -19,6 +19,9 @@
 
 namespace ompass {
 
+// Where everything is counted that happens during a pause; written by many, read by none.
+static format::ConstructSlot uncounted;
+
 namespace recorder {
 
 std::atomic<uint32_t> run_switch{kOff};
@@ -210,7 +213,6 @@ ThreadState *make_thread(format::ThreadKind kind) {
 }
 
 void sync_switch(ThreadState &thread) {
-    static format::ConstructSlot uncounted; // what happens during a pause; written by many, read by none
     const uint32_t now = run_switch.load();
     const bool counting = now == kOn;
     if (counting != thread.counting) {
@@ -272,7 +274,7 @@ TaskConstruct *ThreadState::find_construct_of(uint32_t id, const void *address) 
         made->real_slot = static_cast<format::ConstructSlot *>(log.slot(id));
         made->real_slot->id = id;
         made->real_slot->kind = format::DefinitionKind::kTask;
-        made->slot = made->real_slot;
+        made->slot = counting ? made->real_slot : &uncounted;
         made->id = id;
         made->period = 1;
         if (made->real_slot->countdown == 0) made->real_slot->weight = made->real_slot->countdown = 1;
