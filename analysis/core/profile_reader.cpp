@@ -58,7 +58,10 @@ const RegionInstance *instance_of(const RunFiles &run, uint64_t index, uint64_t 
 // A worker's gap at the end of a region, from `begin` until the region's end.
 void close_tail(const RunFiles &run, const RegionInstance &instance, RegionSlot &slot, uint64_t begin,
                 uint32_t n_barriers, uint64_t end) {
-    end = std::max(begin, end);
+    if (end < begin) { // see close_part() of the tool
+        add(slot, State::kSync, end - begin);
+        return;
+    }
     const uint64_t arrival = std::clamp(instance.last_arrival[(n_barriers - 1) & 1], begin, end);
     const uint64_t rest = end - arrival;
     const bool idle = instance.has_tasks && rest > RunClock(*run.process).ticks(format::kExitNanoseconds);

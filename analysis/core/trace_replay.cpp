@@ -209,6 +209,7 @@ private:
     }
 
     void close_at_end(uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
+        if (now < mark_) return close(State::kSync, now); // clocks are read up to tens of nanoseconds early
         close(State::kIdle, std::clamp(arrival, mark_, std::max(mark_, now)));
         close(tasks_elsewhere && now - mark_ > shared_.exit_ticks ? State::kIdle : State::kSync, now);
     }

@@ -26,7 +26,12 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
                 const format::RegionSlot &slot = account.regions[id];
                 capacity += slot.capacity_ticks;
                 parts += slot.nested_ticks;
-                for (const uint64_t ticks : slot.state_ticks) parts += ticks;
+                for (size_t state = 0; state < format::kStates; state++) {
+                    parts += slot.state_ticks[state];
+                    if (slot.state_ticks[state] >> 63)
+                        found.push_back(source + ": less than no time is " + kStateNames[state] +
+                                        " in parallel construct " + std::to_string(id) + ".");
+                }
             }
         if (capacity != parts)
             found.push_back(source + ": the states of parallel construct " + std::to_string(id) + " add up to " +

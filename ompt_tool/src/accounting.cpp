@@ -439,15 +439,10 @@ static bool is_in(const ThreadState &thread, const format::RegionInstance *insta
     return region != nullptr;
 }
 
-// libomp tells of the parallel regions inside a serialised league with the data of the region around them: what ends
-// is then that one and all that is inside.
-void end_region(ThreadState &thread, format::RegionInstance *instance) {
-    if (!instance || !is_in(thread, instance)) return;
-    while (thread.region->instance != instance && thread.region->primary) end_innermost_region(thread);
-    if (thread.region->instance == instance && thread.region->primary) end_innermost_region(thread);
-}
-
-void end_innermost_region(ThreadState &thread) {
+// The region that the thread entered last, whatever data the runtime names: libomp gives a nested team free, and its data
+// to another region, before it tells that the region has ended; and inside a serialised league it names the outer one.
+void end_region(ThreadState &thread) {
+    if (!thread.region->primary) return;
     RegionContext *region = thread.region;
     format::RegionInstance *instance = region->instance;
     const uint64_t now = clock::now();
@@ -542,9 +537,15 @@ static void close_part(ThreadState &thread, format::PendingPart &part, format::R
     format::RegionSlot &slot = *thread.region_slot(part.region, format::DefinitionKind::kParallel);
     const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(part.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
     const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
-    const bool idle = instance->has_tasks && end - split > clock::from_ns(format::kExitNanoseconds);
-    slot.state_ticks[static_cast<size_t>(State::kIdle)] += split - part.begin + (idle ? end - split : 0);
-    slot.state_ticks[static_cast<size_t>(State::kSync)] += idle ? 0 : end - split;
+    const bool idle = instance->has_tasks && end > split && end - split > clock::from_ns(format::kExitNanoseconds);
+    uint64_t *ticks = slot.state_ticks;
+    if (end <
+        part.begin) { // clocks are read up to tens of nanoseconds early: the way into the region was that much shorter
+        ticks[static_cast<size_t>(State::kSync)] -= part.begin - end;
+    } else {
+        ticks[static_cast<size_t>(State::kIdle)] += split - part.begin + (idle ? end - split : 0);
+        ticks[static_cast<size_t>(State::kSync)] += idle ? 0 : end - split;
+    }
     part.sequence = 0;
     process_log::close_instance(instance);
 }

@@ -203,8 +203,7 @@ void end_lock(ThreadState &thread, uint32_t kind);
 
 // Of the primary thread.
 void begin_region(ThreadState &thread, const void *address, void **parallel_data);
-void end_region(ThreadState &thread, format::RegionInstance *instance);
-void end_innermost_region(ThreadState &thread);
+void end_region(ThreadState &thread);
 
 // Of every member; `instance` null for an initial task.
 TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size);

@@ -33,9 +33,8 @@ void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *paralle
         begin_region(*thread, address, &parallel->ptr);
 }
 
-void on_parallel_end(ompt_data_t *parallel, ompt_data_t *, int, const void *) {
-    if (ThreadState *thread = recorder::thread())
-        end_region(*thread, static_cast<format::RegionInstance *>(parallel->ptr));
+void on_parallel_end(ompt_data_t *, ompt_data_t *, int, const void *) {
+    if (ThreadState *thread = recorder::thread()) end_region(*thread);
 }
 
 void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *data, unsigned team_size,

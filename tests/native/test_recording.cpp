@@ -127,7 +127,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
     worker.join(); // a real worker waits for its next region; joining it orders its last task before the end
     end_wait(*primary, 9);
     end_implicit(*primary, implicit);
-    end_region(*primary, instance);
+    end_region(*primary);
 }
 
 TEST_F(Recording, trace_and_profile_of_random_events_agree_and_add_up) {
