@@ -15,7 +15,7 @@ using format::State;
 
 namespace {
 
-void read_slots(const ThreadFile &thread, ThreadAccount &account) {
+void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &account) {
     for (size_t extent = 0; extent < thread.slots.size(); extent++)
         for (uint32_t i = 0; i < format::kSlotsPerExtent && (i + 1) * format::kSlotBytes <= thread.slots[extent].size();
              i++) {
@@ -23,7 +23,7 @@ void read_slots(const ThreadFile &thread, ThreadAccount &account) {
             const uint32_t id = thread.first_slot[extent] + i;
             format::ConstructSlot construct;
             memcpy(&construct, place, sizeof construct);
-            if (id >= format::kArgumentLimit || construct.id != id) continue;
+            if (id >= n_definitions || construct.id != id) continue; // a definition may have found no room on the disk
             if (construct.kind == format::DefinitionKind::kParallel ||
                 construct.kind == format::DefinitionKind::kProgram)
                 memcpy(&account.region(id), place, sizeof(RegionSlot));
@@ -132,7 +132,7 @@ std::vector<ThreadAccount> read_accounts(const RunFiles &run) {
         if (!thread.header) continue;
         accounts[i].present = true;
         accounts[i].pool_ticks = thread.header->pool_ticks;
-        read_slots(thread, accounts[i]);
+        read_slots(thread, run.definitions.size(), accounts[i]);
         close_pending_parts(run, *thread.header, accounts[i], end);
         close_open_stretch(run, *thread.header, accounts[i], end);
     }

@@ -94,12 +94,12 @@ Problem check_header(const MappedFile &file, const char *magic, uint32_t version
 
 // Calls visit(header, contents) for every extent. An extent without its magic is where a writer died: the end.
 template <typename Visit>
-Problem for_each_extent(const MappedFile &file, std::vector<std::string> &remarks, Visit visit) {
+Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses, Visit visit) {
     const std::span<const char> bytes = file.bytes();
     for (uint64_t offset = format::kHeaderBytes; offset < bytes.size();) {
         if (bytes.size() - offset < sizeof(ExtentHeader)) {
-            remarks.push_back(file.path() + ": the file ends inside the head of an extent at byte " +
-                              std::to_string(offset) + ".");
+            losses.push_back(file.path() + ": the file ends inside the head of an extent at byte " +
+                             std::to_string(offset) + ".");
             break;
         }
         ExtentHeader header;
@@ -111,8 +111,8 @@ Problem for_each_extent(const MappedFile &file, std::vector<std::string> &remark
         uint64_t available = header.bytes;
         if (header.bytes > bytes.size() - offset) {
             available = (bytes.size() - offset) & ~uint64_t{7};
-            remarks.push_back(file.path() + ": the file was truncated inside the extent at byte " +
-                              std::to_string(offset) + ".");
+            losses.push_back(file.path() + ": the file was truncated inside the extent at byte " +
+                             std::to_string(offset) + ".");
         }
         Problem problem = visit(header, bytes.subspan(offset + sizeof header, available - sizeof header), offset);
         if (problem) return problem;
@@ -164,7 +164,7 @@ Problem read_process(RunFiles &run) {
     if (problem) return problem;
     if (run.process->n_counters > format::kMaxCounters)
         return {run.process_file.path(), 32, "is damaged: too many counters"};
-    return for_each_extent(run.process_file, run.remarks,
+    return for_each_extent(run.process_file, run.losses,
                            [&](const ExtentHeader &header, std::span<const char> contents, uint64_t offset) -> Problem {
                                if (header.kind == ExtentKind::kDefinitions)
                                    return read_definitions(run, contents, offset);
@@ -190,7 +190,7 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread) 
     problem = check_header(thread.file, format::kThreadMagic, header->version, header->header_bytes);
     if (problem) return problem;
     thread.header = header;
-    return for_each_extent(thread.file, run.remarks,
+    return for_each_extent(thread.file, run.losses,
                            [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) -> Problem {
                                if (extent.kind == ExtentKind::kSlots) {
                                    thread.slots.push_back(contents);
@@ -235,8 +235,9 @@ Problem open_run(const std::string &directory, RunFiles &run) {
         if (problem) return problem;
     }
     if (indices.size() < run.process->n_threads)
-        run.remarks.push_back(directory + ": " + std::to_string(run.process->n_threads - indices.size()) +
-                              " thread logs are missing.");
+        run.losses.push_back(directory + ": " + std::to_string(run.process->n_threads - indices.size()) +
+                             " thread logs are missing.");
+    run.remarks.insert(run.remarks.end(), run.losses.begin(), run.losses.end());
     return {};
 }
 

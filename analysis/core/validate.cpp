@@ -94,6 +94,7 @@ std::vector<std::string> validate_run(const std::string &directory) {
     Sentences found;
     RunFiles run;
     if (const Problem problem = open_run(directory, run)) return {problem.text()};
+    found = run.losses;
     bool has_events = false;
     for (const ThreadFile &thread : run.threads) {
         if (!thread.header) continue;

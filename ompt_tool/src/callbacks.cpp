@@ -25,7 +25,10 @@ void on_thread_begin(ompt_thread_t kind, ompt_data_t *) {
 }
 
 void on_thread_end(ompt_data_t *) {
-    if (ThreadState *thread = recorder::this_thread) close_ended_regions(*thread);
+    ThreadState *thread = recorder::this_thread;
+    if (!thread || recorder::run_switch.load(std::memory_order_relaxed) == recorder::kOff) return;
+    close_ended_regions(*thread);
+    recorder::end_thread(*thread);
 }
 
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {

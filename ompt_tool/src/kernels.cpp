@@ -93,7 +93,7 @@ void phase(const char *name) {
         auto *slot = static_cast<format::ConstructSlot *>(thread->log.slot(construct));
         slot->id = construct;
         slot->kind = format::DefinitionKind::kPhase;
-        slot->n_completed++;
+        slot->n_completed += thread->counting;
     }
     if (thread->tracing) thread->log.timed(format::kPhase, construct, clock::now());
 }

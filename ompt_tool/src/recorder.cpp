@@ -60,6 +60,8 @@ void in_child_after_fork() {
     LogFile::detach_all_after_fork();
     process_log::forget();
     this_thread = nullptr;
+    clock::state.frozen = 0; // of a pause of the parent
+    clock::state.offset = 0;
     next_thread = 0;
     memset(threads, 0, sizeof threads);
     trace_stopped = false;
@@ -210,6 +212,20 @@ ThreadState *make_thread(format::ThreadKind kind) {
     making_thread = false;
     if (run_switch.load() != kOn) sync_switch(*thread);
     return thread;
+}
+
+void end_thread(ThreadState &thread) {
+    for (const format::PendingPart &part : thread.header->pending)
+        if (part.sequence) return;
+    if (thread.region != &thread.outside || thread.header->open_state != format::kOpenNone || thread.n_kernels) return;
+    this_thread = nullptr;
+    thread.log.unmap();
+    thread.header = &thread.log.header();
+    for (uint32_t id = 0; id < thread.by_id_size; id++) free(thread.by_id[id]);
+    free(thread.by_id);
+    thread.by_id = nullptr;
+    thread.by_id_size = 0;
+    thread.current = &thread.base_task;
 }
 
 void sync_switch(ThreadState &thread) {

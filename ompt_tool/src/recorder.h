@@ -156,6 +156,8 @@ inline ThreadState *thread_of_index(uint32_t index) { return threads[index]; }
 ThreadState *make_thread(format::ThreadKind kind);
 // While nothing is recorded: null, but in the child of a fork begins its own run.
 ThreadState *thread_while_off(format::ThreadKind kind);
+// The thread ends: its log is complete, and its address space given back, unless a region still holds it.
+void end_thread(ThreadState &thread);
 void sync_switch(ThreadState &thread); // acts on a changed run_switch
 
 bool may_grow(uint64_t bytes); // may a trace grow by so much?

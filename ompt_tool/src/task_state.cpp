@@ -6,16 +6,19 @@
 
 namespace ompass {
 
+static constexpr unsigned kLargestChunk = 1024;
+
 bool TaskPool::refill() {
     TaskState *states = returned_.exchange(nullptr, std::memory_order_acquire);
     if (!states) {
-        constexpr size_t kChunkBytes = 96 << 10; // 512 states
-        void *memory = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        const size_t n_states = chunk_states_;
+        if (chunk_states_ < kLargestChunk) chunk_states_ *= 2;
+        void *memory =
+            mmap(nullptr, n_states * sizeof(TaskState), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (memory == MAP_FAILED) return false;
         auto *chunk = static_cast<TaskState *>(memory);
-        constexpr size_t kStates = kChunkBytes / sizeof(TaskState);
-        for (size_t i = 0; i < kStates; i++) {
-            chunk[i].below = i + 1 < kStates ? &chunk[i + 1] : nullptr;
+        for (size_t i = 0; i < n_states; i++) {
+            chunk[i].below = i + 1 < n_states ? &chunk[i + 1] : nullptr;
             chunk[i].creator = owner_;
         }
         states = chunk;

@@ -114,6 +114,7 @@ private:
     TaskState *chain_last_ = nullptr;
     TaskPool *chain_home_ = nullptr;
     unsigned chain_length_ = 0;
+    unsigned chunk_states_ = 32; // size of the next chunk: most threads need few, some very many
     uint16_t owner_ = 0;
     unsigned rest_next_ = 0;
     TaskState *resting_[kResting] = {};

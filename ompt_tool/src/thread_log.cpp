@@ -100,6 +100,21 @@ void ThreadLog::trim() {
     if (kept < extent_bytes_) file_.shrink_last(extent_, extent_bytes_, kept);
 }
 
+void ThreadLog::unmap() {
+    static format::ThreadHeader ended = {};
+    trim();
+    if (extent_) LogFile::release(extent_, extent_bytes_);
+    extent_ = nullptr;
+    limit_ = next_ = last_ = nullptr;
+    for (char *&slots : slots_) {
+        if (slots && slots != spare_slot)
+            LogFile::release(slots - sizeof(format::ExtentHeader), format::kSlotExtentBytes);
+        slots = nullptr;
+    }
+    LogFile::release(header_, format::kHeaderBytes);
+    header_ = &ended;
+}
+
 void ThreadLog::stop_tracing() {
     if (!limit_) return;
     limit_ = nullptr;

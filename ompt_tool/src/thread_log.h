@@ -68,6 +68,9 @@ public:
     // that the owner still writes goes to memory.
     void trim();
 
+    // Gives the address space of the log back, when its thread has ended; header() is then a place that all such logs share.
+    void unmap();
+
     void stop_tracing(); // what is written stays; further records are counted as dropped
 
 private:

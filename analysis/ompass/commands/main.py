@@ -14,7 +14,7 @@ import typer
 from ompass import __version__
 from ompass.commands import doctor, dump, info, report, run, validate
 from ompass.commands.streams import prepare_streams, say
-from ompass.errors import OmpassError
+from ompass.errors import OmpassError, OutputError
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -70,6 +70,11 @@ dump.register(app)
 validate.register(app)
 
 
+def _discard_stdout() -> None:
+    """What is still buffered goes nowhere, without a complaint at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
     """Entry point of the installed command."""
     prepare_streams()
@@ -80,8 +85,12 @@ def main() -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of our output, `head` for one, has had enough.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_stdout()
         sys.exit(0)
+    except OSError as error:
+        say(f"error: {error}")
+        _discard_stdout()
+        sys.exit(OutputError.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -79,9 +79,6 @@ def plan_recording(
     # Named here as well: a runtime linked into the program looks in this list first.
     variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
     variables["OMPASS_BRACKETS"] = "on" if brackets else "off"
-    if "LIBOMP_USE_HIDDEN_HELPER_TASK" not in environ:
-        # hidden helper threads send events that fit no rule, and most programs never use them
-        variables["LIBOMP_USE_HIDDEN_HELPER_TASK"] = "0"
     variables.update(_requested(options))
     warnings += other_tools(program, tool, environ)
     if environ.get("OMP_TOOL", "").strip().lower() == "disabled":
