@@ -33,9 +33,9 @@ def prepare_streams() -> None:
     """Let no output fail for want of a character; called once when the command starts."""
     codecs.register_error("ompass-nearest", _replace_nearest)
     if sys.stdout is None:  # closed by the caller: what goes there is gone, and no error
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="ompass-nearest")
