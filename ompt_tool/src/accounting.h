@@ -59,8 +59,27 @@ inline void close_stretch(ThreadState &thread, State state, uint64_t now) {
 
 inline void open_stretch(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
-// Ends a bracketed creation: at the return from the runtime, or when the created task starts inside it.
-void close_creation(ThreadState &thread, uint64_t now);
+// Ends a bracketed creation, at the return from the runtime or when the created task starts inside it: the stretch of
+// work before it, which nothing else has closed, and its own.
+inline void close_creation(ThreadState &thread, uint64_t now) {
+    const uint64_t begin = thread.create_begin;
+    if (__builtin_expect(thread.counter_set == counters::kNone, 1)) close_work(thread, begin);
+    close_stretch(thread, State::kCreate, now);
+    thread.current->creating = 0;
+    const uint64_t ticks = now - begin;
+    format::ConstructSlot *construct = thread.create_event ? thread.create_construct->slot : nullptr;
+    if (construct) construct->create_ticks += ticks;
+    if (__builtin_expect(thread.create_weight > 1, 0)) {
+        thread.region->slot->create_weight += ticks * thread.create_weight;
+        if (construct) construct->create_weight += ticks * thread.create_weight;
+    }
+    if (thread.tracing) {
+        if (ticks < format::kArgumentLimit && thread.create_weight == 1) // its begin and its end in one word
+            thread.log.timed(format::kCreateSpan, static_cast<uint32_t>(ticks), now);
+        else
+            thread.log.timed(format::kCreateSpanLong, thread.create_weight, now, ticks);
+    }
+}
 
 // Closes the open stretch of a thread that is not in a gap.
 inline void close_open(ThreadState &thread, uint64_t now) {
@@ -75,6 +94,14 @@ inline void close_open(ThreadState &thread, uint64_t now) {
     case format::kOpenGap: close_stretch(thread, State::kIdle, now); break;
     default: thread.header->mark = now;
     }
+}
+
+// The thread goes on with `task`.
+inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
+    thread.current = task;
+    thread.header->mark = now;
+    open_stretch(thread, task->flags & kWaiting ? format::kOpenGap : format::kOpenWork);
+    thread.header->open_construct = task->local ? task->local->id : 0;
 }
 
 // A gap that ends because a task starts: idle before the task was ready, schedule after.
@@ -214,8 +241,29 @@ void close_ended_regions(ThreadState &thread);
 
 // ---------------------------------------------------------------- brackets
 
-// Around a runtime call that allocates or enqueues a task.
-void begin_creation(ThreadState &thread);
-void end_creation(ThreadState &thread);
+// Around the runtime calls that allocate and enqueue a task. The begin is only noted, since a second reading follows.
+inline void begin_creation(ThreadState &thread) {
+    if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
+    uint32_t weight = 1;
+    if (thread.inline_period > 1) { // undeferred tasks too short to be timed one by one: their creation is sampled too
+        if (thread.bracket_countdown > 1) {
+            thread.bracket_countdown--;
+            return;
+        }
+        weight = thread.bracket_countdown = thread.inline_period;
+    }
+    thread.create_begin = clock::now();
+    thread.current->creating = 1;
+    thread.create_event = false;
+    thread.create_weight = weight;
+    // Counters are read where the work ends.
+    if (__builtin_expect(thread.counter_set != counters::kNone, 0)) close_work(thread, thread.create_begin);
+}
+
+inline void end_creation(ThreadState &thread) {
+    if (!thread.current->creating) return;
+    close_creation(thread, clock::now());
+    open_stretch(thread, format::kOpenWork);
+}
 
 } // namespace ompass

@@ -58,7 +58,7 @@ void *find_real(const char *name) {
 
 // The runtime's function behind ours. Found at the first call, by whichever thread; all find the same.
 template <typename Function>
-Function *real(Function *&known, const char *name) {
+[[gnu::always_inline]] inline Function *real(Function *&known, const char *name) {
     Function *function = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
     if (__builtin_expect(function == nullptr, 0)) {
         function = reinterpret_cast<Function *>(find_real(name));

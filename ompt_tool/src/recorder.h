@@ -59,12 +59,12 @@ struct ThreadState {
     bool sample_pending; // the open stretch is the current task's own, and is a sample
     uint32_t sample_weight;
     uint64_t *n_tasks; // of the region
-    TaskPool pool;
-    ThreadLog log;
+    int counter_set; // of PAPI; counters::kNone unless counters were asked for
 
-    // Creation.
+    // Creation: hot too.
     const TaskState *last_creator; // with last_create: for the estimate of the cost of a creation
     uint64_t last_create;
+    uint64_t create_begin; // of the bracketed creation, while current->creating
     bool create_event; // a creation was told of in the open bracket
     TaskConstruct *create_construct;
     uint32_t create_weight;
@@ -77,6 +77,9 @@ struct ThreadState {
     uint32_t inline_period; // of the last construct created undeferred; 1 after a deferred creation
     uint32_t bracket_countdown;
     uint32_t random;
+
+    TaskPool pool;
+    ThreadLog log;
 
     // Kernels.
     struct OpenKernel {
@@ -92,8 +95,7 @@ struct ThreadState {
         char text[52];
     } known_names[kKnownNames];
 
-    // Counters, when asked for.
-    int counter_set;
+    // Counters, when asked for, as read last.
     uint64_t counters[format::kMaxCounters];
 
     RegionContext outside;

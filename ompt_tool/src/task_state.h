@@ -21,7 +21,6 @@
 namespace ompass {
 
 struct TaskConstruct;
-struct RegionContext;
 
 inline constexpr unsigned kMaxPredecessors = 6;
 
@@ -36,11 +35,11 @@ enum TaskFlag : uint16_t {
     kDependent = 128, // has dependences
     kUntied = 256, // what its threads run are parts
     kPart = 512, // one thread's part of an untied task
-    kUncounted =
-        1024 // inline, and on the stack while a pause began or ended: neither begun nor completed for the record
+    kUncounted = 1024, // inline, on the stack while a pause began or ended: neither begun nor completed for the record
+    kInitial = 2048 // implicit, of a thread and not of a region
 };
 
-// Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to implicit tasks.
+// Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to parts.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: inline, or at rest
     uint64_t ready; // when it was created
@@ -57,13 +56,12 @@ struct alignas(64) TaskState {
     uint32_t weight; // inline and timed: the number of tasks for which it stands
 
     uint64_t end; // when it completed, valid while `id` is unchanged
-    RegionContext *context; // implicit tasks: their region
     struct {
         const TaskState *task;
         uint64_t id;
     } predecessors[kMaxPredecessors];
     TaskState *whole; // parts: the task
-    uint64_t pad_[1];
+    uint64_t pad_[2];
 };
 static_assert(sizeof(TaskState) == 192);
 

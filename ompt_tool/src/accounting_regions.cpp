@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of waits, locks and parallel regions. See accounting.h for the rules.
+#include "accounting.h"
+
+#include "process_log.h"
+
+namespace ompass {
+
+namespace {
+
+// When the last member so far came to the barrier that this thread has reached last.
+uint64_t last_arrival(const RegionContext &region) {
+    return __atomic_load_n(&region.instance->last_arrival[(region.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+}
+
+void note_region(ThreadState &thread) {
+    thread.header->open_instance = thread.region->instance ? thread.region->instance->index : ~0ull;
+    thread.header->open_sequence = thread.region->instance ? thread.region->instance->sequence : 0;
+    thread.header->open_region = thread.region->construct;
+    thread.header->open_barrier = thread.region->n_barriers;
+    thread.header->open_primary = thread.region->primary;
+    thread.n_tasks = &thread.region->slot->n_tasks;
+}
+
+} // namespace
+
+// ---------------------------------------------------------------- waits
+
+void begin_wait(ThreadState &thread, uint32_t kind) {
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.last_creator = nullptr;
+    RegionContext *region = thread.region;
+    if (format::is_barrier(kind) && region->instance) {
+        uint64_t *arrival = &region->instance->last_arrival[region->n_barriers++ & 1];
+        thread.header->open_barrier = region->n_barriers;
+        uint64_t known = __atomic_load_n(arrival, __ATOMIC_RELAXED);
+        while (now > known &&
+               !__atomic_compare_exchange_n(arrival, &known, now, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    }
+    thread.current->flags |= kWaiting;
+    open_stretch(thread, format::kOpenGap);
+    if (thread.tracing) thread.log.timed(format::kWaitBegin, kind, now);
+}
+
+void end_wait(ThreadState &thread, uint32_t kind) {
+    TaskState *task = thread.current;
+    RegionContext *region = thread.region;
+    if (!(task->flags & kWaiting)) return;
+    if (format::is_barrier(kind)) {
+        // The end of a region-end barrier reaches workers when the next region starts, or never: end_implicit's.
+        if (region->instance && !region->primary && __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE)) return;
+        const uint64_t now = clock::now();
+        const uint64_t arrival = region->instance ? last_arrival(*region) : thread.header->mark;
+        const bool had_tasks = region->instance && region->instance->has_tasks;
+        close_gap_at_end(thread, arrival, had_tasks, now);
+        if (thread.tracing)
+            thread.log.timed(format::kBarrierEnd, kind, now, (arrival < now ? now - arrival : 0) << 1 | had_tasks);
+    } else {
+        const uint64_t now = clock::now();
+        close_gap_at_end(thread, 0, true, now);
+        if (kind == format::kTaskwait) task->flags &= static_cast<uint16_t>(~kHasChildren);
+        if (thread.tracing) thread.log.timed(format::kWaitEnd, kind, now);
+    }
+    task->flags &= static_cast<uint16_t>(~kWaiting);
+    open_stretch(thread, format::kOpenWork);
+}
+
+void begin_lock(ThreadState &thread, uint32_t kind) {
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.last_creator = nullptr;
+    if (thread.tracing) thread.log.timed(format::kMutexAcquire, kind, now);
+}
+
+void end_lock(ThreadState &thread, uint32_t kind) {
+    const uint64_t now = clock::now();
+    thread.region->slot->lock_ticks += now - thread.header->mark;
+    close_stretch(thread, State::kSync, now);
+    if (thread.tracing) thread.log.timed(format::kMutexAcquired, kind, now);
+}
+
+// ---------------------------------------------------------------- regions
+
+void begin_region(ThreadState &thread, const void *address, void **parallel_data) {
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.last_creator = nullptr;
+    format::RegionInstance *instance = process_log::take_instance();
+    *parallel_data = instance;
+    RegionContext *region = instance ? thread.push_region() : nullptr;
+    if (!region) return;
+    const uint32_t construct = process_log::construct_of_address(format::DefinitionKind::kParallel, address, 0);
+    region->slot = thread.region_slot(construct, format::DefinitionKind::kParallel);
+    region->instance = instance;
+    region->construct = construct;
+    region->begin = now;
+    region->level = region->outer->level + 1;
+    region->primary = true;
+    instance->begin = now;
+    instance->construct = construct;
+    instance->level = region->level;
+    instance->n_open = 1;
+    instance->primary_thread = thread.index;
+    instance->team_size = 1;
+    instance->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    if (region->slot->level == 0) region->slot->level = region->level;
+    note_region(thread);
+    open_stretch(thread, format::kOpenFork);
+    if (thread.tracing) thread.log.timed(format::kRegionBegin, construct, now, instance->id, instance->level);
+}
+
+// Is the thread in this region, be it inside others that it leads?
+static bool is_in(const ThreadState &thread, const format::RegionInstance *instance) {
+    const RegionContext *region = thread.region;
+    while (region && region->instance != instance) region = region->outer;
+    return region != nullptr;
+}
+
+// The region that the thread entered last, whatever data the runtime names: libomp gives a nested team free, and its data
+// to another region, before it tells that the region has ended; and inside a serialised league it names the outer one.
+void end_region(ThreadState &thread) {
+    if (!thread.region->primary) return;
+    RegionContext *region = thread.region;
+    format::RegionInstance *instance = region->instance;
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    const uint64_t duration = now - region->begin;
+    const uint64_t arrival = last_arrival(*region);
+    format::RegionSlot &slot = *region->slot;
+    slot.n_instances++;
+    slot.n_primary++;
+    slot.wall_ticks += duration;
+    slot.capacity_ticks += duration * instance->team_size;
+    if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
+    if (thread.tracing)
+        thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id,
+                         arrival << 1 | (instance->has_tasks & 1));
+    __atomic_store_n(&instance->end, now, __ATOMIC_RELEASE);
+    thread.pop_region();
+    thread.region->slot->nested_ticks += thread.region->instance ? duration : 0;
+    note_region(thread);
+    process_log::close_instance(instance);
+    enter(thread, thread.current, now);
+    process_log::renew_calibration();
+}
+
+static void leave_region(ThreadState &thread);
+
+TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size) {
+    close_ended_regions(thread);
+    TaskState *task = thread.pool.take();
+    if (!task) return nullptr;
+    const uint64_t now = clock::now();
+    task->flags = kImplicit | kStarted | (instance ? 0 : kInitial);
+    task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    task->worked = 0;
+    task->frame = task;
+    task->local = nullptr;
+    if (!instance) { // initial task: from here on the thread runs user code outside of every region
+        task->construct = 0;
+        close_open(thread, now);
+        if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, 0);
+    } else {
+        if (!is_in(thread, instance)) { // a worker joins: until now it was on its way
+            thread.header->mark = now;
+            RegionContext *region = thread.push_region();
+            if (!region) return nullptr;
+            region->slot = thread.region_slot(instance->construct, format::DefinitionKind::kParallel);
+            region->instance = instance;
+            region->construct = instance->construct;
+            region->begin = instance->begin;
+            region->level = instance->level;
+            region->slot->n_instances++;
+            if (region->slot->level == 0) region->slot->level = region->level;
+            __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
+            note_region(thread);
+            thread.header->mark = instance->begin;
+            close_stretch(thread, State::kSync, now);
+        } else {
+            instance = thread.region->instance;
+            if (thread.region->primary) instance->team_size = team_size;
+            close_open(thread, now);
+        }
+        task->construct = instance->construct;
+        if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, instance->id);
+    }
+    note_cpu(thread, cpu::current());
+    task->below = thread.current;
+    enter(thread, task, now);
+    return task;
+}
+
+void end_implicit(ThreadState &thread, TaskState *task) {
+    RegionContext *region = thread.region;
+    if (region->primary || region->instance == nullptr || task->flags & kInitial) {
+        const uint64_t now = clock::now();
+        close_open(thread, now);
+        open_stretch(thread, region->primary ? format::kOpenFork : format::kOpenNone);
+        if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
+    } else {
+        if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
+        leave_region(thread);
+        close_ended_regions(thread);
+    }
+    thread.current = task->below ? task->below : &thread.base_task;
+    free_task(thread, task);
+}
+
+// Closes a worker's part of a region: a gap that ends when the region does.
+static void close_part(ThreadState &thread, format::PendingPart &part, format::RegionInstance *instance, uint64_t end) {
+    format::RegionSlot &slot = *thread.region_slot(part.region, format::DefinitionKind::kParallel);
+    const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(part.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
+    const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
+    const bool idle = instance->has_tasks && end > split && end - split > clock::from_ns(format::kExitNanoseconds);
+    uint64_t *ticks = slot.state_ticks;
+    if (end <
+        part.begin) { // clocks are read up to tens of nanoseconds early: the way into the region was that much shorter
+        ticks[static_cast<size_t>(State::kSync)] -= part.begin - end;
+    } else {
+        ticks[static_cast<size_t>(State::kIdle)] += split - part.begin + (idle ? end - split : 0);
+        ticks[static_cast<size_t>(State::kSync)] += idle ? 0 : end - split;
+    }
+    part.sequence = 0;
+    process_log::close_instance(instance);
+}
+
+// The worker leaves its region, which ends when its primary says so: after that the worker may be in another one, since
+// runtimes give the members of a nested team free before they tell that the region has ended.
+static void leave_region(ThreadState &thread) {
+    RegionContext *region = thread.region;
+    unsigned place = 0;
+    while (place < format::kMaxPendingParts && thread.header->pending[place].sequence) place++;
+    if (place == format::kMaxPendingParts) { // cannot be waited for any longer
+        place = 0;
+        close_part(thread, thread.header->pending[0], thread.pending_instances[0], clock::now());
+    }
+    format::PendingPart &part = thread.header->pending[place];
+    part.instance = region->instance->index;
+    part.begin = thread.header->mark;
+    part.region = region->construct;
+    part.n_barriers = region->n_barriers;
+    thread.pending_instances[place] = region->instance;
+    __atomic_store_n(&part.sequence, region->instance->sequence, __ATOMIC_RELEASE);
+    open_stretch(thread, format::kOpenNone);
+    thread.pop_region();
+    note_region(thread);
+}
+
+void close_ended_regions(ThreadState &thread) {
+    for (unsigned i = 0; i < format::kMaxPendingParts; i++) {
+        format::PendingPart &part = thread.header->pending[i];
+        if (part.sequence == 0) continue;
+        const uint64_t end = __atomic_load_n(&thread.pending_instances[i]->end, __ATOMIC_ACQUIRE);
+        if (end) close_part(thread, part, thread.pending_instances[i], end);
+    }
+}
+
+} // namespace ompass

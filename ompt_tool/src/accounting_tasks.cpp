@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of tasks: undeferred ones that are timed, and deferred ones from creation to completion. See accounting.h
+// for the rules.
+#include "accounting.h"
+
+#include "process_log.h"
+
+namespace ompass {
+
+namespace {
+
+constexpr uint32_t kLongestPeriod = 256;
+constexpr uint32_t kConsider = 32; // timed tasks between two looks at the period
+
+// Ticks of kSampleBelowNanoseconds, converted once per thread of control that needs it.
+uint64_t short_ticks() {
+    static const uint64_t ticks = clock::from_ns(format::kSampleBelowNanoseconds);
+    return ticks;
+}
+
+// Draws the distance to the next timed task: random, lest the period fall in step with the program's own.
+void draw_next_sample(ThreadState &thread, TaskConstruct &construct) {
+    uint32_t distance = 1;
+    if (construct.period > 1) {
+        thread.random ^= thread.random << 13;
+        thread.random ^= thread.random >> 17;
+        thread.random ^= thread.random << 5;
+        distance = construct.period / 2 + thread.random % construct.period;
+    }
+    format::ConstructSlot &slot = *construct.slot; // n_drawn + weight - countdown stays the number of tasks begun
+    slot.n_drawn += slot.weight;
+    slot.weight = slot.countdown = distance;
+}
+
+// Lengthens the period while most tasks are short, shortens it when most are not.
+void consider_period(TaskConstruct &construct, uint64_t ticks) {
+    construct.n_short += ticks < short_ticks();
+    if (++construct.n_recent < kConsider) return;
+    if (construct.n_short * 4 >= kConsider * 3)
+        construct.period = construct.period >= kLongestPeriod ? kLongestPeriod : construct.period * 4;
+    else if (construct.n_short * 4 < kConsider)
+        construct.period = construct.period > 4 ? construct.period / 4 : 1;
+    construct.n_recent = construct.n_short = 0;
+}
+
+// Are this construct's tasks so short that a creation in one of them needs no time of its own?
+void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
+    static const uint64_t limit = clock::from_ns(format::kCoarseBelowNanoseconds);
+    construct.n_coarse += ticks < limit ? 1 : ~0u; // a long one undoes a short one
+    if (construct.n_coarse > 2 * kConsider) construct.n_coarse = ticks < limit ? 2 * kConsider : 0;
+    construct.is_coarse = construct.n_coarse >= kConsider;
+}
+
+// When the task could first have run: its creation, or the end of the last task that it had to wait for.
+uint64_t ready_time(const TaskState &task) {
+    uint64_t ready = task.ready;
+    for (unsigned i = 0; i < task.n_predecessors; i++) {
+        const auto &predecessor = task.predecessors[i];
+        const uint64_t end = predecessor.task->end;
+        if (predecessor.task->id == predecessor.id && end > ready) ready = end;
+    }
+    return ready;
+}
+
+// Closes the open stretch because `next` will run from now on.
+void leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
+    if (thread.header->open_state == format::kOpenGap)
+        close_gap_before_task(thread, ready, now);
+    else
+        close_open(thread, now);
+}
+
+} // namespace
+
+// ---------------------------------------------------------------- undeferred tasks that are timed
+
+void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct) {
+    if (construct.inline_code != format::kInlineCodes) construct.inline_code = thread.log.new_inline_code(construct.id);
+    if (construct.inline_code < format::kInlineCodes)
+        thread.log.inline_begin(construct.inline_code);
+    else
+        thread.log.untimed(format::kInlineBegin, construct.id);
+}
+
+void begin_inline_slowly(ThreadState &thread, TaskState *task) {
+    TaskConstruct *construct = task->local;
+    if (thread.sample_pending) end_sample(thread);
+    const bool timed = --construct->slot->countdown == 0 && thread.counting;
+    uint64_t now = 0;
+    if (timed || thread.current->creating) {
+        now = clock::now();
+        if (thread.current->creating) {
+            thread.create_construct = construct;
+            thread.create_event = true;
+        }
+        close_open(thread, now);
+        open_stretch(thread, format::kOpenWork);
+    }
+    if (timed) {
+        task->flags |= kTimed;
+        task->worked = task->frame->worked;
+        task->weight = construct->slot->weight;
+        draw_next_sample(thread, *construct);
+        begin_sample(thread, task->weight);
+        if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
+    } else {
+        thread.dirty = true;
+        if (thread.tracing) trace_inline_begin(thread, *construct);
+    }
+    thread.current = task;
+}
+
+void end_inline_slowly(ThreadState &thread, TaskState *task) {
+    if (thread.sample_pending) end_sample(thread);
+    if (task->flags & kTimed) {
+        const uint64_t now = clock::now();
+        close_work(thread, now);
+        const uint64_t ticks = task->frame->worked - task->worked;
+        count_duration(*task->local->slot, ticks, task->weight);
+        consider_period(*task->local, ticks);
+        begin_sample(thread, task->weight);
+        if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->local->id, now);
+    } else {
+        thread.dirty = true;
+        if (thread.tracing) thread.log.inline_end();
+    }
+    if (task->flags & (kHasChildren | kHasDescendants)) task->below->flags |= kHasDescendants;
+    *thread.n_tasks += thread.counting & !(task->flags & kUncounted);
+    thread.current = task->below;
+    thread.pool.give_back(task);
+}
+
+void convert_inline(ThreadState &thread, TaskState *task) {
+    if (thread.sample_pending) end_sample(thread);
+    task->below->flags |= kHasChildren | kHasDescendants;
+    task->construct = task->local->id;
+    task->worked = 0;
+    task->frame = task;
+    task->local->slot->n_converted++;
+}
+
+// ---------------------------------------------------------------- deferred tasks
+
+void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct) {
+    // The clock is not read again where the account already has a time that is as good: the begin of the bracket, or, in
+    // a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
+    TaskState *creator = thread.current;
+    const bool bracketed = creator->creating && thread.loop_task != creator;
+    const bool known = bracketed || (creator->local && creator->local->is_coarse);
+    const uint64_t now = bracketed ? thread.create_begin : known ? thread.header->mark : clock::now();
+    task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    task->ready = now;
+    const uint32_t cpu = cpu::current();
+    task->creator_cpu = static_cast<uint16_t>(cpu);
+    note_cpu(thread, cpu);
+    construct->slot->n_deferred++;
+    thread.region->slot->n_created += thread.counting;
+    creator->flags |= kHasChildren | kHasDescendants;
+    if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
+    if (!known) {
+        if (thread.last_creator == creator) process_log::note_create_gap(now - thread.last_create);
+        thread.last_creator = creator;
+        thread.last_create = now;
+    }
+    thread.create_event = true;
+    thread.create_construct = construct;
+    thread.inline_period = 1;
+    if (thread.tracing) {
+        if (known)
+            thread.log.untimed(format::kCreate, construct->id);
+        else
+            thread.log.timed(format::kCreate, construct->id, now);
+    }
+}
+
+// A part of an untied task for this thread. What other parts created is not known here, so every wait counts.
+static TaskState *take_part(ThreadState &thread, TaskState *task) {
+    TaskState *part = thread.pool.take();
+    if (!part) return task;
+    part->id = task->id;
+    part->construct = task->construct;
+    part->flags = kPart | kStarted | kHasChildren | kHasDescendants;
+    part->local = thread.construct_of(task->construct);
+    part->frame = part;
+    part->worked = 0;
+    part->whole = task;
+    return part;
+}
+
+// The part ends here; the task has been queued again. It may have gone on, and completed, elsewhere by now.
+static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
+    TaskState *task = part->whole;
+    if (task->id == part->id) {
+        __atomic_fetch_add(&task->worked, part->worked, __ATOMIC_RELAXED);
+        task->ready = now;
+    }
+    part->id = 0;
+    thread.pool.give_back(part);
+}
+
+// What stands for `task` on this thread's stack, from `top` downwards; null when it is not there.
+static TaskState *find_on_stack(TaskState *top, const TaskState *task) {
+    for (TaskState *place = top; place; place = place->below)
+        if (place == task || ((place->flags & kPart) && place->whole == task)) return place;
+    return nullptr;
+}
+
+// Makes `place` the top of the stack: parts above it have been queued again.
+static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *place, uint64_t now) {
+    while (top != place) {
+        TaskState *above = top;
+        top = top->below;
+        if (above->flags & kPart) leave_part(thread, above, now);
+    }
+}
+
+bool runs(const ThreadState &thread, const TaskState *task) {
+    const TaskState *current = thread.current;
+    return current == task || ((current->flags & kPart) && current->whole == task);
+}
+
+void start_task(ThreadState &thread, TaskState *task) {
+    const uint64_t now = clock::now();
+    const uint64_t ready = ready_time(*task);
+    leave_for(thread, ready, now);
+    thread.last_creator = nullptr;
+    TaskConstruct *construct = thread.construct_of(task->construct);
+    format::ConstructSlot &slot = *construct->slot;
+    const uint64_t waited = now > ready ? now - ready : 0;
+    slot.n_ready++;
+    slot.ready_ticks += waited;
+    if (waited > slot.ready_max_ticks) slot.ready_max_ticks = waited;
+    const uint32_t cpu = cpu::current();
+    note_cpu(thread, cpu);
+    slot.n_other_thread += task->creator != thread.index;
+    uint64_t moved = 0;
+    if (cpu != task->creator_cpu) {
+        const cpu::Place here = cpu::places[cpu], there = cpu::places[task->creator_cpu];
+        if (here.core != there.core) slot.n_other_core++, moved |= format::kOtherCore;
+        if (here.domain != there.domain) slot.n_other_domain++, moved |= format::kOtherDomain;
+    }
+    if (thread.tracing) {
+        if (task->n_predecessors)
+            thread.log.timed(format::kStartReady, task->construct, now, task->id | moved, waited);
+        else
+            thread.log.timed(format::kStart, task->construct, now, task->id | moved);
+    }
+    task->worked = 0;
+    task->flags |= kStarted;
+    if (task->flags & kUntied) {
+        task = take_part(thread, task);
+    } else {
+        task->local = construct;
+        task->frame = task;
+    }
+    task->below = thread.current;
+    thread.current = task;
+    open_stretch(thread, format::kOpenWork);
+    thread.header->open_construct = construct->id;
+}
+
+void resume_task(ThreadState &thread, TaskState *task) {
+    const uint64_t now = clock::now();
+    TaskState *top = thread.current;
+    leave_for(thread, task->ready, now);
+    thread.last_creator = nullptr;
+    TaskState *place = find_on_stack(top, task);
+    if (place) {
+        unwind_to(thread, top, place, now);
+    } else {
+        place = task->flags & kUntied ? take_part(thread, task) : task;
+        place->below = top;
+        if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.construct_of(task->construct);
+    }
+    if (thread.tracing) {
+        const uint64_t waited = now > task->ready ? now - task->ready : 0;
+        thread.log.timed(format::kResume, place->local ? place->local->id : 0, now, place->id,
+                         waited << 1 | (place->flags & kWaiting ? 1 : 0));
+    }
+    enter(thread, place, now);
+}
+
+void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
+    const uint64_t now = clock::now();
+    TaskState *place = thread.current;
+    close_open(thread, now);
+    thread.last_creator = nullptr;
+    format::ConstructSlot &slot = *place->local->slot;
+    const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
+    count_duration(slot, worked, 1);
+    consider_coarse(*place->local, worked);
+    TaskState *below = place->below ? place->below : &thread.base_task;
+    TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
+    if (thread.tracing) {
+        if (!on_stack || on_stack == below)
+            thread.log.timed(format::kComplete, status, now);
+        else
+            thread.log.timed(format::kCompleteTo, status, now, on_stack->id);
+    }
+    task->end = now;
+    if (place != task) {
+        place->id = 0;
+        thread.pool.give_back(place);
+    }
+    if (status != format::kStatusDetach) { // else the event that completes it is still to come
+        slot.n_completed++;
+        *thread.n_tasks += thread.counting;
+        free_task(thread, task);
+    }
+    if (on_stack) unwind_to(thread, below, on_stack, now);
+    enter(thread, on_stack ? on_stack : below, now);
+    if (!on_stack) resume_task(thread, next);
+}
+
+void discard_task(ThreadState &thread, TaskState *task) {
+    thread.construct_of(task->construct)->slot->n_cancelled++;
+    if (thread.tracing) thread.log.untimed(format::kDiscard, task->construct, task->id);
+    free_task(thread, task);
+}
+
+void fulfill_task(ThreadState &thread, TaskState *task) {
+    task->end = clock::now();
+    thread.construct_of(task->construct)->slot->n_completed++;
+    *thread.n_tasks += thread.counting;
+    if (thread.tracing) thread.log.untimed(format::kFulfill, task->construct, task->id);
+    free_task(thread, task);
+}
+
+} // namespace ompass
