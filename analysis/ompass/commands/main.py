@@ -12,7 +12,7 @@ import sys
 import typer
 
 from ompass import __version__
-from ompass.commands import doctor, dump, info, report, run, validate
+from ompass.commands import doctor, dump, info, plot, report, run, validate
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
 
@@ -64,6 +64,7 @@ def options(
 
 run.register(app)
 report.register(app)
+plot.register(app)
 doctor.register(app)
 info.register(app)
 dump.register(app)

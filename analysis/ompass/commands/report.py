@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass report`: where the time of recorded runs went, on the terminal or as JSON, CSV, SVG."""
+"""`ompass report`: where the time of recorded runs went, on the terminal or as a page, JSON, CSV, SVG."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import typer
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.errors import UsageError
 from ompass.metrics import Scope
+from ompass.page import html_report
 from ompass.readers import open_run
 from ompass.reports import (
     CSV_TABLES,
@@ -36,6 +37,8 @@ _EPILOG = """
   ompass report fib-1234.ompass --json -o fib.json
 
   ompass report *.ompass --csv --table summary > runs.csv
+
+  ompass report fib-1234.ompass --html report.html
 
   ompass report fib-1234.ompass --svg report.svg
 """
@@ -83,6 +86,10 @@ def report(
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Write the report as a picture to FILE.")
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Write the report as one self-contained page to FILE."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where JSON or CSV goes (default: stdout)."),
@@ -92,18 +99,20 @@ def report(
     if as_json and as_csv:
         raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
     if output is not None and not (as_json or as_csv):
-        raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --svg FILE")
+        raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --html FILE")
     if region and scope is ScopeName.PROGRAM:
         raise UsageError("--region and --scope program", "they exclude each other", "drop one of them")
     wanted = Scope.REGION if region else Scope(scope.value)
     contents = [collect(open_run(path, source.value), scope=wanted, region=region) for path in directories]
     if svg is not None:
         write_result(svg_report(contents), svg)
+    if html is not None:
+        write_result(html_report(contents), html)
     if as_json:
         write_result(to_json(_json_of(contents)), output)
     elif as_csv:
         write_result(csv_table(contents, str(table.value)), output)
-    elif svg is None:
+    elif svg is None and html is None:
         console = console_for()
         for content in contents:
             print_report(console, content)

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A specification as a file: SVG, PDF, PNG, or the Vega-Lite JSON itself.
+
+vl-convert does it, with Vega's own code inside and nothing fetched; it is large, and so loaded only when a
+picture is made. Owns the choice by file name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from ompass.errors import OutputError, UsageError
+from ompass.figures.style import Spec
+
+_VEGA_LITE: Final = "6.4"
+_PNG_SCALE: Final = 2.0  # twice the pixels, for paper and dense screens
+
+
+def _vega() -> Any:
+    import vl_convert
+
+    return vl_convert
+
+
+def _on_white(spec: Spec) -> Spec:
+    return {**spec, "background": "white"}
+
+
+def _svg(spec: Spec) -> bytes:
+    return str(_vega().vegalite_to_svg(json.dumps(_on_white(spec)), vl_version=_VEGA_LITE)).encode()
+
+
+def _pdf(spec: Spec) -> bytes:
+    return bytes(_vega().vegalite_to_pdf(json.dumps(_on_white(spec)), vl_version=_VEGA_LITE))
+
+
+def _png(spec: Spec) -> bytes:
+    converted: Any = _vega().vegalite_to_png(
+        json.dumps(_on_white(spec)), vl_version=_VEGA_LITE, scale=_PNG_SCALE
+    )
+    return bytes(converted)
+
+
+def _json(spec: Spec) -> bytes:
+    return (json.dumps(spec, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+FORMATS: Final[dict[str, Callable[[Spec], bytes]]] = {
+    ".svg": _svg,
+    ".pdf": _pdf,
+    ".png": _png,
+    ".json": _json,
+}
+
+
+def render(spec: Spec, path: Path) -> None:
+    """Write the figure in the format that the file's name ends in. UsageError, OutputError."""
+    convert = FORMATS.get(path.suffix.lower())
+    if convert is None:
+        raise UsageError(
+            f"{path}", "its name does not say which kind of picture", f"let it end in {', '.join(FORMATS)}"
+        )
+    picture = convert(spec)
+    try:
+        path.write_bytes(picture)
+    except OSError as error:
+        raise OutputError(
+            f"{path} cannot be written", error.strerror or str(error), "name another file"
+        ) from error
+
+
+def browser_script() -> str:
+    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with all that it needs."""
+    return str(_vega().javascript_bundle(vl_version=_VEGA_LITE))

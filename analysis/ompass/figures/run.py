@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of recorded runs: thread-time by run, thread and region, task constructs by cost, granularity.
+
+Each takes the contents of one or more runs and shows them one beside the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ompass.figures.style import STATE_COLOURS, Figure, Spec, figure
+from ompass.model import StateTimes
+from ompass.reports.bars import STATES, state_values
+from ompass.reports.content import ReportContent
+from ompass.units import duration, percent
+
+_MOST_BARS: Final = 16
+"""Constructs or regions in one figure: the most expensive ones; tables show all."""
+_BAR_PIXELS: Final = 24
+
+
+def _run_name(content: ReportContent) -> str:
+    return content.run.path.name
+
+
+def _state_rows(bar: str, run: str, order: int, states: StateTimes) -> list[Spec]:
+    total = states.total_ns
+    return [
+        {
+            "bar": bar,
+            "run": run,
+            "order": order,
+            "state": state,
+            "rank": rank,
+            "seconds": value / 1e9,
+            "time": duration(value),
+            "share": percent(value / total) if total else "-",
+        }
+        for rank, (state, value) in enumerate(zip(STATES, state_values(states), strict=True))
+    ]
+
+
+def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
+    """Stacked bars of thread-time, one below the other; one group a run when there are several."""
+    if not rows:
+        return None
+    several = len({row["run"] for row in rows}) > 1 and any(row["run"] != row["bar"] for row in rows)
+    present = {row["state"] for row in rows}
+    shown = [state for state in STATES if state in present]
+    tooltip = [{"field": f, "type": "nominal"} for f in ("bar", "state", "time", "share")]
+    encoding: Spec = {
+        "y": {
+            "field": "bar",
+            "type": "nominal",
+            "sort": {"field": "order"},
+            "axis": {"title": None, "labelLimit": 220},
+        },
+        "x": {"field": "seconds", "type": "quantitative", "axis": {"title": "thread-time [s]"}},
+        "color": {
+            "field": "state",
+            "type": "nominal",
+            "scale": {"domain": shown, "range": [STATE_COLOURS[state] for state in shown]},
+            "legend": {"title": None, "orient": "top"},
+        },
+        "order": {"field": "rank", "type": "quantitative"},
+        "tooltip": tooltip + ([{"field": "run", "type": "nominal"}] if several else []),
+    }
+    if several:
+        encoding["row"] = {
+            "field": "run",
+            "type": "nominal",
+            "sort": None,
+            "header": {"labelAngle": 0, "labelAlign": "left", "labelOrient": "top", "title": None},
+        }
+    return figure(
+        title,
+        rows,
+        mark={"type": "bar", "height": {"band": 0.8}},
+        # Each run of several has as many bars as it needs.
+        height={"step": _BAR_PIXELS} if several else _BAR_PIXELS * len({row["bar"] for row in rows}),
+        encoding=encoding,
+        **({"resolve": {"scale": {"y": "independent"}}} if several else {}),
+    )
+
+
+def breakdown(contents: Sequence[ReportContent]) -> Spec | None:
+    """Thread-time by state, a bar per run (Olivier et al., Figs. 2, 4, 10)."""
+    rows: list[Spec] = []
+    for order, content in enumerate(contents):
+        name = f"{_run_name(content)} ({content.breakdown.n_threads})"
+        rows += _state_rows(name, name, order, content.breakdown.states)
+    return _state_bars("Thread-time by state, a bar per run (threads)", rows)
+
+
+def threads(contents: Sequence[ReportContent]) -> Spec | None:
+    """Thread-time by state, a bar per thread."""
+    rows: list[Spec] = []
+    for content in contents:
+        for share in content.breakdown.threads:
+            rows += _state_rows(
+                f"{share.thread} {share.kind}", _run_name(content), share.thread, share.states
+            )
+    return _state_bars("Thread-time by state, a bar per thread", rows)
+
+
+def regions(contents: Sequence[ReportContent]) -> Spec | None:
+    """Thread-time by state, a bar per parallel region."""
+    rows: list[Spec] = []
+    for content in contents:
+        for order, share in enumerate(content.regions[:_MOST_BARS]):
+            rows += _state_rows(
+                content.location(share.construct).label(), _run_name(content), order, share.states
+            )
+    return _state_bars("Thread-time by state, a bar per parallel region", rows)
+
+
+def constructs(contents: Sequence[ReportContent]) -> Spec | None:
+    """Work and creation of every task construct, most expensive first."""
+    rows = [
+        {
+            "bar": content.location(task.construct).label(),
+            "run": _run_name(content),
+            "order": order,
+            "state": state,
+            "rank": rank,
+            "seconds": value / 1e9,
+            "time": duration(value),
+            "share": percent(content.breakdown.share(value)),
+        }
+        for content in contents
+        for order, task in enumerate(content.tasks[:_MOST_BARS])
+        for rank, (state, value) in enumerate((("work", task.work_ns), ("create", task.create_ns)))
+    ]
+    return _state_bars("Work and creation of task constructs, share of all thread-time", rows)
+
+
+def granularity(contents: Sequence[ReportContent]) -> Spec | None:
+    """How many tasks are how long, on a logarithmic scale."""
+    rows = [
+        {
+            "run": _run_name(content),
+            "low": max(b.low_ns, 1),
+            "high": b.high_ns,
+            "range": f"{duration(b.low_ns)} to {duration(b.high_ns)}",
+            "tasks": b.n_tasks,
+        }
+        for content in contents
+        for b in content.bins
+    ]
+    if not rows:
+        return None
+    several = len({row["run"] for row in rows}) > 1
+    encoding: Spec = {
+        "x": {
+            "field": "low",
+            "type": "quantitative",
+            "scale": {"type": "log", "base": 2},
+            "axis": {
+                "title": "duration of a task",
+                "grid": False,
+                "tickCount": 8,
+                # 2^k ns, in the unit that a person would choose
+                "labelExpr": "format(datum.value * 1e-9, '.3~s') + 's'",
+            },
+        },
+        "x2": {"field": "high"},
+        "y": {"field": "tasks", "type": "quantitative", "axis": {"title": "tasks", "format": "~s"}},
+        "tooltip": [{"field": f, "type": "nominal"} for f in ("range", "tasks", "run")],
+    }
+    if several:
+        encoding["row"] = {"field": "run", "type": "nominal", "header": {"labelOrient": "top", "title": None}}
+    return figure(
+        "Tasks by duration",
+        rows,
+        mark={"type": "rect", "color": STATE_COLOURS["work"], "stroke": "white", "strokeWidth": 0.5},
+        height=140 if several else 180,
+        encoding=encoding,
+    )
+
+
+def by_name(figures: Iterable[Figure]) -> dict[str, Figure]:
+    return {each.name: each for each in figures}
+
+
+RUN_FIGURES: Final = by_name(
+    (
+        Figure("breakdown", "thread-time by state, a bar per run", breakdown),
+        Figure("threads", "thread-time by state, a bar per thread", threads),
+        Figure("regions", "thread-time by state, a bar per parallel region", regions),
+        Figure("constructs", "work and creation of the task constructs", constructs),
+        Figure("granularity", "tasks by duration", granularity),
+    )
+)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all figures look like: colours of the states, fonts, sizes; and what a figure is.
+
+Owns the palette. The colours are Okabe and Ito's, which people of every colour vision tell apart
+(https://jfly.uni-koeln.de/color/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from ompass.reports.content import ReportContent
+
+Spec: TypeAlias = dict[str, Any]
+
+SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
+WIDTH: Final = 640
+"""Of a figure on its own, in pixels; within a page it takes the room that there is."""
+
+STATE_COLOURS: Final = {
+    "work": "#009e73",
+    "create": "#e69f00",
+    "schedule": "#cc79a7",
+    "sync": "#d55e00",
+    "idle": "#999999",
+}
+ACCENT: Final = "#0072b2"
+CATEGORIES: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b8a500", "#666666")
+
+CONFIG: Final[Spec] = {
+    "font": "system-ui, 'DejaVu Sans', sans-serif",
+    "background": None,
+    "view": {"stroke": None},
+    "axis": {"gridOpacity": 0.35, "labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal"},
+    "legend": {"labelFontSize": 11, "titleFontSize": 11, "titleFontWeight": "normal", "symbolType": "square"},
+    "range": {"category": list(CATEGORIES)},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of recorded runs: its name on the command line, what it shows, how it is made.
+
+    `make` returns None when the runs hold nothing for it.
+    """
+
+    name: str
+    title: str
+    make: Callable[[Sequence[ReportContent]], Spec | None]
+
+
+def figure(title: str, values: Sequence[Spec], **parts: Any) -> Spec:
+    """A specification with `values` as its rows. `title` describes it to those who do not see it."""
+    faceted = "row" in parts.get("encoding", {})  # then the width is that of the bars alone
+    size: Spec = {"width": WIDTH} | (
+        {} if faceted else {"autosize": {"type": "fit-x", "contains": "padding"}}
+    )
+    rows: Spec = {"data": {"values": list(values)}}
+    return {"$schema": SCHEMA, "description": title, "config": CONFIG} | size | rows | parts

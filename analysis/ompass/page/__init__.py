@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as one HTML page that stands alone."""
+
+from ompass.page.assemble import html_report
+
+__all__ = ["html_report"]

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections of the page that every run has: heading, findings, thread-time, regions, tasks, kernels.
+
+A section is a title with markup and figures; assemble.py puts them together. Nothing is computed
+here but shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ompass.figures.run import RUN_FIGURES
+from ompass.figures.style import Spec
+from ompass.metrics import Bin, ConstructTotals, Finding
+from ompass.metrics.granularity import trim_bins
+from ompass.model import StateTimes
+from ompass.page.excerpts import Excerpt, Sources
+from ompass.page.markup import Cell, Column, Markup, Row, element, join, table
+from ompass.reports.bars import STATES, state_values
+from ompass.reports.content import ReportContent
+from ompass.reports.terminal import scope_sentence
+from ompass.symbols.names import compact_name
+from ompass.symbols.resolver import Location
+from ompass.units import count, duration, percent, plural, size
+
+_LONG_NAME = 48
+_AROUND_BARS = 64  # pixels of a figure's axis and legend
+_MOST_ROWS = 500
+"""Rows of a table on the page; JSON and CSV have all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page: anchor, title, markup; figures by the id that the markup gives their place."""
+
+    anchor: str
+    title: str
+    body: Markup
+    figures: dict[str, Spec] = field(default_factory=dict)
+
+
+def run_sections(content: ReportContent, number: int, sources: Sources) -> list[Section]:
+    """All sections of one run. `number` keeps the anchors of several runs apart."""
+    made = [
+        _findings(content, number),
+        _thread_time(content, number),
+        _regions(content, number),
+        _tasks(content, number, sources),
+        _granularity(content, number),
+        _kernels(content, number),
+    ]
+    return [section for section in made if section is not None]
+
+
+def place_figure(anchor: str, spec: Spec | None) -> tuple[Markup, dict[str, Spec]]:
+    """Where page.js draws the figure, with its description for those who do not see it."""
+    if spec is None:
+        return Markup(""), {}
+    name = f"figure-{anchor}"
+    # Its room is kept, so that nothing jumps when it is drawn.
+    height = spec["height"] + _AROUND_BARS if isinstance(spec["height"], int) else 0
+    style = f"min-height:{height}px"
+    plot = element("div", class_="plot", id=name, role="img", aria_label=spec["description"], style=style)
+    return element("figure", plot, element("figcaption", spec["description"])), {name: spec}
+
+
+def _of_runs(name: str, anchor: str, contents: Sequence[ReportContent]) -> tuple[Markup, dict[str, Spec]]:
+    return place_figure(anchor, RUN_FIGURES[name].make(contents))
+
+
+def comparison(contents: Sequence[ReportContent]) -> Section:
+    """The thread-time of several runs, one beside the other."""
+    markup, figures = _of_runs("breakdown", "runs", contents)
+    return Section("runs", "All runs", markup, figures)
+
+
+def state_bar(states: StateTimes) -> Markup:
+    """A stacked bar of the five states, in pure HTML, with its figures as a tooltip."""
+    total = states.total_ns
+    if not total:
+        return Markup("")
+    parts = [
+        element("span", class_=f"state {state}", style=f"width:{100 * value / total:.3f}%")
+        for state, value in zip(STATES, state_values(states), strict=True)
+        if value
+    ]
+    shares = ", ".join(
+        f"{state} {percent(value / total)}" for state, value in zip(STATES, state_values(states), strict=True)
+    )
+    return element("span", *parts, class_="states", title=shares, role="img", aria_label=shares)
+
+
+def _findings(content: ReportContent, number: int) -> Section:
+    problems = [f for f in content.findings if f.severity == "problem"]
+    notes = [f for f in content.findings if f.severity == "note" and f.kind != "cut_short"]
+    parts: list[Markup] = []
+    if problems:
+        parts.append(element("ol", *(_finding(content, f) for f in problems), class_="findings"))
+    else:
+        share = content.breakdown.share(content.breakdown.states.work_ns)
+        parts.append(element("p", f"Nothing stands out: {percent(share)} of the thread-time is work."))
+    told = [f"{f.title}: {f.because}" + (f"; {f.cure}" if f.cure else "") for f in notes]
+    parts += [element("p", f"Note: {text}.", class_="note") for text in (*told, *content.problems)]
+    return Section(f"findings-{number}", "Findings", join(parts))
+
+
+def _finding(content: ReportContent, finding: Finding) -> Markup:
+    place = content.location(finding.construct).label() if finding.construct is not None else ""
+    return element(
+        "li",
+        element("strong", finding.title),
+        element("code", place) if place else "",
+        element("p", _sentence(finding.because)),
+        element("p", _sentence(finding.cure), class_="cure") if finding.cure else "",
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _thread_time(content: ReportContent, number: int) -> Section:
+    breakdown = content.breakdown
+    values = state_values(breakdown.states)
+    rows = [
+        element(
+            "tr",
+            element("th", element("span", class_=f"swatch {state}"), f" {state}", scope="row"),
+            element("td", duration(value), class_="number"),
+            element("td", percent(breakdown.share(value)), class_="number"),
+        )
+        for state, value in zip(STATES, values, strict=True)
+    ]
+    summary = element("table", element("tbody", *rows), class_="states-summary")
+    markup, figures = _of_runs("threads", f"threads-{number}", [content])
+    return Section(
+        f"thread-time-{number}",
+        "Where the thread-time went",
+        join(
+            (
+                element("p", scope_sentence(breakdown) + ".", class_="scope"),
+                element("p", state_bar(breakdown.states)),
+                summary,
+                markup,
+            )
+        ),
+        figures,
+    )
+
+
+def _place(location: Location) -> Markup:
+    name = compact_name(location.function, _LONG_NAME) if location.function else ""
+    return join((element("code", location.place, title=location.file or None), f" {name}"))
+
+
+def _hidden(n_rows: int, word: str) -> Markup:
+    left = n_rows - _MOST_ROWS
+    return (
+        element("p", f"and {plural(left, word)} more; --json has all", class_="note")
+        if left > 0
+        else Markup()
+    )
+
+
+def _regions(content: ReportContent, number: int) -> Section | None:
+    if not content.regions:
+        return None
+    columns = (
+        Column("region"),
+        Column("runs", True, "how often the region was executed"),
+        Column("team", True, "threads of the largest team"),
+        Column("wall", True),
+        Column("thread-time", True),
+        Column("work", True, "share of the region's thread-time"),
+        Column("idle", True, "share of the region's thread-time"),
+        Column("max/mean", True, "largest work of a thread over the mean: 1 is perfect balance"),
+        Column("states"),
+    )
+    rows = []
+    for region in content.regions[:_MOST_ROWS]:
+        total = region.states.total_ns
+        work = region.states.work_ns / total if total else 0.0
+        idle = region.states.idle_ns / total if total else 0.0
+        location = content.location(region.construct)
+        rows.append(
+            Row(
+                (
+                    Cell(_place(location), location.label()),
+                    Cell(count(region.n_instances), region.n_instances),
+                    Cell(region.max_team_size, region.max_team_size),
+                    Cell(duration(region.wall_ns), region.wall_ns),
+                    Cell(duration(total), total),
+                    Cell(percent(work), work),
+                    Cell(percent(idle), idle),
+                    Cell(f"{region.imbalance:.2f}", region.imbalance),
+                    Cell(state_bar(region.states), work),
+                )
+            )
+        )
+    body = join((table("Parallel regions", columns, rows), _hidden(len(content.regions), "region")))
+    return Section(f"regions-{number}", "Parallel regions", body)
+
+
+def _tasks(content: ReportContent, number: int, sources: Sources) -> Section | None:
+    if not content.tasks:
+        return None
+    columns = (
+        Column("task"),
+        Column("tasks", True, "completed"),
+        Column("work", True, "time of all of them in user code"),
+        Column("share", True, "of all thread-time: work and creation"),
+        Column("create", True, "time to create all of them"),
+        Column("mean work", True),
+        Column("mean create", True),
+        Column("mean wait", True, "from ready to start"),
+        Column("longest", True),
+        Column("moved", True, "ran on another thread than the one that created them"),
+    )
+    rows = []
+    for task in content.tasks[:_MOST_ROWS]:
+        location = content.location(task.construct)
+        share = content.breakdown.share(task.cost_ns)
+        moved = task.n_other_thread / task.n_ready if task.n_ready else 0.0
+        rows.append(
+            Row(
+                (
+                    Cell(_place(location), location.label()),
+                    Cell(count(task.n_completed), task.n_completed),
+                    Cell(duration(task.work_ns), task.work_ns),
+                    Cell(percent(share), share),
+                    Cell(duration(task.create_ns), task.create_ns),
+                    Cell(duration(task.mean_work_ns), task.mean_work_ns),
+                    Cell(duration(task.mean_create_ns), task.mean_create_ns),
+                    Cell(duration(task.mean_ready_ns), task.mean_ready_ns),
+                    Cell(duration(task.max_ns) if task.n_timed else "-", task.max_ns),
+                    Cell(percent(moved) if task.n_ready else "-", moved),
+                ),
+                details=_task_details(content, task, location, sources),
+            )
+        )
+    markup, figures = _of_runs("constructs", f"constructs-{number}", [content])
+    body = join(
+        (table("Task constructs by cost", columns, rows), _hidden(len(content.tasks), "construct"), markup)
+    )
+    return Section(f"tasks-{number}", "Task constructs by cost", body, figures)
+
+
+def _task_details(
+    content: ReportContent, task: ConstructTotals, location: Location, sources: Sources
+) -> Markup:
+    excerpt = sources.around(location)
+    parts = [source_lines(excerpt) if excerpt else element("p", "The source is not at hand.", class_="note")]
+    if location.inlined_into:
+        parts.append(element("p", "Inlined into ", element("code", " < ".join(location.inlined_into[:3]))))
+    facts = [
+        f"{count(task.n_created)} created, {count(task.n_cancelled)} cancelled, "
+        f"{count(task.n_undeferred)} undeferred",
+        f"longest wait from ready to start {duration(task.ready_max_ns)}",
+        f"{count(task.n_other_thread)} ran on another thread than created them, "
+        f"{count(task.n_other_core)} on another core, {count(task.n_other_domain)} in another domain",
+    ]
+    if task.sampled and task.n_timed:
+        facts.append(f"durations of {count(task.n_timed)} sampled tasks")
+    facts += [
+        f"{name}: {count(value)}" for name, value in zip(content.run.counters, task.counters, strict=False)
+    ]
+    parts.append(element("ul", *(element("li", fact) for fact in facts)))
+    parts.append(_mini_histogram(trim_bins(task.histogram)))
+    return join(parts)
+
+
+def _mini_histogram(bins: Sequence[Bin]) -> Markup:
+    """Durations of one construct's tasks as a list of bars: readable without any script."""
+    most = max((b.n_tasks for b in bins), default=0)
+    if not most:
+        return Markup("")
+    return element(
+        "dl",
+        *(
+            join(
+                (
+                    element("dt", f"from {duration(b.low_ns)}"),
+                    element(
+                        "dd",
+                        element("span", class_="bar", style=f"width:{60 * b.n_tasks / most:.2f}%"),
+                        f" {count(b.n_tasks)}",
+                    ),
+                )
+            )
+            for b in bins
+        ),
+        class_="histogram",
+    )
+
+
+def source_lines(excerpt: Excerpt) -> Markup:
+    """The excerpt with line numbers, its construct's line marked."""
+    rows = [
+        element(
+            "span",
+            element("span", f"{excerpt.first + k:5d}  ", class_="number"),
+            text or " ",
+            class_="line marked" if excerpt.first + k == excerpt.line else "line",
+        )
+        for k, text in enumerate(excerpt.lines)
+    ]
+    return element("pre", *rows, class_="source", tabindex="0")
+
+
+def _granularity(content: ReportContent, number: int) -> Section | None:
+    markup, figures = _of_runs("granularity", f"granularity-{number}", [content])
+    return Section(f"granularity-{number}", "Granularity", markup, figures) if figures else None
+
+
+def _kernels(content: ReportContent, number: int) -> Section | None:
+    if not content.kernels:
+        return None
+    columns = (
+        Column("kernel"),
+        Column("executions", True),
+        Column("work", True),
+        Column("mean", True),
+        Column("read", True, "declared bytes"),
+        Column("written", True, "declared bytes"),
+    )
+    rows = []
+    for kernel in content.kernels[:_MOST_ROWS]:
+        name = content.location(kernel.construct).function
+        rows.append(
+            Row(
+                (
+                    Cell(element("code", name), name),
+                    Cell(count(kernel.n_completed), kernel.n_completed),
+                    Cell(duration(kernel.work_ns), kernel.work_ns),
+                    Cell(duration(kernel.mean_work_ns), kernel.mean_work_ns),
+                    Cell(size(kernel.read_bytes), kernel.read_bytes),
+                    Cell(size(kernel.write_bytes), kernel.write_bytes),
+                )
+            )
+        )
+    body = join((table("Kernels", columns, rows), _hidden(len(content.kernels), "kernel")))
+    return Section(f"kernels-{number}", "Kernels", body)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTML report in a real browser: figures are drawn, tables sort and unfold, keys work.
+
+No request leaves the page, and nothing complains on the console.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+WIDTHS = (400, 1600)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of a traced run with kernels, and a profiled one."""
+    folder = tmp_path_factory.mktemp("html")
+    bots = REPOSITORY / "build" / "release" / "bots"
+    for name, mode, program in (
+        ("sort", "trace", "sort-tasks-marked"),
+        ("health", "profile", "health-tasks"),
+    ):
+        command = [sys.executable, "-m", "ompass", "run", "--mode", mode, "-o", f"{name}.ompass", "--"]
+        command += [str(bots / program), "--class", "test", "--threads", "2"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    page = folder / "report.html"
+    command = [sys.executable, "-m", "ompass", "report", "sort.ompass", "health.ompass", "--html", str(page)]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return page
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        if os.environ.get("OMPASS_REQUIRE_MATRIX"):
+            pytest.fail("no Chromium: install the package chromium")
+        pytest.skip("no Chromium here")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+class Visit:
+    """A page with all that went wrong on it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        page.on("console", lambda message: self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self.requests.append(request.url))
+
+    def scroll_through(self) -> None:
+        for plot in self.page.locator(".plot").all():
+            plot.scroll_into_view_if_needed()
+        self.page.wait_for_function("document.querySelectorAll('.plot').length === "
+                                    "document.querySelectorAll('.plot svg.marks').length")  # fmt: skip
+
+
+@pytest.fixture(params=WIDTHS, ids=lambda width: f"{width}px")
+def visit(request: pytest.FixtureRequest, browser: Browser, report: Path) -> Iterator[Visit]:
+    context = browser.new_context(viewport={"width": request.param, "height": 900}, color_scheme="light")
+    visit = Visit(context.new_page())
+    visit.page.goto(report.as_uri())
+    yield visit
+    context.close()
+
+
+def test_figures_are_drawn_without_a_complaint_or_a_request(visit: Visit, report: Path) -> None:
+    visit.scroll_through()
+    assert visit.page.locator(".plot svg.marks").count() >= 6
+    assert visit.complaints == []
+    assert visit.requests == [report.as_uri()]
+
+
+def test_the_page_is_no_wider_than_its_window(visit: Visit) -> None:
+    visit.scroll_through()
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_tables_sort_by_their_numbers(visit: Visit) -> None:
+    header = visit.page.locator("section[id=tasks-1] th", has_text="mean work")
+    header.locator("button").click()
+    assert header.get_attribute("aria-sort") == "descending"
+    column = "rows => rows.map(row => Number(row.children[6].dataset.key))"
+    shown = visit.page.locator("section[id=tasks-1] tr.row").evaluate_all(column)
+    assert len(shown) > 2
+    assert shown == sorted(shown, reverse=True)
+    header.locator("button").click()
+    shown = visit.page.locator("section[id=tasks-1] tr.row").evaluate_all(column)
+    assert shown == sorted(shown)
+
+
+def test_a_row_unfolds_by_the_keyboard(visit: Visit) -> None:
+    page = visit.page
+    button = page.locator("section[id=tasks-1] .unfold").first
+    details = page.locator("section[id=tasks-1] tr.details").first
+    assert not details.is_visible()
+    button.focus()
+    page.keyboard.press("Enter")
+    assert details.is_visible()
+    assert details.locator(".source .marked").count() == 1
+    assert button.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Space")
+    assert not details.is_visible()
+
+
+def test_the_first_key_leads_to_the_report(visit: Visit) -> None:
+    visit.page.keyboard.press("Tab")
+    assert visit.page.evaluate("document.activeElement.textContent") == "To the report"
+
+
+def test_dark_and_light(visit: Visit) -> None:
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    light = visit.page.evaluate(paper)
+    visit.page.locator("#theme").click()
+    assert visit.page.evaluate(paper) != light
+    visit.scroll_through()
+    assert visit.complaints == []
+
+
+def test_a_dark_system_gets_a_dark_page(browser: Browser, report: Path) -> None:
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.goto(report.as_uri())
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    context.close()

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures: every one renders, shows the run's own numbers, and says when there is nothing to show."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ompass.errors import OutputError, UsageError
+from ompass.figures import FORMATS, RUN_FIGURES, render
+from ompass.reports import ReportContent, collect
+from unit.made_runs import MS, construct, made_run, team
+
+MAGIC = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".json": b"{"}
+
+
+def recorded() -> ReportContent:
+    return collect(
+        made_run(
+            regions=team(
+                0,
+                [
+                    {"work_ns": 60 * MS, "idle_ns": 40 * MS, "n_tasks": 3},
+                    {"work_ns": 90 * MS, "sync_ns": 10 * MS, "n_tasks": 1},
+                ],
+            ),
+            constructs=[construct(1, 0, [MS, 2 * MS, 30 * MS], create_ns=5000), construct(1, 1, [40 * MS])],
+        )
+    )
+
+
+@pytest.mark.parametrize("n_runs", [1, 2])
+@pytest.mark.parametrize("name", RUN_FIGURES)
+def test_every_figure_renders(name: str, n_runs: int, tmp_path: Path) -> None:
+    spec = RUN_FIGURES[name].make([recorded()] * n_runs)
+    assert spec is not None
+    render(spec, tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").read_bytes().startswith(b"<svg")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_name_of_the_file_chooses_the_format(suffix: str, tmp_path: Path) -> None:
+    spec = RUN_FIGURES["breakdown"].make([recorded()])
+    assert spec is not None
+    render(spec, tmp_path / f"figure{suffix}")
+    assert (tmp_path / f"figure{suffix}").read_bytes().startswith(MAGIC[suffix])
+
+
+def test_the_breakdown_holds_the_thread_time() -> None:
+    content = recorded()
+    spec = RUN_FIGURES["breakdown"].make([content])
+    assert spec is not None
+    rows = spec["data"]["values"]
+    assert sum(row["seconds"] for row in rows) == pytest.approx(content.breakdown.thread_time_ns / 1e9)
+    assert {row["state"]: row["seconds"] for row in rows}["work"] == pytest.approx(0.150)
+
+
+def test_granularity_counts_every_timed_task() -> None:
+    spec = RUN_FIGURES["granularity"].make([recorded()])
+    assert spec is not None
+    assert sum(row["tasks"] for row in spec["data"]["values"]) == 4
+
+
+def test_a_run_without_tasks_has_no_figure_of_them() -> None:
+    empty = collect(made_run(regions=team(0, [{"work_ns": MS}])))
+    assert RUN_FIGURES["granularity"].make([empty]) is None
+    assert RUN_FIGURES["constructs"].make([empty]) is None
+
+
+def test_a_foreign_suffix_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"\.svg, \.pdf, \.png, \.json"):
+        render({}, tmp_path / "figure.doc")
+
+
+def test_a_picture_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    spec = RUN_FIGURES["breakdown"].make([recorded()])
+    assert spec is not None
+    with pytest.raises(OutputError):
+        render(spec, tmp_path / "absent" / "figure.json")
+
+
+def test_specifications_are_plain_json() -> None:
+    for each in RUN_FIGURES.values():
+        spec = each.make([recorded()])
+        assert json.loads(json.dumps(spec)) == spec

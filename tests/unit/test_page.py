@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTML report as text: complete without scripts, nothing from elsewhere, no name becomes markup."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+from ompass.model import Run
+from ompass.page import html_report
+from ompass.page.excerpts import Sources
+from ompass.page.markup import Markup, element
+from ompass.reports import collect
+from ompass.symbols.resolver import Location
+from unit.made_runs import MS, construct, definition, made_run, team
+
+HOSTILE = '</script><img src=x onerror="alert(1)">'
+
+
+def run(name: str = "solve", **fields: object) -> Run:
+    return made_run(
+        regions=team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS}, {"work_ns": 100 * MS}]),
+        constructs=[construct(1, 0, [MS, 2 * MS]), construct(2, 0, [MS])],
+        definitions=[definition(0, "parallel"), definition(1), definition(2, "kernel", name=name)],
+        **fields,
+    )
+
+
+class Tags(HTMLParser):
+    """Start tags of a page outside of scripts, with their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_the_page_has_every_section() -> None:
+    page = html_report([collect(run())])
+    for title in ("Findings", "Where the thread-time went", "Parallel regions", "Task constructs by cost"):
+        assert f"<h3>{title}</h3>" in page
+
+
+def test_nothing_comes_from_elsewhere() -> None:
+    page = html_report([collect(run())])
+    for tag, attributes in Tags(page).found:
+        for name in ("src", "href"):
+            value = attributes.get(name)
+            assert value is None or value.startswith(("#", "data:")), (tag, value)
+
+
+def test_names_never_become_markup() -> None:
+    page = html_report([collect(run(HOSTILE))])
+    assert not [tag for tag, _ in Tags(page).found if tag == "img"]
+    figures = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page)
+    assert figures is not None
+    json.loads(figures.group(1))
+
+
+def test_several_runs_are_compared() -> None:
+    page = html_report([collect(run()), collect(run())])
+    assert "<h3>All runs</h3>" in page
+    assert page.count("<article") == 2
+
+
+def test_a_run_cut_short_says_so() -> None:
+    page = html_report([collect(run(complete=False, incomplete_reasons=["It was killed."]))])
+    assert "The run was cut short. It was killed." in page
+
+
+def test_text_is_escaped_once() -> None:
+    assert element("p", "a < b", title='"') == '<p title="&quot;">a &lt; b</p>'
+    assert element("p", Markup("<b>x</b>")) == "<p><b>x</b></p>"
+
+
+def test_an_excerpt_surrounds_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text("".join(f"line {k}\n" for k in range(1, 30)))
+    excerpt = Sources().around(Location("f", str(path), 10))
+    assert excerpt is not None
+    assert (excerpt.first, excerpt.lines[0], excerpt.lines[10 - excerpt.first]) == (6, "line 6", "line 10")
+
+
+def test_no_source_no_excerpt(tmp_path: Path) -> None:
+    (tmp_path / "short.c").write_text("one line\n")
+    sources = Sources()
+    assert sources.around(Location("f", str(tmp_path / "absent.c"), 10)) is None
+    assert sources.around(Location("f", str(tmp_path / "short.c"), 10)) is None
+    assert sources.around(Location("f", "", 0)) is None
