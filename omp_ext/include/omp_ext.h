@@ -76,28 +76,36 @@ int omp_ext_get_strict(void);
 /* ---------------------------------------------------------------- where memory lies */
 
 /*
- * Memory of its own pages; NULL when there is none, or when bytes is 0. Freed by omp_affinity_free with the same size.
+ * Memory of its own pages, zeroed; NULL when there is none, or when bytes is 0. Freed by omp_affinity_free.
  * alloc: each page lies where it is first touched. alloc_ondomain: in that domain; out of range counts as in
  * omp_child_task_affinity, negative as in alloc. alloc_interleaved: page by page round all domains.
+ * A domain that is full is no error: the system then takes memory from the next.
  */
 void *omp_affinity_alloc(size_t bytes);
 void *omp_affinity_alloc_ondomain(size_t bytes, int domain);
 void *omp_affinity_alloc_interleaved(size_t bytes);
 
 /*
- * Moves the pages of [address, address + bytes), and those not yet touched when they are, to the domain. Pages that
- * lie only partly in the range are moved as well. OMP_EXT_ENOTSUP: the system moved none, or only some of them.
+ * Moves the pages of [address, address + bytes), and those not yet touched when they are, to the domain; out of range
+ * counts as in omp_child_task_affinity. Pages that lie only partly in the range are moved as well. Any memory will do.
+ * OMP_EXT_EINVAL: the domain is negative, or some of the range is not mapped (freed memory is not, or belongs to somebody
+ * else by now); nothing happened. OMP_EXT_ENOTSUP: the system moved none, or only some of them.
  */
 int omp_affinity_mem_todomain(void *address, size_t bytes, int domain);
 
-/* Gives back memory of the functions above; NULL does nothing. Any other memory is undefined behaviour, as for free. */
+/*
+ * Gives back memory of the allocations above, all of it: `bytes` is there for Qthreads' sake and not looked at. NULL does
+ * nothing. Neither does any other address, one that was freed already among them; that is told once.
+ */
 void omp_affinity_free(void *address, size_t bytes);
 
 /*
- * The domain in which the page of this address lies. -1: not touched yet, not mapped, or domains smaller than a NUMA
- * node. omp_ext_domain_of_range: the domain that holds most of the bytes, -1 when none of them lies anywhere.
- * Asks the system. Tasks with an affinity clause are placed by a cache of these answers, which
- * omp_ext_forget_pages() empties: for programs that move their pages by other means than the above.
+ * The domain in which the page of this address lies, or will lie when it is touched because the calls above said so; -1:
+ * unknown. Where domains share a NUMA node, or the machine is only described, pages tell nothing, and the domain is the
+ * one that the calls above named. omp_ext_domain_of_range: the domain that holds most of the bytes, -1 when none of
+ * them lies anywhere. Both ask the system.
+ * Tasks with an affinity clause are placed by a cache of such answers, which are believed for ten seconds.
+ * omp_ext_forget_pages() empties it, for programs that move pages by other means than the above.
  */
 int omp_ext_domain_of_address(const void *address);
 int omp_ext_domain_of_range(const void *address, size_t bytes);

@@ -5,6 +5,11 @@
 
 #include <cstddef>
 
+namespace omp_ext {
+struct ByteRange; // placement.h
+class Placement;
+} // namespace omp_ext
+
 namespace omp_ext::domains {
 
 // Reads the topology and OMP_EXT_DOMAINS once; later calls return at once. Any thread. Every function below calls it.
@@ -24,8 +29,13 @@ int join_team(int member, int n_members, int level);
 // The domains other than `domain`, nearest first: count() - 1 numbers, valid for ever.
 const int *neighbours(int domain);
 
-// The domain that holds most of the bytes, by the cache of pages; -1 when unknown.
+// The domain that holds most of the bytes, by the cache of pages; -1 when unknown. Well under a microsecond when the
+// pages are in the cache. of_ranges: of several ranges together.
 int of_bytes(const void *address, size_t bytes);
+int of_ranges(const ByteRange *ranges, size_t n_ranges);
+
+// The memory of this process, for the API.
+Placement &placement();
 
 // Prints the map on stderr. The scheduler prints its own settings after it.
 void display();
