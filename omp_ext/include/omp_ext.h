@@ -42,6 +42,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 /* ---------------------------------------------------------------- where tasks run */
 
@@ -66,8 +69,9 @@ int omp_get_locality_domain_num(void);
  * Strict: a task runs in its domain and nowhere else, unless the task scheduling constraint would make the program
  * hang (a rescue; they are counted). Not strict (the default, or as OMP_EXT_STRICT says): a thread that finds no task
  * in its domain takes tasks of others, the nearest first.
- * set_strict: regions that begin from now on. set_region_strict: the innermost region of the calling thread, at once
- * and for all of its threads; outside of regions it does nothing. get_strict: what holds for the calling thread.
+ * set_strict: the process, that is, all regions without a setting of their own. set_region_strict: the innermost region
+ * of the calling thread, at once and for all of its threads; outside of regions it does nothing. get_strict: what holds
+ * for the calling thread.
  */
 void omp_ext_set_strict(int strict);
 void omp_ext_set_region_strict(int strict);
@@ -167,6 +171,9 @@ uint64_t omp_ext_get_n_moved(int from, int to);
 
 void omp_ext_reset_statistics(void);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -96,9 +96,11 @@ int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &s
     }
     if (target.empty()) return seat.domain; // bound outside of what was allowed at the start
     const bool is_bound_by_others = free == target;
-    if (mode == BindMode::kNo || is_bound_by_others) return domain;
-
-    if (mode == BindMode::kCore && is_outermost && domain == seat.domain) target = core_of_seat(target, seat, topology);
+    const CpuSet &whole = topology.domains[static_cast<size_t>(domain)].cpus;
+    if (mode == BindMode::kCore && is_outermost && domain == seat.domain && (!is_bound_by_others || free == whole))
+        target = core_of_seat(target, seat, topology);
+    else if (mode == BindMode::kNo || is_bound_by_others)
+        return domain;
     if (target == bound) return domain;
     own_bindings().note(target, free);
     if (!target.bind_calling_thread()) {

@@ -167,7 +167,7 @@ int of_calling_thread() {
 }
 
 int join_team(int member, int n_members, int level) {
-    if (map().n == 1) return joined.domain = 0;
+    if (map().n == 1 && map().bind_mode != BindMode::kCore) return joined.domain = 0;
     const uint64_t ancestors = level > 1 ? hash_of_ancestors() : 0;
     const bool is_same =
         joined.domain >= 0 && joined.member == member && joined.n_members == n_members && joined.ancestors == ancestors;
@@ -192,9 +192,9 @@ Placement &placement() { return map().placement; }
 
 void display() {
     const Topology &topology = map().topology;
-    const char *binding = map().n == 1                         ? "left where they are"
-                          : !topology.binds_threads            ? "not bound, for this system cannot"
-                          : map().bind_mode == BindMode::kNo   ? "not bound (OMP_EXT_BIND=no)"
+    const char *binding = map().n == 1 && map().bind_mode != BindMode::kCore ? "left where they are"
+                          : !topology.binds_threads                          ? "not bound, for this system cannot"
+                          : map().bind_mode == BindMode::kNo                 ? "not bound (OMP_EXT_BIND=no)"
                           : map().bind_mode == BindMode::kCore ? "bound to cores of their domains (OMP_EXT_BIND=core)"
                                                                : "bound to their domains (OMP_EXT_BIND=yes)";
     say("locality domains: %d, %s; unbound threads are %s; memory is %s", map().n, topology.kind.c_str(), binding,

@@ -186,9 +186,8 @@ void *Placement::allocate(size_t size_bytes, int domain) {
     if (domain != Homes::kUnknown && topology_.places_memory && !place(begin, begin + length, domain)) {
         static std::atomic_flag told;
         if (!told.test_and_set())
-            say("the system does not place memory (%s; containers need the capability SYS_NICE): it lies where it is "
-                "first touched",
-                strerror(errno));
+            say("the system does not place memory (%s%s): it lies where it is first touched", strerror(errno),
+                errno == EPERM ? "; containers need the capability SYS_NICE" : "");
     }
     const std::lock_guard guard(mutex_);
     allocated_[begin] = length;

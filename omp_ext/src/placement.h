@@ -62,7 +62,7 @@ public:
     // Nothing that was found or that move() said holds any longer; what allocate() said does.
     void forget();
 
-    static constexpr size_t kSampledPages = 64;
+    static constexpr size_t kSampledPages = 32;
 
 private:
     bool place(uintptr_t begin, uintptr_t end, int domain);
