@@ -14,6 +14,10 @@
 
 #define OMP_EXT_EXPORT extern "C" __attribute__((visibility("default")))
 
+OMP_EXT_EXPORT void __kmpc_taskgroup(void *location, int32_t thread);
+OMP_EXT_EXPORT void __kmpc_end_taskgroup(void *location, int32_t thread);
+OMP_EXT_EXPORT int32_t __kmpc_omp_taskwait(void *location, int32_t thread);
+
 namespace omp_ext::abi {
 
 // kmp_task_t, which compilers read and write.
@@ -94,6 +98,7 @@ Task *make_task(struct ::omp_ext::Member &member, void *location, int32_t flags,
                 size_t shared_bytes, Routine routine);
 // Hands a task over to the scheduler, or runs it when its parent is final.
 void submit(Member &member, Task &task);
+void submit_at_once(Member &member, Task &task); // runs it
 void submit_dependent(Member &member, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
                       const BlockDependence *more);
 // Waits of the current task in the scheduler.

@@ -137,15 +137,31 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *bl
     return 0;
 }
 
+OMP_EXT_HOOK(void, __kmpc_omp_wait_deps,
+             (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
+              const BlockDependence *more),
+             (location, thread, n, first, n_more, more)) {
+    if (Member *member = this_member) {
+        wait_for_dependences(*member, n, first, n_more, more);
+        if (!(member->current->flags & kHasForeign)) return;
+    }
+    real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+}
+
 OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
              (void *location, int32_t thread, void *block, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more),
              (location, thread, block, n, first, n_more, more)) {
     Member *member = this_member;
-    if (!member || !is_ours(block)) {
-        if (member) member->current->flags |= kHasForeign;
+    if (!member) return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
+    if (!is_ours(block)) {
+        // The runtime orders its own tasks (target, proxy) among themselves; that they follow ours is waited for here.
+        wait_for_dependences(*member, n, first, n_more, more);
+        member->current->flags |= kHasForeign;
         return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
     }
+    // And that ours follow them.
+    if (member->current->flags & kHasForeign) real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
     submit_dependent(*member, *task_of(block), n, first, n_more, more);
     return 0;
 }
@@ -213,23 +229,19 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (lo
     if (Member *member = this_member) {
         wait_for_children(*member);
         if (!runtime_waits_too(*member)) return 0;
+        wait_for_the_finishing(*member);
     }
     return real___kmpc_omp_taskwait()(location, thread);
-}
-
-OMP_EXT_HOOK(void, __kmpc_omp_wait_deps,
-             (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
-              const BlockDependence *more),
-             (location, thread, n, first, n_more, more)) {
-    if (Member *member = this_member) return wait_for_dependences(*member, n, first, n_more, more);
-    real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
 }
 
 OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
              (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more, int32_t nowait),
              (location, thread, n, first, n_more, more, nowait)) {
-    if (Member *member = this_member) return wait_for_dependences(*member, n, first, n_more, more);
+    if (Member *member = this_member) {
+        wait_for_dependences(*member, n, first, n_more, more);
+        if (!runtime_waits_too(*member)) return;
+    }
     // Came with libomp 16; before, the same without the last argument did it.
     if (auto *real = real___kmpc_omp_taskwait_deps_51())
         real(location, thread, n, first, n_more, more, nowait);
@@ -252,6 +264,33 @@ OMP_EXT_HOOK(void, __kmpc_taskgroup, (void *location, int32_t thread), (location
 OMP_EXT_HOOK(void, __kmpc_end_taskgroup, (void *location, int32_t thread), (location, thread)) {
     if (this_member) end_group(*this_member);
     real___kmpc_end_taskgroup()(location, thread);
+}
+
+// Reductions over the tasks of a region open a taskgroup; whether by a call that reaches us depends on the runtime.
+OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
+             (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
+             (location, thread, is_worksharing, n, reductions)) {
+    const Group *outer = this_member ? this_member->current->group : nullptr;
+    void *group = real___kmpc_task_reduction_modifier_init()(location, thread, is_worksharing, n, reductions);
+    if (this_member && this_member->current->group == outer) begin_group(*this_member);
+    return group;
+}
+
+OMP_EXT_HOOK(void *, __kmpc_taskred_modifier_init,
+             (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
+             (location, thread, is_worksharing, n, reductions)) {
+    const Group *outer = this_member ? this_member->current->group : nullptr;
+    void *group = real___kmpc_taskred_modifier_init()(location, thread, is_worksharing, n, reductions);
+    if (this_member && this_member->current->group == outer) begin_group(*this_member);
+    return group;
+}
+
+OMP_EXT_HOOK(void, __kmpc_task_reduction_modifier_fini, (void *location, int32_t thread, int32_t is_worksharing),
+             (location, thread, is_worksharing)) {
+    const Group *group = this_member ? this_member->current->group : nullptr;
+    if (this_member) wait_for_group(*this_member);
+    real___kmpc_task_reduction_modifier_fini()(location, thread, is_worksharing);
+    if (this_member && group && this_member->current->group == group) end_group(*this_member);
 }
 
 OMP_EXT_HOOK(void, __kmpc_barrier, (void *location, int32_t thread), (location, thread)) {
@@ -334,6 +373,11 @@ void submit(Member &member, Task &task) {
         run_at_once(member, task);
     else
         hold(member, task);
+}
+
+void submit_at_once(Member &member, Task &task) {
+    prepare_destructors(task);
+    run_at_once(member, task);
 }
 
 void submit_dependent(Member &member, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,

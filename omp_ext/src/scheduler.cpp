@@ -2,6 +2,7 @@
 // Placing, finding and running tasks; the loops of the waits.
 #include "scheduler.h"
 
+#include <sched.h>
 #include <utility>
 
 #include "domains.h"
@@ -71,6 +72,7 @@ void run(Member &member, Task &task) {
     member.mark = member.deque.bottom();
     member.table = nullptr;
     runtime::execute(member, task, directly);
+    if (!is_here) member.finishing.store(nullptr, std::memory_order_release);
     if (__builtin_expect(member.table != nullptr, 0)) destroy(member.table);
     member.current = outer;
     member.mark = mark;
@@ -334,17 +336,29 @@ void begin_group(Member &member) {
     task.group = new Group{task.group, &member};
 }
 
-void end_group(Member &member) {
-    Task &task = *member.current;
-    Group *group = task.group;
+void wait_for_group(Member &member) {
+    Group *group = member.current->group;
     if (!group || group->member != &member) return; // opened before the scheduler was there
     const auto is_over = [&] { return group->n_here + group->n_elsewhere.load(std::memory_order_seq_cst) == 0; };
     wait(member, is_over, [&] {
         member.wanted.store(-group->n_here, std::memory_order_seq_cst);
         return is_over();
     });
+}
+
+void end_group(Member &member) {
+    wait_for_group(member);
+    Task &task = *member.current;
+    Group *group = task.group;
+    if (!group || group->member != &member) return;
     task.group = group->outer;
     delete group;
+}
+
+void wait_for_the_finishing(Member &member) {
+    Team &team = *member.team;
+    for (int i = 0; i < team.n_members; i++)
+        while (team.members[i].finishing.load(std::memory_order_acquire) == member.current) sched_yield();
 }
 
 void wait_for_predecessors(Member &member, const Dependence *dependences, int n) {
@@ -393,7 +407,10 @@ void end_body(Member &member, Task &task) {
         Starter starter{&member, *member.team};
         complete(task.node, start_successor, &starter);
     }
-    if (task.flags & kRemote) count_elsewhere(*member.team, *task.parent, task.creator);
+    if (task.flags & kRemote) {
+        member.finishing.store(task.parent, std::memory_order_relaxed); // before the count, which releases it
+        count_elsewhere(*member.team, *task.parent, task.creator);
+    }
 }
 
 void fulfill(Member *member, Team &team, Task &task) {

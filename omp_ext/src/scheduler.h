@@ -31,9 +31,13 @@ void end_undeferred(Member &member, Task &task);
 // that is about to be run at once, and for all threads and tasks of the team.
 void wait_for_children(Member &member);
 void begin_group(Member &member);
-void end_group(Member &member);
+void wait_for_group(Member &member);
+void end_group(Member &member); // waits as well
 void wait_for_predecessors(Member &member, const Dependence *dependences, int n);
 void barrier(Member &member);
+
+// After wait_for_children: until the children are complete for the runtime too, a few instructions later.
+void wait_for_the_finishing(Member &member);
 
 // Runs one task if there is one for a thread that is in the current task.
 void yield(Member &member);

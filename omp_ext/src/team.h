@@ -41,6 +41,8 @@ struct alignas(64) Member {
     // Read by the thread that ends a barrier.
     std::atomic<uint64_t> n_created{0}; // held tasks created here, ever
     std::atomic<uint64_t> n_done{0}; // held tasks completed here, ever
+    // The parent, elsewhere, of the task that is complete for that parent but not yet for the runtime; never followed.
+    std::atomic<const Task *> finishing{nullptr};
     MemberStatistics statistics;
     Task implicit; // the implicit task
 
