@@ -79,7 +79,7 @@ def run_jobs(
     libraries: Sequence[Path] = (),
     *,
     huge_pages: str = "never",
-    timeout_s: float = 150.0,
+    timeout_s: float = 240.0,
 ) -> dict[str, Finished]:
     """Boot the machine, run every job, power off; return job name -> what it left.
 

@@ -11,7 +11,11 @@
 
 #include "omp_ext.h"
 
+/* To be called by all of a team: only the threads of teams with tasks are seated. */
 static void print_member(const char *team, int outer) {
+#pragma omp task
+    count_task();
+#pragma omp barrier
     cpu_set_t cpus;
     char list[256] = "";
     REQUIRE(sched_getaffinity(0, sizeof cpus, &cpus) == 0);
@@ -27,6 +31,11 @@ static void print_member(const char *team, int outer) {
 int main(int argc, char **argv) {
     omp_child_task_affinity(OMP_NO_CHILD_TASK_AFFINITY); /* asks for domains */
     omp_set_max_active_levels(2);
+#pragma omp parallel
+    {
+#pragma omp task
+        count_task();
+    }
     for (int d = 0; d < omp_get_num_locality_domains(); d++) {
         int cpus[64], n = omp_ext_get_domain_cpus(d, cpus, 64);
         printf("DOMAIN %d", d);
