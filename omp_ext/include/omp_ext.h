@@ -176,6 +176,27 @@ void omp_ext_reset_statistics(void);
 #endif
 #ifdef __cplusplus
 }
+
+namespace omp_ext {
+
+/*
+ * Places the tasks that the calling task creates while the object lives, and then returns to what was set before, by
+ * exceptions too: { omp_ext::ChildTaskAffinity here(3); ... }. It lives and dies within one task.
+ */
+class ChildTaskAffinity {
+public:
+    explicit ChildTaskAffinity(int domain) : before_(omp_ext_get_child_task_affinity()) {
+        omp_child_task_affinity(domain);
+    }
+    ~ChildTaskAffinity() { omp_child_task_affinity(before_); }
+    ChildTaskAffinity(const ChildTaskAffinity &) = delete;
+    ChildTaskAffinity &operator=(const ChildTaskAffinity &) = delete;
+
+private:
+    int before_;
+};
+
+} // namespace omp_ext
 #endif
 
 #endif /* OMP_EXT_H */

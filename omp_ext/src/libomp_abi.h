@@ -16,7 +16,9 @@
 
 OMP_EXT_EXPORT void __kmpc_taskgroup(void *location, int32_t thread);
 OMP_EXT_EXPORT void __kmpc_end_taskgroup(void *location, int32_t thread);
-OMP_EXT_EXPORT int32_t __kmpc_omp_taskwait(void *location, int32_t thread);
+OMP_EXT_EXPORT void __kmpc_omp_task_begin_if0(void *location, int32_t thread, void *block);
+OMP_EXT_EXPORT void __kmpc_omp_task_complete_if0(void *location, int32_t thread, void *block);
+OMP_EXT_EXPORT void *__kmpc_task_allow_completion_event(void *location, int32_t thread, void *block);
 
 namespace omp_ext::abi {
 

@@ -18,6 +18,8 @@ namespace {
 
 std::atomic<Team *> teams{nullptr}; // newest first; only ever grows
 SpinLock teams_lock; // for those that add to it
+// A thread joins the same few teams again and again.
+thread_local Team *last_team __attribute__((tls_model("initial-exec"))) = nullptr;
 
 template <typename T>
 T *make_array(int n) {
@@ -31,9 +33,7 @@ Team *find_team(const void *key, int n_members) {
 }
 
 Team &team_of(const void *key, int n_members) {
-    // A thread joins the same few teams again and again.
-    static thread_local Team *last __attribute__((tls_model("initial-exec"))) = nullptr;
-    if (last && last->key == key && last->n_members == n_members) return *last;
+    if (last_team && last_team->key == key && last_team->n_members == n_members) return *last_team;
     Team *team = find_team(key, n_members);
     if (!team) {
         teams_lock.lock();
@@ -45,7 +45,7 @@ Team &team_of(const void *key, int n_members) {
         }
         teams_lock.unlock();
     }
-    last = team;
+    last_team = team;
     return *team;
 }
 
@@ -137,6 +137,7 @@ Team *first_team() { return teams.load(std::memory_order_acquire); }
 
 void forget_teams() {
     teams.store(nullptr, std::memory_order_relaxed);
+    last_team = nullptr; // of the one thread that is left
     this_member = nullptr;
 }
 

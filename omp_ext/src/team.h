@@ -73,6 +73,7 @@ struct Team {
     alignas(64) std::atomic<uint64_t> n_joined{0}; // over all regions
     std::atomic<int> strict{-1}; // of the present region: 0, 1; -1: as the process
     alignas(64) std::atomic<uint64_t> n_arrived{0}; // at barriers, ever
+    std::atomic<void *> copied{nullptr}; // gcc's copyprivate: set before a barrier, read after it
     std::atomic<uint64_t> n_done_by_others{0}; // tasks completed by threads that are no members: events
     alignas(64) std::atomic<uint64_t> n_released{0}; // barriers that ended, ever
     alignas(64) std::atomic<int> n_asleep{0};
