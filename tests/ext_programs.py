@@ -21,5 +21,5 @@ def compile_with_ext(
 ) -> Path:
     """Compile a program of tests/programs and link it with the extension, which comes before the runtime."""
     folder = ext_library().parent
-    linking = (f"-L{folder}", "-lomp_ext", f"-Wl,-rpath,{folder}")
+    linking = ("-Wl,--no-as-needed", f"-L{folder}", "-lomp_ext", f"-Wl,-rpath,{folder}")
     return toolchains.compile_source(source, toolchain, flags=(*linking, *flags), extra_sources=extra_sources)

@@ -3,7 +3,7 @@
 
 Owns the machine's shape and what goes into it: qemu's processor emulation (no KVM needed), a kernel that
 tests/numa-vm/fetch-kernel lays out, and an initramfs of the programs with every library that they load.
-Placement is real there: first touch, mbind, move_pages, processor affinity. Time is not: nothing may be timed.
+Placement is real there: first touch, mbind, move_pages, processor affinity. Time is not.
 """
 
 from __future__ import annotations
@@ -128,8 +128,8 @@ def _write_initramfs(
     for job in jobs:
         settings = {"LD_LIBRARY_PATH": "/lib", **job.environment}
         words = [f"{name}={shlex.quote(value)}" for name, value in settings.items()]
-        program = shlex.join([f"/programs/{job.program.name}", *job.arguments])
-        script = f"exec {job.wrapper} env {' '.join(words)} {program}\n"
+        command = shlex.join([f"/programs/{job.program.name}", *job.arguments])
+        script = f"exec {job.wrapper} env {' '.join(words)} {command}\n"
         (root / "jobs" / job.file_name).write_text(script)
 
 
@@ -154,7 +154,7 @@ def _needed_libraries(files: Sequence[Path], toolchain: Toolchain) -> dict[str, 
 
 
 def _pack(root: Path, archive: Path) -> None:
-    names = "\n".join(["."] + sorted(str(path.relative_to(root)) for path in root.rglob("*"))) + "\n"
+    names = "\n".join([".", *sorted(str(path.relative_to(root)) for path in root.rglob("*"))]) + "\n"
     with archive.open("wb") as packed:
         subprocess.run(
             ["cpio", "--quiet", "--create", "--format=newc", "--owner=+0:+0"],

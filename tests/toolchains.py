@@ -183,7 +183,8 @@ def compile_source(
 
     `source` is absolute or relative to tests/programs; its suffix picks the compiler. `extra_sources` of the
     same language come first on the command line (a Fortran module must). Always has -g, and the folders of
-    ompass.h, omp_ext.h and tests/programs on the include path. AssertionError with the compiler's words when it fails.
+    ompass.h, omp_ext.h and tests/programs on the include path. AssertionError with the compiler's words when
+    it fails.
     """
     source = PROGRAMS / source
     include_dirs = [
