@@ -183,10 +183,16 @@ def compile_source(
 
     `source` is absolute or relative to tests/programs; its suffix picks the compiler. `extra_sources` of the
     same language come first on the command line (a Fortran module must). Always has -g, and the folders of
-    ompass.h and tests/programs on the include path. AssertionError with the compiler's words when it fails.
+    ompass.h, omp_ext.h and tests/programs on the include path. AssertionError with the compiler's words when
+    it fails.
     """
     source = PROGRAMS / source
-    include_dirs = [REPOSITORY / "ompt_tool" / "include", PROGRAMS, source.parent]
+    include_dirs = [
+        REPOSITORY / "ompt_tool" / "include",
+        REPOSITORY / "omp_ext" / "include",
+        PROGRAMS,
+        source.parent,
+    ]
     compiler, openmp_flags = _compiler_for(source, toolchain)
     command = [compiler, opt_level, "-g", *(openmp_flags if openmp else ()), *flags]
     if source.suffix in _FORTRAN_SUFFIXES:

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the library schedules. Implemented by libomp_runtime.cpp.
+#pragma once
+
+namespace omp_ext {
+
+// Regions that begin now are the scheduler's.
+bool is_active();
+
+// The program asks for placement: from the next region on it is scheduled, unless OMP_EXT_SCHEDULE=0 or the runtime is
+// none that we know.
+void activate();
+
+} // namespace omp_ext

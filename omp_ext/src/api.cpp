@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of omp_ext.h about tasks, modes and statistics. Those about memory and the machine are domain_api.cpp's.
+#include "omp_ext.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "activation.h"
+#include "domains.h"
+#include "options.h"
+#include "team.h"
+
+using namespace omp_ext;
+
+void omp_child_task_affinity(int domain) {
+    activate();
+    Member *member = this_member;
+    if (!member) return;
+    const int n_domains = domains::count();
+    member->current->child_domain = static_cast<int16_t>(domain < 0 ? kNoDomain : domain % n_domains);
+}
+
+int omp_ext_get_child_task_affinity(void) {
+    return this_member ? this_member->current->child_domain : OMP_NO_CHILD_TASK_AFFINITY;
+}
+
+void omp_ext_set_strict(int strict) {
+    activate();
+    options.strict = strict != 0;
+}
+
+void omp_ext_set_region_strict(int strict) {
+    activate();
+    if (this_member) this_member->team->strict.store(strict != 0, std::memory_order_relaxed);
+}
+
+int omp_ext_get_strict(void) { return this_member ? this_member->team->is_strict() : options.strict; }
+
+int omp_ext_is_active(void) { return is_active(); }
+
+int omp_ext_get_version(void) { return OMP_EXT_VERSION; }
+
+int omp_ext_get_domain_threads(int domain, int *numbers, int max) {
+    if (domain < 0 || domain >= domains::count()) return OMP_EXT_EINVAL;
+    int n = 0;
+    if (!this_member) {
+        if (domain != domains::of_calling_thread()) return 0;
+        if (numbers && max > 0) numbers[0] = 0;
+        return 1;
+    }
+    const Team &team = *this_member->team;
+    for (int i = 0; i < team.n_members; i++) {
+        if (team.members[i].domain != domain) continue;
+        if (numbers && n < max) numbers[n] = i;
+        n++;
+    }
+    return n;
+}
+
+void omp_ext_display(void) {
+    domains::display();
+    display_settings();
+}

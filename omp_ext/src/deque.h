@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A work-stealing deque (Chase and Lev, SPAA 2005; memory orders after Le et al., PPoPP 2013), for pointers with a tag.
+//
+// Contract: push, pop and bottom are the owner's, one thread at a time. steal and size_hint are anybody's. Every item
+// that was pushed is returned by exactly one pop or one successful steal. pop takes the newest item, steal the oldest.
+// Items are numbered from 0 by push: the newest has the number bottom() - 1. Nothing is ever freed but by the
+// destructor, so a late thief reads old memory at worst, and then loses the race for `top_`.
+//
+// Invariants: top_ never decreases; size = bottom_ - top_ >= 0 but inside pop, where it is -1 at worst.
+// The template argument lets a test put its own atomics, which choose the interleaving, in the place of the real ones.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace omp_ext {
+
+enum class StealResult { kTaken, kEmpty, kRefused, kLost };
+
+template <typename T, template <typename> class Atomic = std::atomic>
+class Deque {
+public:
+    explicit Deque(int64_t capacity = 256) : ring_(new Ring(capacity, nullptr)) {}
+    ~Deque() {
+        for (Ring *ring = ring_.load(std::memory_order_relaxed); ring;) {
+            Ring *older = ring->older;
+            delete ring;
+            ring = older;
+        }
+    }
+    Deque(const Deque &) = delete;
+    Deque &operator=(const Deque &) = delete;
+
+    // Owner. `item` is not null and its upper 16 bits are zero.
+    void push(T *item, uint16_t tag) {
+        const int64_t bottom = bottom_.load(std::memory_order_relaxed);
+        const int64_t top = top_.load(std::memory_order_acquire);
+        Ring *ring = ring_.load(std::memory_order_relaxed);
+        if (bottom - top >= ring->capacity) ring = grow(ring, top, bottom);
+        ring->slot(bottom).store(pack(item, tag), std::memory_order_relaxed);
+        bottom_.store(bottom + 1, std::memory_order_release);
+    }
+
+    // Owner. The newest item, unless its number is below `mark` or there is none.
+    T *pop(int64_t mark) {
+        const int64_t bottom = bottom_.load(std::memory_order_relaxed) - 1;
+        if (bottom < mark || bottom < top_.load(std::memory_order_relaxed)) return nullptr;
+        Ring *ring = ring_.load(std::memory_order_relaxed);
+        // Sequentially consistent, as the loads of a thief: one of the two sees the other when one item is left.
+        bottom_.store(bottom, std::memory_order_seq_cst);
+        int64_t top = top_.load(std::memory_order_seq_cst);
+        if (top > bottom) { // thieves took all of them
+            bottom_.store(bottom + 1, std::memory_order_relaxed);
+            return nullptr;
+        }
+        T *item = unpack(ring->slot(bottom).load(std::memory_order_relaxed));
+        if (top < bottom) return item;
+        const bool won =
+            top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed);
+        bottom_.store(bottom + 1, std::memory_order_relaxed);
+        return won ? item : nullptr;
+    }
+
+    // Anybody. The oldest item into *into, if its tag is at least min_tag (else kRefused, and it stays).
+    StealResult steal(T **into, uint16_t min_tag = 0) {
+        int64_t top = top_.load(std::memory_order_seq_cst);
+        const int64_t bottom = bottom_.load(std::memory_order_seq_cst);
+        if (top >= bottom) return StealResult::kEmpty;
+        Ring *ring = ring_.load(std::memory_order_acquire);
+        const uint64_t word = ring->slot(top).load(std::memory_order_relaxed);
+        if (static_cast<uint16_t>(word >> 48) < min_tag) return StealResult::kRefused;
+        if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed))
+            return StealResult::kLost;
+        *into = unpack(word);
+        return StealResult::kTaken;
+    }
+
+    // Owner: the number that the next pushed item gets.
+    int64_t bottom() const { return bottom_.load(std::memory_order_relaxed); }
+
+    // Anybody: how many items there are or were a moment ago.
+    int64_t size_hint() const {
+        const int64_t size = bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_relaxed);
+        return size > 0 ? size : 0;
+    }
+
+private:
+    struct Ring {
+        Ring(int64_t n, Ring *before)
+            : capacity(n), older(before), slots(new Atomic<uint64_t>[static_cast<size_t>(n)]) {}
+        ~Ring() { delete[] slots; }
+        Ring(const Ring &) = delete;
+        Ring &operator=(const Ring &) = delete;
+        Atomic<uint64_t> &slot(int64_t number) { return slots[number & (capacity - 1)]; }
+        const int64_t capacity; // a power of two
+        Ring *const older; // kept for thieves that still read it
+        Atomic<uint64_t> *const slots;
+    };
+
+    static uint64_t pack(T *item, uint16_t tag) {
+        return reinterpret_cast<uintptr_t>(item) | static_cast<uint64_t>(tag) << 48;
+    }
+    static T *unpack(uint64_t word) { return reinterpret_cast<T *>(word & ((uint64_t{1} << 48) - 1)); }
+
+    Ring *grow(Ring *ring, int64_t top, int64_t bottom) {
+        auto *wider = new Ring(ring->capacity * 2, ring);
+        for (int64_t i = top; i < bottom; i++)
+            wider->slot(i).store(ring->slot(i).load(std::memory_order_relaxed), std::memory_order_relaxed);
+        ring_.store(wider, std::memory_order_release);
+        return wider;
+    }
+
+    alignas(64) Atomic<int64_t> top_{0}; // thieves and, for the last item, the owner
+    alignas(64) Atomic<int64_t> bottom_{0}; // owner
+    Atomic<Ring *> ring_; // owner
+};
+
+} // namespace omp_ext

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the OpenMP runtime behind us, decides whether the program is scheduled by us, and sets all hooks accordingly.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <strings.h>
+#include <unistd.h>
+#include <utility>
+
+#include "activation.h"
+#include "domains.h"
+#include "libomp_abi.h"
+#include "options.h"
+#include "statistics.h"
+#include "team.h"
+
+extern "C" omp_ext::abi::Hook __start_omp_ext_hooks[], __stop_omp_ext_hooks[]; // the linker's names
+
+namespace omp_ext {
+
+namespace abi {
+
+int (*omp_get_num_threads)();
+int (*omp_get_level)();
+int (*omp_get_thread_num)();
+int32_t (*kmpc_global_thread_num)(void *);
+
+namespace {
+
+enum State { kUnresolved, kLeftAlone, kActive };
+
+std::atomic<int> state{kUnresolved};
+std::atomic<bool> tasks_may_come{false};
+bool options_are_read;
+bool runtime_is_known;
+bool cancellation;
+bool tool;
+const void *runtime_base;
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+const void *base_of(const void *address) {
+    Dl_info info;
+    return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
+}
+
+struct Search {
+    const char *name;
+    void *found;
+};
+
+// The runtime may have been loaded out of sight of RTLD_NEXT: then every library of the process is asked.
+int search_library(dl_phdr_info *info, size_t, void *argument) {
+    auto *search = static_cast<Search *>(argument);
+    void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!library) return 0;
+    void *symbol = dlsym(library, search->name);
+    dlclose(library);
+    if (!symbol || base_of(symbol) == base_of(&state)) return 0;
+    search->found = symbol;
+    return 1;
+}
+
+void *find_real(const char *name) {
+    if (void *next = dlsym(RTLD_NEXT, name)) return next;
+    Search search{name, nullptr};
+    dl_iterate_phdr(search_library, &search);
+    return search.found;
+}
+
+// ---------------------------------------------------------------- what the program refers to
+
+template <typename Visit>
+void for_each_undefined_symbol(const dl_phdr_info &info, Visit &&visit) {
+    const ElfW(Dyn) *dynamic = nullptr;
+    for (int i = 0; i < info.dlpi_phnum; i++)
+        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = reinterpret_cast<const ElfW(Dyn) *>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+    if (!dynamic) return;
+    const auto address = [&](ElfW(Addr) value) { return value < info.dlpi_addr ? value + info.dlpi_addr : value; };
+    const ElfW(Sym) *symbols = nullptr;
+    const char *names = nullptr;
+    size_t n_symbols = 0;
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        const ElfW(Addr) value = address(dynamic->d_un.d_ptr);
+        if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym) *>(value);
+        if (dynamic->d_tag == DT_STRTAB) names = reinterpret_cast<const char *>(value);
+        // Undefined symbols come before those that the table of names holds; its second word is their number.
+        if (dynamic->d_tag == DT_GNU_HASH) n_symbols = reinterpret_cast<const uint32_t *>(value)[1];
+        if (dynamic->d_tag == DT_HASH && n_symbols == 0) n_symbols = reinterpret_cast<const uint32_t *>(value)[1];
+    }
+    if (!symbols || !names) return;
+    for (size_t i = 1; i < n_symbols; i++)
+        if (symbols[i].st_shndx == SHN_UNDEF) visit(names + symbols[i].st_name);
+}
+
+struct References {
+    bool placement = false;
+    bool tasks = false;
+};
+
+int look_at_library(dl_phdr_info *info, size_t, void *argument) {
+    auto &references = *static_cast<References *>(argument);
+    const auto base = reinterpret_cast<const void *>(info->dlpi_addr);
+    if (base == base_of(&state) || (runtime_base && base == runtime_base)) return 0;
+    for_each_undefined_symbol(*info, [&](const char *name) {
+        for (const char *one : {"omp_child_task_affinity", "omp_ext_set_strict", "omp_ext_set_region_strict",
+                                "__kmpc_omp_reg_task_with_affinity"})
+            references.placement |= strcmp(name, one) == 0;
+        for (const char *one : {"__kmpc_omp_task_alloc", "GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"})
+            references.tasks |= strcmp(name, one) == 0;
+    });
+    return 0;
+}
+
+// ---------------------------------------------------------------- deciding
+
+// Everything that we call, or that must be hooked for the account of tasks to be whole.
+bool find_runtime() {
+    static const char *const needed[] = {"__kmpc_omp_task_alloc",      "__kmpc_omp_task",
+                                         "__kmpc_omp_task_begin_if0",  "__kmpc_omp_task_complete_if0",
+                                         "__kmpc_omp_taskwait",        "__kmpc_taskgroup",
+                                         "__kmpc_end_taskgroup",       "__kmpc_barrier",
+                                         "__kmp_invoke_microtask",     "__kmpc_cancel_barrier",
+                                         "__kmpc_serialized_parallel", "__kmpc_end_serialized_parallel"};
+    for (const char *name : needed)
+        if (!find_real(name)) return false;
+    const auto find = [](auto &function, const char *name) {
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(find_real(name));
+        return function != nullptr;
+    };
+    return find(omp_get_num_threads, "omp_get_num_threads") && find(omp_get_level, "omp_get_level") &&
+           find(omp_get_thread_num, "omp_get_thread_num") && find(kmpc_global_thread_num, "__kmpc_global_thread_num");
+}
+
+// A tool that is not there costs nothing; one that may be is taken for active.
+bool find_tool() {
+    const char *libraries = getenv("OMP_TOOL_LIBRARIES");
+    const char *start = getenv("OMP_TOOL");
+    if (start && strcasecmp(start, "disabled") == 0) return false;
+    void *symbol = dlsym(RTLD_DEFAULT, "ompt_start_tool");
+    return (libraries && *libraries) || (symbol && base_of(symbol) != runtime_base);
+}
+
+bool find_cancellation() {
+    auto *asks = reinterpret_cast<int (*)()>(find_real("omp_get_cancellation"));
+    // Asking would start the runtime before its time, so the environment is asked, as the runtime reads it.
+    const char *text = getenv("OMP_CANCELLATION");
+    return asks && text &&
+           (strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcasecmp(text, "yes") == 0 ||
+            strcasecmp(text, "on") == 0 || strcasecmp(text, ".true.") == 0 || strcasecmp(text, "t") == 0 ||
+            strcasecmp(text, ".t.") == 0 || strcasecmp(text, "y") == 0 || strcasecmp(text, "enabled") == 0);
+}
+
+// The library is linked, or preloaded, in front of the runtime, or else the program's calls never reach us.
+bool is_in_front() { return base_of(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")) == base_of(&state); }
+
+void set_targets(bool to_ours) {
+    for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) {
+        // What an old runtime lacks we can do without it, where its compiler's programs need it.
+        void *target = to_ours ? hook->ours : hook->real;
+        if (target) __atomic_store_n(hook->target, target, __ATOMIC_RELEASE);
+    }
+}
+
+void decide() {
+    if (!std::exchange(options_are_read, true)) options = read_options();
+    for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) hook->real = find_real(hook->name);
+    bool any = false;
+    for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) any |= hook->real != nullptr;
+    if (!any) return; // no runtime yet; perhaps one comes by dlopen
+    runtime_base = base_of(find_real("__kmpc_barrier"));
+    References references;
+    dl_iterate_phdr(look_at_library, &references);
+    const bool wanted = options.schedule == 1 || (options.schedule < 0 && references.placement);
+    if (references.tasks) tasks_may_come.store(true, std::memory_order_relaxed);
+    runtime_is_known = find_runtime();
+    if (wanted && !runtime_is_known)
+        say("the OpenMP runtime of this process is not one that this library knows; everything is left to it.");
+    if (wanted && runtime_is_known && !is_in_front()) {
+        say("the OpenMP runtime stands in front of this library (link it before the runtime, or preload it); "
+            "everything "
+            "is left to the runtime.");
+        runtime_is_known = false;
+    }
+    cancellation = find_cancellation();
+    tool = find_tool();
+    if (wanted && runtime_is_known) domains::initialize();
+    set_targets(wanted && runtime_is_known);
+    state.store(wanted && runtime_is_known ? kActive : kLeftAlone, std::memory_order_release);
+}
+
+void after_fork_in_child() {
+    pthread_mutex_init(&lock, nullptr);
+    forget_teams();
+}
+
+// Programs that never come here by a call have no runtime in sight; those that do are decided for at once, so that the
+// first region is the scheduler's already.
+__attribute__((constructor)) void start() {
+    resolve();
+    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    if (options.display) {
+        domains::display();
+        display_settings();
+    }
+}
+
+__attribute__((destructor)) void stop() {
+    if (options.statistics && first_team()) print_statistics();
+}
+
+} // namespace
+
+void resolve() {
+    if (state.load(std::memory_order_acquire) != kUnresolved) return;
+    pthread_mutex_lock(&lock);
+    if (state.load(std::memory_order_relaxed) == kUnresolved) decide();
+    pthread_mutex_unlock(&lock);
+}
+
+void end_for_lack_of(const char *name) {
+    say("no OpenMP runtime of this process has the function %s, which the program calls.", name);
+    _exit(127);
+}
+
+bool is_in_runtime(const void *code) { return base_of(code) == runtime_base; }
+
+bool may_create_tasks() { return tasks_may_come.load(std::memory_order_relaxed); }
+void note_task_creation() {
+    if (!may_create_tasks()) tasks_may_come.store(true, std::memory_order_relaxed);
+}
+
+bool cancellation_is_on() { return cancellation; }
+bool tool_is_active() { return tool; }
+
+} // namespace abi
+
+bool is_active() {
+    abi::resolve();
+    return abi::state.load(std::memory_order_acquire) == abi::kActive;
+}
+
+void activate() {
+    abi::resolve();
+    if (abi::state.load(std::memory_order_acquire) != abi::kLeftAlone) return;
+    pthread_mutex_lock(&abi::lock);
+    if (abi::state.load(std::memory_order_relaxed) == abi::kLeftAlone && options.schedule != 0 &&
+        abi::runtime_is_known) {
+        domains::initialize();
+        abi::set_targets(true);
+        abi::state.store(abi::kActive, std::memory_order_release);
+    }
+    pthread_mutex_unlock(&abi::lock);
+}
+
+} // namespace omp_ext

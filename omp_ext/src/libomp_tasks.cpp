@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks and waits: the functions that clang (and flang, icx) generate calls of.
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "domains.h"
+#include "libomp_abi.h"
+#include "placement.h"
+#include "runtime.h"
+#include "scheduler.h"
+
+namespace omp_ext {
+
+namespace abi {
+
+static_assert(sizeof(Task) % 8 == 0 && alignof(Task) <= 8, "it lies before the shared variables");
+
+namespace {
+
+Block *block_of(const Task &task) { return static_cast<Block *>(task.block); }
+
+// Stands in for the destructors of a task that may be discarded: they are called in any case.
+int32_t run_destructors(int32_t thread, void *block) {
+    Task &task = *task_of(block);
+    if (task.flags & kDestructors) task.destructors(thread, block);
+    if (!(task.flags & kUndeferred)) end_body(*this_member, task);
+    return 0;
+}
+
+void prepare_destructors(Task &task) {
+    if (!(task.flags & kMayBeDiscarded)) return;
+    task.destructors = block_of(task)->first.destructors;
+    block_of(task)->first.destructors = run_destructors;
+}
+
+// ---------------------------------------------------------------- events of detachable tasks
+
+struct Detached {
+    Task *task;
+    Team *team;
+};
+
+SpinLock events_lock;
+// Never destroyed: events may be fulfilled while the process ends.
+std::unordered_map<const void *, Detached> &events() {
+    static auto *map = new std::unordered_map<const void *, Detached>;
+    return *map;
+}
+
+void note_event(const void *event, Task &task, Team &team) {
+    task.n_to_complete.store(2, std::memory_order_relaxed);
+    events_lock.lock();
+    events()[event] = {&task, &team};
+    events_lock.unlock();
+}
+
+bool take_event(const void *event, Detached &detached) {
+    events_lock.lock();
+    const auto found = events().find(event);
+    const bool is_known = found != events().end();
+    if (is_known) {
+        detached = found->second;
+        events().erase(found);
+    }
+    events_lock.unlock();
+    return is_known;
+}
+
+// ---------------------------------------------------------------- dependences
+
+void append(std::vector<Dependence> &list, int32_t n, const BlockDependence *dependences) {
+    for (int32_t i = 0; i < n; i++) {
+        const uint8_t flags = dependences[i].flags;
+        if (flags & 0x80 || (flags == 3 && dependences[i].address == 0)) {
+            list.push_back({nullptr, DependenceKind::kInOut});
+            continue;
+        }
+        const DependenceKind kind = flags & 8   ? DependenceKind::kInOutSet
+                                    : flags & 6 ? DependenceKind::kInOut
+                                                : DependenceKind::kIn;
+        list.push_back({reinterpret_cast<const void *>(dependences[i].address), kind});
+    }
+}
+
+std::vector<Dependence> list_of(int32_t n, const BlockDependence *first, int32_t n_more, const BlockDependence *more) {
+    std::vector<Dependence> list;
+    list.reserve(static_cast<size_t>(n) + static_cast<size_t>(n_more));
+    append(list, n, first);
+    append(list, n_more, more);
+    return list;
+}
+
+} // namespace
+
+// Everything but the destructors thunk passes here, unless the scheduler says `directly`.
+int32_t run_routine(int32_t thread, void *block) {
+    Task &task = *task_of(block);
+    do { // an untied task that asks to be queued again goes on at once
+        task.flags &= static_cast<uint16_t>(~kNextPart);
+        task.routine(thread, block);
+    } while (task.flags & kNextPart);
+    if (!(task.flags & kMayBeDiscarded)) end_body(*this_member, task);
+    return 0;
+}
+
+} // namespace abi
+
+using namespace abi;
+
+// ---------------------------------------------------------------- creation
+
+OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
+             (void *location, int32_t thread, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine),
+             (location, thread, flags, block_bytes, shared_bytes, routine)) {
+    Member *member = this_member;
+    note_task_creation();
+    if (!member || (flags & (kProxyBlock | kHiddenHelperBlock)))
+        return real___kmpc_omp_task_alloc()(location, thread, flags, block_bytes, shared_bytes, routine);
+    return make_task(*member, location, flags, block_bytes, shared_bytes, routine)->block;
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *block), (location, thread, block)) {
+    Member *member = this_member;
+    if (!member || !is_ours(block)) {
+        if (member) member->current->flags |= kHasForeign;
+        return real___kmpc_omp_task()(location, thread, block);
+    }
+    Task &task = *task_of(block);
+    if (&task == member->current)
+        task.flags |= kNextPart;
+    else
+        submit(*member, task);
+    return 0;
+}
+
+OMP_EXT_HOOK(void, __kmpc_omp_wait_deps,
+             (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
+              const BlockDependence *more),
+             (location, thread, n, first, n_more, more)) {
+    if (Member *member = this_member) {
+        wait_for_dependences(*member, n, first, n_more, more);
+        if (!(member->current->flags & kHasForeign)) return;
+    }
+    real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
+             (void *location, int32_t thread, void *block, int32_t n, const BlockDependence *first, int32_t n_more,
+              const BlockDependence *more),
+             (location, thread, block, n, first, n_more, more)) {
+    Member *member = this_member;
+    if (!member) return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
+    if (!is_ours(block)) {
+        // The runtime orders its own tasks (target, proxy) among themselves; that they follow ours is waited for here.
+        wait_for_dependences(*member, n, first, n_more, more);
+        member->current->flags |= kHasForeign;
+        return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
+    }
+    // And that ours follow them.
+    if (member->current->flags & kHasForeign) real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+    submit_dependent(*member, *task_of(block), n, first, n_more, more);
+    return 0;
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_omp_reg_task_with_affinity,
+             (void *location, int32_t thread, void *block, int32_t n, const BlockAffinity *affinities),
+             (location, thread, block, n, affinities)) {
+    Member *member = this_member;
+    if (!member || !is_ours(block))
+        return real___kmpc_omp_reg_task_with_affinity()(location, thread, block, n, affinities);
+    Task &task = *task_of(block);
+    if (member->current->child_domain != kNoDomain) return 0; // explicit placement wins
+    std::vector<ByteRange> ranges;
+    for (int32_t i = 0; i < n; i++)
+        ranges.push_back({reinterpret_cast<const void *>(affinities[i].address), affinities[i].bytes});
+    const int domain = domains::of_ranges(ranges.data(), ranges.size());
+    if (domain >= 0) task.domain = static_cast<int16_t>(domain);
+    return 0;
+}
+
+OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, void *block),
+             (location, thread, block)) {
+    if (Member *member = this_member; member && is_ours(block)) {
+        Task &task = *task_of(block);
+        begin_undeferred(*member, task);
+        prepare_destructors(task);
+    }
+    real___kmpc_omp_task_begin_if0()(location, thread, block);
+}
+
+OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread, void *block),
+             (location, thread, block)) {
+    if (Member *member = this_member; member && is_ours(block)) {
+        Task &task = *task_of(block);
+        while (task.flags & kNextPart) {
+            task.flags &= static_cast<uint16_t>(~kNextPart);
+            task.routine(thread, block);
+        }
+        end_undeferred(*member, task);
+    }
+    real___kmpc_omp_task_complete_if0()(location, thread, block);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_task_allow_completion_event, (void *location, int32_t thread, void *block),
+             (location, thread, block)) {
+    void *event = real___kmpc_task_allow_completion_event()(location, thread, block);
+    if (this_member && is_ours(block)) note_event(event, *task_of(block), *this_member->team);
+    return event;
+}
+
+OMP_EXT_HOOK(void, omp_fulfill_event, (void *event), (event)) {
+    Detached detached;
+    if (take_event(event, detached)) fulfill(this_member, *detached.team, *detached.task);
+    real_omp_fulfill_event()(event);
+}
+
+// ---------------------------------------------------------------- waits
+
+// The runtime has to wait too for what it schedules itself, and for tools, which see waits through it.
+static bool runtime_waits_too(const Member &member) {
+    return (member.current->flags & kHasForeign) || tool_is_active();
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (location, thread)) {
+    if (Member *member = this_member) {
+        wait_for_children(*member);
+        if (!runtime_waits_too(*member)) return 0;
+        wait_for_the_finishing(*member);
+    }
+    return real___kmpc_omp_taskwait()(location, thread);
+}
+
+OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
+             (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
+              const BlockDependence *more, int32_t nowait),
+             (location, thread, n, first, n_more, more, nowait)) {
+    if (Member *member = this_member) {
+        wait_for_dependences(*member, n, first, n_more, more);
+        if (!runtime_waits_too(*member)) return;
+    }
+    // Came with libomp 16; before, the same without the last argument did it.
+    if (auto *real = real___kmpc_omp_taskwait_deps_51())
+        real(location, thread, n, first, n_more, more, nowait);
+    else
+        real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int32_t end), (location, thread, end)) {
+    Member *member = this_member;
+    if (!member || (member->current->flags & kHasForeign)) return real___kmpc_omp_taskyield()(location, thread, end);
+    yield(*member);
+    return 0;
+}
+
+OMP_EXT_HOOK(void, __kmpc_taskgroup, (void *location, int32_t thread), (location, thread)) {
+    if (this_member) begin_group(*this_member);
+    real___kmpc_taskgroup()(location, thread);
+}
+
+OMP_EXT_HOOK(void, __kmpc_end_taskgroup, (void *location, int32_t thread), (location, thread)) {
+    if (this_member) end_group(*this_member);
+    real___kmpc_end_taskgroup()(location, thread);
+}
+
+// Reductions over the tasks of a region open a taskgroup; whether by a call that reaches us depends on the runtime.
+OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
+             (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
+             (location, thread, is_worksharing, n, reductions)) {
+    const Group *outer = this_member ? this_member->current->group : nullptr;
+    void *group = real___kmpc_task_reduction_modifier_init()(location, thread, is_worksharing, n, reductions);
+    if (this_member && this_member->current->group == outer) begin_group(*this_member);
+    return group;
+}
+
+OMP_EXT_HOOK(void *, __kmpc_taskred_modifier_init,
+             (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
+             (location, thread, is_worksharing, n, reductions)) {
+    const Group *outer = this_member ? this_member->current->group : nullptr;
+    void *group = real___kmpc_taskred_modifier_init()(location, thread, is_worksharing, n, reductions);
+    if (this_member && this_member->current->group == outer) begin_group(*this_member);
+    return group;
+}
+
+OMP_EXT_HOOK(void, __kmpc_task_reduction_modifier_fini, (void *location, int32_t thread, int32_t is_worksharing),
+             (location, thread, is_worksharing)) {
+    const Group *group = this_member ? this_member->current->group : nullptr;
+    if (this_member) wait_for_group(*this_member);
+    real___kmpc_task_reduction_modifier_fini()(location, thread, is_worksharing);
+    if (this_member && group && this_member->current->group == group) end_group(*this_member);
+}
+
+OMP_EXT_HOOK(void, __kmpc_barrier, (void *location, int32_t thread), (location, thread)) {
+    if (this_member) barrier(*this_member);
+    real___kmpc_barrier()(location, thread);
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_cancel_barrier, (void *location, int32_t thread), (location, thread)) {
+    if (this_member) barrier(*this_member);
+    return real___kmpc_cancel_barrier()(location, thread);
+}
+
+// A barrier of the runtime's own is inside these, or follows in the function that ends them.
+OMP_EXT_HOOK(int32_t, __kmpc_reduce,
+             (void *location, int32_t thread, int32_t n, size_t bytes, void *reduced, void *function, void *lock),
+             (location, thread, n, bytes, reduced, function, lock)) {
+    if (this_member) barrier(*this_member);
+    return real___kmpc_reduce()(location, thread, n, bytes, reduced, function, lock);
+}
+
+OMP_EXT_HOOK(void, __kmpc_copyprivate,
+             (void *location, int32_t thread, size_t bytes, void *copied, void *function, int32_t did_it),
+             (location, thread, bytes, copied, function, did_it)) {
+    if (this_member) barrier(*this_member);
+    real___kmpc_copyprivate()(location, thread, bytes, copied, function, did_it);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_copyprivate_light, (void *location, int32_t thread, void *copied),
+             (location, thread, copied)) {
+    if (this_member) barrier(*this_member);
+    return real___kmpc_copyprivate_light()(location, thread, copied);
+}
+
+// ---------------------------------------------------------------- what the scheduler and the other files ask for
+
+namespace abi {
+
+Task *make_task(Member &member, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes,
+                Routine routine) {
+    uint16_t task_flags = 0;
+    // Tied, never queued by the runtime, and without its priority: queues are ours.
+    int32_t runtime_flags = ((flags | kTiedBlock | kAtOnceBlock) & ~kPriorityBlock);
+    if (__builtin_expect((flags & ~kTiedBlock) || !(flags & kTiedBlock) || (member.current->flags & kFinal), 0)) {
+        if ((flags & kFinalBlock) || (member.current->flags & kFinal)) task_flags |= kFinal;
+        if (!(flags & kTiedBlock)) task_flags |= kUntied;
+        if (flags & kPriorityBlock) task_flags |= kPriority;
+        if (flags & kDetachableBlock) task_flags |= kDetachable;
+        if (flags & kDestructorsBlock) task_flags |= kDestructors;
+    }
+    if (__builtin_expect(cancellation_is_on(), 0)) {
+        task_flags |= kMayBeDiscarded;
+        runtime_flags |= kDestructorsBlock;
+        if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
+    }
+    auto *block = static_cast<Block *>(real___kmpc_omp_task_alloc()(
+        location, member.runtime_thread, runtime_flags, block_bytes, shared_bytes + sizeof(Task), run_routine));
+    Task *task = ::new (block->shareds) Task;
+    block->shareds = task + 1;
+    Task *parent = member.current;
+    task->parent = parent;
+    task->group = parent->group;
+    task->routine = routine;
+    task->block = block;
+    task->location = location;
+    task->flags = task_flags;
+    task->depth = parent->depth < UINT16_MAX ? static_cast<uint16_t>(parent->depth + 1) : UINT16_MAX;
+    task->domain = parent->child_domain == kNoDomain ? member.domain : parent->child_domain;
+    task->child_domain = kNoDomain;
+    task->creator = member.number;
+    task->n_created = task->n_done_here = 0;
+    task->block_bytes = static_cast<uint32_t>(block_bytes);
+    task->shared_bytes = static_cast<uint32_t>(shared_bytes);
+    task->node = nullptr;
+    return task;
+}
+
+void submit(Member &member, Task &task) {
+    prepare_destructors(task);
+    if (__builtin_expect(member.current->flags & kFinal, 0))
+        run_at_once(member, task);
+    else
+        hold(member, task);
+}
+
+void submit_at_once(Member &member, Task &task) {
+    prepare_destructors(task);
+    run_at_once(member, task);
+}
+
+void submit_dependent(Member &member, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
+                      const BlockDependence *more) {
+    const std::vector<Dependence> list = list_of(n, first, n_more, more);
+    if (list.empty()) return submit(member, task);
+    if (member.current->flags & kFinal) {
+        wait_for_predecessors(member, list.data(), static_cast<int>(list.size()));
+        return submit(member, task);
+    }
+    prepare_destructors(task);
+    hold_dependent(member, task, list.data(), static_cast<int>(list.size()));
+}
+
+void wait_for_dependences(Member &member, int32_t n, const BlockDependence *first, int32_t n_more,
+                          const BlockDependence *more) {
+    const std::vector<Dependence> list = list_of(n, first, n_more, more);
+    wait_for_predecessors(member, list.data(), static_cast<int>(list.size()));
+}
+
+Task *duplicate(Member &member, const Task &pattern) {
+    const int32_t flags = (pattern.flags & kUntied ? 0 : kTiedBlock) | (pattern.flags & kFinal ? kFinalBlock : 0) |
+                          (pattern.flags & kPriority ? kPriorityBlock : 0) |
+                          (pattern.flags & kDestructors ? kDestructorsBlock : 0);
+    Task *copy = make_task(member, pattern.location, flags, pattern.block_bytes, pattern.shared_bytes, pattern.routine);
+    // Private variables and their like lie behind the shareds and the routine, which are the copy's own.
+    constexpr size_t kOwnBytes = offsetof(Block, part);
+    memcpy(static_cast<char *>(copy->block) + kOwnBytes, static_cast<const char *>(pattern.block) + kOwnBytes,
+           pattern.block_bytes - kOwnBytes);
+    memcpy(static_cast<Block *>(copy->block)->shareds, static_cast<const Block *>(pattern.block)->shareds,
+           pattern.shared_bytes);
+    copy->domain = pattern.domain;
+    return copy;
+}
+
+void discard(Member &member, Task &task) {
+    task.flags |= kUndeferred;
+    prepare_destructors(task);
+    void *location = task.location, *block = task.block;
+    real___kmpc_omp_task_begin_if0()(location, member.runtime_thread, block);
+    real___kmpc_omp_task_complete_if0()(location, member.runtime_thread, block);
+}
+
+} // namespace abi
+
+void runtime::execute(Member &member, Task &task, bool directly) {
+    if (directly) block_of(task)->routine = task.routine;
+    real___kmpc_omp_task()(task.location, member.runtime_thread, task.block);
+}
+
+} // namespace omp_ext

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads and validates the environment of the scheduler.
+#include "options.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+#include <strings.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace omp_ext {
+
+Options options;
+
+void say(const char *format, ...) {
+    const int saved = errno;
+    char line[2048] = "omp_ext: ";
+    const size_t prefix = strlen(line);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line + prefix, sizeof line - prefix - 1, format, arguments);
+    va_end(arguments);
+    size_t length = strlen(line);
+    line[length++] = '\n';
+    if (write(STDERR_FILENO, line, length) < 0) { /* there is nobody left to tell */
+    }
+    errno = saved;
+}
+
+namespace {
+
+struct Choice {
+    const char *text;
+    int value;
+};
+
+int read_choice(const char *name, std::initializer_list<Choice> choices, int fallback) {
+    const char *text = getenv(name);
+    if (!text || !*text) return fallback;
+    for (const Choice &choice : choices)
+        if (strcasecmp(text, choice.text) == 0) return choice.value;
+    char valid[256] = "";
+    const char *kept = nullptr;
+    for (const Choice &choice : choices) {
+        const size_t length = strlen(valid);
+        snprintf(valid + length, sizeof valid - length, "%s%s", length ? ", " : "", choice.text);
+        if (choice.value == fallback && !kept) kept = choice.text;
+    }
+    say("%s=%s is not understood; valid values: %s. Using %s.", name, text, valid, kept ? kept : "the default");
+    return fallback;
+}
+
+int read_switch(const char *name, int fallback) {
+    return read_choice(
+        name, {{"on", 1}, {"off", 0}, {"1", 1}, {"0", 0}, {"true", 1}, {"false", 0}, {"yes", 1}, {"no", 0}}, fallback);
+}
+
+// What the runtime's own variables say of waiting: KMP_BLOCKTIME in milliseconds ("infinite", units ms and us), else
+// OMP_WAIT_POLICY. A blocktime that is not 0 or infinite asks for a while of spinning: then ours.
+int64_t read_spin_ns(int64_t usual) {
+    const char *blocktime = getenv("KMP_BLOCKTIME");
+    if (blocktime && *blocktime) {
+        if (strncasecmp(blocktime, "inf", 3) == 0) return -1;
+        char *end = nullptr;
+        const long value = strtol(blocktime, &end, 10);
+        if (end != blocktime) return value == 0 ? 0 : usual;
+    }
+    const char *policy = getenv("OMP_WAIT_POLICY");
+    if (policy && strcasecmp(policy, "active") == 0) return -1;
+    if (policy && strcasecmp(policy, "passive") == 0) return 0;
+    return usual;
+}
+
+// A misspelt name would otherwise be ignored without a word.
+void report_unknown_names() {
+    static const char *const known[] = {"SCHEDULE", "DOMAINS", "STRICT",  "QUEUE",     "STEAL",
+                                        "TIED",     "BIND",    "DISPLAY", "STATISTICS"};
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, "OMP_EXT_", 8) != 0) continue;
+        const char *name = *entry + 8;
+        const size_t length = strcspn(name, "=");
+        bool found = false;
+        for (const char *candidate : known)
+            found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
+        if (!found)
+            say("OMP_EXT_%.*s is not a variable of this library; valid: OMP_EXT_SCHEDULE, OMP_EXT_DOMAINS, "
+                "OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, OMP_EXT_TIED, OMP_EXT_BIND, OMP_EXT_DISPLAY, "
+                "OMP_EXT_STATISTICS.",
+                static_cast<int>(length), name);
+    }
+}
+
+} // namespace
+
+Options read_options() {
+    Options read;
+    report_unknown_names();
+    read.schedule = read_switch("OMP_EXT_SCHEDULE", read.schedule);
+    read.strict = read_switch("OMP_EXT_STRICT", read.strict) != 0;
+    read.queue = static_cast<QueueKind>(read_choice("OMP_EXT_QUEUE",
+                                                    {{"stealing", static_cast<int>(QueueKind::kStealing)},
+                                                     {"shared-lifo", static_cast<int>(QueueKind::kSharedLifo)}},
+                                                    static_cast<int>(read.queue)));
+    read.steal = static_cast<StealPolicy>(read_choice("OMP_EXT_STEAL",
+                                                      {{"nearest", static_cast<int>(StealPolicy::kNearest)},
+                                                       {"random", static_cast<int>(StealPolicy::kRandom)},
+                                                       {"occupancy", static_cast<int>(StealPolicy::kOccupancy)},
+                                                       {"group", static_cast<int>(StealPolicy::kGroup)}},
+                                                      static_cast<int>(read.steal)));
+    read.relaxed = read_choice("OMP_EXT_TIED", {{"strict", 0}, {"relaxed", 1}}, 0) != 0;
+    read.display = read_switch("OMP_EXT_DISPLAY", 0) != 0;
+    read.statistics = read_switch("OMP_EXT_STATISTICS", 0) != 0;
+    read.spin_ns = read_spin_ns(read.spin_ns);
+    const char *throttling = getenv("KMP_ENABLE_TASK_THROTTLING"); // the runtime tells what it does not understand
+    read.throttle = !throttling || (strcmp(throttling, "0") != 0 && strncasecmp(throttling, "f", 1) != 0);
+    return read;
+}
+
+void display_settings() {
+    static const char *const queues[] = {"stealing", "shared-lifo"};
+    static const char *const policies[] = {"nearest", "random", "occupancy", "group"};
+    say("schedule %s, %s, queue %s, steal %s, tied %s",
+        options.schedule > 0    ? "always"
+        : options.schedule == 0 ? "never"
+                                : "when the program asks for placement",
+        options.strict ? "strict" : "not strict", queues[static_cast<int>(options.queue)],
+        policies[static_cast<int>(options.steal)], options.relaxed ? "relaxed" : "strict");
+}
+
+} // namespace omp_ext

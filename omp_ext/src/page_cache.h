@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Page to domain: a table of fixed size that any thread reads without a lock. Owns what is remembered and for how long;
+// where a page really lies is asked by placement.cpp.
+//
+// A page has one slot; a newer page takes it over. An answer is believed for kLifetime_s, because the system may move
+// pages on its own and programs unmap theirs without a word to us. Answers that our own calls make wrong are forgotten at
+// once: whoever moves pages calls forget() after the move, and a thread that asked the system meanwhile finds the
+// version changed and stores nothing.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace omp_ext {
+
+class PageCache {
+public:
+    static constexpr unsigned kSlotBits = 15; // 32768 pages, 256 KiB
+    static constexpr uint32_t kLifetime_s = 10;
+    static constexpr int kUnknown = -1;
+
+    // The domain of the page, or kUnknown. `now_s`: seconds of any clock that does not go back.
+    int find(uintptr_t page, uint32_t now_s) const {
+        const uint64_t entry = slots_[slot_of(page)].load(std::memory_order_relaxed);
+        const bool holds = entry >> kTagShift == tag_of(page) &&
+                           ((now_s - static_cast<uint32_t>(entry >> kTimeShift)) & kTimeMask) < kLifetime_s;
+        return holds ? static_cast<int>(entry & kDomainMask) - 1 : kUnknown;
+    }
+
+    // To be read before the system is asked, and handed to store() with the answer.
+    uint64_t version() const { return version_.load(std::memory_order_seq_cst); }
+
+    void store(uintptr_t page, int domain, uint32_t now_s, uint64_t version) {
+        std::atomic<uint64_t> &slot = slots_[slot_of(page)];
+        uint64_t entry = tag_of(page) << kTagShift | static_cast<uint64_t>(now_s & kTimeMask) << kTimeShift |
+                         static_cast<uint64_t>(domain + 1);
+        slot.store(entry, std::memory_order_seq_cst);
+        // Either this sees the new version, or the forgetting thread sees the entry.
+        if (version_.load(std::memory_order_seq_cst) != version) slot.compare_exchange_strong(entry, 0);
+    }
+
+    // The pages first .. end - 1 have moved or gone.
+    void forget(uintptr_t first, uintptr_t end) {
+        version_.fetch_add(1, std::memory_order_seq_cst);
+        if (end - first >= slots_.size()) {
+            for (std::atomic<uint64_t> &slot : slots_) slot.store(0, std::memory_order_seq_cst);
+            return;
+        }
+        for (uintptr_t page = first; page < end; page++) {
+            std::atomic<uint64_t> &slot = slots_[slot_of(page)];
+            uint64_t entry = slot.load(std::memory_order_seq_cst);
+            if (entry >> kTagShift == tag_of(page)) slot.compare_exchange_strong(entry, 0);
+        }
+    }
+    void forget_all() { forget(0, slots_.size()); }
+
+private:
+    // entry = tag << 28 | second << 12 | domain + 1; 0: empty, for no stored domain makes the low bits 0
+    static constexpr unsigned kTimeShift = 12, kTagShift = 28;
+    static constexpr uint64_t kDomainMask = (1u << kTimeShift) - 1;
+    static constexpr uint32_t kTimeMask = (1u << (kTagShift - kTimeShift)) - 1;
+
+    static uint64_t tag_of(uintptr_t page) { return page >> kSlotBits; }
+    // The tag is mixed in, so that arrays whose addresses differ by a power of two do not share slots. Tag and slot
+    // together still tell the page.
+    static size_t slot_of(uintptr_t page) {
+        return (page ^ (tag_of(page) * 0x9E37'79B9'7F4A'7C15u) >> 32) & ((size_t{1} << kSlotBits) - 1);
+    }
+
+    std::array<std::atomic<uint64_t>, size_t{1} << kSlotBits> slots_{};
+    std::atomic<uint64_t> version_{0}; // counts what was forgotten
+};
+
+} // namespace omp_ext

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scheduler: which thread runs which task when. Knows tasks, teams and domains; nothing of any compiler's interface
+// but the two functions of runtime.h. All functions are called by the thread of the member that they are given.
+//
+// The task scheduling constraint of OpenMP holds: a thread that waits in a task starts only descendants of that task,
+// unless it waits in a barrier (or OMP_EXT_TIED=relaxed). So the tasks on a thread's stack are a chain of descendants,
+// and all that its deque holds from `mark` on are descendants of its current task: created by that, or by tasks that it
+// ran meanwhile. A held task is in the deque of a thread that can still come back to it, or in a mailbox and thereby in
+// its parent's list, where the parent's thread finds it. Therefore no set of waiting threads is stuck: the one that
+// waits in the deepest task can run that task's children wherever they are, and the children of those.
+#pragma once
+
+#include "dependences.h"
+#include "team.h"
+
+namespace omp_ext {
+
+// Takes over a task that the current task created: now a child of it in every sense. May run it before it returns.
+void hold(Member &member, Task &task);
+// The same for a task with dependences; runs it when its predecessors are complete.
+void hold_dependent(Member &member, Task &task, const Dependence *dependences, int n);
+
+// Runs a task that was never held, at once.
+void run_at_once(Member &member, Task &task);
+
+// Around a task that its creator runs itself, by a call that the compiler generated.
+void begin_undeferred(Member &member, Task &task);
+void end_undeferred(Member &member, Task &task);
+
+// Waits for the children, for the completion of all tasks of the innermost taskgroup, for the predecessors of a task
+// that is about to be run at once, and for all threads and tasks of the team.
+void wait_for_children(Member &member);
+void begin_group(Member &member);
+void wait_for_group(Member &member);
+void end_group(Member &member); // waits as well
+void wait_for_predecessors(Member &member, const Dependence *dependences, int n);
+void barrier(Member &member);
+
+// After wait_for_children: until the children are complete for the runtime too, a few instructions later.
+void wait_for_the_finishing(Member &member);
+
+// Runs one task if there is one for a thread that is in the current task.
+void yield(Member &member);
+
+// Told once for each task by whatever runs it, between its last instruction and its completion in the runtime.
+void end_body(Member &member, Task &task);
+// The event of a detachable task was fulfilled, by any thread (null: one that is in no team). Before the runtime knows.
+void fulfill(Member *member, Team &team, Task &task);
+
+} // namespace omp_ext

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steal policies.
+#include "steal.h"
+
+namespace omp_ext {
+
+namespace {
+
+constexpr int kGroupSize = 5; // the largest group of the paper
+
+uint32_t next_random(Member &member) {
+    uint32_t x = member.random;
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    return member.random = x;
+}
+
+int random_below(Member &member, int n) { return static_cast<int>(next_random(member) % static_cast<uint32_t>(n)); }
+
+Task *try_victim(Member &thief, Member &victim, uint16_t min_tag) {
+    thief.statistics.n_steal_attempts.add();
+    Task *task = nullptr;
+    switch (victim.deque.steal(&task, min_tag)) {
+    case StealResult::kTaken: thief.last_victim = victim.number; return task;
+    case StealResult::kLost: thief.statistics.n_lost_races.add(); break;
+    case StealResult::kEmpty:
+    case StealResult::kRefused: break;
+    }
+    return nullptr;
+}
+
+bool is_victim(const Member &thief, const Member &member, int domain) {
+    return &member != &thief && member.domain == domain && member.deque.size_hint() > 0;
+}
+
+// From `first` on, round all members.
+Task *steal_in_order(Member &thief, int domain, int first, uint16_t min_tag) {
+    Team &team = *thief.team;
+    for (int i = 0, number = first; i < team.n_members; i++, number = number + 1 < team.n_members ? number + 1 : 0)
+        if (is_victim(thief, team.members[number], domain))
+            if (Task *task = try_victim(thief, team.members[number], min_tag)) return task;
+    return nullptr;
+}
+
+// The member with most tasks among numbers [first, last); null when none has any.
+Member *fullest(Member &thief, int domain, int first, int last) {
+    Team &team = *thief.team;
+    Member *best = nullptr;
+    int64_t most = 0;
+    for (int number = first; number < last && number < team.n_members; number++) {
+        Member &member = team.members[number];
+        if (!is_victim(thief, member, domain) || member.deque.size_hint() <= most) continue;
+        best = &member;
+        most = member.deque.size_hint();
+    }
+    return best;
+}
+
+Task *steal_in_groups(Member &thief, int domain, uint16_t min_tag) {
+    const int n_groups = (thief.team->n_members + kGroupSize - 1) / kGroupSize;
+    int group = thief.number / kGroupSize;
+    for (int scan = 0; scan < 2; scan++) {
+        if (Member *victim = fullest(thief, domain, group * kGroupSize, (group + 1) * kGroupSize))
+            if (Task *task = try_victim(thief, *victim, min_tag)) return task;
+        group = random_below(thief, n_groups);
+    }
+    return nullptr;
+}
+
+} // namespace
+
+Task *steal_from(Member &thief, int domain, uint16_t min_tag) {
+    Team &team = *thief.team;
+    switch (options.steal) {
+    case StealPolicy::kNearest:
+        // Where the last theft succeeded there is often more; then on from the own number.
+        if (thief.last_victim >= 0 && is_victim(thief, team.members[thief.last_victim], domain))
+            if (Task *task = try_victim(thief, team.members[thief.last_victim], min_tag)) return task;
+        return steal_in_order(thief, domain, thief.number, min_tag);
+    case StealPolicy::kRandom: {
+        // One victim at random, as in the paper; after it the others, so that no task is overlooked before sleep.
+        return steal_in_order(thief, domain, random_below(thief, team.n_members), min_tag);
+    }
+    case StealPolicy::kOccupancy:
+        if (Member *victim = fullest(thief, domain, 0, team.n_members)) return try_victim(thief, *victim, min_tag);
+        return nullptr;
+    case StealPolicy::kGroup: return steal_in_groups(thief, domain, min_tag);
+    }
+    return nullptr;
+}
+
+} // namespace omp_ext

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the scheduler keeps of a task. It lies inside the runtime's own block of that task, which the runtime keeps until
+// the task and all of its children are complete: so there is no pool and no reference count, a child may read all of its
+// ancestors, and nobody may touch a task after its completion was told to the runtime.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mailbox.h"
+
+namespace omp_ext {
+
+struct Task;
+struct Group;
+struct DependenceTable;
+struct DependenceNode;
+
+inline constexpr int kNoDomain = -1;
+
+enum TaskFlag : uint16_t {
+    kFinal = 1, // its children run at once
+    kImplicitTask = 2, // of a member of a team, or of a thread outside of regions
+    kUntied = 4, // run as tied; may ask for its own next part
+    kNextPart = 8, // it asked
+    kDetachable = 16, // complete when its event is fulfilled too
+    kPriority = 32, // goes to the front
+    kHasForeign = 64, // created tasks that the runtime schedules itself: its waits are the runtime's too
+    kMayBeDiscarded = 128, // its routine may never be called: a destructor tells its end
+    kDestructors = 256, // has destructors of the program
+    kRemote = 512, // not run by its parent's thread inside its parent
+    kUndeferred = 1024, // run by its creator inside its parent, never held
+};
+
+// The last line is touched only by tasks that are mailed, dependent, detachable or parents of such.
+struct Task : Letter {
+    // Set by the creating thread.
+    Task *parent; // null: implicit
+    Group *group; // innermost taskgroup, or null
+    int32_t (*routine)(int32_t, void *); // of the program
+    void *block; // the runtime's task
+    void *location; // the compiler's description of the construct, null for gcc's
+    uint16_t flags; // TaskFlag; after creation: the running thread's
+    uint16_t depth; // 0: implicit, saturated
+    int16_t domain; // where it is placed
+    int16_t child_domain; // where its children go, kNoDomain: where it runs; the running thread's
+    int32_t creator; // member number
+    uint32_t priority;
+
+    // Children that are held or were held: modulo 2^32.
+    uint32_t n_created; // running thread
+    uint32_t n_done_here; // running thread: those that it ran itself inside this task
+    std::atomic<uint32_t> n_done_elsewhere; // all others
+
+    // Cold.
+    uint32_t block_bytes, shared_bytes; // of the runtime's task, as the compiler asked for them
+    DependenceNode *node; // its dependences on siblings and theirs on it, or null
+    int32_t (*destructors)(int32_t, void *);
+    std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
+    Sender mail; // its children in mailboxes
+    // Undeferred tasks: what the member had before them.
+    int64_t outer_mark;
+    DependenceTable *outer_table;
+};
+
+// Running thread.
+inline bool has_children_to_wait_for(const Task &task) {
+    return task.n_created != task.n_done_here + task.n_done_elsewhere.load(std::memory_order_acquire);
+}
+
+inline bool is_descendant(const Task *task, const Task *ancestor) {
+    while (task && task->depth > ancestor->depth) task = task->parent;
+    // Depths saturate: among the deepest, only the chain itself tells.
+    while (task && task != ancestor && task->depth == UINT16_MAX) task = task->parent;
+    return task == ancestor;
+}
+
+// A taskgroup. Tasks created in it, descendants included, less those completed: here + elsewhere, exact at any time
+// in the thread of the group, and stable once it is 0.
+struct Group {
+    Group *outer;
+    struct Member *member; // the thread that opened it
+    int64_t n_here = 0; // that thread
+    std::atomic<int64_t> n_elsewhere{0}; // all others; counting a completion is the last that they do with the group
+};
+
+} // namespace omp_ext

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Teams as the scheduler sees them: a member for each thread of a region, with its queue and its counts, and a mailbox
+// for each domain. Owns how threads come to their members, and the end of barriers (termination.h); which task runs
+// where is scheduler.cpp's. Teams are made once for each block of the runtime's and each size, and never freed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "deque.h"
+#include "mailbox.h"
+#include "options.h"
+#include "statistics.h"
+#include "task.h"
+
+namespace omp_ext {
+
+struct Team;
+
+// For Member::wanted: no completion, or each, ends its wait.
+inline constexpr int64_t kNoCompletion = INT64_MIN;
+inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
+
+// One line or more of its own for each group of fields with the same writer.
+struct alignas(64) Member {
+    Deque<Task> deque; // tasks placed in this member's domain; pushed and popped by its thread
+
+    // Its thread alone, unless said otherwise.
+    alignas(64) Team *team = nullptr;
+    Task *current = nullptr; // the task that runs
+    int64_t mark = 0; // items of the deque from here on are descendants of `current`
+    DependenceTable *table = nullptr; // dependences among the children of `current`
+    int32_t runtime_thread = 0; // its number in the runtime
+    int16_t domain = 0; // read by all; changes only between regions
+    int16_t number = 0; // in the team
+    bool left_to_event = false; // the body of the task that just ended waits for its event
+    bool is_searching = false; // counted in team->n_searching
+    uint32_t random = 1; // state of a xorshift generator
+    int32_t last_victim = -1;
+    uint64_t n_barriers = 0; // that it arrived at
+    // Read by the thread that ends a barrier.
+    std::atomic<uint64_t> n_created{0}; // held tasks created here, ever
+    std::atomic<uint64_t> n_done{0}; // held tasks completed here, ever
+    // The parent, elsewhere, of the task that is complete for that parent but not yet for the runtime; never followed.
+    std::atomic<const Task *> finishing{nullptr};
+    MemberStatistics statistics;
+    Task implicit; // the implicit task
+
+    // Sleep: set by its thread, woken by others (waits.cpp).
+    alignas(64) std::atomic<uint32_t> asleep{0};
+    std::atomic<int64_t> wanted{kNoCompletion}; // the count of completions elsewhere that ends its wait
+    std::atomic<bool> is_blocked{false}; // in a wait in which it may run descendants only, and found none
+    std::atomic<bool> is_constrained{false}; // in such a wait
+};
+
+// What the team keeps for a domain.
+struct alignas(64) Post {
+    Mailbox mailbox;
+    std::atomic<int> home{0}; // whose threads empty it: the domain, or the nearest that has threads
+    std::atomic<int> n_members{0};
+};
+
+struct Team {
+    Team(const void *key, int n_members);
+
+    const void *key;
+    const int n_members;
+    const int n_surplus; // members beyond the number of processors: that many may sleep whatever there is to do
+    Team *next = nullptr; // in the table of teams
+    Member *const members; // n_members
+    Post *const posts; // domains::count()
+
+    alignas(64) std::atomic<uint64_t> n_joined{0}; // over all regions
+    std::atomic<int> strict{-1}; // of the present region: 0, 1; -1: as the process
+    alignas(64) std::atomic<uint64_t> n_arrived{0}; // at barriers, ever
+    std::atomic<void *> copied{nullptr}; // gcc's copyprivate: set before a barrier, read after it
+    std::atomic<uint64_t> n_done_by_others{0}; // tasks completed by threads that are no members: events
+    alignas(64) std::atomic<uint64_t> n_released{0}; // barriers that ended, ever
+    alignas(64) std::atomic<int> n_asleep{0};
+    std::atomic<int> n_searching{0};
+
+    bool is_strict() const {
+        const int own = strict.load(std::memory_order_relaxed);
+        return own >= 0 ? own != 0 : options.strict;
+    }
+    // The member empties the mailbox of this domain.
+    bool serves(const Member &member, int domain) const {
+        return posts[domain].home.load(std::memory_order_relaxed) == member.domain;
+    }
+};
+
+// The member that the calling thread is now: null outside of regions and in those that the scheduler leaves alone.
+extern thread_local Member *this_member __attribute__((tls_model("initial-exec")));
+
+// Called by each thread of a region at its begin, with the same key; `level` as domains::join_team. Returns its member.
+Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread);
+
+// Called at the end of the region, after the last barrier.
+void leave_team(Member &member);
+
+// Have all members arrived at the barrier that ends with this many arrivals, and is no task left?
+bool has_ended(const Team &team, uint64_t n_arrivals);
+
+// All teams there are, by Team::next.
+Team *first_team();
+
+// In the child of a fork: threads and teams are gone.
+void forget_teams();
+
+} // namespace omp_ext

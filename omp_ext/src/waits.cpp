@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spinning, sleeping, waking.
+#include "waits.h"
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace omp_ext {
+
+int64_t now_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+int n_processors() {
+    static const int n = [] {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        // Of the process, since threads may be bound already; a machine beyond 1024 processors has enough in any case.
+        if (sched_getaffinity(getpid(), sizeof set, &set) != 0) return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+        return CPU_COUNT(&set);
+    }();
+    return n;
+}
+
+namespace {
+
+void futex_wait(std::atomic<uint32_t> &word, uint32_t value, int64_t timeout_ns) {
+    const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &timeout, nullptr, 0);
+}
+
+} // namespace
+
+void Idle::found() {
+    if (since_ns_ == 0) return;
+    since_ns_ = 0;
+    n_rounds_ = 0;
+    sleep_ns_ = kFirstSleepNs;
+    if (member_.is_searching) {
+        member_.is_searching = false;
+        member_.team->n_searching.fetch_sub(1, std::memory_order_relaxed);
+    }
+}
+
+bool Idle::spin_on() {
+    if (n_rounds_++ == 0) {
+        since_ns_ = now_ns();
+        member_.is_searching = true;
+        member_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (n_rounds_ <= 8) {
+        for (unsigned i = 0; i < 4u << n_rounds_ / 2; i++) SpinLock::pause();
+        return false;
+    }
+    if (options.spin_ns < 0 || now_ns() - since_ns_ < options.spin_ns) {
+        sched_yield();
+        return false;
+    }
+    return true;
+}
+
+void Idle::announce() {
+    Team &team = *member_.team;
+    if (member_.is_searching) {
+        member_.is_searching = false;
+        team.n_searching.fetch_sub(1, std::memory_order_relaxed);
+    }
+    member_.asleep.store(1, std::memory_order_seq_cst);
+    team.n_asleep.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void Idle::retract() {
+    member_.asleep.store(0, std::memory_order_relaxed);
+    member_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Idle::sleep() {
+    member_.statistics.n_sleeps.add();
+    futex_wait(member_.asleep, 1, sleep_ns_);
+    retract();
+    if (sleep_ns_ < kLongestSleepNs) sleep_ns_ *= 2;
+    n_rounds_ = 1; // a woken thread looks round once more before it sleeps again
+}
+
+void wake(Member &member) {
+    uint32_t expected = 1;
+    if (member.asleep.load(std::memory_order_seq_cst) != 1) return;
+    if (member.asleep.compare_exchange_strong(expected, 0, std::memory_order_seq_cst))
+        syscall(SYS_futex, &member.asleep, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+
+void wake_all(Team &team) {
+    if (team.n_asleep.load(std::memory_order_seq_cst) == 0) return;
+    for (int i = 0; i < team.n_members; i++) wake(team.members[i]);
+}
+
+void wake_for_task(Team &team, int domain) {
+    const int home = team.posts[domain].home.load(std::memory_order_relaxed);
+    Member *inside = nullptr, *outside = nullptr;
+    int n_awake_inside = 0, n_awake = 0;
+    for (int i = 0; i < team.n_members; i++) {
+        Member &member = team.members[i];
+        const bool is_inside = member.domain == home;
+        // Those that wait for descendants of a task are of no use for another's tasks.
+        if (member.is_constrained.load(std::memory_order_relaxed)) continue;
+        if (member.asleep.load(std::memory_order_relaxed) == 0) {
+            n_awake++;
+            n_awake_inside += is_inside;
+        } else {
+            (is_inside ? inside : outside) = &member;
+        }
+    }
+    // A thread that looks for tasks already will find this one, and then wake the next.
+    if (inside && n_awake_inside == 0) return wake(*inside);
+    if (team.n_searching.load(std::memory_order_relaxed) > 0 || n_awake >= n_processors()) return;
+    if (inside)
+        wake(*inside);
+    else if (outside && !team.is_strict())
+        wake(*outside);
+}
+
+} // namespace omp_ext

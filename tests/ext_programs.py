@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that are linked with libomp_ext.so: where the library is, and how they are compiled."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import toolchains
+from toolchains import Toolchain
+
+
+def ext_library() -> Path:
+    """Return the extension under test: OMP_EXT_LIBRARY when set, or else the one that ./run builds."""
+    return Path(os.environ.get("OMP_EXT_LIBRARY", toolchains.BUILD / "lib" / "libomp_ext.so"))
+
+
+def compile_with_ext(
+    source: str, toolchain: Toolchain, *flags: str, extra_sources: Sequence[Path] = ()
+) -> Path:
+    """Compile a program of tests/programs and link it with the extension, which comes before the runtime."""
+    folder = ext_library().parent
+    linking = ("-Wl,--no-as-needed", f"-L{folder}", "-lomp_ext", f"-Wl,-rpath,{folder}")
+    return toolchains.compile_source(source, toolchain, flags=(*linking, *flags), extra_sources=extra_sources)

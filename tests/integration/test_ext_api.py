@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""omp_ext.h, its scope guard and the Fortran module on every runtime; the paper's Fig. 8; variables.
+
+The programs, in tests/programs/ext_api and ext, check themselves. Machines are cut into parts
+(OMP_EXT_DOMAINS=4) or described, so that there are domains everywhere; real memory on real nodes is
+test_numa_machine.py's.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ext_programs import compile_with_ext
+from toolchains import REPOSITORY, Toolchain, toolchain_named
+
+FORTRAN_MODULE = REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
+FOUR_NODES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
+# Strict, and never in need of a rescue, so that every count is exact.
+EXACTLY = {"OMP_EXT_STRICT": "1", "OMP_EXT_TIED": "relaxed"}
+SIZES = [("4", "4"), ("8", "4"), ("8", "3"), ("2", "2")]  # threads, domains
+WITH_SIZES = pytest.mark.parametrize(("n_threads", "domains"), SIZES)
+
+
+def run(
+    program: Path, toolchain: Toolchain, settings: Mapping[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(program), *arguments],
+        env=toolchain.run_environment(settings),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def check(program: Path, toolchain: Toolchain, settings: Mapping[str, str], *arguments: str) -> str:
+    """Run the program, which must succeed; return its stdout."""
+    finished = run(program, toolchain, settings, *arguments)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    return finished.stdout
+
+
+@WITH_SIZES
+@pytest.mark.parametrize("source", ["ext_api/calls.c", "ext_api/scope_guard.cpp"])
+def test_calls_do_what_the_header_says(
+    toolchain: Toolchain, source: str, n_threads: str, domains: str
+) -> None:
+    program = compile_with_ext(source, toolchain)
+    check(program, toolchain, {**EXACTLY, "OMP_NUM_THREADS": n_threads, "OMP_EXT_DOMAINS": domains})
+
+
+@WITH_SIZES
+@pytest.mark.parametrize("name", ["clang-19", "gcc-12-libomp-19"])
+def test_fortran_has_the_same_calls(name: str, n_threads: str, domains: str) -> None:
+    toolchain = toolchain_named(name)
+    assert not toolchain.missing()
+    program = compile_with_ext("ext_api/module.f90", toolchain, extra_sources=[FORTRAN_MODULE])
+    settings = {**EXACTLY, "OMP_NUM_THREADS": n_threads, "OMP_EXT_DOMAINS": domains}
+    assert check(program, toolchain, settings) == "all held\n"
+
+
+@pytest.mark.parametrize("source", ["ext_api/calls.c", "ext_api/scope_guard.cpp"])
+def test_calls_work_on_a_described_machine(default_toolchain: Toolchain, source: str) -> None:
+    program = compile_with_ext(source, default_toolchain)
+    check(
+        program,
+        default_toolchain,
+        {**EXACTLY, "OMP_NUM_THREADS": "8", "OMP_EXT_DOMAINS": FOUR_NODES},
+    )
+
+
+@pytest.mark.parametrize("n_threads", ["4", "8"])
+def test_fig8_lands_where_the_paper_says(toolchain: Toolchain, n_threads: str) -> None:
+    program = compile_with_ext("ext/fig8.c", toolchain)
+    settings = {**EXACTLY, "OMP_NUM_THREADS": n_threads, "OMP_EXT_DOMAINS": "4"}
+    assert "domains=4 rescued=0 elsewhere=0 in" in check(program, toolchain, settings, "10", "4")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        (
+            "OMP_EXT_DOMAINS",
+            "nodes",
+            "valid values: numa, package, l3, l2, core, a number from 1 to 1024, synthetic",
+        ),
+        ("OMP_EXT_DOMAINS", "0", "valid values: numa"),
+        ("OMP_EXT_DOMAINS", "synthetic:what", "hwloc does not understand this description of a machine"),
+        ("OMP_EXT_BIND", "perhaps", "valid values: yes, no, core. Using yes."),
+    ],
+)
+def test_a_wrong_value_is_told_in_one_line(
+    default_toolchain: Toolchain, variable: str, value: str, told: str
+) -> None:
+    program = compile_with_ext("ext_api/calls.c", default_toolchain)
+    settings = {**EXACTLY, "OMP_NUM_THREADS": "2", variable: value}
+    if variable != "OMP_EXT_DOMAINS":
+        settings["OMP_EXT_DOMAINS"] = "2"
+    finished = run(program, default_toolchain, settings)
+    assert finished.returncode == 0, finished.stderr
+    assert sum(told in line for line in finished.stderr.splitlines()) == 1, finished.stderr
+
+
+def test_without_hwloc_one_sentence_says_so(default_toolchain: Toolchain, tmp_path: Path) -> None:
+    program = compile_with_ext("ext_api/calls.c", default_toolchain)
+    # A library of that name which is none of hwloc's is found first.
+    (tmp_path / "empty.c").write_text("int nothing;\n")
+    subprocess.run(
+        [default_toolchain.cc, "-shared", "-o", tmp_path / "libhwloc.so.15", tmp_path / "empty.c"], check=True
+    )
+    environment = {**EXACTLY, "OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2"}
+    folder = f"{tmp_path}:{default_toolchain.runtime_dir}"
+    finished = run(program, default_toolchain, {**environment, "LD_LIBRARY_PATH": folder})
+    assert finished.returncode == 0, finished.stderr
+    sentence = "libhwloc.so.15 cannot be opened: the machine's nodes and caches are unknown"
+    assert sum(sentence in line for line in finished.stderr.splitlines()) == 1, finished.stderr

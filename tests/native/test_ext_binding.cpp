@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who sits where in teams of every size on machines of every shape, and what is bound and what is left alone.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "binding.h"
+
+using namespace omp_ext;
+using Level = DomainRequest::Level;
+
+namespace {
+
+// Domains with that many CPUs each, numbered through.
+Topology with_cpus(const std::vector<int> &n_cpus) {
+    Topology topology;
+    unsigned next = 0;
+    for (const int n : n_cpus) {
+        Domain domain;
+        for (int i = 0; i < n; i++) domain.cpus.add(next++);
+        topology.domains.push_back(domain);
+    }
+    return topology;
+}
+
+std::vector<int> n_members_by_domain(const Topology &topology, DomainRange within, int n_members) {
+    std::vector<int> n(topology.domains.size());
+    for (int member = 0; member < n_members; member++)
+        n[static_cast<size_t>(seat_of(topology, within, member, n_members).domain)]++;
+    return n;
+}
+
+TEST(Seats, spread_over_the_domains_and_stay_together_inside) {
+    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 8), (std::vector<int>{2, 2, 2, 2}));
+    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 4), (std::vector<int>{1, 1, 1, 1}));
+    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 6), (std::vector<int>{2, 2, 1, 1}));
+    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 2), (std::vector<int>{1, 0, 1, 0}));
+    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2}), {0, 2}, 1), (std::vector<int>{1, 0}));
+}
+
+TEST(Seats, follow_the_number_of_cpus) {
+    EXPECT_EQ(n_members_by_domain(with_cpus({6, 2}), {0, 2}, 8), (std::vector<int>{6, 2}));
+    EXPECT_EQ(n_members_by_domain(with_cpus({6, 2}), {0, 2}, 2), (std::vector<int>{1, 1})) << "nobody is left out";
+    EXPECT_EQ(n_members_by_domain(with_cpus({1, 1, 14}), {0, 3}, 16), (std::vector<int>{1, 1, 14}));
+}
+
+TEST(Seats, are_one_for_each_member_in_rising_order) {
+    for (const auto &cpus : {std::vector<int>{1}, {3, 1}, {2, 2, 2}, {8, 8, 8, 8}, {5, 1, 1, 1, 4}})
+        for (int n_members = 1; n_members <= 40; n_members++) {
+            const Topology topology = with_cpus(cpus);
+            const int n = static_cast<int>(cpus.size());
+            const std::vector<int> members = n_members_by_domain(topology, {0, n}, n_members);
+            Seat before{};
+            for (int member = 0; member < n_members; member++) {
+                const Seat seat = seat_of(topology, {0, n}, member, n_members);
+                EXPECT_EQ(seat.n_in_domain, members[static_cast<size_t>(seat.domain)]);
+                EXPECT_LT(seat.position, seat.n_in_domain);
+                EXPECT_EQ(seat.own.first, seat.domain);
+                if (member == 0) {
+                    EXPECT_EQ(seat.domain, 0);
+                } else {
+                    const bool same = seat.domain == before.domain;
+                    EXPECT_TRUE(same ? seat.position == before.position + 1 : seat.position == 0);
+                    EXPECT_TRUE(same || seat.domain >= before.domain + before.own.n);
+                }
+                before = seat;
+            }
+            EXPECT_EQ(before.own.first + before.own.n, n) << "the last member's range ends with the last domain";
+        }
+}
+
+TEST(Seats, of_nested_teams_stay_with_the_one_that_began_them) {
+    const Topology topology = with_cpus({2, 2, 2, 2});
+    for (int outer = 0; outer < 2; outer++) {
+        const Seat parent = seat_of(topology, {0, 4}, outer, 2);
+        EXPECT_EQ(parent.own, (DomainRange{2 * outer, 2}));
+        for (int inner = 0; inner < 4; inner++)
+            EXPECT_EQ(seat_of(topology, parent.own, inner, 4).domain, 2 * outer + inner / 2);
+    }
+    // A serialised region around changes nothing, and a thread that begins a team keeps its own domain.
+    EXPECT_EQ(seat_of(topology, {0, 4}, 0, 1).own, (DomainRange{0, 4}));
+    for (int n_outer = 1; n_outer <= 9; n_outer++)
+        for (int outer = 0; outer < n_outer; outer++) {
+            const Seat parent = seat_of(topology, {0, 4}, outer, n_outer);
+            for (int n_inner = 1; n_inner <= 5; n_inner++)
+                EXPECT_EQ(seat_of(topology, parent.own, 0, n_inner).domain, parent.domain);
+        }
+}
+
+TEST(Seats, of_wrong_numbers_are_still_seats) {
+    const Topology topology = with_cpus({2, 2});
+    EXPECT_EQ(seat_of(topology, {0, 2}, 7, 2).domain, 1);
+    EXPECT_EQ(seat_of(topology, {0, 2}, -1, 2).domain, 0);
+    EXPECT_EQ(seat_of(topology, {0, 2}, 0, 0).domain, 0);
+}
+
+// Binding is tried on this machine, cut in two, by threads of their own: the test's keeps its binding.
+class Binding : public testing::Test {
+protected:
+    void SetUp() override {
+        topology = read_topology({Level::kParts, 2, {}}, all);
+        if (all.size() < 2 || !topology.binds_threads) GTEST_SKIP() << "needs two CPUs and an hwloc that binds";
+    }
+    static void in_a_thread(const std::function<void()> &body) { std::thread(body).join(); }
+    int settle(int domain, BindMode mode = BindMode::kDomain) const {
+        return settle_calling_thread(topology, mode, {domain, {domain, 1}, 0, 1}, true);
+    }
+    const CpuSet &cpus(int domain) const { return topology.domains[static_cast<size_t>(domain)].cpus; }
+
+    const CpuSet all = CpuSet::of_calling_thread();
+    Topology topology;
+};
+
+// The first of its kind, for the binding must not look like one that we made.
+TEST_F(Binding, leaves_a_thread_that_others_bound_to_a_domain) {
+    in_a_thread([&] {
+        CpuSet one;
+        one.add(cpus(1).members().back());
+        ASSERT_TRUE(one.bind_calling_thread());
+        EXPECT_EQ(settle(0), 1);
+        EXPECT_EQ(CpuSet::of_calling_thread(), one);
+    });
+}
+
+TEST_F(Binding, puts_an_unbound_thread_into_its_domain) {
+    in_a_thread([&] {
+        EXPECT_EQ(settle(1), 1);
+        EXPECT_EQ(CpuSet::of_calling_thread(), cpus(1));
+        EXPECT_TRUE(cpus(1).has(static_cast<unsigned>(sched_getcpu())));
+    });
+}
+
+TEST_F(Binding, follows_the_seat_of_the_next_team) {
+    in_a_thread([&] {
+        EXPECT_EQ(settle(1), 1);
+        EXPECT_EQ(settle(0), 0);
+        EXPECT_EQ(CpuSet::of_calling_thread(), cpus(0));
+    });
+}
+
+TEST_F(Binding, does_not_take_its_own_binding_in_a_new_thread_for_the_users) {
+    in_a_thread([&] {
+        EXPECT_EQ(settle(0), 0);
+        in_a_thread([&] {
+            EXPECT_EQ(CpuSet::of_calling_thread(), cpus(0)) << "a new thread inherits";
+            EXPECT_EQ(settle(1), 1);
+            EXPECT_EQ(CpuSet::of_calling_thread(), cpus(1));
+        });
+    });
+}
+
+TEST_F(Binding, leaves_threads_alone_when_told_to) {
+    in_a_thread([&] {
+        EXPECT_EQ(settle(1, BindMode::kNo), 1);
+        EXPECT_EQ(CpuSet::of_calling_thread(), all);
+    });
+}
+
+TEST_F(Binding, gives_each_member_a_core_when_told_to) {
+    const Topology whole = read_topology({Level::kParts, 1, {}}, all);
+    const int n_cores = static_cast<int>(whole.cores.size());
+    CpuSet taken;
+    for (int i = 0; i < n_cores; i++)
+        in_a_thread([&] {
+            settle_calling_thread(whole, BindMode::kCore, {0, {0, 1}, i, n_cores}, true);
+            const CpuSet bound = CpuSet::of_calling_thread();
+            EXPECT_EQ(bound, whole.cores[static_cast<size_t>(i)]);
+            EXPECT_TRUE((bound & taken).empty());
+            taken |= bound;
+        });
+    in_a_thread([&] { // more members than cores share the domain
+        settle_calling_thread(whole, BindMode::kCore, {0, {0, 1}, 0, n_cores + 1}, true);
+        EXPECT_EQ(CpuSet::of_calling_thread(), all);
+    });
+}
+
+TEST_F(Binding, binds_nobody_on_a_described_machine) {
+    const Topology described = read_topology({Level::kUsual, 0, "pack:4 numa:1 core:2 pu:1"}, all);
+    in_a_thread([&] {
+        EXPECT_EQ(settle_calling_thread(described, BindMode::kDomain, {3, {3, 1}, 0, 1}, true), 3);
+        EXPECT_EQ(CpuSet::of_calling_thread(), all);
+    });
+}
+
+} // namespace

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The use of locality domains that Fig. 8 of Olivier et al. prints, completed to a program: a binary tree is built and
+ * then worked through in steps, its top parts divided over the domains by the same calls each time. With four domains
+ * the first split puts its tasks into domains 0 and 2, the second into 0, 1, 2 and 3, and all below run where their
+ * parents do. Every task notes where it ran; the program fails unless all were there, in every step. Wants to be run
+ * strictly, with a thread or more in each domain; a rescued task, which strictness allows, fails it too. `fig8 DEPTH STEPS`.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "../facts.h"
+#include "omp_ext.h"
+
+#define MAX_STEPS 16
+
+typedef struct data data_t;
+struct data {
+    data_t *left, *right;
+    int depth; /* levels below this one */
+    int domain_said; /* by the paper */
+    int domain_run[1 + MAX_STEPS]; /* of the initialisation, and of each step */
+};
+
+static int n_steps, step;
+
+static int is_leaf(const data_t *data) { return data->depth == 0; }
+
+static data_t *make(int depth) {
+    data_t *data = calloc(1, sizeof *data);
+    REQUIRE(data);
+    data->depth = depth;
+    return data;
+}
+
+static void init(data_t *data) {
+    count_task();
+    data->domain_run[0] = omp_get_locality_domain_num();
+    if (is_leaf(data)) return;
+    data->left = make(data->depth - 1);
+    data->right = make(data->depth - 1);
+}
+
+static void compute(data_t *data) {
+    count_task();
+    data->domain_run[1 + step] = omp_get_locality_domain_num();
+}
+
+/* As printed, but for the parentheses. */
+static void recursive_init(data_t *data, int nsplits) {
+    init(data);
+    if (!is_leaf(data)) {
+#pragma omp task
+        recursive_init(data->left, nsplits - 1);
+        if (nsplits > 0) {
+            int dom, nextDom;
+            dom = omp_get_locality_domain_num();
+            nextDom = dom + (int)pow(2, nsplits - 1);
+            omp_child_task_affinity(nextDom);
+        }
+#pragma omp task
+        recursive_init(data->right, nsplits - 1);
+#pragma omp taskwait
+    }
+}
+
+static void recursive_compute(data_t *data, int nsplits) {
+    compute(data);
+    if (!is_leaf(data)) {
+#pragma omp task
+        recursive_compute(data->left, nsplits - 1);
+        if (nsplits > 0) {
+            int dom, nextDom;
+            dom = omp_get_locality_domain_num();
+            nextDom = dom + (int)pow(2, nsplits - 1);
+            omp_child_task_affinity(nextDom);
+        }
+#pragma omp task
+        recursive_compute(data->right, nsplits - 1);
+#pragma omp taskwait
+    }
+}
+
+/* What the paper says, from the place in the tree alone: the bits of the first splits, the first of them the highest. */
+static void say_domains(data_t *data, int nsplits, int domain) {
+    data->domain_said = domain;
+    if (is_leaf(data)) return;
+    say_domains(data->left, nsplits - 1, domain);
+    say_domains(data->right, nsplits - 1, nsplits > 0 ? domain + (1 << (nsplits - 1)) : domain);
+}
+
+static long n_elsewhere, n_in_domain[64];
+
+static void check(const data_t *data) {
+    for (int i = 0; i <= n_steps; i++) {
+        if (data->domain_run[i] != data->domain_said && n_elsewhere++ < 10)
+            fprintf(stderr, "a task %d levels above the leaves, said to run in domain %d, ran in %d in step %d\n",
+                    data->depth, data->domain_said, data->domain_run[i], i - 1);
+        n_in_domain[data->domain_run[i]]++;
+    }
+    if (is_leaf(data)) return;
+    check(data->left);
+    check(data->right);
+}
+
+int main(int argc, char **argv) {
+    int depth = argc > 1 ? atoi(argv[1]) : 10;
+    int nsteps = argc > 2 ? atoi(argv[2]) : 4;
+    REQUIRE(depth >= 2 && depth <= 24 && nsteps >= 0 && nsteps <= MAX_STEPS);
+    data_t *top = make(depth);
+
+    int ndomains, nsplitsTotal;
+    ndomains = omp_get_num_locality_domains();
+    nsplitsTotal = (int)log2(ndomains);
+    REQUIRE(ndomains <= 64 && 1 << nsplitsTotal == ndomains);
+
+#pragma omp parallel
+    {
+#pragma omp single
+        {
+            omp_child_task_affinity(0);
+#pragma omp task
+            recursive_init(top, nsplitsTotal);
+        }
+#pragma omp barrier
+        for (int s = 0; s < nsteps; s++) {
+#pragma omp single
+            {
+                step = s;
+                omp_child_task_affinity(0);
+#pragma omp task
+                recursive_compute(top, nsplitsTotal);
+            }
+#pragma omp barrier
+        }
+    }
+    count_region();
+
+    n_steps = nsteps;
+    say_domains(top, nsplitsTotal, 0);
+    check(top);
+    REQUIRE(n_tasks_run == (1 + nsteps) * ((2L << depth) - 1));
+    struct omp_ext_statistics statistics;
+    REQUIRE(omp_ext_get_statistics(&statistics, sizeof statistics) == 0);
+    printf("domains=%d rescued=%lu elsewhere=%ld in", ndomains, (unsigned long)statistics.n_rescued, n_elsewhere);
+    for (int d = 0; d < ndomains; d++) printf(" %ld", n_in_domain[d]);
+    printf("\n");
+    print_facts();
+    return n_elsewhere != 0;
+}
