@@ -1,73 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inputs of every benchmark program: what its size and its cut-off mean, their limits, and the values that the
-// input classes stand for. Facts only; how they are chosen and checked is options.cpp's, what they do the programs'.
+// The inputs of every benchmark program: what its numbers and its cut-offs mean, their limits, and the values that the
+// input classes stand for; in alphabetical order. Facts only; how they are chosen and checked is options.cpp's, what
+// they do the programs'.
 //
 // Classes: `test` runs serially in less than 50 ms, `small` (the default) in about a second, `medium` in about ten,
 // `large` is for machines with many cores.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
+
+#include "spec.hpp"
 
 namespace bots {
-
-inline constexpr std::array<std::string_view, 4> kClassNames = {"test", "small", "medium", "large"};
-inline constexpr int kDefaultClass = 1;
-
-// One number of a program's input, with a value per class. The option --NAME sets it, within [min, max].
-struct Parameter {
-    std::string_view name;
-    std::string_view meaning;
-    std::int64_t min;
-    std::int64_t max;
-    std::array<std::int64_t, kClassNames.size()> by_class;
-};
-
-// What the harness has to know of a program. A parameter without a name does not exist for that program.
-struct ProgramSpec {
-    std::string_view name;
-    std::string_view purpose;
-    Parameter size;  // --size
-    Parameter extra; // a second input number, named by the program
-    Parameter cut;   // --depth or --grain: where the cut-offs if, final and manual set in
-};
 
 inline constexpr ProgramSpec kFib = {
     .name = "fib",
     .purpose = "computes a Fibonacci number by its double recursion",
-    .size = {"size", "index of the Fibonacci number", 0, 60, {24, 42, 47, 52}},
-    .extra = {},
-    .cut = {"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}},
-};
-
-inline constexpr ProgramSpec kNQueens = {
-    .name = "nqueens",
-    .purpose = "counts the ways to place n queens on an n x n board",
-    .size = {"size", "queens, and squares on a side of the board", 1, 18, {9, 15, 16, 17}},
-    .extra = {},
-    .cut = {"depth", "rows of the board whose placements become tasks", 0, 100, {2, 4, 4, 5}},
-};
-
-inline constexpr ProgramSpec kSort = {
-    .name = "sort",
-    .purpose = "sorts random 32-bit integers by parallel mergesort",
-    .size = {"size", "number of elements", 0, std::int64_t{1} << 32, {100'000, 15'000'000, 128'000'000, 512'000'000}},
-    .extra = {},
-    .cut = {"grain",
-            "elements up to which a sort or merge creates no tasks",
-            0,
-            std::int64_t{1} << 32,
-            {8'192, 32'768, 32'768, 32'768}},
+    .unit = "call",
+    .inputs = {{{"size", "index of the Fibonacci number", 0, 60, {24, 42, 47, 52}}}},
+    .cuts = {{{"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}}}},
 };
 
 inline constexpr ProgramSpec kHealth = {
     .name = "health",
     .purpose = "simulates a health care system: a tree of villages with hospitals and patients",
-    .size = {"size", "levels of the tree of villages", 1, 9, {4, 6, 7, 8}},
-    .extra = {"steps", "time steps of the simulation", 0, 1'000'000, {60, 1'000, 1'500, 2'000}},
-    .cut = {"depth", "levels of the tree, from the root, that create tasks", 0, 100, {2, 3, 4, 5}},
+    .unit = "inhabitant-step",
+    .inputs = {{{"size", "levels of the tree of villages", 1, 9, {4, 6, 7, 8}},
+                {"steps", "time steps of the simulation", 0, 1'000'000, {60, 1'000, 1'500, 2'000}}}},
+    .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {2, 3, 4, 5}}}},
+};
+
+inline constexpr ProgramSpec kNQueens = {
+    .name = "nqueens",
+    .purpose = "counts the ways to place n queens on an n x n board",
+    .unit = "placement",
+    .inputs = {{{"size", "queens, and squares on a side of the board", 1, 18, {9, 15, 16, 17}}}},
+    .cuts = {{{"depth", "rows of the board whose placements become tasks", 0, 100, {2, 4, 4, 5}}}},
+};
+
+inline constexpr ProgramSpec kSort = {
+    .name = "sort",
+    .purpose = "sorts random 32-bit integers by parallel mergesort",
+    .unit = "element",
+    .inputs =
+        {{{"size", "number of elements", 0, std::int64_t{1} << 32, {100'000, 15'000'000, 128'000'000, 512'000'000}}}},
+    .cuts = {{{"grain",
+               "elements up to which a sort or merge creates no tasks",
+               0,
+               std::int64_t{1} << 32,
+               {8'192, 32'768, 32'768, 32'768}}}},
 };
 
 } // namespace bots
