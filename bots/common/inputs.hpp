@@ -14,6 +14,16 @@
 
 namespace bots {
 
+inline constexpr ProgramSpec kBitcounter = {
+    .name = "bitcounter",
+    .purpose = "counts the bits set in vectors of very unequal lengths",
+    .unit = "word",
+    .inputs = {{{"size", "number of vectors", 1, 100'000'000, {5'741, 5'741, 50'000, 200'000}},
+                {"words", "mean length of a vector, in 64-bit words", 1, 1'000'000, {256, 2'048, 2'048, 2'048}},
+                {"rounds", "how often all vectors are counted", 0, 1'000'000'000, {2, 100, 100, 200}}}},
+    .cuts = {{{"grain", "vectors up to which a range of them is not divided", 1, 100'000'000, {16, 4, 4, 4}}}},
+};
+
 inline constexpr ProgramSpec kFib = {
     .name = "fib",
     .purpose = "computes a Fibonacci number by its double recursion",
