@@ -41,6 +41,14 @@ inline constexpr ProgramSpec kHealth = {
     .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {2, 3, 4, 5}}}},
 };
 
+inline constexpr ProgramSpec kMatmul = {
+    .name = "matmul",
+    .purpose = "multiplies dense matrices in single precision by divide and conquer",
+    .unit = "flop",
+    .inputs = {{{"size", "rows and columns of the matrices", 1, 65'536, {384, 3'072, 6'144, 12'288}}}},
+    .cuts = {{{"grain", "longest side of the products that create no tasks", 48, 65'536, {96, 96, 96, 96}}}},
+};
+
 inline constexpr ProgramSpec kNQueens = {
     .name = "nqueens",
     .purpose = "counts the ways to place n queens on an n x n board",
