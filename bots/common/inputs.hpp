@@ -49,6 +49,15 @@ inline constexpr ProgramSpec kMatmul = {
     .cuts = {{{"grain", "longest side of the products that create no tasks", 48, 65'536, {96, 96, 96, 96}}}},
 };
 
+inline constexpr ProgramSpec kMatmult = {
+    .name = "matmult",
+    .purpose = "multiplies dense matrices of double precision, block by block",
+    .unit = "operation",
+    .inputs = {{{"size", "rows and columns of the matrices", 1, 100'000, {320, 2'048, 4'096, 12'288}},
+                {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
+    .cuts = {{{"grain", "blocks up to which a part of the result is not divided", 1, 100'000'000, {8, 4, 4, 4}}}},
+};
+
 inline constexpr ProgramSpec kNQueens = {
     .name = "nqueens",
     .purpose = "counts the ways to place n queens on an n x n board",
