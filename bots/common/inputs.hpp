@@ -41,6 +41,15 @@ inline constexpr ProgramSpec kHealth = {
     .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {2, 3, 4, 5}}}},
 };
 
+inline constexpr ProgramSpec kHeat = {
+    .name = "heat",
+    .purpose = "computes the diffusion of heat on a square plate by the five-point stencil",
+    .unit = "cell-step",
+    .inputs = {{{"size", "rows and columns of the plate, without its edge", 1, 100'000, {250, 2'000, 4'000, 16'000}},
+                {"steps", "time steps", 0, 1'000'000, {200, 400, 800, 1'000}}}},
+    .cuts = {{{"grain", "rows up to which a band creates no tasks", 1, 100'000, {16, 32, 32, 32}}}},
+};
+
 inline constexpr ProgramSpec kMatmul = {
     .name = "matmul",
     .purpose = "multiplies dense matrices in single precision by divide and conquer",
