@@ -88,4 +88,23 @@ inline constexpr ProgramSpec kSort = {
                {8'192, 32'768, 32'768, 32'768}}}},
 };
 
+// Levels of the tree of uts that make some ten thousand tasks; binomial trees get no wider with their depth.
+constexpr std::int64_t uts_depth(const Inputs &inputs, int) {
+    constexpr std::array<std::int64_t, 10> kDepths = {5, 7, 6, 20, 6, 6, 8, 6, 20, 8}; // by --tree
+    return kDepths[static_cast<std::size_t>(inputs[0])];
+}
+
+inline constexpr ProgramSpec kUts = {
+    .name = "uts",
+    .purpose = "searches an unbalanced tree that is a rule on SHA-1 digests",
+    .unit = "node",
+    .inputs = {{{"tree",
+                 "sample tree of the UTS distribution; tiny is T1 with 7 levels",
+                 0,
+                 9,
+                 {0, 3, 6, 9},
+                 {"tiny", "T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"}}}},
+    .cuts = {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
+};
+
 } // namespace bots

@@ -17,7 +17,7 @@ inline constexpr int kDefaultClass = 1;
 
 inline constexpr std::size_t kMaxInputs = 5;
 inline constexpr std::size_t kMaxCuts = 3;
-inline constexpr std::size_t kMaxChoices = 4;
+inline constexpr std::size_t kMaxChoices = 10;
 
 using Inputs = std::array<std::int64_t, kMaxInputs>; // in the order of the ProgramSpec
 using Cuts = std::array<std::int64_t, kMaxCuts>;     // likewise
