@@ -50,6 +50,20 @@ inline constexpr ProgramSpec kHeat = {
     .cuts = {{{"grain", "rows up to which a band creates no tasks", 1, 100'000, {16, 32, 32, 32}}}},
 };
 
+inline constexpr ProgramSpec kLu = {
+    .name = "lu",
+    .purpose = "factors a dense matrix into triangular ones, block by block",
+    .unit = "operation",
+    .inputs = {{{"size", "rows and columns of the matrix", 1, 100'000, {720, 3'072, 6'144, 16'384}},
+                {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
+    .cuts = {{{"grain",
+               "blocks on a side of the trailing matrix up to which a step has no tasks",
+               0,
+               100'000,
+               {4, 4, 4, 4}}}},
+    .cutoffs = {Cutoff::kNone, Cutoff::kIf, Cutoff::kManual}, // its tasks have no children that could be included
+};
+
 inline constexpr ProgramSpec kMatmul = {
     .name = "matmul",
     .purpose = "multiplies dense matrices in single precision by divide and conquer",
@@ -104,7 +118,8 @@ inline constexpr ProgramSpec kUts = {
                  9,
                  {0, 3, 6, 9},
                  {"tiny", "T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"}}}},
-    .cuts = {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
+    .cuts =
+        {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
 };
 
 } // namespace bots
