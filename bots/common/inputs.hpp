@@ -102,6 +102,15 @@ inline constexpr ProgramSpec kSort = {
                {8'192, 32'768, 32'768, 32'768}}}},
 };
 
+inline constexpr ProgramSpec kTreeadd = {
+    .name = "treeadd",
+    .purpose = "adds the values in the nodes of a binary tree",
+    .unit = "node",
+    .inputs = {{{"size", "levels of the tree", 1, 36, {13, 22, 24, 27}},
+                {"passes", "how often the tree is added up", 0, 1'000'000'000, {10, 60, 150, 200}}}},
+    .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {6, 12, 12, 14}}}},
+};
+
 // Levels of the tree of uts that make some ten thousand tasks; binomial trees get no wider with their depth.
 constexpr std::int64_t uts_depth(const Inputs &inputs, int) {
     constexpr std::array<std::int64_t, 10> kDepths = {5, 7, 6, 20, 6, 6, 8, 6, 20, 8}; // by --tree
