@@ -90,6 +90,30 @@ void print_json(const ProgramSpec &spec, const Version &version, const Options &
 }
 
 template <std::size_t kN>
+std::string json_of(const std::array<Parameter, kN> &parameters) {
+    std::string json = "{";
+    for (const Parameter &parameter : parameters)
+        if (parameter.exists())
+            json += (json.size() > 1 ? ", " : "") + quoted(parameter.name) + ": " + quoted(parameter.meaning);
+    return json + "}";
+}
+
+// For `ompass suite`, which asks the programs what there is to measure.
+void print_description(const ProgramSpec &spec, const Version &version) {
+    std::string cutoffs;
+    for (std::size_t i = 0; i < kCutoffNames.size() && !version.is_serial(); i++)
+        if (cutoffs_of(spec, version).has(static_cast<Cutoff>(i)))
+            cutoffs += (cutoffs.empty() ? "" : ", ") + quoted(kCutoffNames[i]);
+    const std::string json = "{\"program\": " + quoted(spec.name) + ", \"version\": " + quoted(version.name) +
+                             ", \"purpose\": " + quoted(spec.purpose) + ", \"unit\": " + quoted(spec.unit) +
+                             ", \"inputs\": " + json_of(spec.inputs) + ", \"cuts\": " + json_of(spec.cuts) +
+                             ", \"serial\": " + (version.is_serial() ? "true" : "false") + ", \"cutoffs\": [" +
+                             cutoffs +
+                             "], \"untied\": " + (version.has_untied && !version.is_serial() ? "true" : "false") + "}";
+    std::puts(json.c_str());
+}
+
+template <std::size_t kN>
 std::string text_of(const std::array<Parameter, kN> &parameters, const std::array<std::int64_t, kN> &values) {
     std::string text;
     for (std::size_t i = 0; i < kN; i++)
@@ -131,6 +155,10 @@ int run_version(int argc, char **argv, const ProgramSpec &spec, const Version &v
         const Options options = parse_options(argc, argv, spec, version);
         if (options.help) {
             std::fputs(help_text(spec, version).c_str(), stdout);
+            return 0;
+        }
+        if (options.describe) {
+            print_description(spec, version);
             return 0;
         }
         const std::unique_ptr<Workload> workload = make_workload(options);

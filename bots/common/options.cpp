@@ -107,12 +107,6 @@ private:
     bool has_value_ = false;
 };
 
-CutoffSet cutoffs_of(const ProgramSpec &spec, const Version &version) {
-    CutoffSet both{};
-    both.bits = spec.cutoffs.bits & version.cutoffs.bits;
-    return both;
-}
-
 Cutoff default_of(CutoffSet cutoffs) {
     for (const Cutoff cutoff : {Cutoff::kManual, Cutoff::kFinal, Cutoff::kIf})
         if (cutoffs.has(cutoff)) return cutoff;
@@ -133,6 +127,12 @@ void check_kind(const Options &options, const Version &version, CutoffSet cutoff
 }
 
 } // namespace
+
+CutoffSet cutoffs_of(const ProgramSpec &spec, const Version &version) {
+    CutoffSet both{};
+    both.bits = spec.cutoffs.bits & version.cutoffs.bits;
+    return both;
+}
 
 std::string_view name_of(Cutoff cutoff) { return kCutoffNames[static_cast<std::size_t>(cutoff)]; }
 
@@ -176,6 +176,9 @@ Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec
         } else if (arguments.is("--json")) {
             arguments.expect_no_value();
             options.json = true;
+        } else if (arguments.is("--describe")) {
+            arguments.expect_no_value();
+            options.describe = true;
         } else if (arguments.is("--help") || arguments.is("-h")) {
             arguments.expect_no_value();
             options.help = true;
@@ -239,6 +242,7 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
     text << "\nRun\n";
     line("--repeat N", "repetitions; the median is shown (default 1)");
     line("--json", "the result as one JSON object on standard output");
+    line("--describe", "what the program offers, as one JSON object");
     line("--help", "this text");
     text << "\nThe result is always verified. Exit status: 0 verified, 1 wrong result or failure, 2 bad arguments.\n"
          << "\nExamples\n  " << program << " --class test\n";

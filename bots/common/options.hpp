@@ -24,12 +24,16 @@ struct Options {
     int n_repeats = 1;
     bool json = false;
     bool help = false;
+    bool describe = false;
 };
 
 // A command line that cannot be run; what() is one line for the user.
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+// Those of the program's cut-offs that the version offers.
+CutoffSet cutoffs_of(const ProgramSpec &spec, const Version &version);
 
 // Reads a command line. A serial version has no options about tasks. Throws UsageError.
 Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec, const Version &version);
