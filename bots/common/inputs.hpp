@@ -50,6 +50,15 @@ inline constexpr ProgramSpec kHeat = {
     .cuts = {{{"grain", "rows up to which a band creates no tasks", 1, 100'000, {16, 32, 32, 32}}}},
 };
 
+// How hard an instance is differs wildly between neighbouring sizes: the classes are picked by the packings visited.
+inline constexpr ProgramSpec kKnapsack = {
+    .name = "knapsack",
+    .purpose = "fills a knapsack with the most valuable items, by branch and bound",
+    .unit = "packing visited",
+    .inputs = {{{"size", "number of items to choose from", 0, 1'000, {70, 80, 92, 100}}}},
+    .cuts = {{{"depth", "items, from the most valuable per weight on, whose choices become tasks", 0, 1'000, {12, 16, 18, 20}}}},
+};
+
 inline constexpr ProgramSpec kLu = {
     .name = "lu",
     .purpose = "factors a dense matrix into triangular ones, block by block",
