@@ -24,6 +24,15 @@ inline constexpr ProgramSpec kBitcounter = {
     .cuts = {{{"grain", "vectors up to which a range of them is not divided", 1, 100'000'000, {16, 4, 4, 4}}}},
 };
 
+inline constexpr ProgramSpec kConcom = {
+    .name = "concom",
+    .purpose = "finds the connected components of a random graph",
+    .unit = "neighbour",
+    .inputs = {{{"size", "number of nodes", 1, 1 << 30, {50'000, 2'000'000, 20'000'000, 200'000'000}},
+                {"degree", "mean number of neighbours of a node", 0, 1'000, {8, 8, 8, 8}}}},
+    .cuts = {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
+};
+
 inline constexpr ProgramSpec kFib = {
     .name = "fib",
     .purpose = "computes a Fibonacci number by its double recursion",
