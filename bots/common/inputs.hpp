@@ -24,13 +24,27 @@ inline constexpr ProgramSpec kBitcounter = {
     .cuts = {{{"grain", "vectors up to which a range of them is not divided", 1, 100'000'000, {16, 4, 4, 4}}}},
 };
 
+inline constexpr ProgramSpec kBlackscholes = {
+    .name = "blackscholes",
+    .purpose = "prices European options by the formula of Black and Scholes",
+    .unit = "option",
+    .inputs = {{{"size", "number of options", 3, 1'000'000'000, {10'000, 400'000, 4'000'000, 10'000'000}},
+                {"rounds", "how often all options are priced", 1, 1'000'000'000, {10, 50, 50, 500}}}},
+    .cuts = {{{"grain",
+               "options up to which a range of them is not divided",
+               1,
+               1'000'000'000,
+               {512, 4'096, 4'096, 4'096}}}},
+};
+
 inline constexpr ProgramSpec kConcom = {
     .name = "concom",
     .purpose = "finds the connected components of a random graph",
     .unit = "neighbour",
     .inputs = {{{"size", "number of nodes", 1, 1 << 30, {50'000, 2'000'000, 20'000'000, 200'000'000}},
                 {"degree", "mean number of neighbours of a node", 0, 1'000, {8, 8, 8, 8}}}},
-    .cuts = {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
+    .cuts =
+        {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
 };
 
 inline constexpr ProgramSpec kFib = {
@@ -65,7 +79,11 @@ inline constexpr ProgramSpec kKnapsack = {
     .purpose = "fills a knapsack with the most valuable items, by branch and bound",
     .unit = "packing visited",
     .inputs = {{{"size", "number of items to choose from", 0, 1'000, {70, 80, 92, 100}}}},
-    .cuts = {{{"depth", "items, from the most valuable per weight on, whose choices become tasks", 0, 1'000, {12, 16, 18, 20}}}},
+    .cuts = {{{"depth",
+               "items, from the most valuable per weight on, whose choices become tasks",
+               0,
+               1'000,
+               {12, 16, 18, 20}}}},
 };
 
 inline constexpr ProgramSpec kLu = {
