@@ -55,6 +55,20 @@ inline constexpr ProgramSpec kFib = {
     .cuts = {{{"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}}}},
 };
 
+inline constexpr ProgramSpec kFmm = {
+    .name = "fmm",
+    .purpose = "computes the field of charges by the fast multipole method with a dual tree traversal",
+    .unit = "body",
+    .inputs = {{{"size", "number of bodies", 1, 100'000'000, {3'000, 300'000, 3'000'000, 20'000'000}},
+                {"distribution", "of the bodies", 0, 1, {0, 0, 0, 0}, {"plummer", "uniform"}},
+                {"order", "of the expansions: their terms have degrees below it", 2, 5, {5, 5, 5, 5}}}},
+    .cuts = {{{"grain",
+               "bodies up to which a cell, or two that meet, create no tasks",
+               0,
+               100'000'000,
+               {300, 300, 300, 300}}}},
+};
+
 inline constexpr ProgramSpec kHealth = {
     .name = "health",
     .purpose = "simulates a health care system: a tree of villages with hospitals and patients",

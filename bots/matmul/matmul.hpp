@@ -70,8 +70,7 @@ constexpr ProductHalves halve(const Product &product) {
 }
 
 inline void multiply_serial(const Product &product) {
-    if (product.is_tile())
-        return kTileKernel.multiply_add(product.a->elements, product.b->elements, product.c->elements);
+    if (product.is_tile()) return kMultiplyAddTile(product.a->elements, product.b->elements, product.c->elements);
     const ProductHalves halves = halve(product);
     multiply_serial(halves.first);
     multiply_serial(halves.second);

@@ -112,7 +112,7 @@ public:
 
     std::string describe() const {
         return std::to_string(n_) + " x " + std::to_string(n_) + ", in tiles of " + std::to_string(kTile) + " for " +
-               std::string(kTileKernel.instruction_set);
+               std::string(name_of(best_instruction_set()));
     }
 
 private:

@@ -11,7 +11,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
+
+#include "instruction_set.hpp"
 
 namespace bots {
 
@@ -48,20 +49,17 @@ inline constexpr std::size_t kLanes = 4, kRows = 4, kVectors = 3;
 #undef BOTS_INSTRUCTION_SET
 } // namespace baseline
 
-struct TileKernelChoice {
-    TileKernel multiply_add;
-    std::string_view instruction_set;
-};
-
-inline TileKernelChoice choose_tile_kernel() {
+inline TileKernel choose_tile_kernel() {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f")) return {avx512::multiply_add_tile, "AVX-512"};
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return {avx2::multiply_add_tile, "AVX2"};
+    switch (best_instruction_set()) {
+    case InstructionSet::kAvx512: return avx512::multiply_add_tile;
+    case InstructionSet::kAvx2: return avx2::multiply_add_tile;
+    case InstructionSet::kBaseline: break;
+    }
 #endif
-    return {baseline::multiply_add_tile, "the baseline"};
+    return baseline::multiply_add_tile;
 }
 
-inline const TileKernelChoice kTileKernel = choose_tile_kernel();
+inline const TileKernel kMultiplyAddTile = choose_tile_kernel();
 
 } // namespace bots

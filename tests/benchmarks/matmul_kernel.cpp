@@ -66,7 +66,7 @@ void compare(std::size_t n, const char *end) {
 
 int main() {
     std::printf("{\"instruction_set\": \"%s\", \"rounds\": %d, \"sizes\": [\n",
-                std::string(bots::kTileKernel.instruction_set).c_str(), kRounds);
+                std::string(name_of(bots::best_instruction_set())).c_str(), kRounds);
     compare(bots::kTile, ",");
     compare(2 * bots::kTile, ",");
     compare(32 * bots::kTile, "");
