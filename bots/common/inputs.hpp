@@ -152,6 +152,16 @@ inline constexpr ProgramSpec kSort = {
                {8'192, 32'768, 32'768, 32'768}}}},
 };
 
+inline constexpr ProgramSpec kSparseLu = {
+    .name = "sparselu",
+    .purpose = "factors a sparse matrix of blocks into a lower and an upper triangular one",
+    .unit = "flop",
+    .inputs = {{{"size", "blocks on a side of the matrix", 1, 10'000, {20, 50, 100, 200}},
+                {"block", "rows and columns of a block", 0, 7, {1, 5, 5, 5}, {"16", "32", "48", "64", "80", "96", "112", "128"}},
+                {"sparsity", "one of how many blocks off the diagonal is not zero", 1, 1'000'000, {8, 8, 8, 8}}}},
+    .cuts = {{{"grain", "blocks on a side of the trailing matrix up to which a step creates no tasks", 0, 10'000, {2, 2, 2, 2}}}},
+};
+
 inline constexpr ProgramSpec kTreeadd = {
     .name = "treeadd",
     .purpose = "adds the values in the nodes of a binary tree",

@@ -10,7 +10,7 @@
 // Sources: Woo, Ohara, Torrie, Singh, Gupta, "The SPLASH-2 programs" (ISCA 1995), and Golub and Van Loan, "Matrix
 // computations", for the algorithm; Contreras and Martonosi, "Characterizing and improving the performance of Intel
 // Threading Building Blocks" (IISWC 2008), for the benchmark: 31,200 tasks of 4,000 cycles, close to the 31,350 of 45 x
-// 45 blocks. The product of two blocks is dense_block.hpp's; the tasks are in lu_tasks.hpp and lu_depend.hpp.
+// 45 blocks. The kernels are block_factors.hpp's and dense_block.hpp's; the tasks are in lu_tasks.hpp and lu_depend.hpp.
 #pragma once
 
 #include <algorithm>
@@ -21,43 +21,11 @@
 #include <string>
 #include <vector>
 
+#include "block_factors.hpp"
 #include "dense_block.hpp"
 #include "random.hpp"
 
 namespace bots {
-
-// row -= factor * other, in [first, n)
-inline void subtract_row(double *row, double factor, const double *other, std::size_t first, std::size_t n) {
-    for (std::size_t j = first; j < n; j++) row[j] -= factor * other[j];
-}
-
-// block = L + U - I with L U = block, L unit lower and U upper triangular; n rows and columns.
-inline void factor_block(double *block, std::size_t n) {
-    for (std::size_t k = 0; k < n; k++) {
-        const double inverse = 1 / block[k * n + k];
-        for (std::size_t i = k + 1; i < n; i++) {
-            const double factor = block[i * n + k] *= inverse;
-            subtract_row(block + i * n, factor, block + k * n, k + 1, n);
-        }
-    }
-}
-
-// block = L^-1 * block, for a block beside the factored one of the diagonal.
-inline void solve_beside(const double *diagonal, double *block, std::size_t n) {
-    for (std::size_t i = 1; i < n; i++)
-        for (std::size_t k = 0; k < i; k++) subtract_row(block + i * n, diagonal[i * n + k], block + k * n, 0, n);
-}
-
-// block = block * U^-1, for a block below the factored one of the diagonal.
-inline void solve_below(const double *diagonal, double *block, std::size_t n) {
-    for (std::size_t k = 0; k < n; k++) {
-        const double inverse = 1 / diagonal[k * n + k];
-        for (std::size_t i = 0; i < n; i++) {
-            const double factor = block[i * n + k] *= inverse;
-            subtract_row(block + i * n, factor, diagonal + k * n, k + 1, n);
-        }
-    }
-}
 
 // The parts of step k, on blocks of the matrix.
 inline void factor_diagonal(BlockMatrix &matrix, std::size_t k) {
