@@ -157,9 +157,32 @@ inline constexpr ProgramSpec kSparseLu = {
     .purpose = "factors a sparse matrix of blocks into a lower and an upper triangular one",
     .unit = "flop",
     .inputs = {{{"size", "blocks on a side of the matrix", 1, 10'000, {20, 50, 100, 200}},
-                {"block", "rows and columns of a block", 0, 7, {1, 5, 5, 5}, {"16", "32", "48", "64", "80", "96", "112", "128"}},
+                {"block",
+                 "rows and columns of a block",
+                 0,
+                 7,
+                 {1, 5, 5, 5},
+                 {"16", "32", "48", "64", "80", "96", "112", "128"}},
                 {"sparsity", "one of how many blocks off the diagonal is not zero", 1, 1'000'000, {8, 8, 8, 8}}}},
-    .cuts = {{{"grain", "blocks on a side of the trailing matrix up to which a step creates no tasks", 0, 10'000, {2, 2, 2, 2}}}},
+    .cuts = {{{"grain",
+               "blocks on a side of the trailing matrix up to which a step creates no tasks",
+               0,
+               10'000,
+               {2, 2, 2, 2}}}},
+};
+
+inline constexpr ProgramSpec kSwaptions = {
+    .name = "swaptions",
+    .purpose = "prices swaptions by simulating the curve of interest rates",
+    .unit = "path",
+    .inputs = {{{"size", "number of swaptions", 1, 1'000'000, {16, 128, 256, 1'024}},
+                {"paths",
+                 "paths per swaption; rounded up to a multiple of 64",
+                 1'000,
+                 1'000'000'000,
+                 {1'000, 10'000, 50'000, 1'000'000}}}},
+    .cuts =
+        {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kTreeadd = {
