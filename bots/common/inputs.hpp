@@ -171,6 +171,19 @@ inline constexpr ProgramSpec kSparseLu = {
                {2, 2, 2, 2}}}},
 };
 
+inline constexpr ProgramSpec kStrassen = {
+    .name = "strassen",
+    .purpose = "multiplies dense matrices in double precision by Strassen's algorithm",
+    .unit = "flop",
+    .inputs = {{{"size",
+                 "rows and columns of the matrices",
+                 0,
+                 8,
+                 {3, 5, 6, 7},
+                 {"64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384"}}}},
+    .cuts = {{{"grain", "rows of matrices up to which a product creates no tasks", 0, 16'384, {128, 256, 256, 256}}}},
+};
+
 inline constexpr ProgramSpec kSwaptions = {
     .name = "swaptions",
     .purpose = "prices swaptions by simulating the curve of interest rates",
