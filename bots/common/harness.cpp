@@ -4,6 +4,7 @@
 #include "harness.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -20,6 +21,7 @@ constexpr int kExitUsage = 2;
 struct Outcome {
     std::vector<double> seconds; // of every repetition, in order
     std::optional<std::uint64_t> n_tasks;
+    std::optional<double> n_units;
     std::string result;
     std::string complaint; // of the first check that failed; empty when all passed
 };
@@ -35,6 +37,7 @@ Outcome measure(Workload &workload, int n_repeats) {
         outcome.complaint = workload.check();
     }
     outcome.n_tasks = workload.n_tasks();
+    outcome.n_units = workload.n_units();
     outcome.result = workload.describe_result();
     return outcome;
 }
@@ -45,65 +48,122 @@ double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
+std::string number_text(const char *format, double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, format, value);
+    return text;
+}
+
 // Every string in the output is one of our own names: nothing to escape.
-void print_json(const ProgramSpec &spec, std::string_view version, const Options &options, bool serial,
-                const Outcome &outcome) {
-    const auto text = [](std::string_view value) { return '"' + std::string(value) + '"'; };
-    std::string json = "{\"program\": " + text(spec.name) + ", \"version\": " + text(version) +
-                       ", \"class\": " + text(options.input_class) + ", \"size\": " + std::to_string(options.size);
-    if (!spec.extra.name.empty()) json += ", " + text(spec.extra.name) + ": " + std::to_string(options.extra);
-    json += ", \"threads\": " + std::to_string(options.n_threads);
-    json += ", \"cutoff\": " + (serial ? "null" : text(name_of(options.cutoff)));
-    json += ", " + text(spec.cut.name) + ": " +
-            (serial || options.cutoff == Cutoff::kNone ? "null" : std::to_string(options.cut));
-    json += std::string(", \"tied\": ") + (serial ? "null" : options.untied ? "false" : "true");
-    char number[32];
-    std::snprintf(number, sizeof number, "%.9f", median(outcome.seconds));
-    json += std::string(", \"seconds\": ") + number + ", \"repeats\": [";
-    for (std::size_t i = 0; i < outcome.seconds.size(); i++) {
-        std::snprintf(number, sizeof number, "%s%.9f", i == 0 ? "" : ", ", outcome.seconds[i]);
-        json += number;
+std::string quoted(std::string_view value) { return '"' + std::string(value) + '"'; }
+
+template <std::size_t kN>
+std::string json_of(const std::array<Parameter, kN> &parameters, const std::array<std::int64_t, kN> &values) {
+    std::string json = "{";
+    for (std::size_t i = 0; i < kN; i++) {
+        if (!parameters[i].exists()) continue;
+        const std::string value = value_text(parameters[i], values[i]);
+        json += (json.size() > 1 ? ", " : "") + quoted(parameters[i].name) + ": " +
+                (parameters[i].has_choices() ? quoted(value) : value);
     }
+    return json + "}";
+}
+
+void print_json(const ProgramSpec &spec, const Version &version, const Options &options, const Outcome &outcome) {
+    const bool has_cut = !version.is_serial() && options.cutoff != Cutoff::kNone;
+    std::string json = "{\"program\": " + quoted(spec.name) + ", \"version\": " + quoted(version.name);
+    json += ", \"class\": " + quoted(options.input_class) + ", \"inputs\": " + json_of(spec.inputs, options.inputs);
+    json += ", \"threads\": " + std::to_string(options.n_threads);
+    json += ", \"cutoff\": " + (version.is_serial() ? "null" : quoted(name_of(options.cutoff)));
+    json += ", \"cuts\": " + (has_cut ? json_of(spec.cuts, options.cuts) : "{}");
+    json += std::string(", \"tied\": ") + (version.is_serial() || !version.has_untied ? "null"
+                                           : options.untied                           ? "false"
+                                                                                      : "true");
+    json += ", \"seconds\": " + number_text("%.9f", median(outcome.seconds)) + ", \"repeats\": [";
+    for (std::size_t i = 0; i < outcome.seconds.size(); i++)
+        json += (i == 0 ? "" : ", ") + number_text("%.9f", outcome.seconds[i]);
     json += "], \"tasks\": " + (outcome.n_tasks ? std::to_string(*outcome.n_tasks) : "null");
+    json += ", \"unit\": " + quoted(spec.unit);
+    json += ", \"units\": " + (outcome.n_units ? number_text("%.17g", *outcome.n_units) : "null");
     json += std::string(", \"verified\": ") + (outcome.complaint.empty() ? "true" : "false") + "}";
     std::puts(json.c_str());
 }
 
-void print_text(const ProgramSpec &spec, std::string_view version, const Options &options, bool serial,
-                const Outcome &outcome) {
-    std::string input = std::string(spec.size.name) + " " + std::to_string(options.size);
-    if (!spec.extra.name.empty()) input += ", " + std::string(spec.extra.name) + " " + std::to_string(options.extra);
-    std::printf("%s-%s\n", std::string(spec.name).c_str(), std::string(version).c_str());
-    std::printf("  input     %s: %s\n", options.input_class.c_str(), input.c_str());
-    if (!serial) {
-        const bool has_cut = options.cutoff != Cutoff::kNone;
-        const std::string cut = has_cut ? " at " + std::string(spec.cut.name) + " " + std::to_string(options.cut) : "";
-        std::printf("  threads   %d, cut-off %s%s, %s\n", options.n_threads,
-                    std::string(name_of(options.cutoff)).c_str(), cut.c_str(), options.untied ? "untied" : "tied");
+template <std::size_t kN>
+std::string json_of(const std::array<Parameter, kN> &parameters) {
+    std::string json = "{";
+    for (const Parameter &parameter : parameters)
+        if (parameter.exists())
+            json += (json.size() > 1 ? ", " : "") + quoted(parameter.name) + ": " + quoted(parameter.meaning);
+    return json + "}";
+}
+
+// For `ompass suite`, which asks the programs what there is to measure.
+void print_description(const ProgramSpec &spec, const Version &version) {
+    std::string cutoffs;
+    for (std::size_t i = 0; i < kCutoffNames.size() && !version.is_serial(); i++)
+        if (cutoffs_of(spec, version).has(static_cast<Cutoff>(i)))
+            cutoffs += (cutoffs.empty() ? "" : ", ") + quoted(kCutoffNames[i]);
+    const std::string json = "{\"program\": " + quoted(spec.name) + ", \"version\": " + quoted(version.name) +
+                             ", \"purpose\": " + quoted(spec.purpose) + ", \"unit\": " + quoted(spec.unit) +
+                             ", \"inputs\": " + json_of(spec.inputs) + ", \"cuts\": " + json_of(spec.cuts) +
+                             ", \"serial\": " + (version.is_serial() ? "true" : "false") + ", \"cutoffs\": [" +
+                             cutoffs +
+                             "], \"untied\": " + (version.has_untied && !version.is_serial() ? "true" : "false") + "}";
+    std::puts(json.c_str());
+}
+
+template <std::size_t kN>
+std::string text_of(const std::array<Parameter, kN> &parameters, const std::array<std::int64_t, kN> &values) {
+    std::string text;
+    for (std::size_t i = 0; i < kN; i++)
+        if (parameters[i].exists())
+            text += (text.empty() ? "" : ", ") + std::string(parameters[i].name) + " " +
+                    value_text(parameters[i], values[i]);
+    return text;
+}
+
+void print_text(const ProgramSpec &spec, const Version &version, const Options &options, const Outcome &outcome) {
+    std::printf("%s-%s\n", std::string(spec.name).c_str(), std::string(version.name).c_str());
+    std::printf("  input     %s: %s\n", options.input_class.c_str(), text_of(spec.inputs, options.inputs).c_str());
+    if (!version.is_serial()) {
+        std::string cut = options.cutoff == Cutoff::kNone ? "" : text_of(spec.cuts, options.cuts);
+        if (!cut.empty()) cut.insert(0, " at ");
+        const char *const kind = !version.has_untied ? "" : options.untied ? ", untied" : ", tied";
+        std::printf("  threads   %d, cut-off %s%s%s\n", options.n_threads, std::string(name_of(options.cutoff)).c_str(),
+                    cut.c_str(), kind);
         if (outcome.n_tasks) std::printf("  tasks     %llu\n", static_cast<unsigned long long>(*outcome.n_tasks));
     }
-    std::printf("  seconds   %.6f", median(outcome.seconds));
+    const double seconds = median(outcome.seconds);
+    std::printf("  seconds   %.6f", seconds);
     if (outcome.seconds.size() > 1) {
         const auto [least, most] = std::minmax_element(outcome.seconds.begin(), outcome.seconds.end());
         std::printf(" (median of %zu, from %.6f to %.6f)", outcome.seconds.size(), *least, *most);
     }
+    if (outcome.n_units && *outcome.n_units > 0)
+        std::printf(", %.3g ns per %s", 1e9 * seconds / *outcome.n_units, std::string(spec.unit).c_str());
     std::printf("\n  result    %s\n", outcome.result.c_str());
     std::printf("  verified  %s\n", outcome.complaint.empty() ? "yes" : "NO");
 }
 
-int run_version(int argc, char **argv, const ProgramSpec &spec, std::string_view version, int default_threads,
+} // namespace
+
+int run_version(int argc, char **argv, const ProgramSpec &spec, const Version &version,
                 const MakeWorkload &make_workload) {
-    const std::string program = std::string(spec.name) + "-" + std::string(version);
-    const bool serial = default_threads == 0;
+    const std::string program = std::string(spec.name) + "-" + std::string(version.name);
     try {
-        const Options options = parse_options(argc, argv, spec, default_threads);
+        const Options options = parse_options(argc, argv, spec, version);
         if (options.help) {
-            std::fputs(help_text(program, spec, serial).c_str(), stdout);
+            std::fputs(help_text(spec, version).c_str(), stdout);
+            return 0;
+        }
+        if (options.describe) {
+            print_description(spec, version);
             return 0;
         }
         const std::unique_ptr<Workload> workload = make_workload(options);
         const Outcome outcome = measure(*workload, options.n_repeats);
-        (options.json ? print_json : print_text)(spec, version, options, serial, outcome);
+        (options.json ? print_json : print_text)(spec, version, options, outcome);
         if (outcome.complaint.empty()) return 0;
         std::fprintf(stderr, "%s: wrong result: %s\n", program.c_str(), outcome.complaint.c_str());
     } catch (const UsageError &error) {
@@ -115,17 +175,6 @@ int run_version(int argc, char **argv, const ProgramSpec &spec, std::string_view
         std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
     }
     return kExitWrong;
-}
-
-} // namespace
-
-int serial_main(int argc, char **argv, const ProgramSpec &spec, const MakeWorkload &make_workload) {
-    return run_version(argc, argv, spec, "serial", 0, make_workload);
-}
-
-int tasks_main(int argc, char **argv, const ProgramSpec &spec, std::string_view version, int default_threads,
-               const MakeWorkload &make_workload) {
-    return run_version(argc, argv, spec, version, default_threads, make_workload);
 }
 
 } // namespace bots

@@ -1,73 +1,230 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The inputs of every benchmark program: what its size and its cut-off mean, their limits, and the values that the
-// input classes stand for. Facts only; how they are chosen and checked is options.cpp's, what they do the programs'.
+// The inputs of every benchmark program: what its numbers and its cut-offs mean, their limits, and the values that the
+// input classes stand for; in alphabetical order. Facts only; how they are chosen and checked is options.cpp's, what
+// they do the programs'.
 //
 // Classes: `test` runs serially in less than 50 ms, `small` (the default) in about a second, `medium` in about ten,
 // `large` is for machines with many cores.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
+
+#include "spec.hpp"
 
 namespace bots {
 
-inline constexpr std::array<std::string_view, 4> kClassNames = {"test", "small", "medium", "large"};
-inline constexpr int kDefaultClass = 1;
-
-// One number of a program's input, with a value per class. The option --NAME sets it, within [min, max].
-struct Parameter {
-    std::string_view name;
-    std::string_view meaning;
-    std::int64_t min;
-    std::int64_t max;
-    std::array<std::int64_t, kClassNames.size()> by_class;
+inline constexpr ProgramSpec kBitcounter = {
+    .name = "bitcounter",
+    .purpose = "counts the bits set in vectors of very unequal lengths",
+    .unit = "word",
+    .inputs = {{{"size", "number of vectors", 1, 100'000'000, {5'741, 5'741, 50'000, 200'000}},
+                {"words", "mean length of a vector, in 64-bit words", 1, 1'000'000, {256, 2'048, 2'048, 2'048}},
+                {"rounds", "how often all vectors are counted", 0, 1'000'000'000, {2, 100, 100, 200}}}},
+    .cuts = {{{"grain", "vectors up to which a range of them is not divided", 1, 100'000'000, {16, 4, 4, 4}}}},
 };
 
-// What the harness has to know of a program. A parameter without a name does not exist for that program.
-struct ProgramSpec {
-    std::string_view name;
-    std::string_view purpose;
-    Parameter size;  // --size
-    Parameter extra; // a second input number, named by the program
-    Parameter cut;   // --depth or --grain: where the cut-offs if, final and manual set in
+inline constexpr ProgramSpec kBlackscholes = {
+    .name = "blackscholes",
+    .purpose = "prices European options by the formula of Black and Scholes",
+    .unit = "option",
+    .inputs = {{{"size", "number of options", 3, 1'000'000'000, {10'000, 400'000, 4'000'000, 10'000'000}},
+                {"rounds", "how often all options are priced", 1, 1'000'000'000, {10, 50, 50, 500}}}},
+    .cuts = {{{"grain",
+               "options up to which a range of them is not divided",
+               1,
+               1'000'000'000,
+               {512, 4'096, 4'096, 4'096}}}},
+};
+
+inline constexpr ProgramSpec kConcom = {
+    .name = "concom",
+    .purpose = "finds the connected components of a random graph",
+    .unit = "neighbour",
+    .inputs = {{{"size", "number of nodes", 1, 1 << 30, {50'000, 2'000'000, 20'000'000, 200'000'000}},
+                {"degree", "mean number of neighbours of a node", 0, 1'000, {8, 8, 8, 8}}}},
+    .cuts =
+        {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
 };
 
 inline constexpr ProgramSpec kFib = {
     .name = "fib",
     .purpose = "computes a Fibonacci number by its double recursion",
-    .size = {"size", "index of the Fibonacci number", 0, 60, {24, 42, 47, 52}},
-    .extra = {},
-    .cut = {"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}},
+    .unit = "call",
+    .inputs = {{{"size", "index of the Fibonacci number", 0, 60, {24, 42, 47, 52}}}},
+    .cuts = {{{"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}}}},
 };
 
-inline constexpr ProgramSpec kNQueens = {
-    .name = "nqueens",
-    .purpose = "counts the ways to place n queens on an n x n board",
-    .size = {"size", "queens, and squares on a side of the board", 1, 18, {9, 15, 16, 17}},
-    .extra = {},
-    .cut = {"depth", "rows of the board whose placements become tasks", 0, 100, {2, 4, 4, 5}},
-};
-
-inline constexpr ProgramSpec kSort = {
-    .name = "sort",
-    .purpose = "sorts random 32-bit integers by parallel mergesort",
-    .size = {"size", "number of elements", 0, std::int64_t{1} << 32, {100'000, 15'000'000, 128'000'000, 512'000'000}},
-    .extra = {},
-    .cut = {"grain",
-            "elements up to which a sort or merge creates no tasks",
-            0,
-            std::int64_t{1} << 32,
-            {8'192, 32'768, 32'768, 32'768}},
+inline constexpr ProgramSpec kFmm = {
+    .name = "fmm",
+    .purpose = "computes the field of charges by the fast multipole method with a dual tree traversal",
+    .unit = "body",
+    .inputs = {{{"size", "number of bodies", 1, 100'000'000, {3'000, 300'000, 3'000'000, 20'000'000}},
+                {"distribution", "of the bodies", 0, 1, {0, 0, 0, 0}, {"plummer", "uniform"}},
+                {"order", "of the expansions: their terms have degrees below it", 2, 5, {5, 5, 5, 5}}}},
+    .cuts = {{{"grain",
+               "bodies up to which a cell, or two that meet, create no tasks",
+               0,
+               100'000'000,
+               {300, 300, 300, 300}}}},
 };
 
 inline constexpr ProgramSpec kHealth = {
     .name = "health",
     .purpose = "simulates a health care system: a tree of villages with hospitals and patients",
-    .size = {"size", "levels of the tree of villages", 1, 9, {4, 6, 7, 8}},
-    .extra = {"steps", "time steps of the simulation", 0, 1'000'000, {60, 1'000, 1'500, 2'000}},
-    .cut = {"depth", "levels of the tree, from the root, that create tasks", 0, 100, {2, 3, 4, 5}},
+    .unit = "inhabitant-step",
+    .inputs = {{{"size", "levels of the tree of villages", 1, 9, {4, 6, 7, 8}},
+                {"steps", "time steps of the simulation", 0, 1'000'000, {60, 1'000, 1'500, 2'000}}}},
+    .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {2, 3, 4, 5}}}},
+};
+
+inline constexpr ProgramSpec kHeat = {
+    .name = "heat",
+    .purpose = "computes the diffusion of heat on a square plate by the five-point stencil",
+    .unit = "cell-step",
+    .inputs = {{{"size", "rows and columns of the plate, without its edge", 1, 100'000, {250, 2'000, 4'000, 16'000}},
+                {"steps", "time steps", 0, 1'000'000, {200, 400, 800, 1'000}}}},
+    .cuts = {{{"grain", "rows up to which a band creates no tasks", 1, 100'000, {16, 32, 32, 32}}}},
+};
+
+// How hard an instance is differs wildly between neighbouring sizes: the classes are picked by the packings visited.
+inline constexpr ProgramSpec kKnapsack = {
+    .name = "knapsack",
+    .purpose = "fills a knapsack with the most valuable items, by branch and bound",
+    .unit = "packing visited",
+    .inputs = {{{"size", "number of items to choose from", 0, 1'000, {70, 80, 92, 100}}}},
+    .cuts = {{{"depth",
+               "items, from the most valuable per weight on, whose choices become tasks",
+               0,
+               1'000,
+               {12, 16, 18, 20}}}},
+};
+
+inline constexpr ProgramSpec kLu = {
+    .name = "lu",
+    .purpose = "factors a dense matrix into triangular ones, block by block",
+    .unit = "operation",
+    .inputs = {{{"size", "rows and columns of the matrix", 1, 100'000, {720, 3'072, 6'144, 16'384}},
+                {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
+    .cuts = {{{"grain",
+               "blocks on a side of the trailing matrix up to which a step has no tasks",
+               0,
+               100'000,
+               {4, 4, 4, 4}}}},
+    .cutoffs = {Cutoff::kNone, Cutoff::kIf, Cutoff::kManual}, // its tasks have no children that could be included
+};
+
+inline constexpr ProgramSpec kMatmul = {
+    .name = "matmul",
+    .purpose = "multiplies dense matrices in single precision by divide and conquer",
+    .unit = "flop",
+    .inputs = {{{"size", "rows and columns of the matrices", 1, 65'536, {384, 3'072, 6'144, 12'288}}}},
+    .cuts = {{{"grain", "longest side of the products that create no tasks", 48, 65'536, {96, 96, 96, 96}}}},
+};
+
+inline constexpr ProgramSpec kMatmult = {
+    .name = "matmult",
+    .purpose = "multiplies dense matrices of double precision, block by block",
+    .unit = "operation",
+    .inputs = {{{"size", "rows and columns of the matrices", 1, 100'000, {320, 2'048, 4'096, 12'288}},
+                {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
+    .cuts = {{{"grain", "blocks up to which a part of the result is not divided", 1, 100'000'000, {8, 4, 4, 4}}}},
+};
+
+inline constexpr ProgramSpec kNQueens = {
+    .name = "nqueens",
+    .purpose = "counts the ways to place n queens on an n x n board",
+    .unit = "placement",
+    .inputs = {{{"size", "queens, and squares on a side of the board", 1, 18, {9, 15, 16, 17}}}},
+    .cuts = {{{"depth", "rows of the board whose placements become tasks", 0, 100, {2, 4, 4, 5}}}},
+};
+
+inline constexpr ProgramSpec kSort = {
+    .name = "sort",
+    .purpose = "sorts random 32-bit integers by parallel mergesort",
+    .unit = "element",
+    .inputs =
+        {{{"size", "number of elements", 0, std::int64_t{1} << 32, {100'000, 15'000'000, 128'000'000, 512'000'000}}}},
+    .cuts = {{{"grain",
+               "elements up to which a sort or merge creates no tasks",
+               0,
+               std::int64_t{1} << 32,
+               {8'192, 32'768, 32'768, 32'768}}}},
+};
+
+inline constexpr ProgramSpec kSparseLu = {
+    .name = "sparselu",
+    .purpose = "factors a sparse matrix of blocks into a lower and an upper triangular one",
+    .unit = "flop",
+    .inputs = {{{"size", "blocks on a side of the matrix", 1, 10'000, {20, 50, 100, 200}},
+                {"block",
+                 "rows and columns of a block",
+                 0,
+                 7,
+                 {1, 5, 5, 5},
+                 {"16", "32", "48", "64", "80", "96", "112", "128"}},
+                {"sparsity", "one of how many blocks off the diagonal is not zero", 1, 1'000'000, {8, 8, 8, 8}}}},
+    .cuts = {{{"grain",
+               "blocks on a side of the trailing matrix up to which a step creates no tasks",
+               0,
+               10'000,
+               {2, 2, 2, 2}}}},
+};
+
+inline constexpr ProgramSpec kStrassen = {
+    .name = "strassen",
+    .purpose = "multiplies dense matrices in double precision by Strassen's algorithm",
+    .unit = "flop",
+    .inputs = {{{"size",
+                 "rows and columns of the matrices",
+                 0,
+                 8,
+                 {3, 5, 6, 7},
+                 {"64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384"}}}},
+    .cuts = {{{"grain", "rows of matrices up to which a product creates no tasks", 0, 16'384, {128, 256, 256, 256}}}},
+};
+
+inline constexpr ProgramSpec kSwaptions = {
+    .name = "swaptions",
+    .purpose = "prices swaptions by simulating the curve of interest rates",
+    .unit = "path",
+    .inputs = {{{"size", "number of swaptions", 1, 1'000'000, {16, 128, 256, 1'024}},
+                {"paths",
+                 "paths per swaption; rounded up to a multiple of 64",
+                 1'000,
+                 1'000'000'000,
+                 {1'000, 10'000, 50'000, 1'000'000}}}},
+    .cuts =
+        {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
+};
+
+inline constexpr ProgramSpec kTreeadd = {
+    .name = "treeadd",
+    .purpose = "adds the values in the nodes of a binary tree",
+    .unit = "node",
+    .inputs = {{{"size", "levels of the tree", 1, 36, {13, 22, 24, 27}},
+                {"passes", "how often the tree is added up", 0, 1'000'000'000, {10, 60, 150, 200}}}},
+    .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {6, 12, 12, 14}}}},
+};
+
+// Levels of the tree of uts that make some ten thousand tasks; binomial trees get no wider with their depth.
+constexpr std::int64_t uts_depth(const Inputs &inputs, int) {
+    constexpr std::array<std::int64_t, 10> kDepths = {5, 7, 6, 20, 6, 6, 8, 6, 20, 8}; // by --tree
+    return kDepths[static_cast<std::size_t>(inputs[0])];
+}
+
+inline constexpr ProgramSpec kUts = {
+    .name = "uts",
+    .purpose = "searches an unbalanced tree that is a rule on SHA-1 digests",
+    .unit = "node",
+    .inputs = {{{"tree",
+                 "sample tree of the UTS distribution; tiny is T1 with 7 levels",
+                 0,
+                 9,
+                 {0, 3, 6, 9},
+                 {"tiny", "T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"}}}},
+    .cuts =
+        {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
 };
 
 } // namespace bots

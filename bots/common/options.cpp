@@ -7,26 +7,33 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <span>
 #include <sstream>
 
 namespace bots {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kCutoffNames = {"none", "if", "final", "manual"};
 constexpr int kMaxThreads = 4096;
 constexpr int kMaxRepeats = 1'000'000;
 
-template <std::size_t kN>
-std::string join(const std::array<std::string_view, kN> &words) {
+// Commas between the words, as far as there are words.
+std::string join(std::span<const std::string_view> words) {
     std::string text;
-    for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+    for (const std::string_view word : words)
+        if (!word.empty()) text += (text.empty() ? "" : ", ") + std::string(word);
     return text;
 }
 
-template <std::size_t kN>
-int index_of(const std::array<std::string_view, kN> &words, std::string_view option, std::string_view word) {
-    const auto found = std::find(words.begin(), words.end(), word);
+std::string join(CutoffSet cutoffs) {
+    std::array<std::string_view, kCutoffNames.size()> words;
+    for (std::size_t i = 0; i < words.size(); i++)
+        if (cutoffs.has(static_cast<Cutoff>(i))) words[i] = kCutoffNames[i];
+    return join(words);
+}
+
+int index_of(std::span<const std::string_view> words, std::string_view option, std::string_view word) {
+    const auto found = word.empty() ? words.end() : std::find(words.begin(), words.end(), word);
     if (found == words.end())
         throw UsageError(std::string(option) + ": no such value '" + std::string(word) + "'; one of " + join(words));
     return static_cast<int>(found - words.begin());
@@ -57,10 +64,16 @@ public:
     }
 
     bool is(std::string_view name) const { return option_ == name; }
-    bool is_parameter(const Parameter &parameter) const {
-        return !parameter.name.empty() && option_.starts_with("--") && option_.substr(2) == parameter.name;
-    }
     std::string_view option() const { return option_; }
+
+    // The index of the parameter that the option sets, if it is one of these.
+    template <std::size_t kN>
+    std::optional<std::size_t> among(const std::array<Parameter, kN> &parameters) const {
+        for (std::size_t i = 0; i < kN; i++)
+            if (parameters[i].exists() && option_.starts_with("--") && option_.substr(2) == parameters[i].name)
+                return i;
+        return std::nullopt;
+    }
 
     std::string_view value() {
         if (!has_value_) {
@@ -76,6 +89,11 @@ public:
         return parse_number(option_, text, min, max);
     }
 
+    std::int64_t value_of(const Parameter &parameter) {
+        if (parameter.has_choices()) return index_of(parameter.choices, option_, value());
+        return number(parameter.min, parameter.max);
+    }
+
     // For an option that is complete without a value.
     void expect_no_value() const {
         if (has_value_) throw UsageError(std::string(option_) + " takes no value");
@@ -89,46 +107,78 @@ private:
     bool has_value_ = false;
 };
 
-bool is_about_tasks(const Arguments &arguments, const ProgramSpec &spec) {
-    return arguments.is("--cutoff") || arguments.is("--tied") || arguments.is("--untied") ||
-           arguments.is_parameter(spec.cut);
+Cutoff default_of(CutoffSet cutoffs) {
+    for (const Cutoff cutoff : {Cutoff::kManual, Cutoff::kFinal, Cutoff::kIf})
+        if (cutoffs.has(cutoff)) return cutoff;
+    return Cutoff::kNone;
+}
+
+void check_kind(const Options &options, const Version &version, CutoffSet cutoffs) {
+    if (!cutoffs.has(options.cutoff))
+        throw UsageError("--cutoff " + std::string(name_of(options.cutoff)) + ": this program has only " +
+                         join(cutoffs));
+    if (!options.untied) return;
+    if (!version.has_untied) throw UsageError("--untied: the tasks of this version are neither tied nor untied");
+    // libomp (14 to 19 at least) does not note the innermost tied task when it starts an undeferred untied task, and
+    // misses it at that task's first wait. libgomp could run it, but a program built by gcc may be put on libomp too.
+    if (options.cutoff == Cutoff::kIf)
+        throw UsageError("--untied with --cutoff if: undeferred untied tasks abort LLVM's OpenMP runtime "
+                         "(llvm-project issue 172938); use --tied or another cut-off");
 }
 
 } // namespace
 
+CutoffSet cutoffs_of(const ProgramSpec &spec, const Version &version) {
+    CutoffSet both{};
+    both.bits = spec.cutoffs.bits & version.cutoffs.bits;
+    return both;
+}
+
 std::string_view name_of(Cutoff cutoff) { return kCutoffNames[static_cast<std::size_t>(cutoff)]; }
 
-Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec, int default_threads) {
-    const bool serial = default_threads == 0;
+std::string value_text(const Parameter &parameter, std::int64_t value) {
+    return parameter.has_choices() ? std::string(parameter.choices[static_cast<std::size_t>(value)])
+                                   : std::to_string(value);
+}
+
+Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec, const Version &version) {
+    const bool serial = version.is_serial();
+    const CutoffSet cutoffs = cutoffs_of(spec, version);
     std::optional<int> class_index;
-    std::optional<std::int64_t> size, extra, cut;
+    std::array<std::optional<std::int64_t>, kMaxInputs> inputs;
+    std::array<std::optional<std::int64_t>, kMaxCuts> cuts;
     Options options;
-    options.n_threads = serial ? 1 : default_threads;
+    options.n_threads = serial ? 1 : version.default_threads;
+    options.cutoff = default_of(cutoffs);
 
     Arguments arguments(argc, argv);
     while (arguments.take_option()) {
-        if (serial && is_about_tasks(arguments, spec))
+        const auto input = arguments.among(spec.inputs);
+        const auto cut = arguments.among(spec.cuts);
+        const bool sets_kind = arguments.is("--tied") || arguments.is("--untied");
+        if (serial && (cut || sets_kind || arguments.is("--cutoff")))
             throw UsageError(std::string(arguments.option()) + ": the serial version creates no tasks");
         if (arguments.is("--class")) {
             class_index = index_of(kClassNames, "--class", arguments.value());
-        } else if (arguments.is_parameter(spec.size)) {
-            size = arguments.number(spec.size.min, spec.size.max);
-        } else if (arguments.is_parameter(spec.extra)) {
-            extra = arguments.number(spec.extra.min, spec.extra.max);
-        } else if (arguments.is_parameter(spec.cut)) {
-            cut = arguments.number(spec.cut.min, spec.cut.max);
+        } else if (input) {
+            inputs[*input] = arguments.value_of(spec.inputs[*input]);
+        } else if (cut) {
+            cuts[*cut] = arguments.value_of(spec.cuts[*cut]);
         } else if (arguments.is("--cutoff")) {
             options.cutoff = static_cast<Cutoff>(index_of(kCutoffNames, "--cutoff", arguments.value()));
         } else if (arguments.is("--threads")) {
             options.n_threads = static_cast<int>(arguments.number(1, serial ? 1 : kMaxThreads));
         } else if (arguments.is("--repeat")) {
             options.n_repeats = static_cast<int>(arguments.number(1, kMaxRepeats));
-        } else if (arguments.is("--tied") || arguments.is("--untied")) {
+        } else if (sets_kind) {
             arguments.expect_no_value();
             options.untied = arguments.is("--untied");
         } else if (arguments.is("--json")) {
             arguments.expect_no_value();
             options.json = true;
+        } else if (arguments.is("--describe")) {
+            arguments.expect_no_value();
+            options.describe = true;
         } else if (arguments.is("--help") || arguments.is("-h")) {
             arguments.expect_no_value();
             options.help = true;
@@ -136,61 +186,74 @@ Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec
             throw UsageError("unknown option '" + std::string(arguments.option()) + "'; --help lists them");
         }
     }
-    // libomp (14 to 19 at least) does not note the innermost tied task when it starts an undeferred untied task, and
-    // misses it at that task's first wait. libgomp could run it, but a program built by gcc may be put on libomp too.
-    if (options.untied && options.cutoff == Cutoff::kIf)
-        throw UsageError("--untied with --cutoff if: undeferred untied tasks abort LLVM's OpenMP runtime "
-                         "(llvm-project issue 172938); use --tied or another cut-off");
+    if (!serial) check_kind(options, version, cutoffs);
 
     const auto by_class = static_cast<std::size_t>(class_index.value_or(kDefaultClass));
-    options.input_class = size || extra ? "custom" : kClassNames[by_class];
-    options.size = size.value_or(spec.size.by_class[by_class]);
-    options.extra = extra.value_or(spec.extra.by_class[by_class]);
-    options.cut = cut.value_or(spec.cut.by_class[by_class]);
+    const auto default_value = [&](const Parameter &parameter) {
+        if (!parameter.exists() || !parameter.derive) return parameter.by_class[by_class];
+        return std::clamp(parameter.derive(options.inputs, options.n_threads), parameter.min, parameter.max);
+    };
+    options.input_class = kClassNames[by_class];
+    for (std::size_t i = 0; i < kMaxInputs; i++) {
+        if (inputs[i]) options.input_class = "custom";
+        options.inputs[i] = inputs[i] ? *inputs[i] : default_value(spec.inputs[i]);
+    }
+    for (std::size_t i = 0; i < kMaxCuts; i++) options.cuts[i] = cuts[i] ? *cuts[i] : default_value(spec.cuts[i]);
     return options;
 }
 
-std::string help_text(std::string_view program, const ProgramSpec &spec, bool serial) {
+std::string help_text(const ProgramSpec &spec, const Version &version) {
+    const std::string program = std::string(spec.name) + "-" + std::string(version.name);
+    const CutoffSet cutoffs = cutoffs_of(spec, version);
     std::ostringstream text;
     const auto line = [&text](const std::string &option, std::string_view meaning) {
         text << "  " << option << std::string(option.size() < 24 ? 24 - option.size() : 1, ' ') << meaning << '\n';
     };
     const auto parameter_line = [&line](const Parameter &parameter) {
-        if (parameter.name.empty()) return;
+        if (!parameter.exists()) return;
         std::string meaning(parameter.meaning);
-        for (std::size_t i = 0; i < kClassNames.size(); i++)
-            meaning +=
-                (i == 0 ? " (" : ", ") + std::string(kClassNames[i]) + " " + std::to_string(parameter.by_class[i]);
-        line("--" + std::string(parameter.name) + " N", meaning + ")");
+        if (parameter.has_choices()) meaning += ": " + join(parameter.choices);
+        for (std::size_t i = 0; i < kClassNames.size() && !parameter.derive; i++)
+            meaning += (i == 0 ? " (" : ", ") + std::string(kClassNames[i]) + " " +
+                       value_text(parameter, parameter.by_class[i]);
+        line("--" + std::string(parameter.name) + (parameter.has_choices() ? " WORD" : " N"),
+             meaning + (parameter.derive ? "" : ")"));
+    };
+    const auto cutoff_line = [&](Cutoff cutoff, std::string_view meaning) {
+        const std::string name(name_of(cutoff));
+        if (cutoffs.has(cutoff)) line("", name + std::string(8 - name.size(), ' ') + std::string(meaning));
     };
 
     text << program << " " << spec.purpose << ".\n\nUsage: " << program << " [options]\n\nInput\n";
     line("--class CLASS", join(kClassNames) + " (default " + std::string(kClassNames[kDefaultClass]) + ")");
-    parameter_line(spec.size);
-    parameter_line(spec.extra);
-    if (!serial) {
+    for (const Parameter &parameter : spec.inputs) parameter_line(parameter);
+    if (!version.is_serial()) {
         text << "\nTasks\n";
-        line("--threads N", "threads of the team (default: what OpenMP is set to)");
-        line("--cutoff KIND", "where tasks stop being deferred (default manual):");
-        line("", "none    nowhere: tasks down to the leaves of the algorithm");
-        line("", "if      if clause, undeferred tasks below");
-        line("", "final   final and mergeable clauses, included tasks below");
-        line("", "manual  no tasks below, the serial function instead");
-        parameter_line(spec.cut);
-        line("--tied, --untied", "kind of the tasks (default tied)");
+        line("--threads N", "threads of the team (default: all that the runtime would use)");
+        line("--cutoff KIND",
+             "where tasks stop being deferred (default " + std::string(name_of(default_of(cutoffs))) + "):");
+        cutoff_line(Cutoff::kNone, "nowhere: tasks down to the leaves of the algorithm");
+        cutoff_line(Cutoff::kIf, "if clause, undeferred tasks below");
+        cutoff_line(Cutoff::kFinal, "final and mergeable clauses, included tasks below");
+        cutoff_line(Cutoff::kManual, "no tasks below, the serial function instead");
+        for (const Parameter &parameter : spec.cuts) parameter_line(parameter);
+        if (version.has_untied) line("--tied, --untied", "kind of the tasks (default tied)");
     }
     text << "\nRun\n";
     line("--repeat N", "repetitions; the median is shown (default 1)");
     line("--json", "the result as one JSON object on standard output");
+    line("--describe", "what the program offers, as one JSON object");
     line("--help", "this text");
     text << "\nThe result is always verified. Exit status: 0 verified, 1 wrong result or failure, 2 bad arguments.\n"
          << "\nExamples\n  " << program << " --class test\n";
-    if (serial) {
+    if (version.is_serial()) {
         text << "  " << program << " --repeat 5 --json\n";
     } else {
         text << "  " << program << " --threads 2 --repeat 5 --json\n"
-             << "  " << program << " --class test --cutoff none --untied\n"
-             << "  " << program << " --cutoff manual --" << spec.cut.name << " " << spec.cut.by_class[0] << "\n";
+             << "  " << program << " --class test --cutoff none" << (version.has_untied ? " --untied" : "") << "\n";
+        if (spec.cuts[0].exists())
+            text << "  " << program << " --cutoff " << name_of(default_of(cutoffs)) << " --" << spec.cuts[0].name << " "
+                 << value_text(spec.cuts[0], std::max(spec.cuts[0].by_class[0], spec.cuts[0].min)) << "\n";
     }
     return text.str();
 }

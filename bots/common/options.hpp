@@ -4,36 +4,27 @@
 // classes stand for are inputs.hpp's; running is harness.cpp's.
 #pragma once
 
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include "inputs.hpp"
+#include "spec.hpp"
 
 namespace bots {
-
-// Where a program stops creating deferred tasks. Below its depth or grain ...
-enum class Cutoff : std::uint8_t {
-    kNone,   // ... nothing changes: every call creates tasks, down to the leaves of the algorithm
-    kIf,     // ... tasks are created with a false if clause: undeferred
-    kFinal,  // ... tasks are created with a true final clause, mergeable: what they create is included
-    kManual, // ... no tasks are created; the serial function takes over
-};
 
 std::string_view name_of(Cutoff cutoff);
 
 struct Options {
     std::string input_class; // one of kClassNames, or "custom" when an input number was given
-    std::int64_t size = 0;
-    std::int64_t extra = 0; // 0 for a program without a second input number
-    std::int64_t cut = 0;
+    Inputs inputs = {};      // in the order of the ProgramSpec; 0 where the program has none
+    Cuts cuts = {};          // likewise
     Cutoff cutoff = Cutoff::kManual;
     bool untied = false;
     int n_threads = 1;
     int n_repeats = 1;
     bool json = false;
     bool help = false;
+    bool describe = false;
 };
 
 // A command line that cannot be run; what() is one line for the user.
@@ -41,11 +32,16 @@ struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Reads a command line. `default_threads` is the number of threads without --threads; 0 says that the version is
-// serial: it then has no options about tasks. Throws UsageError.
-Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec, int default_threads);
+// Those of the program's cut-offs that the version offers.
+CutoffSet cutoffs_of(const ProgramSpec &spec, const Version &version);
+
+// Reads a command line. A serial version has no options about tasks. Throws UsageError.
+Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec, const Version &version);
 
 // The text of --help.
-std::string help_text(std::string_view program, const ProgramSpec &spec, bool serial);
+std::string help_text(const ProgramSpec &spec, const Version &version);
+
+// A parameter's value as people write it: a number, or the word that stands for it.
+std::string value_text(const Parameter &parameter, std::int64_t value);
 
 } // namespace bots

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the programs create tasks: the choice of cut-off and of tied or untied, made once at compile time per variant,
-// so that no program pays for the choice at run time. The only file of bots/common/ that knows OpenMP.
+// so that no program pays for the choice at run time. The only file of bots/common/ that knows OpenMP; oneTBB's twin of
+// TaskGroup and tasks_main is in tbb_tasks.hpp.
 #pragma once
 
 #include <omp.h>
 
-#include "options.hpp"
+#include <memory>
+
+#include "harness.hpp"
 
 namespace bots {
 
@@ -49,14 +52,36 @@ constexpr bool goes_serial(bool below) {
     } while (false)
 // NOLINTEND(bugprone-branch-clone)
 
-// Calls visit.operator()<kind>() with the kind of tasks that the options ask for.
-template <class Visitor>
+// Explicit tasks behind an interface that other runtimes can offer too, for algorithms that take the parallel construct
+// as their parameter. A group is used by one task, its own; `below` is as for BOTS_TASK.
+template <TaskKind kKind>
+class TaskGroup {
+public:
+    static constexpr bool goes_serial(bool below) { return bots::goes_serial<kKind>(below); }
+
+    // Creates a task that calls a copy of body.
+    template <class Body>
+    void run(bool below, Body body) {
+        BOTS_TASK(kKind, below, firstprivate(body), body());
+    }
+
+    // Waits for all children of the current task.
+    void wait() {
+#pragma omp taskwait
+    }
+};
+
+// Calls visit.operator()<kind>() with the kind of tasks that the options ask for. `kCutoffs`: those of the program's
+// specification, so that only what can be asked for is compiled.
+template <CutoffSet kCutoffs = kAllCutoffs, class Visitor>
 void with_task_kind(const Options &options, const Visitor &visit) {
     const auto with_cutoff = [&]<Cutoff kCutoff>() {
-        if constexpr (kCutoff != Cutoff::kIf) {
-            if (options.untied) return visit.template operator()<TaskKind{kCutoff, true}>();
+        if constexpr (kCutoffs.has(kCutoff)) {
+            if constexpr (kCutoff != Cutoff::kIf) {
+                if (options.untied) return visit.template operator()<TaskKind{kCutoff, true}>();
+            }
+            return visit.template operator()<TaskKind{kCutoff, false}>();
         }
-        return visit.template operator()<TaskKind{kCutoff, false}>();
     };
     switch (options.cutoff) {
     case Cutoff::kNone: return with_cutoff.template operator()<Cutoff::kNone>();
@@ -64,6 +89,13 @@ void with_task_kind(const Options &options, const Visitor &visit) {
     case Cutoff::kFinal: return with_cutoff.template operator()<Cutoff::kFinal>();
     case Cutoff::kManual: return with_cutoff.template operator()<Cutoff::kManual>();
     }
+}
+
+// The main function of a version with OpenMP tasks. BOTS_VERSION, from the build, is its name.
+template <class TasksWorkload>
+int tasks_main(int argc, char **argv, const ProgramSpec &spec) {
+    return run_version(argc, argv, spec, {.name = BOTS_VERSION, .default_threads = omp_get_max_threads()},
+                       [](const Options &options) { return std::make_unique<TasksWorkload>(options); });
 }
 
 } // namespace bots

@@ -31,6 +31,9 @@ constexpr std::uint64_t fib_by_iteration(int n) {
     return current;
 }
 
+// Calls of fib_serial that fib(n) takes.
+constexpr double count_fib_calls(int n) { return 2.0 * static_cast<double>(fib_by_iteration(n + 1)) - 1.0; }
+
 inline std::string check_fib(int n, std::uint64_t result) {
     const std::uint64_t expected = fib_by_iteration(n);
     if (result == expected) return "";

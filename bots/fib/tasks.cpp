@@ -3,21 +3,23 @@
 // Driver: Fibonacci numbers with tasks.
 #include "fib_tasks.hpp"
 #include "harness.hpp"
+#include "inputs.hpp"
 
 namespace {
 
 class FibTasks : public bots::Workload {
 public:
-    explicit FibTasks(const bots::Options &options) : options_(options), n_(static_cast<int>(options.size)) {}
+    explicit FibTasks(const bots::Options &options) : options_(options), n_(static_cast<int>(options.inputs[0])) {}
     void run() override {
         bots::with_task_kind(options_, [this]<bots::TaskKind kKind>() {
-            result_ = bots::fib_parallel<kKind>(n_, static_cast<int>(options_.cut), options_.n_threads);
+            result_ = bots::fib_parallel<kKind>(n_, static_cast<int>(options_.cuts[0]), options_.n_threads);
         });
     }
     std::string check() override { return bots::check_fib(n_, result_); }
     std::optional<std::uint64_t> n_tasks() override {
-        return bots::count_fib_tasks(n_, options_.cutoff == bots::Cutoff::kManual ? options_.cut : n_);
+        return bots::count_fib_tasks(n_, options_.cutoff == bots::Cutoff::kManual ? options_.cuts[0] : n_);
     }
+    std::optional<double> n_units() override { return bots::count_fib_calls(n_); }
     std::string describe_result() const override { return bots::describe_fib(n_, result_); }
 
 private:
@@ -28,7 +30,4 @@ private:
 
 } // namespace
 
-int main(int argc, char **argv) {
-    return bots::tasks_main(argc, argv, bots::kFib, BOTS_VERSION, omp_get_max_threads(),
-                            [](const bots::Options &options) { return std::make_unique<FibTasks>(options); });
-}
+int main(int argc, char **argv) { return bots::tasks_main<FibTasks>(argc, argv, bots::kFib); }

@@ -42,6 +42,10 @@ public:
 
     Village &root() { return villages_[0]; }
     int levels() const { return levels_; }
+    // What a simulation has to look at.
+    double inhabitant_steps(std::int64_t steps) const {
+        return static_cast<double>(inhabitants_in_subtree(levels_)) * static_cast<double>(steps);
+    }
 
     HealthTotals total() const;
 

@@ -4,16 +4,18 @@
 #include "country.hpp"
 #include "harness.hpp"
 #include "health_tasks.hpp"
+#include "inputs.hpp"
 
 namespace {
 
 class HealthTasks : public bots::Workload {
 public:
-    explicit HealthTasks(const bots::Options &options) : options_(options), country_(static_cast<int>(options.size)) {}
+    explicit HealthTasks(const bots::Options &options)
+        : options_(options), country_(static_cast<int>(options.inputs[0])) {}
     void prepare() override { country_.populate(); }
     void run() override {
         bots::with_task_kind(options_, [this]<bots::TaskKind kKind>() {
-            bots::simulate_parallel<kKind>(country_.root(), options_.extra, static_cast<int>(options_.cut),
+            bots::simulate_parallel<kKind>(country_.root(), options_.inputs[1], static_cast<int>(options_.cuts[0]),
                                            options_.n_threads);
         });
     }
@@ -28,15 +30,17 @@ public:
     }
     std::optional<std::uint64_t> n_tasks() override {
         const bool manual = options_.cutoff == bots::Cutoff::kManual;
-        return bots::count_health_tasks(country_.levels(), options_.extra, manual ? options_.cut : country_.levels());
+        return bots::count_health_tasks(country_.levels(), options_.inputs[1],
+                                        manual ? options_.cuts[0] : country_.levels());
     }
+    std::optional<double> n_units() override { return country_.inhabitant_steps(options_.inputs[1]); }
     std::string describe_result() const override { return bots::describe_health(country_.total()); }
 
 private:
     bots::HealthTotals simulate_reference() const {
         bots::Country reference(country_.levels());
         reference.populate();
-        for (std::int64_t step = 0; step < options_.extra; step++) bots::simulate_serial(reference.root());
+        for (std::int64_t step = 0; step < options_.inputs[1]; step++) bots::simulate_serial(reference.root());
         return reference.total();
     }
 
@@ -47,7 +51,4 @@ private:
 
 } // namespace
 
-int main(int argc, char **argv) {
-    return bots::tasks_main(argc, argv, bots::kHealth, BOTS_VERSION, omp_get_max_threads(),
-                            [](const bots::Options &options) { return std::make_unique<HealthTasks>(options); });
-}
+int main(int argc, char **argv) { return bots::tasks_main<HealthTasks>(argc, argv, bots::kHealth); }

@@ -61,6 +61,13 @@ inline std::uint64_t count_placements(const Board &board, std::uint32_t row, std
     return placements;
 }
 
+// Valid partial boards of at least one queen, for n = 1, 2, ...: count_placements from the empty board to the last row.
+inline constexpr std::array<double, kMaxQueens> kQueensPlacements = {
+    1,     2,      5,      16,      53,       152,       551,        2056,       8393,
+    35538, 166925, 856188, 4674889, 27358552, 171129071, 1141190302, 8017021931, 59365844490};
+
+constexpr double queens_placements(int n) { return kQueensPlacements[static_cast<std::size_t>(n - 1)]; }
+
 inline std::string check_queens(int n, std::uint64_t solutions) {
     const std::uint64_t expected = kQueensSolutions[static_cast<std::size_t>(n - 1)];
     if (solutions == expected) return "";

@@ -2,6 +2,7 @@
 //
 // Driver: Cilksort with tasks.
 #include "harness.hpp"
+#include "inputs.hpp"
 #include "sort_tasks.hpp"
 
 namespace {
@@ -9,16 +10,17 @@ namespace {
 class SortTasks : public bots::Workload {
 public:
     explicit SortTasks(const bots::Options &options)
-        : options_(options), input_(static_cast<std::size_t>(options.size)) {}
+        : options_(options), input_(static_cast<std::size_t>(options.inputs[0])) {}
     void prepare() override { input_.fill(); }
     void run() override {
         bots::with_task_kind(options_, [this]<bots::TaskKind kKind>() {
             n_tasks_ = bots::sort_parallel<kKind>(input_.data(), input_.scratch(), input_.size(),
-                                                  static_cast<std::size_t>(options_.cut), options_.n_threads);
+                                                  static_cast<std::size_t>(options_.cuts[0]), options_.n_threads);
         });
     }
     std::string check() override { return input_.check(); }
     std::optional<std::uint64_t> n_tasks() override { return n_tasks_; }
+    std::optional<double> n_units() override { return static_cast<double>(input_.size()); }
     std::string describe_result() const override { return input_.describe(); }
 
 private:
@@ -29,7 +31,4 @@ private:
 
 } // namespace
 
-int main(int argc, char **argv) {
-    return bots::tasks_main(argc, argv, bots::kSort, BOTS_VERSION, omp_get_max_threads(),
-                            [](const bots::Options &options) { return std::make_unique<SortTasks>(options); });
-}
+int main(int argc, char **argv) { return bots::tasks_main<SortTasks>(argc, argv, bots::kSort); }

@@ -12,7 +12,7 @@ import sys
 import typer
 
 from ompass import __version__
-from ompass.commands import doctor, dump, info, plot, report, run, validate
+from ompass.commands import doctor, dump, info, plot, report, run, suite, validate
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
 
@@ -30,7 +30,8 @@ _EPILOG = """
 [bold]Exit codes[/bold]
 
   0 done · 2 wrong usage · 3 no such run · 4 damaged or inconsistent run · 5 nothing to show ·
-  6 cannot be recorded here · 7 cannot write · 8 incomplete installation.
+  6 cannot be recorded here · 7 cannot write · 8 incomplete installation ·
+  9 a benchmark program failed.
   `run` ends as the program does; 125 when it could not be started for recording, 126 when it
   is not executable, 127 when it is not found.
 """
@@ -69,6 +70,7 @@ doctor.register(app)
 info.register(app)
 dump.register(app)
 validate.register(app)
+suite.register(app)
 
 
 def _discard_stdout() -> None:

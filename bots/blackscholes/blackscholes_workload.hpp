@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the versions of blackscholes have in common: the portfolio, its verification, and what is counted.
+#pragma once
+
+#include "harness.hpp"
+#include "portfolio.hpp"
+
+namespace bots {
+
+class BlackscholesWorkload : public Workload {
+public:
+    explicit BlackscholesWorkload(const Options &options)
+        : options_(options), rounds_(options.inputs[1]), portfolio_(options.inputs[0]) {}
+    void prepare() override { portfolio_.forget_prices(); }
+    std::string check() override { return portfolio_.check(); }
+    std::optional<double> n_units() override { return portfolio_.n_options() * static_cast<double>(rounds_); }
+    std::string describe_result() const override { return portfolio_.describe(); }
+
+protected:
+    Options options_;
+    std::int64_t rounds_;
+    Portfolio portfolio_;
+};
+
+} // namespace bots

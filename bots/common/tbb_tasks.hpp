@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// oneTBB's tasks for programs whose parallel construct is a parameter: the twin of tasks.hpp, for the versions `tbb`.
+#pragma once
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_group.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "harness.hpp"
+
+namespace bots {
+
+// Below a manual cut-off nothing is created; there is no other kind of task.
+template <Cutoff kCutoff>
+class TbbTaskGroup {
+public:
+    static constexpr bool goes_serial(bool below) { return kCutoff == Cutoff::kManual && below; }
+
+    // Creates a task that calls a copy of body.
+    template <class Body>
+    void run(bool, Body body) {
+        group_.run(body);
+    }
+
+    // Waits for all tasks of this group.
+    void wait() { group_.wait(); }
+
+private:
+    oneapi::tbb::task_group group_;
+};
+
+// Calls visit.operator()<cutoff>() with the cut-off that the options ask for, on a team of the threads asked for.
+template <class Visitor>
+void with_tbb_tasks(const Options &options, const Visitor &visit) {
+    const oneapi::tbb::global_control threads(oneapi::tbb::global_control::max_allowed_parallelism,
+                                              static_cast<std::size_t>(options.n_threads));
+    oneapi::tbb::task_arena arena(options.n_threads); // may be more than there are processors
+    arena.execute([&] {
+        if (options.cutoff == Cutoff::kManual)
+            visit.template operator()<Cutoff::kManual>();
+        else
+            visit.template operator()<Cutoff::kNone>();
+    });
+}
+
+// The main function of a version with oneTBB's tasks.
+template <class TbbWorkload>
+int tbb_main(int argc, char **argv, const ProgramSpec &spec) {
+    const Version version = {.name = BOTS_VERSION,
+                             .default_threads = oneapi::tbb::info::default_concurrency(),
+                             .cutoffs = {Cutoff::kNone, Cutoff::kManual},
+                             .has_untied = false};
+    return run_version(argc, argv, spec, version,
+                       [](const Options &options) { return std::make_unique<TbbWorkload>(options); });
+}
+
+} // namespace bots

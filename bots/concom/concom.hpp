@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connected components of a random graph, by a breadth-first search from every node that no earlier one has reached.
+// A component's number is its rank in the order of the components' least nodes.
+//
+//   work  Theta(nodes + edges)
+//   span  Theta(sum over the components of their depth * log nodes), about log^2 nodes for a random graph, of which
+//         almost all nodes are in one component of logarithmic depth, plus the scan for starts
+//
+// Sources: Cormen, Leiserson, Rivest, Stein, "Introduction to algorithms", for the search; Bollobas, "Random graphs",
+// for the shape of the input; the distribution of the suite of Duran et al. (ICPP 2009) for the benchmark. That one
+// searches depth first, with a task per node and a stack as deep as the graph's longest path; waves do without. The
+// tasks are in concom_tasks.hpp, the input in graph.hpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "graph.hpp"
+
+namespace bots {
+
+// Searches the component of `start`, which is not reached yet, and appends its nodes to the order at `n_reached`.
+// `see_wave`: called with the number of nodes of each wave. Returns the new n_reached.
+template <class SeeWave>
+std::size_t search_component_serial(const Graph &graph, const Components &components, std::uint32_t start,
+                                    std::uint32_t number, std::size_t n_reached, const SeeWave &see_wave) {
+    components.label[start] = number;
+    std::size_t next = n_reached;
+    components.order[n_reached++] = start;
+    while (next < n_reached) {
+        const std::size_t wave_end = n_reached;
+        see_wave(wave_end - next);
+        for (; next < wave_end; next++) {
+            for (const std::uint32_t neighbour : graph.neighbours(components.order[next])) {
+                if (components.label[neighbour] != 0) continue;
+                components.label[neighbour] = number;
+                components.order[n_reached++] = neighbour;
+            }
+        }
+    }
+    return n_reached;
+}
+
+// Labels all nodes, which are not reached yet. `search`: called with the start, the component's number and the number
+// of nodes reached before; returns that after. Returns the number of components.
+template <class Search>
+std::uint32_t for_each_component(const Graph &graph, const Components &components, const Search &search) {
+    std::uint32_t n_components = 0;
+    std::size_t n_reached = 0;
+    for (std::uint32_t start = 0; start < graph.n_nodes(); start++)
+        if (components.label[start] == 0) n_reached = search(start, ++n_components, n_reached);
+    return n_components;
+}
+
+} // namespace bots

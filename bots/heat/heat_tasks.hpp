@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Diffusion of heat with a task for each half of a band of rows, from the whole plate down; first to initialize the
+// plate, then in every step. Also how many tasks that makes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heat.hpp"
+#include "tasks.hpp"
+
+namespace bots {
+
+// Calls visit(first, last) for bands of rows that make up [first, last); bands of up to `grain` rows are below the
+// cut-off. `domains`: Anywhere, or the DomainRange over which the rows are spread.
+template <TaskKind kKind, class Visit, class Domains>
+void for_bands(const Visit &visit, std::size_t first, std::size_t last, std::size_t grain, Domains domains) {
+    const std::size_t n = last - first;
+    if (n == 1 || goes_serial<kKind>(n <= grain)) return visit(first, last);
+    const std::size_t middle = first + domains.cut(n);
+    const auto [low, high] = domains.halves();
+    const Domains low_domains = low, high_domains = high; // a structured binding cannot be firstprivate
+    low_domains.place_children();
+    BOTS_TASK(kKind, n <= grain, shared(visit) firstprivate(first, middle, grain, low_domains),
+              for_bands<kKind>(visit, first, middle, grain, low_domains));
+    high_domains.place_children();
+    BOTS_TASK(kKind, n <= grain, shared(visit) firstprivate(middle, last, grain, high_domains),
+              for_bands<kKind>(visit, middle, last, grain, high_domains));
+#pragma omp taskwait
+}
+
+template <TaskKind kKind, class Domains>
+void diffuse_parallel(Plate &plate, std::int64_t n_steps, std::size_t grain, int n_threads, Domains domains) {
+#pragma omp parallel num_threads(n_threads)
+#pragma omp single
+    {
+        for_bands<kKind>([&plate](std::size_t first, std::size_t last) { plate.initialize(first, last); }, 1,
+                         plate.n() + 1, grain, domains);
+        for (std::int64_t step = 0; step < n_steps; step++)
+            for_bands<kKind>([&plate, step](std::size_t first, std::size_t last) { plate.sweep(step, first, last); }, 1,
+                             plate.n() + 1, grain, domains);
+    }
+}
+
+// Tasks that one for_bands creates over n rows when bands of up to `grain` rows create none.
+template <class Domains>
+std::uint64_t count_band_tasks(std::size_t n, std::size_t grain, Domains domains) {
+    if (n == 1 || n <= grain) return 0;
+    const std::size_t n_low = domains.cut(n);
+    const auto [low, high] = domains.halves();
+    return 2 + count_band_tasks(n_low, grain, low) + count_band_tasks(n - n_low, grain, high);
+}
+
+} // namespace bots

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The product of two tiles, which is where the matrix multiplication spends its time: three tiles of single precision
+// that fit into a first-level cache of 32 KiB together, a block of the result at a time in the registers.
+//
+//   work  kTile^3 multiply-adds
+//
+// Written once, in tile_product.inc, with the compilers' vectors, which have no instruction set, and compiled for each
+// of the instruction sets of x86-64 that differ in their vectors; the processor that the program runs on chooses.
+// Source of the scheme: Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (TOMS 2008).
+#pragma once
+
+#include <cstddef>
+
+#include "instruction_set.hpp"
+
+namespace bots {
+
+inline constexpr std::size_t kTile = 48; // rows and columns; a tile is stored by rows
+inline constexpr std::size_t kTileFloats = kTile * kTile;
+inline constexpr std::size_t kTileAlignment = 64; // bytes; of every tile
+
+// c += a * b
+using TileKernel = void (*)(const float *a, const float *b, float *c);
+
+// Per instruction set: floats in a vector, and the block of c that its registers hold, kRows x (kVectors * kLanes).
+#if defined(__x86_64__)
+
+namespace avx512 { // 32 registers of 16 floats
+inline constexpr std::size_t kLanes = 16, kRows = 8, kVectors = 3;
+#define BOTS_INSTRUCTION_SET gnu::target("avx512f")
+#include "tile_product.inc"
+#undef BOTS_INSTRUCTION_SET
+} // namespace avx512
+
+namespace avx2 { // 16 registers of 8 floats
+inline constexpr std::size_t kLanes = 8, kRows = 6, kVectors = 2;
+#define BOTS_INSTRUCTION_SET gnu::target("avx2,fma")
+#include "tile_product.inc"
+#undef BOTS_INSTRUCTION_SET
+} // namespace avx2
+
+#endif
+
+namespace baseline { // at least 16 registers of 4 floats: SSE2, NEON
+inline constexpr std::size_t kLanes = 4, kRows = 4, kVectors = 3;
+#define BOTS_INSTRUCTION_SET gnu::hot
+#include "tile_product.inc"
+#undef BOTS_INSTRUCTION_SET
+} // namespace baseline
+
+inline TileKernel choose_tile_kernel() {
+#if defined(__x86_64__)
+    switch (best_instruction_set()) {
+    case InstructionSet::kAvx512: return avx512::multiply_add_tile;
+    case InstructionSet::kAvx2: return avx2::multiply_add_tile;
+    case InstructionSet::kBaseline: break;
+    }
+#endif
+    return baseline::multiply_add_tile;
+}
+
+inline const TileKernel kMultiplyAddTile = choose_tile_kernel();
+
+} // namespace bots

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Blocked multiplication of dense square matrices in double precision, one block of the result after the other.
+//
+//   work  Theta(n^3)
+//   span  Theta(n b^2), b the rows of a block: a block of the result takes up its products one after the other
+//
+// Source: Contreras and Martonosi, "Characterizing and improving the performance of Intel Threading Building Blocks"
+// (IISWC 2008), whose tasks, 12,224 of 6,000 cycles, are blocks. matmul is another program: recursive, in single
+// precision. The product of two blocks is dense_block.hpp's, the tasks are in matmult_tasks.hpp.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dense_block.hpp"
+#include "random.hpp"
+
+namespace bots {
+
+// Blocks [first_row, last_row) x [first_column, last_column) of the result.
+struct BlockRange {
+    std::size_t first_row, last_row;
+    std::size_t first_column, last_column;
+
+    std::size_t n_rows() const { return last_row - first_row; }
+    std::size_t n_columns() const { return last_column - first_column; }
+    std::size_t n_blocks() const { return n_rows() * n_columns(); }
+};
+
+// Computes the blocks of the result c = a * b in a range; c was zero.
+inline void multiply_blocks(const BlockMatrix &a, const BlockMatrix &b, BlockMatrix &c, const BlockRange &range) {
+    for (std::size_t i = range.first_row; i < range.last_row; i++)
+        for (std::size_t j = range.first_column; j < range.last_column; j++)
+            for (std::size_t k = 0; k < c.n_blocks(); k++)
+                kAddProduct(a.block(i, k), b.block(k, j), c.block(i, j), c.block_rows());
+}
+
+// Two factors with random whole numbers as elements, so that their product is exact, and the means to judge it.
+class Multiplication {
+public:
+    Multiplication(std::size_t n, std::size_t block_rows) : a(n, block_rows), b(n, block_rows), c(n, block_rows) {
+        a.fill([this](std::size_t row, std::size_t column) { return element(1, row, column); });
+        b.fill([this](std::size_t row, std::size_t column) { return element(2, row, column); });
+    }
+
+    BlockRange all_blocks() const { return {0, c.n_blocks(), 0, c.n_blocks()}; }
+    double n_operations() const { return 2 * std::pow(static_cast<double>(c.n_rows()), 3); }
+
+    // Freivalds' check (1977): c x = a (b x) for a random x; a wrong c passes with a probability of 2^-20.
+    std::string check() const {
+        const std::size_t n = c.n_rows();
+        Random random(kSeed);
+        std::vector<std::int64_t> x(n);
+        for (std::int64_t &component : x) component = static_cast<std::int64_t>(random.draw() >> 44);
+        const double largest = static_cast<double>(n) * kLargestElement * kLargestElement;
+        for (std::size_t row = 0; row < n; row++)
+            for (std::size_t column = 0; column < n; column++)
+                if (!(std::fabs(c.at(row, column)) <= largest))
+                    return "element " + std::to_string(row) + ", " + std::to_string(column) + " is out of range";
+        const std::vector<std::int64_t> from_factors = times_vector(a, times_vector(b, x));
+        const std::vector<std::int64_t> from_product = times_vector(c, x);
+        for (std::size_t row = 0; row < n; row++)
+            if (from_product[row] != from_factors[row])
+                return "row " + std::to_string(row) + " of the product is wrong";
+        return "";
+    }
+
+    std::string describe() const {
+        return std::to_string(c.n_rows()) + " x " + std::to_string(c.n_rows()) + " elements, exact";
+    }
+
+    BlockMatrix a, b, c;
+
+private:
+    static constexpr std::uint64_t kSeed = 20080914;
+    static constexpr int kLargestElement = 8;
+
+    double element(std::uint64_t matrix, std::size_t row, std::size_t column) const {
+        if (row >= c.n_rows() || column >= c.n_rows()) return 0;
+        const std::uint64_t bits = mix(kSeed * matrix + row * c.n_rows() + column);
+        return static_cast<double>(bits % (2 * kLargestElement + 1)) - kLargestElement;
+    }
+
+    static std::vector<std::int64_t> times_vector(const BlockMatrix &matrix, const std::vector<std::int64_t> &x) {
+        std::vector<std::int64_t> result(matrix.n_rows());
+        for (std::size_t row = 0; row < matrix.n_rows(); row++)
+            for (std::size_t column = 0; column < matrix.n_rows(); column++)
+                result[row] += static_cast<std::int64_t>(matrix.at(row, column)) * x[column];
+        return result;
+    }
+};
+
+} // namespace bots

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrix that the options of sparselu ask for.
+#pragma once
+
+#include "block_sparse_matrix.hpp"
+#include "options.hpp"
+
+namespace bots {
+
+inline BlockSparseMatrix make_sparselu_matrix(const Options &options) {
+    const auto number = [&options](std::size_t i) { return static_cast<std::size_t>(options.inputs[i]); };
+    return {number(0), (number(1) + 1) * kSmallestBlock, number(2)};
+}
+
+} // namespace bots

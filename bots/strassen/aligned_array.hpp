@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays of doubles that start on a cache line, and are placed by whoever touches them first.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+
+#include "dense_block.hpp"
+
+namespace bots {
+
+class AlignedArray {
+public:
+    explicit AlignedArray(std::size_t n)
+        : elements_(static_cast<double *>(::operator new[](n * sizeof(double), std::align_val_t{kBlockAlignment}))) {}
+
+    double *data() { return elements_.get(); }
+    const double *data() const { return elements_.get(); }
+    double &operator[](std::size_t i) { return elements_[i]; }
+
+private:
+    struct Free {
+        void operator()(double *elements) const { ::operator delete[](elements, std::align_val_t{kBlockAlignment}); }
+    };
+
+    std::unique_ptr<double[], Free> elements_;
+};
+
+} // namespace bots

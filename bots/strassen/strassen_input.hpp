@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The matrices of strassen: two factors with small whole numbers as elements, random from a fixed seed, so that even
+// the sums of Strassen's algorithm are exact, the result, and the means to judge it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aligned_array.hpp"
+#include "random.hpp"
+#include "strassen.hpp"
+
+namespace bots {
+
+// Where the element of a row and column lies in a matrix that is stored by quadrants.
+constexpr std::size_t quadrant_index(std::size_t row, std::size_t column, std::size_t n_rows) {
+    if (n_rows <= kLeafRows) return row * n_rows + column;
+    const std::size_t half = n_rows / 2;
+    const std::size_t quadrant = row / half * 2 + column / half;
+    return quadrant * half * half + quadrant_index(row % half, column % half, half);
+}
+
+class StrassenInput {
+public:
+    // `n_rows`: kLeafRows times a power of two.
+    explicit StrassenInput(std::size_t n_rows)
+        : n_rows_(n_rows), a_(n_rows * n_rows), b_(n_rows * n_rows), c_(n_rows * n_rows) {}
+
+    // Sets the factors' elements from `first` to `last`, as they are stored; any order and any thread will do.
+    void fill(std::size_t first, std::size_t last) {
+        for (std::size_t i = first; i < last; i++) {
+            a_[i] = small_number(i);
+            b_[i] = small_number(~i);
+            c_[i] = 0;
+        }
+    }
+
+    // Freivalds' check (1977): c x = a (b x) for a random x; a wrong c passes with a probability of 2^-20.
+    std::string check() const {
+        Random random(kSeed);
+        std::vector<std::int64_t> x(n_rows_);
+        for (std::int64_t &component : x) component = static_cast<std::int64_t>(random.draw() >> 44);
+        const std::vector<std::int64_t> expected = product(a_, product(b_, x));
+        const std::vector<std::int64_t> found = product(c_, x);
+        if (found.empty()) return "an element of the product is no number, or beyond all bounds";
+        for (std::size_t row = 0; row < n_rows_; row++)
+            if (found[row] != expected[row]) return "row " + std::to_string(row) + " of the product is wrong";
+        return "";
+    }
+
+    std::string describe() const { return "product of matrices of " + std::to_string(n_rows_) + " rows, exact"; }
+
+    const double *a() const { return a_.data(); }
+    const double *b() const { return b_.data(); }
+    double *c() { return c_.data(); }
+    std::size_t n_rows() const { return n_rows_; }
+    std::size_t n_elements() const { return n_rows_ * n_rows_; }
+
+private:
+    static constexpr std::uint64_t kSeed = 19690813;
+
+    static double small_number(std::size_t i) { return static_cast<double>(mix(kSeed + i) % 17) - 8; }
+
+    // Empty when an element is no number that the product could have.
+    std::vector<std::int64_t> product(const AlignedArray &matrix, const std::vector<std::int64_t> &x) const {
+        std::vector<std::int64_t> y(n_rows_);
+        for (std::size_t row = 0; row < n_rows_; row++)
+            for (std::size_t column = 0; column < n_rows_; column += kLeafRows) { // a row of a leaf lies in a row
+                const double *const elements = matrix.data() + quadrant_index(row, column, n_rows_);
+                for (std::size_t i = 0; i < kLeafRows; i++) {
+                    const double element = elements[i];
+                    if (!(element > -0x1p40 && element < 0x1p40)) return {};
+                    y[row] += static_cast<std::int64_t>(element) * x[column + i];
+                }
+            }
+        return y;
+    }
+
+    std::size_t n_rows_;
+    AlignedArray a_, b_, c_;
+};
+
+} // namespace bots

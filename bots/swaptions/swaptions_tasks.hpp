@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Swaption pricing with a task for every half of a range of blocks of paths.
+#pragma once
+
+#include <cstdint>
+
+#include "range_tasks.hpp"
+#include "swaption_book.hpp"
+
+namespace bots {
+
+// Ranges of up to `grain` paths are below the cut-off; a block is not divided.
+constexpr RangeCut cut_of_paths(std::int64_t grain) { return {.leaf = 1, .grain = grain / kPathsInBlock}; }
+
+template <TaskKind kKind>
+void simulate_parallel(SwaptionBook &book, std::int64_t grain, int n_threads) {
+#pragma omp parallel num_threads(n_threads)
+#pragma omp single
+    for_range<kKind>(book.n_blocks(), cut_of_paths(grain),
+                     [&book](std::int64_t first, std::int64_t last) { book.simulate(first, last); });
+}
+
+} // namespace bots
