@@ -12,7 +12,7 @@ import sys
 import typer
 
 from ompass import __version__
-from ompass.commands import doctor, dump, info, report, run, scale, validate
+from ompass.commands import doctor, dump, graph, info, report, run, scale, validate
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
 
@@ -70,6 +70,7 @@ doctor.register(app)
 info.register(app)
 dump.register(app)
 scale.register(app)
+graph.register(app)
 validate.register(app)
 
 

@@ -99,3 +99,6 @@ DISTURBED_SHARE: Final = 0.05
 
 SPOILT_SHARE: Final = 0.20
 """From this part on a disturbed run says nothing of its program."""
+
+READABLE_GROUPS: Final = 40
+"""A task graph with more nodes than this cannot be taken in at a glance, and is folded further."""

@@ -5,8 +5,8 @@
     journal.jsonl    one line per finished job, on the disk before the next one starts
     runs/KEY.ompass  recorded runs, runs/KEY.out the output of every job
 
-A job counts as done when its line is in the journal, whole. What else lies in runs/ is what a killed job left,
-and is removed before that job runs again. A lock keeps two sweeps out of one directory; the programs of the
+A job counts as done when its line is in the journal, whole. What else lies in runs/ is what a killed job
+left, and is removed before that job runs again. A lock keeps two sweeps out of one directory; the programs of the
 sweep hold it too, so that one that outlived a killed sweep is not measured against.
 """
 
