@@ -8,6 +8,7 @@
 
 #include "event_columns.h"
 #include "run_profile.h"
+#include "task_graph.h"
 #include "trace_replay.h"
 #include "validate.h"
 
@@ -238,6 +239,85 @@ nb::dict read_events(const std::string &directory, int64_t thread, int64_t start
     return result;
 }
 
+// One array per field of rows of any kind: column(rows, [](const Row &row) { return row.field; }).
+template <typename Row, typename Field>
+auto column(const std::vector<Row> &rows, Field field) {
+    std::vector<decltype(field(rows.front()))> values;
+    values.reserve(rows.size());
+    for (const Row &row : rows) values.push_back(field(row));
+    return to_array(std::move(values));
+}
+
+nb::dict task_graph(const std::string &directory, uint32_t depth, std::vector<uint32_t> expanded, uint64_t max_tasks) {
+    const RunFiles run = open_or_throw(directory);
+    TaskGraph graph;
+    {
+        const nb::gil_scoped_release release;
+        if (const Problem problem = build_task_graph(run, {depth, std::move(expanded), max_tasks}, graph))
+            throw LogError(problem.text());
+    }
+    const RunClock clock(*run.process);
+    nb::dict result;
+    result["work_ns"] = clock.ns(graph.work_ticks);
+    result["outside_ns"] = clock.ns(graph.outside_ticks);
+    result["span_ns"] = clock.ns(graph.span_ticks);
+    result["span_outside_ns"] = clock.ns(graph.span_outside_ticks);
+    result["burdened_ns"] = clock.ns(graph.burdened_ticks);
+    result["n_deferred"] = graph.n_deferred;
+    result["n_undeferred"] = graph.n_undeferred;
+    result["n_dependences"] = graph.n_dependences;
+    result["n_taskgroup_ends"] = graph.n_taskgroup_ends;
+    result["n_dependent_waits"] = graph.n_dependent_waits;
+    result["n_out_of_order"] = graph.n_out_of_order;
+    result["n_steps"] = graph.n_steps;
+
+    nb::dict groups;
+    groups["parent"] = column(graph.groups, [](const TaskGroup &g) { return g.parent; });
+    groups["construct"] = column(graph.groups, [](const TaskGroup &g) { return g.construct; });
+    groups["depth"] = column(graph.groups, [](const TaskGroup &g) { return g.depth; });
+    groups["folded"] = column(graph.groups, [](const TaskGroup &g) { return static_cast<uint8_t>(g.folded); });
+    groups["n_tasks"] = column(graph.groups, [](const TaskGroup &g) { return g.n_tasks; });
+    groups["n_undeferred"] = column(graph.groups, [](const TaskGroup &g) { return g.n_undeferred; });
+    groups["n_other_thread"] = column(graph.groups, [](const TaskGroup &g) { return g.n_other_thread; });
+    groups["work_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.work_ticks); });
+    groups["create_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.create_ticks); });
+    groups["dispatch_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.dispatch_ticks); });
+    groups["max_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.max_ticks); });
+    groups["critical_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.critical_ticks); });
+    groups["n_critical"] = column(graph.groups, [](const TaskGroup &g) { return g.n_critical; });
+    groups["n_waits"] = column(graph.groups, [](const TaskGroup &g) { return g.n_waits; });
+    result["groups"] = groups;
+
+    nb::dict dependences;
+    dependences["from_group"] = column(graph.dependences, [](const GroupDependence &d) { return d.from; });
+    dependences["to_group"] = column(graph.dependences, [](const GroupDependence &d) { return d.to; });
+    dependences["n"] = column(graph.dependences, [](const GroupDependence &d) { return d.n; });
+    result["dependences"] = dependences;
+
+    nb::dict critical;
+    critical["task"] = column(graph.critical, [](const CriticalStep &s) { return s.task; });
+    critical["group"] = column(graph.critical, [](const CriticalStep &s) { return s.group; });
+    critical["thread"] = column(graph.critical, [](const CriticalStep &s) { return s.thread; });
+    critical["begin_ns"] = column(graph.critical, [&](const CriticalStep &s) { return clock.ns(s.begin_ticks); });
+    critical["length_ns"] = column(graph.critical, [&](const CriticalStep &s) { return clock.ns(s.ticks); });
+    critical["start_ns"] =
+        column(graph.critical, [&](const CriticalStep &s) { return clock.since_start(s.start_time); });
+    result["critical"] = critical;
+
+    nb::dict tasks;
+    tasks["task"] = column(graph.tasks, [](const GraphTask &t) { return t.id; });
+    tasks["parent"] = column(graph.tasks, [](const GraphTask &t) { return t.parent; });
+    tasks["group"] = column(graph.tasks, [](const GraphTask &t) { return t.group; });
+    tasks["thread"] = column(graph.tasks, [](const GraphTask &t) { return t.thread; });
+    tasks["created_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.since_start(t.created); });
+    tasks["start_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.since_start(t.started); });
+    tasks["end_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.since_start(t.completed); });
+    tasks["work_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.ns(t.work_ticks); });
+    tasks["critical_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.ns(t.critical_ticks); });
+    result["tasks"] = tasks;
+    return result;
+}
+
 std::vector<std::tuple<std::string, std::string>> event_kinds() {
     std::vector<std::tuple<std::string, std::string>> kinds;
     for (const format::EventTraits &traits : format::kEventTraits) kinds.emplace_back(traits.text, traits.meaning);
@@ -254,5 +334,7 @@ NB_MODULE(_core, m) {
     m.def("replay_trace", &replay, nb::arg("directory"));
     m.def("read_events", &read_events, nb::arg("directory"), nb::arg("thread") = -1, nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = -1);
+    m.def("task_graph", &task_graph, nb::arg("directory"), nb::arg("depth") = 3,
+          nb::arg("expanded") = std::vector<uint32_t>{}, nb::arg("max_tasks") = 10'000);
     m.def("validate", &validate_run, nb::arg("directory"));
 }

@@ -121,6 +121,34 @@ class EventColumns(TypedDict):
     value: object  # uint64: what the meaning of the kind tells besides; durations in ns
     exact: object  # bool: False for untimed records, whose time is that of the timed record before them
 
+class TaskGraph(TypedDict):
+    """Work and span of a trace, and its tasks collapsed into groups. Columns are numpy arrays.
+
+    work_ns == sum of groups.work_ns but the first; span_ns == sum of groups.critical_ns; up to rounding of each.
+    """
+
+    work_ns: int  # inside parallel regions
+    outside_ns: int  # outside of them
+    span_ns: int  # longest chain of the program, outside included
+    span_outside_ns: int
+    burdened_ns: int  # longest chain when each creation and dispatch on it costs what was measured
+    n_deferred: int
+    n_undeferred: int
+    n_dependences: int
+    n_taskgroup_ends: int
+    n_dependent_waits: int
+    n_out_of_order: int  # events whose cause the trace does not hold
+    n_steps: int  # of the critical path, listed or not
+    # parent uint32, construct uint32 (0: the program), depth uint32, folded uint8, n_tasks uint64, n_undeferred uint64,
+    # n_other_thread uint64, work_ns uint64, create_ns uint64, dispatch_ns uint64, max_ns uint64 (longest task),
+    # critical_ns uint64, n_critical uint64, n_waits uint64
+    groups: dict[str, object]
+    dependences: dict[str, object]  # from_group uint32, to_group uint32, n uint64
+    # task uint64, group uint32, thread uint32, begin_ns uint64 (place in the path), length_ns uint64, start_ns uint64
+    critical: dict[str, object]
+    # task uint64, parent uint64, group uint32, thread uint32, created_ns, start_ns, end_ns, work_ns, critical_ns uint64
+    tasks: dict[str, object]
+
 def event_kinds() -> list[tuple[str, str]]:
     """(name, meaning) of every event kind, indexed by its number."""
 
@@ -134,6 +162,13 @@ def read_events(
     directory: str, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
 ) -> EventColumns:
     """Decoded events, filtered; for dump and for later analyses."""
+
+def task_graph(directory: str, depth: int = 3, expanded: list[int] = [], max_tasks: int = 10_000) -> TaskGraph:
+    """Work, span, critical path and collapsed graph; LogError when the run has no trace.
+
+    `depth` levels of task nesting have groups of their own; tasks of `expanded` groups are listed, `max_tasks` at most,
+    and so many steps of the critical path.
+    """
 
 def validate(directory: str) -> list[str]:
     """Every inconsistency found, one sentence each with path and byte offset; empty when the run is sound."""

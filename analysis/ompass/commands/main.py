@@ -12,7 +12,7 @@ import sys
 import typer
 
 from ompass import __version__
-from ompass.commands import doctor, dump, info, plot, report, run, suite, validate
+from ompass.commands import doctor, dump, graph, info, plot, report, run, scale, suite, validate
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
 
@@ -25,13 +25,15 @@ _EPILOG = """
 
   ompass report t.ompass                       report again
 
+  ompass scale --threads 1,2,4 -- ./fib 30     why does it not scale
+
   ompass doctor ./fib                          can it be recorded, and how
 
 [bold]Exit codes[/bold]
 
   0 done · 2 wrong usage · 3 no such run · 4 damaged or inconsistent run · 5 nothing to show ·
   6 cannot be recorded here · 7 cannot write · 8 incomplete installation ·
-  9 a benchmark program failed.
+  9 a program of a suite or a sweep failed.
   `run` ends as the program does; 125 when it could not be started for recording, 126 when it
   is not executable, 127 when it is not found.
 """
@@ -69,6 +71,8 @@ plot.register(app)
 doctor.register(app)
 info.register(app)
 dump.register(app)
+scale.register(app)
+graph.register(app)
 validate.register(app)
 suite.register(app)
 

@@ -42,6 +42,7 @@ class Ending:
     pid: int
     exit_code: int
     signal: int  # 0 when it exited
+    cpu_ns: int = 0  # of it and of the children that it waited for
 
     def describe(self) -> str:
         if self.signal:
@@ -56,9 +57,12 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def run_child(path: str, argv: Sequence[str], environ: Mapping[str, str]) -> Ending:
+def run_child(
+    path: str, argv: Sequence[str], environ: Mapping[str, str], output: int | None = None
+) -> Ending:
     """Start `path` with `argv`, forward signals until it ends, and say how it did.
 
+    `output` is a descriptor that takes the child's stdout and stderr; None: they are ours.
     Raises ProgramNotFoundError, ProgramNotExecutableError when it cannot be started.
     """
     waited = _FORWARDED | {signal.SIGCHLD}
@@ -66,16 +70,26 @@ def run_child(path: str, argv: Sequence[str], environ: Mapping[str, str]) -> End
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     old_chld = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        pid = _spawn(path, argv, environ, before)
+        pid = _spawn(path, argv, environ, before, output)
         return _wait(pid, waited)
     finally:
         signal.signal(signal.SIGCHLD, old_chld)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _spawn(path: str, argv: Sequence[str], environ: Mapping[str, str], mask: Collection[int]) -> int:
+def _spawn(
+    path: str, argv: Sequence[str], environ: Mapping[str, str], mask: Collection[int], output: int | None
+) -> int:
+    redirected = [] if output is None else [(os.POSIX_SPAWN_DUP2, output, stream) for stream in (1, 2)]
     try:
-        return os.posix_spawn(path, list(argv), dict(environ), setsigmask=mask, setsigdef=_PYTHON_IGNORES)
+        return os.posix_spawn(
+            path,
+            list(argv),
+            dict(environ),
+            file_actions=redirected,
+            setsigmask=mask,
+            setsigdef=_PYTHON_IGNORES,
+        )
     except FileNotFoundError as error:
         # of a script, it is the interpreter that is missing
         raise ProgramNotFoundError(
@@ -96,11 +110,12 @@ def _wait(pid: int, waited: frozenset[signal.Signals]) -> Ending:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, received.si_signo)
             continue
-        done, status = os.waitpid(pid, os.WNOHANG)
+        done, status, usage = os.wait4(pid, os.WNOHANG)
         if done == pid:
+            cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
             if os.WIFSIGNALED(status):
-                return Ending(pid, 128 + os.WTERMSIG(status), os.WTERMSIG(status))
-            return Ending(pid, os.WEXITSTATUS(status), 0)
+                return Ending(pid, 128 + os.WTERMSIG(status), os.WTERMSIG(status), cpu_ns)
+            return Ending(pid, os.WEXITSTATUS(status), 0, cpu_ns)
 
 
 def end_as(ending: Ending) -> NoReturn:

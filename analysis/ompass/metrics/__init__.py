@@ -3,20 +3,55 @@
 
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, ThreadShare, time_breakdown
 from ompass.metrics.constructs import ConstructTotals, construct_totals
+from ompass.metrics.curves import Gap, bends, gaps
+from ompass.metrics.diseases import Evidence, Loss, Verdict, diagnose
 from ompass.metrics.facts import Finding
 from ompass.metrics.findings import find_causes
 from ompass.metrics.granularity import Bin, granularity
+from ompass.metrics.inflation import Inflation, WorkOf, inflation
+from ompass.metrics.scaling import (
+    CURVES,
+    MeanStates,
+    Measured,
+    RecordingCost,
+    Samples,
+    ScalingPoint,
+    measured,
+    recording_cost,
+    scaling_point,
+    spread,
+)
 
 __all__ = [
+    "CURVES",
     "Bin",
     "Breakdown",
     "ConstructTotals",
+    "Evidence",
     "Finding",
+    "Gap",
+    "Inflation",
+    "Loss",
+    "MeanStates",
+    "Measured",
+    "RecordingCost",
     "RegionShare",
+    "Samples",
+    "ScalingPoint",
     "Scope",
     "ThreadShare",
+    "Verdict",
+    "WorkOf",
+    "bends",
     "construct_totals",
+    "diagnose",
     "find_causes",
+    "gaps",
     "granularity",
+    "inflation",
+    "measured",
+    "recording_cost",
+    "scaling_point",
+    "spread",
     "time_breakdown",
 ]

@@ -74,3 +74,31 @@ SCHEDULE_SHARE: Final = 0.10
 
 OTHER_DOMAIN_SHARE: Final = 0.30
 """Part of the tasks run outside the memory domain of their creator from which locality is mentioned."""
+
+SCALES_EFFICIENCY: Final = 0.85
+"""Speed-up from this part of the number of threads on is called good scaling."""
+
+DISEASE_SHARE: Final = 0.10
+"""A cause that takes this part of P * T_P is named as what keeps a program from scaling: without it, speed-up
+would be at least a tenth higher."""
+
+TASK_OVERHEAD_ON_ONE: Final = 0.10
+"""One thread that spends this part of its time on what the elision leaves out has tasks that are too fine."""
+
+FLAT_SLOPE: Final = 0.25
+"""A curve that gains less than this part of what a thread first gained, per further thread, has flattened."""
+
+BENT_SLOPE: Final = 0.75
+"""The maximal curve should be a straight line: below this slope its overhead grows with the threads."""
+
+RECORDING_COST: Final = 1.05
+"""From this factor on, what recording costs is pointed out beside the figures of recorded runs."""
+
+DISTURBED_SHARE: Final = 0.05
+"""A run whose CPUs other programs used for more than this is disturbed, and left out while others remain."""
+
+SPOILT_SHARE: Final = 0.20
+"""From this part on a disturbed run says nothing of its program."""
+
+READABLE_GROUPS: Final = 40
+"""A task graph with more nodes than this cannot be taken in at a glance, and is folded further."""

@@ -17,7 +17,7 @@ from ompass.errors import DamagedRunError, IncompleteInstallationError, RunNotFo
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from ompass._core import EventColumns, RunProfile
+    from ompass._core import EventColumns, RunProfile, TaskGraph
 
     class Core(Protocol):
         """The functions of `ompass._core` that the readers call."""
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
             self, directory: str, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
         ) -> EventColumns: ...
         def event_kinds(self) -> list[tuple[str, str]]: ...
+        def task_graph(
+            self, directory: str, depth: int, expanded: list[int], max_tasks: int
+        ) -> TaskGraph: ...
         def validate(self, directory: str) -> list[str]: ...
 
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains as linked steps that share their beginnings: each step is a stretch of one task and names the one before it.
+// A step that no chain ends with or goes through any more is freed at once, so memory follows what may still become
+// the critical path. compact() joins stretches of one task that nothing branches off from between them.
+//
+//   span of a chain  =  sum of ticks of its steps
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace ompass {
+
+class StepPool {
+public:
+    struct Step {
+        uint64_t task;
+        uint64_t ticks;
+        uint64_t start_time; // when the task started
+        uint32_t group;
+        uint32_t thread;
+        uint32_t previous; // 0: none
+        uint32_t refs;     // chains that end here and steps that follow
+    };
+
+    StepPool() { steps_.push_back({}); } // 0 stands for no step
+
+    const Step &operator[](uint32_t step) const { return steps_[step]; }
+    uint32_t share(uint32_t step) {
+        if (step) steps_[step].refs++;
+        return step;
+    }
+    void release(uint32_t step) {
+        while (step && --steps_[step].refs == 0) {
+            const uint32_t previous = steps_[step].previous;
+            free_.push_back(step);
+            step = previous;
+        }
+    }
+
+    // The chain that ends with `step` goes on for `ticks` in a task. Takes the caller's reference, gives a new one.
+    uint32_t extend(uint32_t step, uint64_t task, uint64_t ticks, uint32_t group, uint32_t thread,
+                    uint64_t start_time) {
+        if (step && steps_[step].refs == 1 && steps_[step].task == task && steps_[step].group == group) {
+            steps_[step].ticks += ticks;
+            return step;
+        }
+        if (free_.empty() && steps_.size() >= next_compaction_) compact();
+        const Step made = {task, ticks, start_time, group, thread, step, 1};
+        if (free_.empty()) {
+            steps_.push_back(made);
+            return static_cast<uint32_t>(steps_.size() - 1);
+        }
+        const uint32_t place = free_.back();
+        free_.pop_back();
+        steps_[place] = made;
+        return place;
+    }
+
+private:
+    static constexpr size_t kFirstCompaction = size_t{1} << 20;
+
+    void compact() {
+        for (uint32_t i = 1; i < steps_.size(); i++) {
+            Step &step = steps_[i];
+            while (step.refs && step.previous) {
+                Step &before = steps_[step.previous];
+                if (before.refs != 1 || before.task != step.task || before.group != step.group) break;
+                step.ticks += before.ticks;
+                before.refs = 0;
+                free_.push_back(step.previous);
+                step.previous = before.previous;
+            }
+        }
+        next_compaction_ = steps_.size() + std::max(kFirstCompaction, steps_.size() - free_.size());
+    }
+
+    std::vector<Step> steps_;
+    std::vector<uint32_t> free_;
+    size_t next_compaction_ = kFirstCompaction;
+};
+
+} // namespace ompass

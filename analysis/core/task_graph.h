@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work, span and the collapsed task graph of a trace: what depends on what, whoever ran it and when.
+//
+// The chain of a task begins at its creation (or at the last task that it depends on), and goes on after a wait at the
+// latest of its own chain and of the chains that it waited for. Tasks of one creator and construct, and below a depth
+// all of one construct, are one group; groups form a tree of creation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "run_files.h"
+
+namespace ompass {
+
+struct TaskGraphOptions {
+    uint32_t depth = 3;             // levels of task nesting that get groups of their own; deeper ones are folded
+    std::vector<uint32_t> expanded; // groups whose tasks are wanted one by one
+    uint64_t max_tasks = 10'000;    // of these, and of the steps of the critical path
+};
+
+// Tasks of one construct that were created in one group. Group 0 is the program outside of every region.
+struct TaskGroup {
+    uint32_t parent = 0;
+    uint32_t construct = 0; // of parallel regions: their implicit tasks
+    uint32_t depth = 0;
+    bool folded = false;    // tasks of its own construct, created in it, are counted here
+    uint64_t n_tasks = 0;   // deferred or implicit ones, as far as they started
+    uint64_t n_undeferred = 0;
+    uint64_t n_other_thread = 0;
+    uint64_t work_ticks = 0; // that of undeferred tasks is with the task that they ran in
+    uint64_t create_ticks = 0;
+    uint64_t dispatch_ticks = 0;
+    uint64_t max_ticks = 0;      // longest task
+    uint64_t critical_ticks = 0; // on the critical path
+    uint64_t n_critical = 0;     // steps of the critical path
+    uint64_t n_waits = 0;        // taskwaits and ends of taskgroups in it
+};
+
+// Dependences between tasks of two groups.
+struct GroupDependence {
+    uint32_t from = 0, to = 0;
+    uint64_t n = 0;
+};
+
+// A stretch of one task on the critical path.
+struct CriticalStep {
+    uint64_t task = 0; // id; 0: the program outside of every region
+    uint32_t group = 0;
+    uint32_t thread = 0;
+    uint64_t begin_ticks = 0; // place in the path
+    uint64_t ticks = 0;
+    uint64_t start_time = 0; // when the task started
+};
+
+struct GraphTask {
+    uint64_t id = 0, parent = 0;
+    uint32_t group = 0, thread = 0;
+    uint64_t created = 0, started = 0, completed = 0; // times
+    uint64_t work_ticks = 0;
+    uint64_t critical_ticks = 0;
+};
+
+struct TaskGraph {
+    uint64_t work_ticks = 0;         // inside parallel regions
+    uint64_t outside_ticks = 0;      // outside of them
+    uint64_t span_ticks = 0;         // whole critical path
+    uint64_t span_outside_ticks = 0; // what of it is outside of regions
+    uint64_t burdened_ticks = 0;     // longest path with the cost of creation and dispatch, outside included
+    uint64_t n_deferred = 0, n_undeferred = 0, n_dependences = 0;
+    uint64_t n_taskgroup_ends = 0;   // where more may have been joined than belongs to the group
+    uint64_t n_dependent_waits = 0;  // `taskwait depend`, whose predecessors are not recorded
+    uint64_t n_out_of_order = 0;     // events that had to be taken before what they depend on
+    uint64_t n_steps = 0;            // of the critical path, whether or not they are listed
+    std::vector<TaskGroup> groups;
+    std::vector<GroupDependence> dependences;
+    std::vector<CriticalStep> critical; // in order; the first max_tasks
+    std::vector<GraphTask> tasks;       // of expanded groups
+};
+
+// LogError-worthy problems are returned: no trace, damage.
+Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph);
+
+} // namespace ompass

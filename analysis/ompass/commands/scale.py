@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass scale`: run a program on several numbers of threads and say why it does not scale.
+
+Owns the order of things: check everything, run what is not yet done, report. A sweep that was interrupted, or
+killed, goes on where it was when the same command is given again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import tempfile
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ompass.commands.streams import console_for, say, to_json, write_result
+from ompass.errors import UsageError
+from ompass.launch.program import inspect_program
+from ompass.metrics import Scope
+from ompass.reports.scaling import (
+    CSV_TABLES,
+    collect_scaling,
+    csv_scaling,
+    json_scaling,
+    print_scaling,
+    svg_scaling,
+)
+from ompass.sweep import Executor, Job, SweepDirectory, SweepSpec, jobs_of, load_runs
+from ompass.sweep.pinning import allowed_cpus, users_own
+from ompass.units import plural
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass scale --threads 1,2,4 -- ./health
+
+  ompass scale -t 1,2,4 --baseline "./sort-serial" -- ./sort-tasks
+
+  ompass scale -t 2,4,8 --repeat 5 -o s.sweep -- ./sort --grain {threads}000
+
+  ompass scale -t 1,2 --baseline "./sort-serial" --seconds "seconds +([0-9.]+)" -- ./sort-tasks
+
+  ompass scale -o s.sweep --svg curves.svg          report on a sweep again, or go on with it
+
+Runs are interleaved over the numbers of threads, and pinned. A killed sweep goes on by the same command.
+"""
+
+Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
+
+
+class ScopeName(str, Enum):
+    """What the times cover."""
+
+    REGIONS = "regions"
+    PROGRAM = "program"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("scale", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})(scale)
+
+
+def scale(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PROGRAM]",
+            help="The program and its arguments; {threads} in them is replaced. Without: what -o holds.",
+        ),
+    ] = None,
+    threads: Annotated[
+        str, typer.Option("--threads", "-t", metavar="LIST", help="Numbers of threads, by commas.")
+    ] = "",
+    baseline: Annotated[
+        str, typer.Option("--baseline", metavar="COMMAND", help="The best serial program: gives T_s.")
+    ] = "",
+    elision: Annotated[
+        str,
+        typer.Option("--elision", metavar="COMMAND", help="The program with its OpenMP constructs left out."),
+    ] = "",
+    repeat: Annotated[
+        int, typer.Option("--repeat", "-r", metavar="N", min=1, help="Rounds; each runs everything once.")
+    ] = 3,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="The sweep's directory (PROGRAM.sweep)."),
+    ] = None,
+    scope: Annotated[
+        ScopeName | None,
+        typer.Option(
+            "--scope",
+            help="What is timed: all parallel regions, or the whole process (default with a baseline or an "
+            "elision, unless --seconds says what these take for the same part).",
+        ),
+    ] = None,
+    seconds: Annotated[
+        str,
+        typer.Option(
+            "--seconds",
+            metavar="REGEX",
+            help="Finds, in ( ), the seconds in the output of unrecorded programs.",
+        ),
+    ] = "",
+    unrecorded: Annotated[
+        bool, typer.Option("--unrecorded", help="Time everything without the tool as well.")
+    ] = False,
+    brackets: Annotated[
+        bool, typer.Option("--brackets/--no-brackets", help="Measure task creation, or estimate it.")
+    ] = True,
+    pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Give each thread a core of its own.")] = True,
+    libomp: Annotated[
+        Path | None, typer.Option("--libomp", metavar="FILE", help="Run on this OpenMP runtime.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/scaling.md).")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")
+    ] = False,
+    table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.POINTS,  # type: ignore[attr-defined]
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curves and the breakdown.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Run a program on several numbers of threads and say why it does not scale.
+
+    Speed-up, OVR, WTI, the breakdown of the thread-time, factored speed-up curves with their gaps, inflation
+    by source line, and the disease in words: tasks too fine, too coarse, memory bound, or none.
+    """
+    if as_json and as_csv:
+        raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
+    counts = _counts(threads)
+    if command and not counts:
+        raise UsageError("--threads", "it is missing", "say on how many threads, such as --threads 1,2,4")
+    directory = _directory(output, command)
+    spec = _spec(command, baseline, elision, brackets, pin, seconds, libomp) if command else None
+    program = inspect_program(command[0], os.environ).path if command else None
+    with SweepDirectory.open(directory, spec, program) as sweep:
+        if counts:
+            _run_all(sweep, list(jobs_of(sweep.spec, counts, repeat, unrecorded)), quiet)
+        chosen = _scope(scope, sweep.spec)
+        content = collect_scaling(
+            load_runs(sweep, chosen, counts), sweep.spec, chosen, str(directory), len(allowed_cpus())
+        )
+    if svg is not None:
+        write_result(svg_scaling(content), svg)
+    if as_json:
+        write_result(to_json(json_scaling(content)), None)
+    elif as_csv:
+        write_result(csv_scaling(content, str(table.value)), None)
+    else:
+        print_scaling(console_for(), content)
+
+
+def _counts(text: str) -> tuple[int, ...]:
+    if not text:
+        return ()
+    if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", text):
+        raise UsageError(f"--threads {text}", "no list of numbers", "write numbers such as 1,2,4")
+    return tuple(sorted({int(word) for word in text.split(",")}))
+
+
+def _directory(output: Path | None, command: list[str] | None) -> Path:
+    if output is not None:
+        return output
+    if not command:
+        raise UsageError("ompass scale", "neither a program nor a sweep is named", "see ompass scale --help")
+    return Path(f"{Path(command[0]).name}.sweep")
+
+
+def _spec(
+    command: list[str],
+    baseline: str,
+    elision: str,
+    brackets: bool,
+    pin: bool,
+    seconds: str,
+    libomp: Path | None,
+) -> SweepSpec:
+    if seconds:
+        try:
+            pattern = re.compile(seconds)
+        except re.error as error:
+            raise UsageError(f"--seconds {seconds}", f"no regular expression: {error}") from error
+        if pattern.groups != 1:
+            raise UsageError(
+                f"--seconds {seconds}",
+                "it must have one group",
+                "put ( ) around the number, as in time ([0-9.]+)",
+            )
+    return SweepSpec(
+        command=tuple(command),
+        baseline=_words("--baseline", baseline),
+        elision=_words("--elision", elision),
+        working_directory=str(Path.cwd()),
+        brackets=brackets,
+        pinned=pin,
+        seconds=seconds,
+        libomp=str(libomp.absolute()) if libomp else "",
+    )
+
+
+def _words(option: str, text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError(f"{option} {text}", str(error), "write it as for a shell, quotes closed") from error
+
+
+def _scope(asked: ScopeName | None, spec: SweepSpec) -> Scope:
+    """Times that are compared must be of the same part of the program."""
+    if asked is not None:
+        return Scope(asked.value)
+    serial = bool(spec.baseline or spec.elision)
+    return Scope.PROGRAM if serial and not spec.seconds else Scope.REGIONS
+
+
+def _run_all(sweep: SweepDirectory, jobs: list[Job], quiet: bool) -> None:
+    """Run the jobs that are not yet done, in order."""
+    done = sweep.done()
+    left = [job for job in jobs if job not in done]
+    if not left:
+        return
+    if str(Path.cwd()) != sweep.spec.working_directory:
+        raise UsageError(
+            f"{sweep.path}",
+            f"its sweep was begun in {sweep.spec.working_directory}",
+            "go on with it from there",
+        )
+    with contextlib.ExitStack() as stack:
+        place = "/tmp" if set(tempfile.gettempdir()) & set(" :") else None
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ompass-", dir=place)))
+        executor = Executor.prepare(sweep.spec, os.environ, scratch)
+        if not quiet:
+            _announce(executor, sweep, len(jobs), len(left))
+        progress = stack.enter_context(_progress(quiet))
+        bar = progress.add_task("", total=len(jobs), completed=len(jobs) - len(left))
+        for job in left:
+            progress.update(bar, description=job.key, refresh=True)
+            sweep.finish(executor.run(job, sweep))
+            progress.update(bar, advance=1, refresh=True)
+
+
+def _announce(executor: Executor, sweep: SweepDirectory, n_jobs: int, n_left: int) -> None:
+    for warning in executor.plan.warnings:
+        say(f"warning: {warning}")
+    if n_left < n_jobs:
+        say(f"going on with {sweep.path}: {n_jobs - n_left} of {plural(n_jobs, 'run')} are done")
+    own = users_own(os.environ)
+    if sweep.spec.pinned and own:
+        say(f"{own} is set, so threads are pinned as it says")
+
+
+def _progress(quiet: bool) -> Progress:
+    """A bar that is drawn between runs only: a thread that drew it would run beside what is measured."""
+    return Progress(
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+        console=console_for(stderr=True),
+        auto_refresh=False,
+        disable=quiet or not console_for(stderr=True).is_terminal,
+        transient=True,
+    )

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names what keeps a program from scaling: tasks too fine, too coarse, memory bound, or nothing at all.
+
+Owns how the loss P * T_P - T_s is shared out among causes. The shares add up to it, exactly:
+
+    P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1  +  W_P - W_1
+
+What the single runs found (findings) tells apart what a sum cannot: whether runtime time is that of fine
+tasks, and why threads were idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ompass.metrics import thresholds
+from ompass.metrics.facts import Finding
+from ompass.metrics.scaling import ScalingPoint
+from ompass.units import percent
+
+_IDLE_FINDINGS = ("too_coarse", "starved", "undeferred", "serial_fraction", "imbalance")
+_SYNC_FINDINGS = ("lock_contention", "synchronization")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known beside the times of the point."""
+
+    findings: tuple[Finding, ...]  # of one run on P threads
+    fine_inflation_ns: float  # W_P,c - W_1,c of the constructs whose tasks are too fine
+    n_cpus: int  # that the threads could run on; 0: unknown
+    others: float = 0.0  # part of these CPUs' time that other programs took
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Thread-time that went into one cause."""
+
+    kind: str  # too_fine, too_coarse, memory_bound, synchronization, dispatch, algorithm
+    ns: float
+    share: float  # of P * T_P
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What ails the program at one number of threads."""
+
+    kind: str  # a kind of Loss; "scales", "mixed", "oversubscribed" or "disturbed"
+    title: str
+    because: str
+    cure: str
+    also: tuple[str, ...]  # titles of further causes above the threshold
+    losses: tuple[Loss, ...]  # all, largest first
+    finding: Finding | None  # of the run itself, which names a construct
+
+
+_TITLES = {
+    "too_fine": "Tasks are too fine",
+    "too_coarse": "Tasks are too coarse: threads are idle",
+    "memory_bound": "Memory bound: the work itself takes longer",
+    "synchronization": "Threads wait for each other",
+    "dispatch": "Ready tasks reach threads slowly",
+    "algorithm": "The parallel program does more work than the serial one",
+    "scales": "Scales well",
+    "mixed": "No single cause",
+    "oversubscribed": "More threads than CPUs",
+    "disturbed": "Other programs used the CPUs",
+}
+
+
+_TITLES_OF_LOSSES = ("too_fine", "too_coarse", "memory_bound", "synchronization", "dispatch", "algorithm")
+
+
+def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
+    """The verdict for one number of threads, which should be above one."""
+    found = losses(point, evidence)
+    named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
+    if 0 < evidence.n_cpus < point.threads:
+        kind = "oversubscribed"
+    elif evidence.others >= thresholds.SPOILT_SHARE and point.efficiency < thresholds.SCALES_EFFICIENCY:
+        kind = "disturbed"
+    elif named and point.efficiency < thresholds.SCALES_EFFICIENCY:
+        kind = named[0].kind
+    else:
+        kind = "scales" if point.efficiency >= thresholds.SCALES_EFFICIENCY else "mixed"
+    finding = _finding_of(kind, evidence.findings)
+    because, cure = _explain(kind, point, evidence, found, finding)
+    return Verdict(
+        kind=kind,
+        title=_title(kind, finding),
+        because=because,
+        cure=cure,
+        also=tuple(_TITLES[loss.kind] for loss in named if loss.kind != kind)
+        if kind in _TITLES_OF_LOSSES
+        else (),
+        losses=found,
+        finding=finding,
+    )
+
+
+def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
+    """All causes with their thread-time, largest first; a negative one is a gain."""
+    states, one = point.states, point.one
+    price_ns = point.one_thread_overhead_ns
+    tasks_on_one_ns = point.one_time_ns - point.elision_ns if point.elision_ns is not None else 0.0
+    fine = any(f.kind == "too_fine" for f in evidence.findings) or (
+        tasks_on_one_ns >= thresholds.TASK_OVERHEAD_ON_ONE * point.one_time_ns
+    )
+    # Without an elision the price of tasks on one thread is not told from that of another algorithm.
+    of_tasks_ns = tasks_on_one_ns if point.elision_ns is not None else (price_ns if fine else 0.0)
+    handling_ns = states.create_ns + states.schedule_ns - one.create_ns - one.schedule_ns
+    fine_inflation_ns = evidence.fine_inflation_ns if fine else 0.0
+    parts = {
+        "too_fine": (handling_ns + fine_inflation_ns if fine else 0.0) + of_tasks_ns,
+        "dispatch": 0.0 if fine else handling_ns,
+        "too_coarse": states.idle_ns - one.idle_ns,
+        "synchronization": states.sync_ns - one.sync_ns,
+        "memory_bound": point.work_inflation_ns - fine_inflation_ns,
+        "algorithm": price_ns - of_tasks_ns,
+    }
+    total = point.thread_time_ns
+    found = [Loss(kind, ns, ns / total if total else 0.0) for kind, ns in parts.items()]
+    return tuple(sorted(found, key=lambda loss: -loss.ns))
+
+
+def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
+    """The finding of the run that backs the verdict, and that names a line."""
+    kinds = {
+        "too_fine": ("too_fine",),
+        "too_coarse": _IDLE_FINDINGS,
+        "synchronization": _SYNC_FINDINGS,
+        "dispatch": ("slow_dispatch",),
+    }.get(kind, ())
+    fitting = [f for f in findings if f.kind in kinds]
+    return max(fitting, key=lambda f: f.cost_ns, default=None)
+
+
+def _title(kind: str, finding: Finding | None) -> str:
+    """Idle time has many reasons: coarse tasks only if the run says so."""
+    if kind != "too_coarse" or finding is None or finding.kind == "too_coarse":
+        return _TITLES[kind]
+    return f"{finding.title}: threads are idle"
+
+
+def _explain(
+    kind: str, point: ScalingPoint, evidence: Evidence, found: Sequence[Loss], finding: Finding | None
+) -> tuple[str, str]:
+    share = {loss.kind: percent(max(loss.share, 0.0)) for loss in found}
+    speedup = f"speed-up {point.speedup:.2f} on {point.threads} threads"
+    if kind == "scales":
+        return f"{speedup}, {percent(point.efficiency)} of the linear one", ""
+    if kind == "oversubscribed":
+        return (
+            f"{point.threads} threads on {evidence.n_cpus} CPUs take turns, which looks like inflation and "
+            "idle time alike: the figures say nothing of the program",
+            "judge it at no more threads than CPUs",
+        )
+    if kind == "disturbed":
+        return (
+            f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs: threads "
+            "that were kept from running look idle, slow to get tasks, or inflated",
+            "measure on a quiet machine; more rounds (--repeat) may find quiet moments",
+        )
+    if kind == "mixed":
+        largest = ", ".join(f"{_TITLES[loss.kind].lower()} {percent(loss.share)}" for loss in found[:2])
+        return (
+            f"{speedup}; no cause takes {percent(thresholds.DISEASE_SHARE)} of the thread-time "
+            f"(the largest: {largest})",
+            "",
+        )
+    because = f"{speedup}; {share[kind]} of the thread-time "
+    if kind == "too_fine":
+        because += "goes into creating, dispatching and running many small tasks"
+        cure = "create fewer, larger tasks (a cut-off below which the serial code runs)"
+    elif kind == "too_coarse":
+        because += "passes in threads that find no task to run"
+        cure = "create more and smaller tasks, earlier and from more places"
+    elif kind == "memory_bound":
+        factor = point.states.work_ns / point.one.work_ns if point.one.work_ns else 0.0
+        because += (
+            f"is inflation: the same work takes {factor:.2f} times as long as on one thread, while idle time "
+            "and runtime do not explain it. Threads share caches and memory bandwidth, or each other's "
+            "cache lines"
+        )
+        cure = (
+            "touch less memory per task (block the data for the cache), run tasks where their data are, "
+            "place memory where it is used, keep data of different threads on different cache lines"
+        )
+    elif kind == "algorithm":
+        because += (
+            f"is the price that one thread pays already: {point.one_time_ns / point.serial_ns:.2f} times "
+        )
+        because += "the serial program"
+        cure = "take the serial code for the leaves; compare optimised programs of one algorithm"
+    elif kind == "synchronization":
+        because += "is spent on locks, barriers and waits"
+        cure = "wait less often and do less under locks"
+    else:
+        because += "passes between a task being ready and a thread starting it"
+        cure = "bind threads, and create tasks on the threads that will run them"
+    if finding is not None:
+        because += f". The run itself says: {finding.because}"
+        cure = finding.cure
+    return because, cure

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scaling: speed-up, OVR_N and WTI_N (Pericàs et al.), factored speed-ups (Acar et al.), from repeated runs.
+
+Owns the formulas. Every figure is a ratio of means over the repeats, never a mean of ratios; its spread is
+the least and the greatest that any one round of the sweep gives by itself. With P threads, T_P their wall
+time, T_1 the wall time on one thread (for the same `{threads}`), T_s the serial baseline, I_P the idle time
+and W_P the work:
+
+    P * T_P  =  W_P + create + schedule + sync + I_P
+    speed-up =  T_s / T_P  =  P / (OVR_P * WTI_P),   OVR_P = P * T_P / W_P,   WTI_P = W_P / T_s
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from ompass.metrics.breakdown import Scope, time_breakdown
+from ompass.model import Run, StateTimes
+
+CURVES = ("linear", "elision", "maximal", "idle", "inflation", "actual")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One recorded run in the scope of the sweep. n_threads * time_ns == states.total_ns unless `misfit`."""
+
+    time_ns: int
+    states: StateTimes
+    n_seen: int  # threads that took part
+    misfit: bool  # more thread-time was recorded than n_threads * time_ns: the program chose its own teams
+
+
+def measured(run: Run, n_threads: int, scope: Scope, process_ns: int) -> Measured:
+    """What one run contributes. `process_ns`: wall time of its process, for Scope.PROGRAM.
+
+    Threads that are missing from a team count as idle: the machine has them, whether or not they are used.
+    For the whole program, time before and after the recording is work of one thread.
+    """
+    breakdown = time_breakdown(run, scope)
+    time_ns, states = breakdown.wall_ns, breakdown.states
+    if scope is Scope.PROGRAM:
+        unseen_ns = max(process_ns - time_ns, 0)
+        states += StateTimes(work_ns=unseen_ns, idle_ns=unseen_ns * (breakdown.n_threads - 1))
+        time_ns += unseen_ns
+    missing_ns = n_threads * time_ns - states.total_ns
+    return Measured(
+        time_ns=time_ns,
+        states=states + StateTimes(idle_ns=max(missing_ns, 0)),
+        n_seen=breakdown.n_threads,
+        misfit=missing_ns < -0.001 * states.total_ns,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Everything measured for one number of threads; each sequence has one entry per round."""
+
+    threads: int
+    recorded: Sequence[Measured]
+    one_thread: Sequence[Measured]
+    baseline_ns: Sequence[int] = ()
+    elision_ns: Sequence[int] = ()
+    recorded_process_ns: Sequence[int] = ()
+    unrecorded_ns: Sequence[int] = ()
+    unrecorded_one_ns: Sequence[int] = ()
+
+    @property
+    def n_rounds(self) -> int:
+        return min(
+            len(part)
+            for part in (self.recorded, self.one_thread, self.baseline_ns, self.elision_ns)
+            if len(part) or part is self.recorded
+        )
+
+    def round(self, k: int) -> Samples:
+        """Round k by itself."""
+
+        def one(part: Sequence[int]) -> Sequence[int]:
+            return part[k : k + 1]
+
+        return Samples(
+            self.threads,
+            self.recorded[k : k + 1],
+            self.one_thread[k : k + 1],
+            one(self.baseline_ns),
+            one(self.elision_ns),
+            one(self.recorded_process_ns),
+            one(self.unrecorded_ns),
+            one(self.unrecorded_one_ns),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MeanStates:
+    """StateTimes over several runs: means, so not whole nanoseconds."""
+
+    work_ns: float
+    create_ns: float
+    schedule_ns: float
+    sync_ns: float
+    idle_ns: float
+
+    @property
+    def overhead_ns(self) -> float:
+        return self.create_ns + self.schedule_ns + self.sync_ns
+
+    @property
+    def total_ns(self) -> float:
+        return self.work_ns + self.overhead_ns + self.idle_ns
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPoint:
+    """The figures for one number of threads."""
+
+    threads: int
+    time_ns: float  # T_P
+    states: MeanStates  # at P threads
+    one: MeanStates  # on one thread
+    one_time_ns: float  # T_1
+    serial_ns: float  # T_s
+    has_baseline: bool  # False: the work on one thread stands for the serial program
+    elision_ns: float | None
+
+    @property
+    def thread_time_ns(self) -> float:
+        """P * T_P."""
+        return self.states.total_ns
+
+    @property
+    def speedup(self) -> float:
+        return _ratio(self.serial_ns, self.time_ns)
+
+    @property
+    def efficiency(self) -> float:
+        return self.speedup / self.threads
+
+    @property
+    def ovr(self) -> float:
+        """Non-work overhead factor, P * T_P / W_P."""
+        return _ratio(self.thread_time_ns, self.states.work_ns)
+
+    @property
+    def wti(self) -> float:
+        """Work time inflation, W_P / T_s."""
+        return _ratio(self.states.work_ns, self.serial_ns)
+
+    @property
+    def inflation_ns(self) -> float:
+        """F_P = P * T_P - I_P - T_1, the runtime's own inflation included (Acar et al., fact 2.8)."""
+        return self.thread_time_ns - self.states.idle_ns - self.one_time_ns
+
+    @property
+    def work_inflation_ns(self) -> float:
+        """W_P - W_1: what the program's own code takes longer than on one thread."""
+        return self.states.work_ns - self.one.work_ns
+
+    @property
+    def runtime_inflation_ns(self) -> float:
+        """create + schedule + sync beyond those of one thread."""
+        return self.states.overhead_ns - self.one.overhead_ns
+
+    @property
+    def one_thread_overhead_ns(self) -> float:
+        """T_1 - T_s: the price of being parallel that one thread pays already."""
+        return self.one_time_ns - self.serial_ns
+
+    def curve(self, name: str) -> float | None:
+        """A value of CURVES; None for the elision when it was not timed."""
+        if name == "linear":
+            return float(self.threads)
+        if name == "actual":
+            return self.speedup
+        divisors = {
+            "elision": self.elision_ns,
+            "maximal": self.one_time_ns,
+            "idle": self.one_time_ns + self.states.idle_ns,
+            "inflation": self.thread_time_ns - self.states.idle_ns,
+        }
+        divisor = divisors[name]
+        return None if divisor is None else _ratio(self.threads * self.serial_ns, divisor)
+
+
+def scaling_point(samples: Samples) -> ScalingPoint:
+    """The figures of one number of threads. ValueError without a recorded run on P and on one thread."""
+    if not samples.recorded or not samples.one_thread:
+        raise ValueError(f"no recorded run on {samples.threads} or on one thread")
+    one = mean_states([m.states for m in samples.one_thread])
+    return ScalingPoint(
+        threads=samples.threads,
+        time_ns=fmean(m.time_ns for m in samples.recorded),
+        states=mean_states([m.states for m in samples.recorded]),
+        one=one,
+        one_time_ns=fmean(m.time_ns for m in samples.one_thread),
+        serial_ns=fmean(samples.baseline_ns) if samples.baseline_ns else one.work_ns,
+        has_baseline=bool(samples.baseline_ns),
+        elision_ns=fmean(samples.elision_ns) if samples.elision_ns else None,
+    )
+
+
+def spread(samples: Samples, figure: Callable[[ScalingPoint], float | None]) -> tuple[float, float] | None:
+    """Least and greatest of a figure over single rounds; None where it has no value."""
+    values = [figure(scaling_point(samples.round(k))) for k in range(samples.n_rounds)]
+    known = [value for value in values if value is not None]
+    return (min(known), max(known)) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingCost:
+    """What recording did to the times, from runs with and without the tool in the same rounds."""
+
+    factor: float  # process time recorded / not recorded
+    unrecorded_speedup: float  # T_s (else the time on one thread) / T_P, nothing recorded
+    against_baseline: bool
+
+
+def recording_cost(samples: Samples) -> RecordingCost | None:
+    """None unless unrecorded runs were made."""
+    if not samples.unrecorded_ns or not samples.recorded_process_ns:
+        return None
+    serial = samples.baseline_ns or samples.unrecorded_one_ns
+    time_ns = fmean(samples.unrecorded_ns)
+    return RecordingCost(
+        factor=_ratio(fmean(samples.recorded_process_ns), time_ns),
+        unrecorded_speedup=_ratio(fmean(serial), time_ns) if serial else 0.0,
+        against_baseline=bool(samples.baseline_ns),
+    )
+
+
+def mean_states(parts: Sequence[StateTimes]) -> MeanStates:
+    return MeanStates(
+        fmean(p.work_ns for p in parts),
+        fmean(p.create_ns for p in parts),
+        fmean(p.schedule_ns for p in parts),
+        fmean(p.sync_ns for p in parts),
+        fmean(p.idle_ns for p in parts),
+    )
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below else 0.0

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every form of a task graph's report shows: the folded graph with source locations, and what was left open.
+
+Owns which groups an --expand names, and the remarks on how far span and graph reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ompass.errors import NothingToShowError
+from ompass.metrics import thresholds
+from ompass.metrics.folding import fold, fold_to
+from ompass.metrics.span import CriticalConstruct, SpeedupBounds, critical_constructs, speedup_bounds
+from ompass.model import Run
+from ompass.model_graph import TaskGraph, TaskGroup
+from ompass.readers import read_task_graph
+from ompass.reports.content import same_place
+from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+
+_DEEP = 6  # levels that the core tells apart when it is left open how many are shown
+EVERY_TASK = 10_000  # expanded tasks and critical steps that are listed at most
+
+
+@dataclass(frozen=True, slots=True)
+class GraphContent:
+    """A task graph, ready to be shown."""
+
+    run: Run
+    graph: TaskGraph
+    bounds: tuple[SpeedupBounds, ...]
+    constructs: tuple[CriticalConstruct, ...]
+    locations: Mapping[int, Location]
+    expanded: frozenset[int]  # groups whose tasks are listed
+    notes: tuple[str, ...]
+
+    def label(self, kind: str, construct: int) -> str:
+        if kind == "program":
+            return "program"
+        label = self.locations.get(construct, UNKNOWN).label()
+        return f"{label}, implicit tasks" if kind == "parallel" else label
+
+    def label_of(self, group: TaskGroup) -> str:
+        return self.label(group.kind, group.construct)
+
+
+def collect_graph(run: Run, depth: int | None = None, expand: tuple[str, ...] = ()) -> GraphContent:
+    """The content for one run; `depth` None folds until the graph can be read.
+
+    NothingToShowError when `expand` names no group.
+    """
+    resolver = Resolver.of_run(run)
+    locations = {d.id: resolver.locate(d) for d in run.definitions}
+    groups = same_place(run, locations)
+    graph, place = _folded(run, depth, (), groups)
+    expanded = _chosen(graph, locations, expand)
+    if expanded:
+        chosen = tuple(number for number, group in enumerate(place) if group in expanded)
+        graph, _ = _folded(run, depth, chosen, groups)
+    return GraphContent(
+        run=run,
+        graph=graph,
+        bounds=speedup_bounds(graph),
+        constructs=critical_constructs(graph, groups),
+        locations=locations,
+        expanded=expanded,
+        notes=tuple(_notes(run, graph, expanded)),
+    )
+
+
+def _folded(
+    run: Run, depth: int | None, expanded: tuple[int, ...], same: Mapping[int, int]
+) -> tuple[TaskGraph, tuple[int, ...]]:
+    graph = read_task_graph(
+        run.path,
+        run.definitions,
+        depth=_DEEP if depth is None else depth,
+        expanded=expanded,
+        max_tasks=EVERY_TASK,
+    )
+    if depth is None:
+        return fold_to(graph, thresholds.READABLE_GROUPS, same)
+    return fold(graph, depth + 1, same)
+
+
+def _chosen(graph: TaskGraph, locations: Mapping[int, Location], expand: tuple[str, ...]) -> frozenset[int]:
+    """Groups by number, or all groups of a construct by file:line or function."""
+    chosen: set[int] = set()
+    for text in expand:
+        fitting = {g.number for g in graph.groups if g.kind != "program" and _fits(g, locations, text)}
+        if not fitting:
+            there = ", ".join(
+                f"{g.number}: {locations.get(g.construct, UNKNOWN).place}" for g in graph.groups[1:]
+            )
+            raise NothingToShowError(
+                f"no group is `{text}`", f"the groups of this graph are {there}", "name one of these"
+            )
+        chosen |= fitting
+    return frozenset(chosen)
+
+
+def _fits(group: TaskGroup, locations: Mapping[int, Location], text: str) -> bool:
+    location = locations.get(group.construct, UNKNOWN)
+    return text == str(group.number) or text in (
+        location.place,
+        location.function,
+        location.function.partition("(")[0].rpartition("::")[2] or None,
+    )
+
+
+def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int]) -> list[str]:
+    notes = []
+    if graph.n_undeferred > graph.n_deferred:
+        notes.append(
+            "most tasks were undeferred, and count as part of the task that ran them: a team of one thread runs every "
+            "task so, and its span is its work. Record on two or more threads."
+        )
+    if graph.n_taskgroup_ends:
+        notes.append(
+            f"at {graph.n_taskgroup_ends:,} ends of taskgroups (taskloops too) all earlier descendants of the task count "
+            "as waited for, since the trace does not tell where a group begins: the span is at most what is shown."
+        )
+    if graph.n_dependent_waits:
+        notes.append(
+            f"{graph.n_dependent_waits:,} taskwaits with depend count as waits for all earlier children, since the trace "
+            "does not tell for which: the span is at most what is shown."
+        )
+    if graph.n_dependences:
+        notes.append(
+            "a dependence is recorded only while its first task has not completed: chains of dependences may be longer "
+            "than shown."
+        )
+    if graph.n_out_of_order:
+        notes.append(
+            f"{graph.n_out_of_order:,} events lack their cause in the trace (a pause, a size limit, or a kill): "
+            "chains may be broken there."
+        )
+    if not run.complete:
+        notes.append("the run was cut short: figures are those of a part of it.")
+    if run.create_estimated:
+        notes.append(
+            "creation was not bracketed: its cost is part of the work, and the burdened span lacks it."
+        )
+    if expanded and len(graph.tasks) >= EVERY_TASK:
+        notes.append(f"only the first {EVERY_TASK:,} tasks of the expanded groups are shown one by one.")
+    return notes

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps: one program on several numbers of threads, several times, in a directory to go on with."""
+
+from ompass.sweep.directory import Done, SweepDirectory
+from ompass.sweep.execute import Executor
+from ompass.sweep.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec, jobs_of
+from ompass.sweep.results import SweepRuns, load_runs
+
+__all__ = [
+    "BASELINE",
+    "ELISION",
+    "RECORDED",
+    "UNRECORDED",
+    "Done",
+    "Executor",
+    "Job",
+    "SweepDirectory",
+    "SweepRuns",
+    "SweepSpec",
+    "jobs_of",
+    "load_runs",
+]

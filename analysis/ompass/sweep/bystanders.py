@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much other programs, and the hypervisor, used the CPUs of a run while it ran.
+
+From the kernel's time per CPU (/proc/stat, in steps of 10 ms) less the run's own CPU time. A run that shared
+its CPUs shows idle, schedule and inflated time that the program is not to blame for.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+_STAT = Path("/proc/stat")
+_BUSY_FIELDS = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal
+
+
+def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
+    """Time that these CPUs have been busy since the machine started; None where the kernel does not tell."""
+    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    total, seen = 0, 0
+    try:
+        lines = stat.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        name, *fields = line.split()
+        if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in cpus:
+            seen += 1
+            total += sum(int(fields[k]) for k in _BUSY_FIELDS if k < len(fields)) * tick_ns
+    return total if seen == len(cpus) and total else None
+
+
+class Watch:
+    """Begun before a run, read after it."""
+
+    def __init__(self, cpus: Collection[int]) -> None:
+        self._cpus = cpus
+        self._before = busy_ns(cpus)
+        self._started = time.monotonic_ns()
+
+    def others_share(self, own_cpu_ns: int) -> float | None:
+        """Part of the CPUs' time that was not the run's own, 0 to 1; None when it cannot be known."""
+        after, wall_ns = busy_ns(self._cpus), time.monotonic_ns() - self._started
+        if self._before is None or after is None or wall_ns <= 0:
+            return None
+        return min(max((after - self._before - own_cpu_ns) / (wall_ns * len(self._cpus)), 0.0), 1.0)

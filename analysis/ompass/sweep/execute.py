@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one job of a sweep: pins it, times its process, keeps its output, finds its recording.
+
+Owns the environment of a job. What runs in which order is plan's, what is kept of it is directory's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ompass.errors import CannotRecordError, OmpassError
+from ompass.launch import Plan, Program, RunOptions, find_runtimes, find_tool_library, inspect_program
+from ompass.launch import plan_recording as plan_recording_of
+from ompass.launch.child import Ending, run_child
+from ompass.launch.explain import why_nothing
+from ompass.launch.produced import candidates, find_produced
+from ompass.launch.tool import preloadable
+from ompass.sweep import pinning
+from ompass.sweep.bystanders import Watch
+from ompass.sweep.directory import Done, SweepDirectory
+from ompass.sweep.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec
+
+_TAIL_LINES = 5
+
+
+class JobFailedError(OmpassError):
+    """A program of the sweep did not end well; the exit code is the one of a run that cannot be used."""
+
+    exit_code = 9
+
+
+class InterruptedSweepError(OmpassError):
+    """A program of the sweep was ended by a signal that was meant for all of us."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """Everything that the jobs of one sweep have in common."""
+
+    spec: SweepSpec
+    environ: Mapping[str, str]
+    program: Program
+    plan: Plan
+    tool: Path
+    serial: Mapping[str, Program]  # baseline and elision
+    cpus: tuple[int, ...]
+
+    @classmethod
+    def prepare(cls, spec: SweepSpec, environ: Mapping[str, str], scratch: Path) -> Executor:
+        """Look at all programs before the first one runs. CannotRecordError says why one cannot be used.
+
+        `scratch` takes links to libraries whose own names LD_PRELOAD cannot hold; it must outlive the sweep.
+        """
+        program = inspect_program(spec.command[0], environ)
+        tool = preloadable(find_tool_library(environ), scratch)
+        runtimes = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(environ)]
+        libomp = preloadable(Path(spec.libomp), scratch) if spec.libomp else None
+        options = RunOptions(mode="profile", brackets=spec.brackets, libomp=libomp)
+        serial = {
+            kind: inspect_program(spec.command_of(kind)[0], environ)
+            for kind in (BASELINE, ELISION)
+            if spec.command_of(kind)
+        }
+        return cls(
+            spec=spec,
+            environ=environ,
+            program=program,
+            plan=plan_recording_of(program, tool, options, environ, runtimes),
+            tool=tool,
+            serial=serial,
+            cpus=pinning.cpus_in_order(pinning.allowed_cpus()) if spec.pinned else (),
+        )
+
+    def run(self, job: Job, directory: SweepDirectory) -> Done:
+        """Run the job and say what came of it.
+
+        JobFailedError when the program failed, CannotRecordError when nothing was recorded.
+        """
+        directory.clear(job)
+        pattern = str(directory.runs / f"{job.key}.ompass").replace("%", "%%")
+        output = directory.runs / f"{job.key}.out"
+        before = candidates(pattern)
+        program = self.serial.get(job.kind, self.program)
+        environment, cpus = self._environment(job, pattern)
+        watch = Watch(cpus)
+        started = time.monotonic_ns()
+        ending = self._run_pinned(program, job, environment, cpus, output, directory.lock)
+        wall_ns = time.monotonic_ns() - started
+        others = watch.others_share(ending.cpu_ns)
+        self._check(job, ending, output)
+        run = ""
+        if job.kind == RECORDED:
+            produced = find_produced(pattern, before, ending.pid).main
+            if produced is None:
+                raise CannotRecordError(
+                    "nothing was recorded", *why_nothing(program, self.plan, ending, self.environ)
+                )
+            run = produced.name
+        return Done(job, wall_ns, self._printed_ns(job, output), run, others)
+
+    def _environment(self, job: Job, pattern: str) -> tuple[dict[str, str], frozenset[int]]:
+        environment = dict(self.environ)
+        if job.kind == RECORDED:
+            environment |= {"OMPASS_SUMMARY": "off", **self.plan.variables, "OMPASS_DIR": pattern}
+        elif job.kind == UNRECORDED:
+            # The same runtime as when it is recorded, which a program of gcc does not get by itself.
+            others = [str(path) for path in self.plan.libraries if path != self.tool]
+            if others:
+                theirs = environment.get("LD_PRELOAD", "")
+                environment["LD_PRELOAD"] = ":".join([*others, *([theirs] if theirs else [])])
+        environment |= {"OMP_NUM_THREADS": str(job.threads), "OMP_DYNAMIC": "false"}
+        if not self.spec.pinned or pinning.users_own(self.environ):
+            return environment, pinning.allowed_cpus()
+        cpus, places = pinning.pinned_to(job.threads, self.cpus)
+        return environment | places, cpus
+
+    def _run_pinned(
+        self,
+        program: Program,
+        job: Job,
+        environment: Mapping[str, str],
+        cpus: frozenset[int],
+        output: Path,
+        lock: int,
+    ) -> Ending:
+        own_cpus = os.sched_getaffinity(0)
+        os.set_inheritable(lock, True)
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            os.sched_setaffinity(0, cpus)  # inherited
+            return run_child(str(program.path), job.command(self.spec), environment, output=descriptor)
+        finally:
+            os.sched_setaffinity(0, own_cpus)
+            os.close(descriptor)
+            os.set_inheritable(lock, False)
+
+    def _check(self, job: Job, ending: Ending, output: Path) -> None:
+        if ending.signal in (2, 15):
+            raise InterruptedSweepError(
+                "interrupted", f"{job.key} is not counted", "the same command goes on with the sweep"
+            )
+        if ending.signal or ending.exit_code:
+            tail = output.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
+            raise JobFailedError(
+                f"`{' '.join(job.command(self.spec))}` {ending.describe()}",
+                f"it printed: {' / '.join(tail)}" if tail else "it printed nothing",
+                "a sweep needs runs that succeed; the same command goes on with it",
+            )
+
+    def _printed_ns(self, job: Job, output: Path) -> int | None:
+        if not self.spec.seconds:
+            return None
+        text = output.read_text(encoding="utf-8", errors="replace")
+        match = re.search(self.spec.seconds, text)
+        if match is None:
+            if job.kind == RECORDED:
+                return None  # its time is recorded
+            raise JobFailedError(
+                f"--seconds {self.spec.seconds}",
+                f"nothing that `{' '.join(job.command(self.spec))}` prints fits it",
+                f"look at {output}",
+            )
+        return round(float(match[1]) * 1e9)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sweep consists of: its specification, and its jobs in the order in which they run.
+
+Owns the replacement of `{threads}` and the interleaving. Knows no file and starts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+PLACEHOLDER: Final = "{threads}"
+
+RECORDED: Final = "recorded"
+UNRECORDED: Final = "unrecorded"
+BASELINE: Final = "baseline"
+ELISION: Final = "elision"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSpec:
+    """What decides what is measured. Two sweeps with equal specifications may share a directory.
+
+    The numbers of threads and of repeats are not part of it: more of both may be asked for later.
+    """
+
+    command: tuple[str, ...]
+    baseline: tuple[str, ...] = ()  # empty: none
+    elision: tuple[str, ...] = ()
+    working_directory: str = ""
+    brackets: bool = True
+    pinned: bool = True
+    seconds: str = ""  # pattern that finds the seconds in a program's output; empty: the process is timed
+    libomp: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "command": list(self.command),
+            "baseline": list(self.baseline),
+            "elision": list(self.elision),
+            "working_directory": self.working_directory,
+            "brackets": self.brackets,
+            "pinned": self.pinned,
+            "seconds": self.seconds,
+            "libomp": self.libomp,
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> SweepSpec:
+        """Raises KeyError or TypeError when the values are not those of a specification."""
+        return cls(
+            command=tuple(values["command"]),
+            baseline=tuple(values["baseline"]),
+            elision=tuple(values["elision"]),
+            working_directory=str(values["working_directory"]),
+            brackets=bool(values["brackets"]),
+            pinned=bool(values["pinned"]),
+            seconds=str(values["seconds"]),
+            libomp=str(values["libomp"]),
+        )
+
+    def command_of(self, kind: str) -> tuple[str, ...]:
+        return {BASELINE: self.baseline, ELISION: self.elision}.get(kind, self.command)
+
+    def depends_on_threads(self, kind: str) -> bool:
+        """Whether the command of this kind of job has `{threads}` in it."""
+        return any(PLACEHOLDER in word for word in self.command_of(kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run of one program. `value` replaces `{threads}`; 0 where the command does not have it."""
+
+    kind: str
+    threads: int
+    value: int
+    repeat: int
+
+    @property
+    def key(self) -> str:
+        """The job's name in the journal and on the disk."""
+        value = f"-for{self.value}" if self.value else ""
+        return f"{self.kind}-t{self.threads}{value}-r{self.repeat}"
+
+    def command(self, spec: SweepSpec) -> tuple[str, ...]:
+        words = spec.command_of(self.kind)
+        return tuple(word.replace(PLACEHOLDER, str(self.value)) for word in words) if self.value else words
+
+
+def one_round(spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repeat: int) -> list[Job]:
+    """Everything that is measured once: serial programs, then each number of threads, and one thread.
+
+    Where the command depends on the number of threads, so does its time on one thread.
+    """
+    found: dict[Job, None] = {}
+    for kind in (BASELINE, ELISION):
+        if spec.command_of(kind):
+            for p in threads:
+                found[Job(kind, 1, p if spec.depends_on_threads(kind) else 0, repeat)] = None
+    for p in threads:
+        value = p if spec.depends_on_threads(RECORDED) else 0
+        for n in (1, p):
+            for kind in (RECORDED, *((UNRECORDED,) if unrecorded else ())):
+                found[Job(kind, n, value, repeat)] = None
+    return list(found)
+
+
+def jobs_of(
+    spec: SweepSpec, threads: tuple[int, ...], repeats: int, unrecorded: bool = False
+) -> Iterator[Job]:
+    """All jobs in order: round after round, each round begun elsewhere.
+
+    So a machine that grows slower or warmer meets all numbers of threads alike.
+    """
+    for repeat in range(1, repeats + 1):
+        jobs = one_round(spec, threads, unrecorded, repeat)
+        first = (repeat - 1) % len(jobs)
+        yield from jobs[first:] + jobs[:first]

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces of task programs that were never run: a body of operations, scheduled on two threads, written as logs.
+
+One tick is a nanosecond. Owns the bytes that a test needs; what a body's span must be is told by `chain_of`.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CREATE, START, START_READY, COMPLETE, WAIT_BEGIN, WAIT_END, BARRIER_END = 2, 12, 13, 15, 20, 21, 22
+DEPENDENCE, REGION_BEGIN, REGION_END, IMPLICIT_BEGIN, IMPLICIT_END, IMPLICIT_LEAVE, OUTSIDE = (
+    19, 25, 26, 27, 28, 29, 30,
+)  # fmt: skip
+TIME = 1
+TASKWAIT, END_OF_REGION = 5, 9
+PARALLEL, FIRST_TASK = 1, 2  # constructs
+_SHIFT = 40
+_BEGIN = 1000
+
+
+@dataclass(frozen=True)
+class Work:
+    ns: int
+
+
+@dataclass(frozen=True)
+class Spawn:
+    """A deferred task; `after_last`: it depends on the one that this task created before."""
+
+    body: Body
+    construct: int = FIRST_TASK
+    after_last: bool = False
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A taskwait."""
+
+
+Op = Work | Spawn | Wait
+Body = tuple[Op, ...]
+
+
+def work_of(body: Body) -> int:
+    """Work of a body with all that it creates."""
+    return sum(
+        op.ns if isinstance(op, Work) else work_of(op.body) if isinstance(op, Spawn) else 0 for op in body
+    )
+
+
+def chain_of(body: Body) -> tuple[int, int]:
+    """(length of the body's own chain, longest chain of it and all its descendants), by definition."""
+    now, longest, last_end = 0, 0, 0
+    children: list[int] = []
+    for op in body:
+        if isinstance(op, Work):
+            now += op.ns
+        elif isinstance(op, Spawn):
+            own, of_all = chain_of(op.body)
+            begin = max(now, last_end) if op.after_last and children else now
+            last_end = begin + own
+            children.append(last_end)
+            longest = max(longest, begin + of_all)
+        else:
+            now = max([now, *children])
+            children = []
+    return now, max(longest, now)
+
+
+class Log:
+    """The events of one thread."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = [TIME, _BEGIN]
+        self.now = _BEGIN
+        self.counter = 0
+
+    def add(self, kind: int, argument: int, time: int | None, *words: int) -> None:
+        """An event; `time` None: an untimed one."""
+        delta = 0 if time is None else time - self.now
+        assert delta >= 0
+        self.words += [delta << 32 | argument << 6 | kind, *words]
+        self.now += delta
+
+
+@dataclass
+class Task:
+    id: int
+    body: Body
+    construct: int
+    created: int
+    parent: Task | None
+    predecessor: Task | None = None
+    place: int = 0
+    children: list[Task] = field(default_factory=list)
+    ended: int | None = None
+    waiting: bool = False
+    has_new_children: bool = False
+    was_at_barrier: bool = False
+
+
+@dataclass
+class Worker:
+    index: int
+    log: Log
+    stack: list[Task]
+    clock: int
+    arrived: bool = False
+
+
+class Schedule:
+    """Runs a body on a team; each step is that of the thread that is furthest behind."""
+
+    def __init__(self, body: Body, n_threads: int = 2, spread: int = 0) -> None:
+        self.spread = spread  # which ready task is taken: changes the schedule, never the span
+        self.queue: list[Task] = []
+        self.n_unfinished = 0
+        self.region = 1
+        self.workers = []
+        for index in range(n_threads):
+            log = Log()
+            worker = Worker(index, log, [], _BEGIN + 10)
+            log.add(OUTSIDE, 0, _BEGIN)
+            if index == 0:
+                log.counter += 1
+                log.add(REGION_BEGIN, PARALLEL, _BEGIN + 5, self.region, 1)
+            log.counter += 1
+            log.add(IMPLICIT_BEGIN, n_threads, worker.clock, self.region)
+            root = Task(self._id(worker), body if index == 0 else (), 0, worker.clock, None)
+            worker.stack.append(root)
+            self.workers.append(worker)
+        self._run()
+
+    def _id(self, worker: Worker) -> int:
+        return worker.index << _SHIFT | worker.log.counter
+
+    def _run(self) -> None:
+        while not (all(w.arrived for w in self.workers) and self.n_unfinished == 0):
+            worker = min(self.workers, key=lambda w: (w.clock, w.index))
+            if not self._step(worker):
+                others = [w.clock for w in self.workers if w is not worker]
+                worker.clock = max(worker.clock + 1, min(others, default=0) + 1)
+        end = max(w.clock for w in self.workers)
+        primary = self.workers[0].log
+        last = end - self.workers[0].log.now
+        primary.add(BARRIER_END, END_OF_REGION, end, min(last, 1) << 1 | 1)
+        primary.add(IMPLICIT_LEAVE, 0, end)
+        primary.add(REGION_END, len(self.workers), end + 2, self.region, end << 1 | 1)
+        for worker in self.workers[1:]:
+            worker.log.add(IMPLICIT_END, 0, None)
+        self.end = end + 2
+
+    def _step(self, worker: Worker) -> bool:
+        """One operation; False when there is nothing to do at this time."""
+        task = worker.stack[-1]
+        if task.waiting:
+            mine = [c for c in task.children if c in self.queue]
+            if all(c.ended is not None and c.ended <= worker.clock for c in task.children):
+                task.waiting = False
+                worker.log.add(WAIT_END, TASKWAIT, worker.clock)
+                return True
+            return self._start_one(worker, mine)
+        if worker.arrived:
+            return self._start_one(worker, self.queue)
+        if task.place == len(task.body):
+            return self._end(worker, task)
+        op = task.body[task.place]
+        task.place += 1
+        if isinstance(op, Work):
+            worker.clock += op.ns
+        elif isinstance(op, Spawn):
+            self._spawn(worker, task, op)
+        elif task.has_new_children:  # a taskwait without is none
+            task.waiting, task.has_new_children = True, False
+            worker.log.add(WAIT_BEGIN, TASKWAIT, worker.clock)
+        return True
+
+    def _spawn(self, worker: Worker, task: Task, op: Spawn) -> None:
+        worker.log.counter += 1
+        child = Task(self._id(worker), op.body, op.construct, worker.clock, task)
+        worker.log.add(CREATE, op.construct, worker.clock)
+        # A predecessor counts only since the last wait, as in chain_of: afterwards it has completed anyway.
+        if op.after_last and task.has_new_children:
+            child.predecessor = task.children[-1]
+            worker.log.add(DEPENDENCE, 0, None, child.predecessor.id, child.id)
+        task.children.append(child)
+        task.has_new_children = True
+        self.queue.append(child)
+        self.n_unfinished += 1
+
+    def _start_one(self, worker: Worker, candidates: Sequence[Task]) -> bool:
+        ready = [
+            t
+            for t in candidates
+            if t.created <= worker.clock
+            and (t.predecessor is None or (t.predecessor.ended or worker.clock + 1) <= worker.clock)
+        ]
+        if not ready:
+            return False
+        task = ready[self.spread % len(ready)]
+        self.queue.remove(task)
+        if task.predecessor is None:
+            worker.log.add(START, task.construct, worker.clock, task.id)
+        else:
+            ended = task.predecessor.ended or 0
+            worker.log.add(START_READY, task.construct, worker.clock, task.id, worker.clock - ended)
+        worker.stack.append(task)
+        # Of a started task the thread is not waiting any more, until it has completed.
+        worker.arrived, task.was_at_barrier = False, worker.arrived
+        return True
+
+    def _end(self, worker: Worker, task: Task) -> bool:
+        if task.construct == 0:
+            worker.arrived = True
+            worker.log.add(WAIT_BEGIN, END_OF_REGION, worker.clock)
+            return True
+        worker.log.add(COMPLETE, 1, worker.clock)
+        task.ended = worker.clock
+        self.n_unfinished -= 1
+        worker.stack.pop()
+        worker.arrived = task.was_at_barrier
+        worker.clock += 1
+        return True
+
+
+def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4) -> Path:
+    """A run directory with the events of a schedule, and no profile."""
+    directory.mkdir()
+    (directory / "meta.json").write_text(json.dumps({"pid": 1}), encoding="utf-8")
+    header = struct.pack(
+        "<8s8I10Q4IQ", b"OMPASSPR", 1, 4096, 1, 1, 2, 0, 0, 1,
+        0, 0, 1 << 32, _BEGIN, _BEGIN, 0, _BEGIN, _BEGIN, schedule.end, 0,
+        len(schedule.workers), 0, 0, 0, 0,
+    )  # fmt: skip
+    kinds = [0, 2] + [1] * n_constructs  # the program, the region, task constructs
+    definitions = b"".join(
+        struct.pack("<6IQ", 32, kind, number, 0, 0xFFFFFFFF, 0, 0) for number, kind in enumerate(kinds)
+    )
+    (directory / "process.log").write_bytes(header.ljust(4096, b"\0") + _extent(1, definitions))
+    for worker in schedule.workers:
+        header = struct.pack(
+            "<8s6I2Q4I2Q", b"OMPASSTH", 1, 4096, worker.index, 100 + worker.index, 0 if worker.index == 0 else 1, 0,
+            _BEGIN, worker.log.now, 0, 0, 0, 0, 2**64 - 1, 0,
+        )  # fmt: skip
+        words = struct.pack(f"<{len(worker.log.words)}Q", *worker.log.words)
+        (directory / f"thread-{worker.index:05}.log").write_bytes(
+            header.ljust(4096, b"\0") + _extent(4, words)
+        )
+    return directory
+
+
+def _extent(kind: int, contents: bytes) -> bytes:
+    n_bytes = -(-(64 + len(contents)) // 4096) * 4096
+    return (struct.pack("<2I7Q", 0x58504D4F, kind, n_bytes, 0, *[0] * 5) + contents).ljust(n_bytes, b"\0")

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scaling: the formulas hold for any times, losses add up, and each disease is named where it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ompass.metrics import (
+    Evidence,
+    Finding,
+    Measured,
+    Samples,
+    Scope,
+    WorkOf,
+    bends,
+    diagnose,
+    gaps,
+    inflation,
+    measured,
+    recording_cost,
+    scaling_point,
+    spread,
+)
+from ompass.metrics.diseases import losses
+from ompass.model import StateTimes
+from unit.made_runs import MS, made_run, team
+
+times = st.integers(0, 10**12)
+states = st.builds(StateTimes, st.integers(1, 10**12), times, times, times, times)
+
+
+def run_of(threads: int, parts: StateTimes) -> Measured:
+    """A run whose thread-time is a multiple of its threads: what is missing for that is idle."""
+    rest = -parts.total_ns % threads
+    whole = parts + StateTimes(idle_ns=rest)
+    return Measured(whole.total_ns // threads, whole, threads, False)
+
+
+def made(
+    threads: int,
+    at_p: StateTimes,
+    at_one: StateTimes,
+    baseline_ns: Sequence[int] = (),
+    elision_ns: Sequence[int] = (),
+) -> Samples:
+    return Samples(threads, [run_of(threads, at_p)], [run_of(1, at_one)], baseline_ns, elision_ns)
+
+
+NOTHING_ELSE = Evidence((), 0.0, 64)
+TOO_FINE = Finding("too_fine", "problem", "", "tasks did little", "cut off", cost_ns=1)
+TOO_COARSE = Finding("too_coarse", "problem", "", "one task was long", "split", cost_ns=1)
+
+
+@given(st.integers(2, 64), states, states, st.integers(1, 10**12))
+def test_speedup_is_threads_over_overhead_and_inflation(
+    threads: int, at_p: StateTimes, at_one: StateTimes, serial_ns: int
+) -> None:
+    for baseline in ((), (serial_ns,)):
+        point = scaling_point(made(threads, at_p, at_one, baseline))
+        assert point.serial_ns == (serial_ns if baseline else at_one.work_ns)
+        assert math.isclose(point.speedup, threads / (point.ovr * point.wti), rel_tol=1e-9)
+
+
+@given(st.integers(2, 64), states, states, st.integers(1, 10**12))
+def test_curves_are_the_definitions_of_the_factored_speedup(
+    threads: int, at_p: StateTimes, at_one: StateTimes, serial_ns: int
+) -> None:
+    samples = made(threads, at_p, at_one, [serial_ns], [2 * serial_ns])
+    point = scaling_point(samples)
+    t_p, t_1 = samples.recorded[0].time_ns, samples.one_thread[0].time_ns
+    idle = samples.recorded[0].states.idle_ns
+    f_p = threads * t_p - idle - t_1
+    assert math.isclose(point.inflation_ns, f_p, rel_tol=1e-9, abs_tol=1)
+    assert math.isclose(point.speedup, threads * serial_ns / (t_1 + idle + f_p), rel_tol=1e-6)
+    assert math.isclose(point.curve("maximal") or 0, threads * serial_ns / t_1)
+    assert math.isclose(point.curve("idle") or 0, threads * serial_ns / (t_1 + idle))
+    assert math.isclose(point.curve("elision") or 0, threads / 2)
+    assert point.curve("linear") == threads
+    assert scaling_point(made(threads, at_p, at_one)).curve("elision") is None
+
+
+@given(st.integers(2, 64), states, states, st.lists(st.integers(1, 10**12), max_size=1), times, st.booleans())
+def test_losses_add_up_to_what_is_lost(
+    threads: int,
+    at_p: StateTimes,
+    at_one: StateTimes,
+    serial: list[int],
+    fine_ns: int,
+    is_fine: bool,
+) -> None:
+    evidence = Evidence((TOO_FINE,) if is_fine else (), float(fine_ns), 0)
+    for elision in ([], serial):
+        point = scaling_point(made(threads, at_p, at_one, serial, elision))
+        lost = point.thread_time_ns - point.serial_ns
+        parts = losses(point, evidence)
+        # I_1 is part of T_1 and counted there, and taken off the idle time of P threads
+        assert math.isclose(sum(p.ns for p in parts), lost, rel_tol=1e-6, abs_tol=1e3)
+
+
+def test_figures_are_ratios_of_means_with_the_spread_of_rounds() -> None:
+    samples = Samples(
+        2,
+        [run_of(2, StateTimes(work_ns=w * MS)) for w in (100, 300)],
+        [run_of(1, StateTimes(work_ns=w * MS)) for w in (100, 200)],
+        baseline_ns=[100 * MS, 200 * MS],
+    )
+    point = scaling_point(samples)
+    assert point.speedup == pytest.approx(150 / 100)  # not the mean of 2 and 4/3
+    assert spread(samples, lambda p: p.speedup) == pytest.approx((200 / 150, 2.0))
+
+
+def test_the_whole_program_includes_what_was_not_recorded() -> None:
+    rows = team(0, [{"work_ns": 80 * MS, "idle_ns": 20 * MS}, {"work_ns": 100 * MS}])
+    run = made_run(rows, wall_ns=100 * MS)
+    in_regions = measured(run, 2, Scope.REGIONS, 150 * MS)
+    assert (in_regions.time_ns, in_regions.states.work_ns) == (100 * MS, 180 * MS)
+    whole = measured(run, 2, Scope.PROGRAM, 150 * MS)
+    assert whole.time_ns == 150 * MS
+    assert whole.states == StateTimes(work_ns=230 * MS, idle_ns=70 * MS)
+    assert whole.states.total_ns == 2 * whole.time_ns
+
+
+def test_threads_that_a_team_lacks_are_idle_and_more_than_asked_for_are_told() -> None:
+    rows = team(0, [{"work_ns": 50 * MS}] * 2)
+    few = measured(made_run(rows), 4, Scope.REGIONS, 0)
+    assert few.states == StateTimes(work_ns=100 * MS, idle_ns=100 * MS)
+    assert not few.misfit
+    assert measured(made_run(rows), 1, Scope.REGIONS, 0).misfit
+
+
+def test_good_scaling_is_no_disease() -> None:
+    point = scaling_point(made(4, StateTimes(400 * MS, 2 * MS, 2 * MS, 2 * MS, 8 * MS), StateTimes(395 * MS)))
+    assert diagnose(point, NOTHING_ELSE).kind == "scales"
+
+
+def test_acar_3a_small_input_with_small_cutoff_is_too_fine() -> None:
+    # create and schedule 40%, idle 12%, some inflation
+    point = scaling_point(
+        made(4, StateTimes(190 * MS, 100 * MS, 60 * MS, 2 * MS, 48 * MS), StateTimes(180 * MS, 30 * MS))
+    )
+    verdict = diagnose(point, Evidence((TOO_FINE, TOO_COARSE), 0.0, 8))
+    assert verdict.kind == "too_fine"
+    assert verdict.finding is TOO_FINE
+    assert verdict.also == ("Tasks are too coarse: threads are idle",)
+
+
+def test_acar_3b_small_input_with_large_cutoff_is_too_coarse() -> None:
+    point = scaling_point(made(4, StateTimes(200 * MS, MS, MS, MS, 150 * MS), StateTimes(195 * MS)))
+    verdict = diagnose(point, Evidence((TOO_COARSE,), 0.0, 8))
+    assert verdict.kind == "too_coarse"
+    assert "one task was long" in verdict.because
+
+
+def test_work_that_takes_longer_on_more_threads_is_memory_bound() -> None:
+    point = scaling_point(made(4, StateTimes(390 * MS, MS, MS, MS, 7 * MS), StateTimes(200 * MS)))
+    verdict = diagnose(point, NOTHING_ELSE)
+    assert verdict.kind == "memory_bound"
+    assert "1.95 times as long" in verdict.because
+
+
+def test_inflation_of_fine_tasks_is_not_blamed_on_the_memory() -> None:
+    point = scaling_point(made(4, StateTimes(390 * MS, 20 * MS, 20 * MS), StateTimes(200 * MS, 20 * MS)))
+    assert diagnose(point, Evidence((TOO_FINE,), 190.0 * MS, 8)).kind == "too_fine"
+
+
+def test_slow_on_one_thread_already_is_the_algorithm() -> None:
+    point = scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [100 * MS]))
+    assert diagnose(point, NOTHING_ELSE).kind == "algorithm"
+    with_elision = scaling_point(made(2, StateTimes(300 * MS), StateTimes(300 * MS), [100 * MS], [110 * MS]))
+    assert diagnose(with_elision, NOTHING_ELSE).kind == "too_fine"
+
+
+def test_nothing_is_said_of_the_program_where_cpus_were_shared() -> None:
+    point = scaling_point(made(4, StateTimes(390 * MS), StateTimes(200 * MS)))
+    assert diagnose(point, Evidence((), 0.0, 2)).kind == "oversubscribed"
+    assert diagnose(point, Evidence((), 0.0, 4, others=0.5)).kind == "disturbed"
+
+
+@given(st.integers(2, 64), states, states)
+def test_gaps_are_differences_of_curves(threads: int, at_p: StateTimes, at_one: StateTimes) -> None:
+    point = scaling_point(made(threads, at_p, at_one))
+    for gap in gaps(point):
+        assert gap.size == (point.curve(gap.upper) or 0) - (point.curve(gap.lower) or 0)
+        assert gap.meaning
+
+
+def test_bends_are_told_apart() -> None:
+    def sweep(
+        work: dict[int, int], idle: dict[int, int], one: dict[int, int] | None = None
+    ) -> tuple[str, ...]:
+        return bends(
+            [
+                scaling_point(
+                    made(
+                        p,
+                        StateTimes(work_ns=work[p] * MS, idle_ns=idle[p] * MS),
+                        StateTimes(work_ns=100 * MS, create_ns=(one or {}).get(p, 0) * MS),
+                    )
+                )
+                for p in work
+            ]
+        )
+
+    none = dict.fromkeys((2, 4, 8), 0)
+    steady = dict.fromkeys((2, 4, 8), 100)
+    assert sweep(steady, none) == ()
+    (flat,) = sweep({2: 100, 4: 100, 8: 195}, none)
+    assert "memory" in flat
+    (falls,) = sweep({2: 100, 4: 150, 8: 400}, none)
+    assert "slower" in falls
+    (idle,) = sweep(steady, {2: 0, 4: 10, 8: 125})
+    assert "lacks" in idle
+    (bent,) = sweep(steady, none, {2: 0, 4: 0, 8: 60})
+    assert "overhead grows" in bent
+    assert sweep({2: 100, 4: 100}, none) == ()
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from("abc"), st.builds(WorkOf, times, st.integers(0, 9)), min_size=1),
+        min_size=2,
+        max_size=2,
+    )
+)
+def test_excess_of_constructs_adds_up(runs: list[dict[str, WorkOf]]) -> None:
+    at_p, at_one = runs
+    rows = inflation(4, [at_p], [at_one])
+    excess = sum(w.work_ns for w in at_p.values()) - sum(w.work_ns for w in at_one.values())
+    assert sum(row.excess_ns for row in rows) == pytest.approx(excess)
+    assert [abs(row.excess_ns) for row in rows] == sorted((abs(row.excess_ns) for row in rows), reverse=True)
+
+
+def test_a_construct_that_ran_another_number_of_times_is_marked() -> None:
+    (row,) = inflation(4, [{"a": WorkOf(10, 100)}], [{"a": WorkOf(5, 50)}])
+    assert (row.factor, row.same_work) == (2.0, False)
+
+
+def test_recording_cost_compares_the_same_rounds() -> None:
+    one = run_of(1, StateTimes(100))
+    samples = Samples(2, [one], [one], (), (), [110], [100], [180])
+    cost = recording_cost(samples)
+    assert cost is not None
+    assert (cost.factor, cost.unrecorded_speedup) == (1.1, 1.8)
+    assert recording_cost(Samples(2, [one], [one])) is None
