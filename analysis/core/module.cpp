@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings.h"
 #include "event_columns.h"
 #include "run_profile.h"
 #include "trace_replay.h"
@@ -15,16 +16,6 @@ namespace nb = nanobind;
 using namespace ompass;
 
 namespace {
-
-struct LogError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-RunFiles open_or_throw(const std::string &directory) {
-    RunFiles run;
-    if (const Problem problem = open_run(directory, run)) throw LogError(problem.text());
-    return run;
-}
 
 const char *name_of(format::DefinitionKind kind) {
     switch (kind) {
@@ -254,5 +245,6 @@ NB_MODULE(_core, m) {
     m.def("replay_trace", &replay, nb::arg("directory"));
     m.def("read_events", &read_events, nb::arg("directory"), nb::arg("thread") = -1, nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = -1);
+    bind_krd(m);
     m.def("validate", &validate_run, nb::arg("directory"));
 }
