@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "bindings.h"
 #include "event_columns.h"
 #include "run_profile.h"
 #include "task_graph.h"
@@ -16,16 +17,6 @@ namespace nb = nanobind;
 using namespace ompass;
 
 namespace {
-
-struct LogError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-RunFiles open_or_throw(const std::string &directory) {
-    RunFiles run;
-    if (const Problem problem = open_run(directory, run)) throw LogError(problem.text());
-    return run;
-}
 
 const char *name_of(format::DefinitionKind kind) {
     switch (kind) {
@@ -336,5 +327,6 @@ NB_MODULE(_core, m) {
           nb::arg("end_ns") = -1, nb::arg("limit") = -1);
     m.def("task_graph", &task_graph, nb::arg("directory"), nb::arg("depth") = 3,
           nb::arg("expanded") = std::vector<uint32_t>{}, nb::arg("max_tasks") = 10'000);
+    bind_krd(m);
     m.def("validate", &validate_run, nb::arg("directory"));
 }

@@ -170,5 +170,64 @@ def task_graph(directory: str, depth: int = 3, expanded: list[int] = [], max_tas
     and so many steps of the critical path.
     """
 
+class KernelReuse(TypedDict):
+    """Bytes of one kernel's accesses in one cache group, by reuse distance (docs/reuse-distance.md).
+
+    cold + coherence + close + near + far are `bytes`, or the sampled part of them; the bins sum to close + near + far.
+    """
+
+    construct: int
+    n_accesses: int  # all of them, sampled or not; so is `bytes`
+    bytes: int
+    cold_bytes: int
+    coherence_bytes: int
+    close_bytes: int
+    near_bytes: int
+    far_bytes: int
+    bins: list[int]  # 64; bin k: the smallest 2**k >= max(distance, 1)
+
+class GroupReuse(TypedDict):
+    kernels: list[KernelReuse]  # those with accesses
+    distinct_bytes: int  # touched; in a sample: of the sampled blocks
+    memory_bytes: int  # of the tables of this group
+    sample: list[list[int]]  # empty when exact; else 32 random parts of the sampled blocks, each its bytes by distance:
+    # 8 bins per power of two (bin(d) = d below 8, else 8 * floor(log2 d) + the next three bits of d), cold, coherence
+
+class Reuse(TypedDict):
+    groups: list[GroupReuse]
+    block_bytes: int  # of a sample; 0 when exact
+
+def reuse_of_run(
+    directory: str,
+    group_of_thread: list[int],
+    group_of_cpu: list[int],
+    class_bytes: list[tuple[int, int]],
+    rate: float = 1.0,
+    block_bytes: int = 0,
+    coherent: bool = True,
+    n_jobs: int = 1,
+    progress: object = None,
+) -> Reuse:
+    """Reuse distances of the accesses of a trace, for each cache group.
+
+    `class_bytes`: (L2, last level) of each group; `group_of_thread`: by thread, -1 or missing: by the CPU that it ran
+    on; `group_of_cpu`: by CPU, missing: 0. `block_bytes` 0: chosen. `progress` is called with the share done.
+    LogError; ValueError when the numbers do not fit each other.
+    """
+
+def reuse_of_accesses(
+    address: object,
+    bytes: object,
+    write: object,
+    group: object,
+    kernel: object,
+    class_bytes: list[tuple[int, int]],
+    rate: float = 1.0,
+    block_bytes: int = 0,
+    coherent: bool = True,
+    n_jobs: int = 1,
+) -> Reuse:
+    """The same of accesses in order of time, given as arrays (uint64, uint64, uint8, uint16, uint32)."""
+
 def validate(directory: str) -> list[str]:
     """Every inconsistency found, one sentence each with path and byte offset; empty when the run is sound."""

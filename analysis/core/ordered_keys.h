@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sorted set of 64-bit keys in chunks: memory close to the keys themselves, insertion in order almost free, search in
+// two binary searches that stay in cache. For the beginnings of address ranges.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace ompass {
+
+class OrderedKeys {
+public:
+    // Where a key is. Valid until the next insertion or removal.
+    struct Place {
+        size_t chunk, index;
+        bool operator==(const Place &) const = default;
+    };
+
+    Place end() const { return {chunks_.size(), 0}; }
+    uint64_t key(Place place) const { return chunks_[place.chunk]->keys[place.index]; }
+    Place next(Place place) const {
+        if (++place.index == chunks_[place.chunk]->size) place = {place.chunk + 1, 0};
+        return place;
+    }
+
+    // The largest key <= `key`; the smallest of all when there is none.
+    Place floor(uint64_t key) const {
+        if (firsts_.empty()) return end();
+        const size_t above = static_cast<size_t>(std::ranges::upper_bound(firsts_, key) - firsts_.begin());
+        if (above == 0) return {0, 0};
+        const Chunk &chunk = *chunks_[above - 1];
+        const uint64_t *found = std::upper_bound(chunk.keys, chunk.keys + chunk.size, key);
+        return {above - 1, static_cast<size_t>(found - chunk.keys) - 1};
+    }
+
+    // The key must not be there yet.
+    void insert(uint64_t key) {
+        if (chunks_.empty()) return add_chunk(0, key);
+        size_t at = static_cast<size_t>(std::ranges::upper_bound(firsts_, key) - firsts_.begin());
+        at -= at > 0;
+        if (chunks_[at]->size == kChunkKeys) {
+            // What grows at its end is not split: memory that is touched in order fills its chunks.
+            if (key > chunks_[at]->keys[kChunkKeys - 1]) {
+                if (at + 1 == chunks_.size() || chunks_[at + 1]->size == kChunkKeys) return add_chunk(at + 1, key);
+                at++;
+            } else {
+                split(at);
+                at += key >= firsts_[at + 1];
+            }
+        }
+        Chunk &chunk = *chunks_[at];
+        uint64_t *place = std::upper_bound(chunk.keys, chunk.keys + chunk.size, key);
+        std::move_backward(place, chunk.keys + chunk.size, chunk.keys + chunk.size + 1);
+        *place = key;
+        chunk.size++;
+        firsts_[at] = chunk.keys[0];
+    }
+
+    // The key must be there.
+    void erase(uint64_t key) {
+        const Place place = floor(key);
+        Chunk &chunk = *chunks_[place.chunk];
+        std::move(chunk.keys + place.index + 1, chunk.keys + chunk.size, chunk.keys + place.index);
+        if (--chunk.size > 0) {
+            firsts_[place.chunk] = chunk.keys[0];
+            return;
+        }
+        chunks_.erase(chunks_.begin() + static_cast<ptrdiff_t>(place.chunk));
+        firsts_.erase(firsts_.begin() + static_cast<ptrdiff_t>(place.chunk));
+    }
+
+    size_t memory_bytes() const { return chunks_.size() * (sizeof(Chunk) + 2 * sizeof(uint64_t)); }
+
+private:
+    static constexpr size_t kChunkKeys = 255; // with the size: 2 KiB
+    struct Chunk {
+        size_t size = 0;
+        uint64_t keys[kChunkKeys];
+    };
+
+    void add_chunk(size_t at, uint64_t key) {
+        auto chunk = std::make_unique<Chunk>();
+        chunk->keys[chunk->size++] = key;
+        chunks_.insert(chunks_.begin() + static_cast<ptrdiff_t>(at), std::move(chunk));
+        firsts_.insert(firsts_.begin() + static_cast<ptrdiff_t>(at), key);
+    }
+
+    void split(size_t at) {
+        Chunk &full = *chunks_[at];
+        auto upper = std::make_unique<Chunk>();
+        const size_t kept = full.size / 2;
+        upper->size = full.size - kept;
+        std::copy(full.keys + kept, full.keys + full.size, upper->keys);
+        full.size = kept;
+        firsts_.insert(firsts_.begin() + static_cast<ptrdiff_t>(at) + 1, upper->keys[0]);
+        chunks_.insert(chunks_.begin() + static_cast<ptrdiff_t>(at) + 1, std::move(upper));
+    }
+
+    std::vector<uint64_t> firsts_; // firsts_[i] == chunks_[i]->keys[0]
+    std::vector<std::unique_ptr<Chunk>> chunks_;
+};
+
+} // namespace ompass

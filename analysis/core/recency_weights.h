@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Order statistics over time: how many bytes were touched after a given moment, for the last touch of every byte.
+// A moment (one access) is a slot; slots are numbered in order of time, and the weight of a slot is the bytes whose last
+// touch it is. Owns nothing of where the bytes lie.
+//
+// A tree of sums with kFanout children per node, level by level in arrays; the leaves are the slots:
+//   levels_[0][s] = bytes last touched at slot s;  levels_[k + 1][i] = sum of levels_[k][i * kFanout ... + kFanout - 1]
+// A query reads, and an update writes, one node per level; slots of the recent past share nodes, and stay in cache.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "zeroed_array.h"
+
+namespace ompass {
+
+class RecencyWeights {
+public:
+    using Slot = uint32_t;
+
+    RecencyWeights() { resize(kFirstCapacity); }
+
+    bool full() const { return n_slots_ == capacity_; }
+    Slot newest() const { return static_cast<Slot>(n_slots_ - 1); } // only when there is one
+    uint64_t weight(Slot slot) const { return levels_[0][slot]; }
+
+    // A new moment, later than all others. Not when full(): compact first.
+    Slot append(uint64_t bytes) {
+        uint64_t node = n_slots_++;
+        for (ZeroedArray<uint64_t> &level : levels_) {
+            level[node] += bytes;
+            node /= kFanout;
+        }
+        return newest();
+    }
+
+    // Bytes whose last touch is later than the slot's.
+    uint64_t newer_than(Slot slot) const {
+        uint64_t sum = 0, node = slot;
+        for (const ZeroedArray<uint64_t> &level : levels_) {
+            const uint64_t last = node | (kFanout - 1);
+            for (uint64_t i = node + 1; i <= last; i++) sum += level[i];
+            node /= kFanout;
+        }
+        return sum;
+    }
+
+    // `bytes` of the slot have been touched again.
+    void take(Slot slot, uint64_t bytes) {
+        uint64_t node = slot;
+        for (ZeroedArray<uint64_t> &level : levels_) {
+            level[node] -= bytes;
+            node /= kFanout;
+        }
+    }
+
+    void prefetch(Slot slot) const {
+        __builtin_prefetch(&levels_[0][slot], 1);
+        __builtin_prefetch(&levels_[0][slot | (kFanout - 1)], 1);
+        __builtin_prefetch(&levels_[1][slot / kFanout], 1);
+    }
+
+    // Renumbers the slots without those of weight 0 and makes room for at least three times as many as remain, so that
+    // the cost is constant per append. rename(new_number) is called once; it must rename every slot that the caller
+    // keeps. new_number(slot) is valid for slots of weight above 0 and only during the call.
+    template <typename Rename>
+    void compact(Rename rename) {
+        std::vector<uint64_t> used((n_slots_ + 63) / 64);
+        std::vector<Slot> before(used.size());
+        uint64_t n_used = 0;
+        for (uint64_t word = 0; word < used.size(); word++) {
+            before[word] = static_cast<Slot>(n_used);
+            for (uint64_t i = word * 64; i < n_slots_ && i < word * 64 + 64; i++)
+                used[word] |= static_cast<uint64_t>(levels_[0][i] != 0) << i % 64;
+            n_used += static_cast<uint64_t>(std::popcount(used[word]));
+        }
+        const auto new_number = [&](Slot slot) {
+            return before[slot / 64] +
+                   static_cast<Slot>(std::popcount(used[slot / 64] & ((uint64_t{1} << slot % 64) - 1)));
+        };
+        rename(new_number);
+        const ZeroedArray<uint64_t> old = std::move(levels_[0]);
+        const uint64_t n_old = n_slots_;
+        resize(n_used * kRoom);
+        n_slots_ = 0;
+        for (uint64_t i = 0; i < n_old; i++)
+            if (old[i] != 0) levels_[0][n_slots_++] = old[i];
+        for (size_t k = 1; k < levels_.size(); k++)
+            for (uint64_t i = 0; i < levels_[k - 1].size(); i++) levels_[k][i / kFanout] += levels_[k - 1][i];
+    }
+
+    size_t memory_bytes() const {
+        size_t bytes = 0;
+        for (const ZeroedArray<uint64_t> &level : levels_) bytes += level.size() * sizeof(uint64_t);
+        return bytes;
+    }
+
+private:
+    static constexpr uint64_t kFanout = 16; // one or two cache lines a node
+    static constexpr uint64_t kFirstCapacity = 1 << 12;
+    static constexpr uint64_t kRoom = 4;
+
+    void resize(uint64_t wanted) {
+        capacity_ = std::max(wanted, kFirstCapacity);
+        levels_.clear();
+        uint64_t n_nodes = capacity_;
+        do {
+            n_nodes = (n_nodes + kFanout - 1) / kFanout * kFanout; // whole nodes: a query reads to the end of one
+            levels_.emplace_back(n_nodes);
+            n_nodes /= kFanout;
+        } while (n_nodes > 1);
+    }
+
+    uint64_t capacity_ = 0, n_slots_ = 0;
+    std::vector<ZeroedArray<uint64_t>> levels_;
+};
+
+} // namespace ompass

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reuse distances of the core against the definition, computed byte by byte."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ompass import _core
+
+
+class Access(NamedTuple):
+    address: int
+    n_bytes: int
+    write: bool = False
+    group: int = 0
+    kernel: int = 0
+
+
+L2_BYTES, LLC_BYTES = 16, 40
+
+
+class Tally(NamedTuple):
+    """What is counted of one kernel in one group."""
+
+    cold: int
+    coherence: int
+    close: int
+    near: int
+    far: int
+    bins: tuple[int, ...]
+
+
+def by_definition(accesses: Sequence[Access], n_groups: int, coherent: bool) -> dict[tuple[int, int], Tally]:
+    """(group, kernel) -> tally; every byte on its own, every distance by looking at all accesses in between."""
+    counted: dict[tuple[int, int], Counter[str]] = {}
+    bins: dict[tuple[int, int], Counter[int]] = {}
+    for group in range(n_groups):
+        stream = [access for access in accesses if access.group == group]
+        last: dict[int, int] = {}  # byte -> index in the stream
+        invalid: set[int] = set()
+        index = 0
+        for access in accesses:
+            touched = range(access.address, access.address + access.n_bytes)
+            if access.group != group:
+                if access.write and coherent:
+                    invalid.update(touched)
+                continue
+            key = (group, access.kernel)
+            count, distances = counted.setdefault(key, Counter()), bins.setdefault(key, Counter())
+            for byte in touched:
+                if byte not in last:
+                    count["cold"] += 1
+                    continue
+                if byte in invalid:
+                    count["coherence"] += 1
+                    continue
+                between: set[int] = set()
+                for other in stream[last[byte] + 1 : index]:
+                    between.update(range(other.address, other.address + other.n_bytes))
+                distance = len(between)
+                count["close" if distance <= L2_BYTES else "near" if distance <= LLC_BYTES else "far"] += 1
+                k = 0
+                while 2**k < max(distance, 1):
+                    k += 1
+                distances[k] += 1
+            last.update(dict.fromkeys(touched, index))
+            invalid.difference_update(touched)
+            index += 1
+    return {
+        key: Tally(
+            count["cold"],
+            count["coherence"],
+            count["close"],
+            count["near"],
+            count["far"],
+            tuple(bins[key][k] for k in range(64)),
+        )
+        for key, count in counted.items()
+    }
+
+
+def computed(
+    accesses: Sequence[Access], n_groups: int, coherent: bool, n_jobs: int = 1
+) -> dict[tuple[int, int], Tally]:
+    result = reuse(accesses, [(L2_BYTES, LLC_BYTES)] * n_groups, coherent=coherent, n_jobs=n_jobs)
+    tallies = {}
+    for group, row in enumerate(result["groups"]):
+        for kernel in row["kernels"]:
+            assert kernel["bytes"] == sum(
+                a.n_bytes for a in accesses if (a.group, a.kernel) == (group, kernel["construct"])
+            )
+            tallies[group, kernel["construct"]] = Tally(
+                kernel["cold_bytes"],
+                kernel["coherence_bytes"],
+                kernel["close_bytes"],
+                kernel["near_bytes"],
+                kernel["far_bytes"],
+                tuple(kernel["bins"]),
+            )
+    return tallies
+
+
+def reuse(
+    accesses: Sequence[Access],
+    class_bytes: list[tuple[int, int]],
+    *,
+    coherent: bool = True,
+    n_jobs: int = 1,
+    rate: float = 1.0,
+    block_bytes: int = 0,
+) -> _core.Reuse:
+    columns = list(zip(*accesses, strict=True)) or [()] * 5
+    return _core.reuse_of_accesses(
+        np.array(columns[0], dtype=np.uint64),
+        np.array(columns[1], dtype=np.uint64),
+        np.array(columns[2], dtype=np.uint8),
+        np.array(columns[3], dtype=np.uint16),
+        np.array(columns[4], dtype=np.uint32),
+        class_bytes,
+        rate=rate,
+        block_bytes=block_bytes,
+        coherent=coherent,
+        n_jobs=n_jobs,
+    )
+
+
+ACCESS = st.builds(
+    Access, st.integers(0, 60), st.integers(1, 24), st.booleans(), st.integers(0, 2), st.integers(0, 2)
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(ACCESS, max_size=40), st.booleans())
+def test_any_ranges_in_any_groups_have_the_distances_of_the_definition(
+    accesses: list[Access], coherent: bool
+) -> None:
+    assert computed(accesses, 3, coherent) == by_definition(accesses, 3, coherent)
+
+
+def random_trace(random_source: random.Random) -> tuple[list[Access], int]:
+    """Blocks that recur, ranges that cut them, and runs over everything, in a share that differs by trace."""
+    n_groups = random_source.choice((1, 1, 2, 3))
+    space, block = random_source.choice((30, 100, 400)), random_source.choice((1, 4, 7, 16))
+    exact = random_source.random()
+    accesses = []
+    for _ in range(random_source.randrange(1, 60)):
+        if random_source.random() < exact:
+            address, n_bytes = random_source.randrange(0, space, block), block
+        else:
+            address = random_source.randrange(space)
+            n_bytes = random_source.randrange(1, random_source.choice((3, 12, space + 2)))
+        accesses.append(
+            Access(
+                address,
+                n_bytes,
+                random_source.random() < 0.4,
+                random_source.randrange(n_groups),
+                random_source.randrange(2),
+            )
+        )
+    return accesses, n_groups
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_thousands_of_random_traces_have_the_distances_of_the_definition(seed: int) -> None:
+    random_source = random.Random(seed)
+    for n in range(400):
+        accesses, n_groups = random_trace(random_source)
+        coherent = random_source.random() < 0.5
+        assert computed(accesses, n_groups, coherent, n_jobs=1 + n % 2) == by_definition(
+            accesses, n_groups, coherent
+        ), f"seed {seed}, trace {n}"
+
+
+def test_a_thousand_times_around_a_loop_is_counted_at_the_length_of_the_loop() -> None:
+    """Long enough for the moments to be renumbered many times."""
+    n_blocks, rounds, block = 1000, 100, 64
+    loop = [Access(k * block, block) for k in range(n_blocks)] * rounds
+    (tally,) = computed(loop, 1, True).values()
+    assert tally.cold == n_blocks * block
+    assert tally.bins[16] == n_blocks * block * (rounds - 1)  # 999 * 64 bytes apart, within 2**16
+    assert sum(tally.bins) == tally.bins[16]
+
+
+def test_blocks_that_shift_by_a_byte_each_round_agree_with_the_definition() -> None:
+    """Every access cuts two earlier ones; cuts come and go, moments are renumbered."""
+    accesses = [Access((7 * k + k // 9) % 90, 9, k % 5 == 0, k % 2) for k in range(300)]
+    assert computed(accesses, 2, True) == by_definition(accesses, 2, True)
+
+
+def test_the_other_bytes_of_an_access_do_not_count_towards_its_distance() -> None:
+    (tally,) = computed([Access(0, 100), Access(0, 100)], 1, True).values()
+    assert tally.bins[0] == 100
+    (tally,) = computed([Access(0, 10), Access(10, 10), Access(0, 20)], 1, True).values()
+    assert (tally.bins[4], tally.bins[0]) == (10, 10)  # 10 bytes in between for the first ten, none for the others
+
+
+def test_a_write_elsewhere_is_a_coherence_miss_once_and_never_cold() -> None:
+    trace = [Access(0, 8), Access(0, 8, True, 1), Access(0, 8), Access(0, 8)]
+    tally = computed(trace, 2, True)[0, 0]
+    assert (tally.cold, tally.coherence, tally.close) == (8, 8, 8)
+    tally = computed(trace, 2, False)[0, 0]
+    assert (tally.cold, tally.coherence, tally.close) == (8, 0, 16)
+
+
+def test_memory_is_proportional_to_distinct_data_and_not_to_the_length_of_the_trace() -> None:
+    blocks = [Access(64 * k, 64) for k in range(20_000)]
+    once, often = (reuse(blocks * n, [(1, 2)])["groups"][0]["memory_bytes"] for n in (2, 12))
+    assert often <= 1.5 * once
+    assert often <= 400 * len(blocks)
+
+
+@pytest.mark.parametrize(
+    ("accesses", "message"),
+    [
+        ([Access(0, 0)], "no bytes"),
+        ([Access(2**64 - 4, 8)], "end of the address space"),
+        ([Access(0, 4, group=1)], "unknown group"),
+    ],
+)
+def test_impossible_accesses_are_refused(accesses: list[Access], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        reuse(accesses, [(1, 2)])
