@@ -203,13 +203,6 @@ nb::dict replay(const std::string &directory) {
     return to_dict(run, make_profile(run, accounts, true));
 }
 
-template <typename T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> to_array(std::vector<T> &&values) {
-    auto *kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner);
-}
-
 nb::dict read_events(const std::string &directory, int64_t thread, int64_t start_ns, int64_t end_ns, int64_t limit) {
     const RunFiles run = open_or_throw(directory);
     EventColumns columns;
@@ -228,15 +221,6 @@ nb::dict read_events(const std::string &directory, int64_t thread, int64_t start
     result["exact"] = to_array(std::move(columns.exact)).cast();
     result["exact"] = result["exact"].attr("view")("bool");
     return result;
-}
-
-// One array per field of rows of any kind: column(rows, [](const Row &row) { return row.field; }).
-template <typename Row, typename Field>
-auto column(const std::vector<Row> &rows, Field field) {
-    std::vector<decltype(field(rows.front()))> values;
-    values.reserve(rows.size());
-    for (const Row &row : rows) values.push_back(field(row));
-    return to_array(std::move(values));
 }
 
 nb::dict task_graph(const std::string &directory, uint32_t depth, std::vector<uint32_t> expanded, uint64_t max_tasks) {
@@ -328,5 +312,6 @@ NB_MODULE(_core, m) {
     m.def("task_graph", &task_graph, nb::arg("directory"), nb::arg("depth") = 3,
           nb::arg("expanded") = std::vector<uint32_t>{}, nb::arg("max_tasks") = 10'000);
     bind_krd(m);
+    bind_schedule(m);
     m.def("validate", &validate_run, nb::arg("directory"));
 }

@@ -33,6 +33,7 @@ struct Shared {
     std::unordered_map<uint64_t, Region> regions;
     uint64_t end = 0;
     uint64_t exit_ticks = 0;
+    ReplayObserver *observer = nullptr; // may be null
 
     // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
     std::unordered_map<uint64_t, uint64_t> worked_before;
@@ -169,7 +170,15 @@ private:
 
     // -------------------------------------------------------- stretches
 
+    void tell(State state, uint64_t now) {
+        if (!shared_.observer || now <= mark_) return;
+        const Task &task = *current_->frame;
+        shared_.observer->stretch(static_cast<uint32_t>(index_), state, mark_, now, task.construct ? task.id : 0,
+                                  task.construct ? task.construct : part_->construct);
+    }
+
     void close_work(uint64_t now) {
+        tell(State::kWork, now);
         const uint64_t ticks = now - mark_;
         mark_ = now;
         add(State::kWork, ticks);
@@ -189,6 +198,7 @@ private:
     }
 
     void close(State state, uint64_t now) {
+        tell(state, now);
         add(state, now - mark_);
         mark_ = now;
     }
@@ -312,6 +322,8 @@ private:
         construct.n_other_thread += (id >> format::kThreadShift) != index_;
         construct.n_other_core += (record.words[1] & format::kOtherCore) != 0;
         construct.n_other_domain += (record.words[1] & format::kOtherDomain) != 0;
+        if (shared_.observer)
+            shared_.observer->task(static_cast<uint32_t>(index_), id, record.argument, ready, record.time);
         push(id, record.argument);
         open_ = Open::kWork;
     }
@@ -546,6 +558,8 @@ private:
             kernel.n_completed++;
             kernel.own_ticks += now - kernels_.back().second;
             count_duration(kernel, now - kernels_.back().second, 1);
+            if (shared_.observer)
+                shared_.observer->kernel(static_cast<uint32_t>(index_), record.argument, kernels_.back().second, now);
             kernels_.pop_back();
             return true;
         }
@@ -616,12 +630,12 @@ private:
     } span_ = {}; // a creation that is not yet charged to a construct
     uint64_t counter_ = 0; // of the thread's ids
 
-    friend Problem ompass::replay_trace(const RunFiles &, std::vector<ThreadAccount> &);
+    friend Problem ompass::replay_trace(const RunFiles &, std::vector<ThreadAccount> &, ReplayObserver *);
 };
 
 } // namespace
 
-Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts) {
+Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer) {
     bool any = false;
     for (const ThreadFile &thread : run.threads) any |= !thread.events.empty();
     if (!any && run.process->mode == format::Mode::kTrace)
@@ -631,6 +645,7 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts) 
                 "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
     const format::ProcessHeader &process = *run.process;
     Shared shared{RunClock(process)};
+    shared.observer = observer;
     shared.exit_ticks = shared.clock.ticks(format::kExitNanoseconds);
     Problem problem = first_pass(run, shared);
     if (problem) return problem;

@@ -231,3 +231,48 @@ def reuse_of_accesses(
 
 def validate(directory: str) -> list[str]:
     """Every inconsistency found, one sentence each with path and byte offset; empty when the run is sound."""
+
+class ScheduleStretches(TypedDict):
+    """What threads did, by start, as numpy arrays; the stretches of a thread do not overlap."""
+
+    thread: object  # uint32
+    state: object  # uint8: 0 work, 1 create, 2 schedule, 3 sync, 4 idle
+    construct: object  # int32: of the task, or of the region in implicit tasks; -1 outside
+    task: object  # uint64: 0: implicit or outside
+    start_ns: object  # int64
+    end_ns: object  # int64
+
+class ScheduleTasks(TypedDict):
+    """Deferred tasks that started in the window, by start, as numpy arrays."""
+
+    task: object  # uint64
+    construct: object  # int32
+    creator: object  # uint32: thread
+    thread: object  # uint32
+    ready_ns: object  # int64
+    start_ns: object  # int64
+
+class ScheduleKernels(TypedDict):
+    """Kernels in the window, by start, as numpy arrays; kernels of a thread may be nested."""
+
+    thread: object  # uint32
+    construct: object  # int32
+    start_ns: object  # int64
+    end_ns: object  # int64
+
+class Schedule(TypedDict):
+    start_ns: int  # of what stretches, tasks and kernels cover
+    end_ns: int
+    cut: bool  # earlier than asked for, since it would have held more than `limit` stretches
+    stretches: ScheduleStretches
+    tasks: ScheduleTasks
+    kernels: ScheduleKernels
+    bins: list[list[int]]  # n_bins x the five states: thread-time of equal parts of the window asked for
+    bins_start_ns: int
+    bins_end_ns: int
+    ran: list[list[int]]  # [creating thread][running thread]: deferred tasks of the whole run
+
+def read_schedule(
+    directory: str, start_ns: int = 0, end_ns: int = -1, limit: int = 20_000, n_bins: int = 200
+) -> Schedule:
+    """The schedule of a window of a trace; LogError when the run has no trace."""

@@ -14,6 +14,7 @@ from ompass.errors import UsageError
 from ompass.metrics import Scope
 from ompass.page import html_report
 from ompass.readers import open_run
+from ompass.readers.schedule import Schedule, read_schedule
 from ompass.reports import (
     CSV_TABLES,
     SCHEMA_VERSION,
@@ -24,6 +25,7 @@ from ompass.reports import (
     print_report,
     svg_report,
 )
+from ompass.units import parse_duration
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -39,6 +41,8 @@ _EPILOG = """
   ompass report *.ompass --csv --table summary > runs.csv
 
   ompass report fib-1234.ompass --html report.html
+
+  ompass report fib-1234.ompass --html report.html --window 10ms:12ms
 
   ompass report fib-1234.ompass --svg report.svg
 """
@@ -90,6 +94,12 @@ def report(
         Path | None,
         typer.Option("--html", metavar="FILE", help="Write the report as one self-contained page to FILE."),
     ] = None,
+    window: Annotated[
+        str,
+        typer.Option(
+            "--window", metavar="FROM:TO", help="Schedule on the page, such as 10ms:12ms since the start."
+        ),
+    ] = "",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where JSON or CSV goes (default: stdout)."),
@@ -100,6 +110,8 @@ def report(
         raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
     if output is not None and not (as_json or as_csv):
         raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --html FILE")
+    if window and html is None:
+        raise UsageError("--window", "it chooses the schedule on the HTML page", "add --html FILE")
     if region and scope is ScopeName.PROGRAM:
         raise UsageError("--region and --scope program", "they exclude each other", "drop one of them")
     wanted = Scope.REGION if region else Scope(scope.value)
@@ -107,7 +119,7 @@ def report(
     if svg is not None:
         write_result(svg_report(contents), svg)
     if html is not None:
-        write_result(html_report(contents), html)
+        write_result(html_report(contents, _schedules(contents, window)), html)
     if as_json:
         write_result(to_json(_json_of(contents)), output)
     elif as_csv:
@@ -116,6 +128,34 @@ def report(
         console = console_for()
         for content in contents:
             print_report(console, content)
+
+
+def _schedules(contents: list[ReportContent], window: str) -> list[Schedule | None]:
+    """The schedule of each run that was traced."""
+    start_ns, end_ns = _parse_window(window)
+    return [
+        read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns)
+        if content.run.mode == "trace"
+        else None
+        for content in contents
+    ]
+
+
+def _parse_window(window: str) -> tuple[int, int]:
+    """Nanoseconds of `FROM:TO`; either may be left out. The end is -1 when it is the run's."""
+    if not window:
+        return 0, -1
+    first, colon, last = window.partition(":")
+    try:
+        start_ns = parse_duration(first) if first else 0
+        end_ns = parse_duration(last) if last else -1
+    except ValueError as error:
+        raise UsageError(f"--window {window}", str(error), "write it as 10ms:12ms") from None
+    if not colon or 0 <= end_ns <= start_ns:
+        raise UsageError(
+            f"--window {window}", "it is not FROM:TO with FROM before TO", "write it as 10ms:12ms"
+        )
+    return start_ns, end_ns
 
 
 def _json_of(contents: list[ReportContent]) -> object:

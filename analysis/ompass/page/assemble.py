@@ -17,6 +17,7 @@ from ompass.figures.style import Spec
 from ompass.page.excerpts import Sources
 from ompass.page.markup import Markup, element, join
 from ompass.page.sections import Section, comparison, run_sections
+from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
 from ompass.units import duration, plural
 
@@ -30,15 +31,16 @@ _POLICY = "; ".join(
 )
 
 
-def html_report(contents: Sequence[ReportContent], more: Sequence[Section] = ()) -> str:
-    """The page of one or more runs, as text. `more`: sections on all runs together, shown first."""
+def html_report(contents: Sequence[ReportContent], schedules: Sequence[Schedule | None] = ()) -> str:
+    """The page of one or more runs, as text. `schedules`: those of the runs that have a trace, else None."""
     sources = Sources()
-    shared = [*([comparison(contents)] if len(contents) > 1 else []), *more]
+    schedules = schedules or [None] * len(contents)
+    shared = [comparison(contents)] if len(contents) > 1 else []
     parts = [_section(section) for section in shared]
     links = [_link(section) for section in shared]
     figures: dict[str, Spec] = {}
-    for number, content in enumerate(contents, 1):
-        sections = run_sections(content, number, sources)
+    for number, (content, schedule) in enumerate(zip(contents, schedules, strict=True), 1):
+        sections = run_sections(content, number, sources, schedule)
         parts.append(_run(content, number, sections))
         inner = element("ul", *(element("li", _link(section)) for section in sections))
         links.append(join((element("a", content.run.path.name, href=f"#run-{number}"), inner)))

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ompass.figures.run import RUN_FIGURES
+from ompass.figures.schedule import gantt, over_time, who_ran_whose
 from ompass.figures.style import Spec
 from ompass.metrics import Bin, ConstructTotals, Finding
 from ompass.metrics.granularity import trim_bins
 from ompass.model import StateTimes
 from ompass.page.excerpts import Excerpt, Sources
 from ompass.page.markup import Cell, Column, Markup, Row, element, join, table
+from ompass.readers.schedule import Schedule
 from ompass.reports.bars import STATES, state_values
 from ompass.reports.content import ReportContent
 from ompass.reports.terminal import scope_sentence
@@ -40,8 +42,10 @@ class Section:
     figures: dict[str, Spec] = field(default_factory=dict)
 
 
-def run_sections(content: ReportContent, number: int, sources: Sources) -> list[Section]:
-    """All sections of one run. `number` keeps the anchors of several runs apart."""
+def run_sections(
+    content: ReportContent, number: int, sources: Sources, schedule: Schedule | None
+) -> list[Section]:
+    """All sections of one run. `number` keeps the anchors of several runs apart; a trace has a schedule."""
     made = [
         _findings(content, number),
         _thread_time(content, number),
@@ -49,6 +53,7 @@ def run_sections(content: ReportContent, number: int, sources: Sources) -> list[
         _tasks(content, number, sources),
         _granularity(content, number),
         _kernels(content, number),
+        _schedule(content, number, schedule) if schedule else None,
     ]
     return [section for section in made if section is not None]
 
@@ -341,3 +346,22 @@ def _kernels(content: ReportContent, number: int) -> Section | None:
         )
     body = join((table("Kernels", columns, rows), _hidden(len(content.kernels), "kernel")))
     return Section(f"kernels-{number}", "Kernels", body)
+
+
+def _schedule(content: ReportContent, number: int, schedule: Schedule) -> Section | None:
+    if not schedule.bins:
+        return None
+    window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)} of the run"
+    tasks = plural(schedule.n_tasks, "deferred task")
+    why = "; the window is as long as can be shown: --window chooses another" if schedule.cut else ""
+    parts: list[Markup] = [element("p", f"{window}, in which {tasks} started{why}.", class_="scope")]
+    figures: dict[str, Spec] = {}
+    for name, spec in (
+        ("over-time", over_time(schedule)),
+        ("schedule", gantt(content, schedule)),
+        ("matrix", who_ran_whose(schedule)),
+    ):
+        markup, made = place_figure(f"{name}-{number}", spec)
+        parts.append(markup)
+        figures |= made
+    return Section(f"schedule-{number}", "Schedule", join(parts), figures)

@@ -17,7 +17,7 @@ from ompass.errors import DamagedRunError, IncompleteInstallationError, RunNotFo
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from ompass._core import EventColumns, RunProfile, TaskGraph
+    from ompass._core import EventColumns, RunProfile, Schedule, TaskGraph
 
     class Core(Protocol):
         """The functions of `ompass._core` that the readers call."""
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
         def task_graph(
             self, directory: str, depth: int, expanded: list[int], max_tasks: int
         ) -> TaskGraph: ...
+        def read_schedule(
+            self, directory: str, start_ns: int, end_ns: int, limit: int, n_bins: int
+        ) -> Schedule: ...
         def validate(self, directory: str) -> list[str]: ...
 
 
