@@ -37,6 +37,42 @@ inline constexpr ProgramSpec kBlackscholes = {
                {512, 4'096, 4'096, 4'096}}}},
 };
 
+// The elements up to which cilksort sorts and merges without tasks: 1000, or 8000 over the number of threads.
+constexpr std::int64_t cilksort_grain(const Inputs &inputs, int n_threads) {
+    return inputs[1] == 0 ? 1'000 : (n_threads < 8'000 ? 8'000 / n_threads : 1);
+}
+
+inline constexpr ProgramSpec kCilksort = {
+    .name = "cilksort",
+    .purpose = "sorts random 32-bit integers by parallel mergesort, with cut-offs for sorts and for merges",
+    .unit = "element",
+    .inputs = {{{"size",
+                 "number of elements",
+                 0,
+                 std::int64_t{1} << 32,
+                 {200'000, 10'000'000, 100'000'000, 1'000'000'000}},
+                {"grains",
+                 "of sorts and merges: 1000 elements, or 8000 divided by the number of threads",
+                 0,
+                 1,
+                 {0, 0, 0, 0},
+                 {"fixed", "shrinking"}}}},
+    .cuts = {{{"sort-grain",
+               "elements up to which a sort creates no tasks",
+               0,
+               std::int64_t{1} << 32,
+               {},
+               {},
+               cilksort_grain},
+              {"merge-grain",
+               "elements up to which a merge creates no tasks",
+               0,
+               std::int64_t{1} << 32,
+               {},
+               {},
+               cilksort_grain}}},
+};
+
 inline constexpr ProgramSpec kConcom = {
     .name = "concom",
     .purpose = "finds the connected components of a random graph",
