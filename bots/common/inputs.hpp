@@ -83,6 +83,18 @@ inline constexpr ProgramSpec kConcom = {
         {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
 };
 
+inline constexpr ProgramSpec kFft = {
+    .name = "fft",
+    .purpose = "computes the discrete Fourier transform of complex numbers",
+    .unit = "operation",
+    .inputs = {{{"size", "binary logarithm of how many numbers there are", 0, 36, {17, 24, 26, 29}}}},
+    .cuts = {{{"grain",
+               "numbers up to which a transform creates no tasks",
+               0,
+               std::int64_t{1} << 36,
+               {8'192, 32'768, 32'768, 32'768}}}},
+};
+
 inline constexpr ProgramSpec kFib = {
     .name = "fib",
     .purpose = "computes a Fibonacci number by its double recursion",
