@@ -46,17 +46,14 @@ inline constexpr ProgramSpec kCilksort = {
     .name = "cilksort",
     .purpose = "sorts random 32-bit integers by parallel mergesort, with cut-offs for sorts and for merges",
     .unit = "element",
-    .inputs = {{{"size",
-                 "number of elements",
-                 0,
-                 std::int64_t{1} << 32,
-                 {200'000, 10'000'000, 100'000'000, 1'000'000'000}},
-                {"grains",
-                 "of sorts and merges: 1000 elements, or 8000 divided by the number of threads",
-                 0,
-                 1,
-                 {0, 0, 0, 0},
-                 {"fixed", "shrinking"}}}},
+    .inputs =
+        {{{"size", "number of elements", 0, std::int64_t{1} << 32, {200'000, 10'000'000, 100'000'000, 1'000'000'000}},
+          {"grains",
+           "of sorts and merges: 1000 elements, or 8000 divided by the number of threads",
+           0,
+           1,
+           {0, 0, 0, 0},
+           {"fixed", "shrinking"}}}},
     .cuts = {{{"sort-grain",
                "elements up to which a sort creates no tasks",
                0,
@@ -230,6 +227,21 @@ inline constexpr ProgramSpec kStrassen = {
                  {3, 5, 6, 7},
                  {"64", "128", "256", "512", "1024", "2048", "4096", "8192", "16384"}}}},
     .cuts = {{{"grain", "rows of matrices up to which a product creates no tasks", 0, 16'384, {128, 256, 256, 256}}}},
+};
+
+inline constexpr ProgramSpec kStreamcluster = {
+    .name = "streamcluster",
+    .purpose = "finds centers for a stream of points, chunk by chunk",
+    .unit = "distance",
+    .inputs = {{{"size", "number of points", 1, 1'000'000'000, {2'048, 16'384, 131'072, 1'048'576}},
+                {"dimensions", "coordinates of a point", 1, 10'000, {16, 64, 64, 128}},
+                {"clusters", "planted centers; so many to twice as many are sought", 1, 1'000, {5, 10, 10, 20}},
+                {"chunk", "points that are clustered together", 1, 1'000'000'000, {1'024, 8'192, 32'768, 262'144}}}},
+    .cuts = {{{"grain",
+               "points up to which a range of them is not divided",
+               1,
+               1'000'000'000,
+               {512, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kSwaptions = {
