@@ -14,6 +14,15 @@
 
 namespace bots {
 
+inline constexpr ProgramSpec kAlignment = {
+    .name = "alignment",
+    .purpose = "aligns all pairs of protein sequences",
+    .unit = "pair of residues",
+    .inputs = {{{"size", "number of sequences", 1, 100'000, {20, 100, 100, 500}},
+                {"residues", "residues of a sequence, about", 1, 1'000'000, {150, 250, 800, 1'000}}}},
+    .cutoffs = {Cutoff::kNone}, // every pair is a task
+};
+
 inline constexpr ProgramSpec kBitcounter = {
     .name = "bitcounter",
     .purpose = "counts the bits set in vectors of very unequal lengths",
