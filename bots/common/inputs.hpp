@@ -23,6 +23,21 @@ inline constexpr ProgramSpec kAlignment = {
     .cutoffs = {Cutoff::kNone}, // every pair is a task
 };
 
+inline constexpr ProgramSpec kArraywalk = {
+    .name = "arraywalk",
+    .purpose = "walks over an array by a gap and adds to every cell",
+    .unit = "cell",
+    .inputs = {{{"size",
+                 "M, 64-bit cells of the array",
+                 1,
+                 std::int64_t{1} << 36,
+                 {320'000, 16'000'000, 160'000'000, 600'000'000}},
+                {"additions", "L, to a cell when it is visited", 0, 1'000'000, {1, 1, 1, 1}},
+                {"gap", "G, from one cell visited to the next", 1, 1'000'000, {32, 32, 32, 32}},
+                {"rounds", "R, visits to every cell", 0, 1'000'000'000, {5, 1, 1, 4}}}},
+    .cuts = {{{"grain", "cells up to which a walk is not divided", 1, std::int64_t{1} << 36, {1'000, 1'000, 1'000, 1'000}}}},
+};
+
 inline constexpr ProgramSpec kBitcounter = {
     .name = "bitcounter",
     .purpose = "counts the bits set in vectors of very unequal lengths",
