@@ -200,6 +200,14 @@ inline constexpr ProgramSpec kMatmult = {
     .cuts = {{{"grain", "blocks up to which a part of the result is not divided", 1, 100'000'000, {8, 4, 4, 4}}}},
 };
 
+inline constexpr ProgramSpec kMis = {
+    .name = "mis",
+    .purpose = "finds a maximal independent set of a two-dimensional grid",
+    .unit = "vertex",
+    .inputs = {{{"size", "vertices on a side of the grid", 1, 32'000, {400, 3'000, 12'000, 25'000}}}},
+    .cuts = {{{"grain", "vertices up to which a range of them is not divided", 1, 1'024'000'000, {1'024, 2'048, 2'048, 2'048}}}},
+};
+
 inline constexpr ProgramSpec kNQueens = {
     .name = "nqueens",
     .purpose = "counts the ways to place n queens on an n x n board",
