@@ -35,7 +35,11 @@ inline constexpr ProgramSpec kArraywalk = {
                 {"additions", "L, to a cell when it is visited", 0, 1'000'000, {1, 1, 1, 1}},
                 {"gap", "G, from one cell visited to the next", 1, 1'000'000, {32, 32, 32, 32}},
                 {"rounds", "R, visits to every cell", 0, 1'000'000'000, {5, 1, 1, 4}}}},
-    .cuts = {{{"grain", "cells up to which a walk is not divided", 1, std::int64_t{1} << 36, {1'000, 1'000, 1'000, 1'000}}}},
+    .cuts = {{{"grain",
+               "cells up to which a walk is not divided",
+               1,
+               std::int64_t{1} << 36,
+               {1'000, 1'000, 1'000, 1'000}}}},
 };
 
 inline constexpr ProgramSpec kBitcounter = {
@@ -124,6 +128,15 @@ inline constexpr ProgramSpec kFib = {
     .cuts = {{{"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}}}},
 };
 
+inline constexpr ProgramSpec kFluidanimate = {
+    .name = "fluidanimate",
+    .purpose = "moves a fluid of particles by smoothed particle hydrodynamics",
+    .unit = "particle-step",
+    .inputs = {{{"size", "number of particles", 1, 1'000'000'000, {2'000, 30'000, 300'000, 3'000'000}},
+                {"steps", "time steps", 0, 1'000'000'000, {5, 50, 50, 100}}}},
+    .cuts = {{{"grain", "rows of cells up to which a range of them is not divided", 1, 1'000'000'000, {4, 4, 4, 4}}}},
+};
+
 inline constexpr ProgramSpec kFmm = {
     .name = "fmm",
     .purpose = "computes the field of charges by the fast multipole method with a dual tree traversal",
@@ -205,7 +218,11 @@ inline constexpr ProgramSpec kMis = {
     .purpose = "finds a maximal independent set of a two-dimensional grid",
     .unit = "vertex",
     .inputs = {{{"size", "vertices on a side of the grid", 1, 32'000, {400, 3'000, 12'000, 25'000}}}},
-    .cuts = {{{"grain", "vertices up to which a range of them is not divided", 1, 1'024'000'000, {1'024, 2'048, 2'048, 2'048}}}},
+    .cuts = {{{"grain",
+               "vertices up to which a range of them is not divided",
+               1,
+               1'024'000'000,
+               {1'024, 2'048, 2'048, 2'048}}}},
 };
 
 inline constexpr ProgramSpec kNQueens = {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "float_vector.hpp"
 #include "random.hpp"
 
 namespace bots {
@@ -58,17 +59,11 @@ private:
     std::vector<float> weights_;
 };
 
-// Four floats; may lie at any float.
-using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
-inline constexpr std::size_t kFloats = 4;
 inline constexpr std::size_t kVectorsInBlock = kPointsInBlock / kFloats;
 
 struct BlockOfFloats {
     Floats vectors[kVectorsInBlock];
 };
-
-inline Floats load_floats(const float *from) { return *reinterpret_cast<const Floats *>(from); }
-inline void store_floats(float *to, Floats values) { *reinterpret_cast<Floats *>(to) = values; }
 
 // The Euclidean distances of the points of a block to another point.
 inline BlockOfFloats distances_to(const float *block, const float *point, std::size_t n_dimensions) {

@@ -130,7 +130,7 @@ private:
                     for (std::size_t p = 0; p < kPointsInBlock; p++)
                         extra[center_of_[i + p]] += more.vectors[p / kFloats][p % kFloats];
                 });
-                saved_[static_cast<std::size_t>(piece)] = (saved[0] + saved[1]) + (saved[2] + saved[3]);
+                saved_[static_cast<std::size_t>(piece)] = sum_of(saved);
             }
         });
     }
