@@ -233,6 +233,18 @@ inline constexpr ProgramSpec kNQueens = {
     .cuts = {{{"depth", "rows of the board whose placements become tasks", 0, 100, {2, 4, 4, 5}}}},
 };
 
+inline constexpr ProgramSpec kSamplesort = {
+    .name = "samplesort",
+    .purpose = "sorts random 32-bit integers by sample sort",
+    .unit = "element",
+    .inputs = {{{"size",
+                 "number of elements",
+                 0,
+                 std::int64_t{1} << 32,
+                 {200'000, 10'000'000, 100'000'000, 1'000'000'000}}}},
+    .cuts = {{{"grain", "blocks or buckets up to which a range of them is not divided", 1, 1'000'000, {2, 2, 2, 2}}}},
+};
+
 inline constexpr ProgramSpec kSort = {
     .name = "sort",
     .purpose = "sorts random 32-bit integers by parallel mergesort",
