@@ -128,6 +128,14 @@ inline constexpr ProgramSpec kFib = {
     .cuts = {{{"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}}}},
 };
 
+inline constexpr ProgramSpec kFloorplan = {
+    .name = "floorplan",
+    .purpose = "finds the floorplan of the least area for cells with several shapes, by branch and bound",
+    .unit = "cell placed",
+    .inputs = {{{"size", "number of cells", 1, 24, {14, 17, 18, 20}}}},
+    .cuts = {{{"depth", "cells, from the first on, whose places become tasks", 0, 24, {5, 6, 6, 7}}}},
+};
+
 inline constexpr ProgramSpec kFluidanimate = {
     .name = "fluidanimate",
     .purpose = "moves a fluid of particles by smoothed particle hydrodynamics",
