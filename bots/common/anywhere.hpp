@@ -25,4 +25,11 @@ struct Halves {
     Domains second;
 };
 
+// The i-th quarter of a range of domains, i = 0 ... 3.
+template <class Domains>
+constexpr Domains quarter_of(const Domains &domains, int i) {
+    const Domains half = i < 2 ? domains.first_half() : domains.second_half();
+    return i % 2 == 0 ? half.first_half() : half.second_half();
+}
+
 } // namespace bots

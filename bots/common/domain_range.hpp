@@ -6,6 +6,8 @@
 // Source: Olivier et al. (Scientific Programming 2013), Fig. 8; there the number of domains is a power of two.
 #pragma once
 
+#include <omp.h>
+
 #include <cstddef>
 
 #include "omp_ext.h"
@@ -34,5 +36,26 @@ private:
     int first_;
     int n_;
 };
+
+// Calls visit(first, last, domain) for the part of [first, first + n) that each of the domains keeps.
+template <class Visit>
+void for_domain_parts(std::size_t first, std::size_t n, const DomainRange &domains, const Visit &visit) {
+    if (domains.is_one()) return visit(first, first + n, domains.first());
+    const std::size_t n_first = n == 0 ? 0 : domains.cut(n);
+    for_domain_parts(first, n_first, domains.first_half(), visit);
+    for_domain_parts(first + n_first, n - n_first, domains.second_half(), visit);
+}
+
+// For first touch without tasks: calls visit(owns) on every thread of a team, where owns(domain) says whether this
+// thread is to touch what belongs to a domain. One thread owns each domain, one of its own if it has any.
+template <class Visit>
+void on_domains(int n_threads, const Visit &visit) {
+#pragma omp parallel num_threads(n_threads)
+    visit([](int domain) {
+        int owner = 0;
+        if (omp_ext_get_domain_threads(domain, &owner, 1) < 1) owner = 0;
+        return owner == omp_get_thread_num();
+    });
+}
 
 } // namespace bots

@@ -35,11 +35,7 @@ inline constexpr ProgramSpec kArraywalk = {
                 {"additions", "L, to a cell when it is visited", 0, 1'000'000, {1, 1, 1, 1}},
                 {"gap", "G, from one cell visited to the next", 1, 1'000'000, {32, 32, 32, 32}},
                 {"rounds", "R, visits to every cell", 0, 1'000'000'000, {5, 1, 1, 4}}}},
-    .cuts = {{{"grain",
-               "cells up to which a walk is not divided",
-               1,
-               std::int64_t{1} << 36,
-               {1'000, 1'000, 1'000, 1'000}}}},
+    .cuts = {{{"grain", "cells up to which a walk is not divided", 1, std::int64_t{1} << 36, {1'000, 1'000, 1'000, 1'000}}}},
 };
 
 inline constexpr ProgramSpec kBitcounter = {
@@ -58,11 +54,7 @@ inline constexpr ProgramSpec kBlackscholes = {
     .unit = "option",
     .inputs = {{{"size", "number of options", 3, 1'000'000'000, {10'000, 400'000, 4'000'000, 10'000'000}},
                 {"rounds", "how often all options are priced", 1, 1'000'000'000, {10, 50, 50, 500}}}},
-    .cuts = {{{"grain",
-               "options up to which a range of them is not divided",
-               1,
-               1'000'000'000,
-               {512, 4'096, 4'096, 4'096}}}},
+    .cuts = {{{"grain", "options up to which a range of them is not divided", 1, 1'000'000'000, {512, 4'096, 4'096, 4'096}}}},
 };
 
 // The elements up to which cilksort sorts and merges without tasks: 1000, or 8000 over the number of threads.
@@ -74,14 +66,17 @@ inline constexpr ProgramSpec kCilksort = {
     .name = "cilksort",
     .purpose = "sorts random 32-bit integers by parallel mergesort, with cut-offs for sorts and for merges",
     .unit = "element",
-    .inputs =
-        {{{"size", "number of elements", 0, std::int64_t{1} << 32, {200'000, 10'000'000, 100'000'000, 1'000'000'000}},
-          {"grains",
-           "of sorts and merges: 1000 elements, or 8000 divided by the number of threads",
-           0,
-           1,
-           {0, 0, 0, 0},
-           {"fixed", "shrinking"}}}},
+    .inputs = {{{"size",
+                 "number of elements",
+                 0,
+                 std::int64_t{1} << 32,
+                 {200'000, 10'000'000, 100'000'000, 1'000'000'000}},
+                {"grains",
+                 "of sorts and merges: 1000 elements, or 8000 divided by the number of threads",
+                 0,
+                 1,
+                 {0, 0, 0, 0},
+                 {"fixed", "shrinking"}}}},
     .cuts = {{{"sort-grain",
                "elements up to which a sort creates no tasks",
                0,
@@ -104,8 +99,7 @@ inline constexpr ProgramSpec kConcom = {
     .unit = "neighbour",
     .inputs = {{{"size", "number of nodes", 1, 1 << 30, {50'000, 2'000'000, 20'000'000, 200'000'000}},
                 {"degree", "mean number of neighbours of a node", 0, 1'000, {8, 8, 8, 8}}}},
-    .cuts =
-        {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
+    .cuts = {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
 };
 
 inline constexpr ProgramSpec kFft = {
@@ -183,11 +177,7 @@ inline constexpr ProgramSpec kKnapsack = {
     .purpose = "fills a knapsack with the most valuable items, by branch and bound",
     .unit = "packing visited",
     .inputs = {{{"size", "number of items to choose from", 0, 1'000, {70, 80, 92, 100}}}},
-    .cuts = {{{"depth",
-               "items, from the most valuable per weight on, whose choices become tasks",
-               0,
-               1'000,
-               {12, 16, 18, 20}}}},
+    .cuts = {{{"depth", "items, from the most valuable per weight on, whose choices become tasks", 0, 1'000, {12, 16, 18, 20}}}},
 };
 
 inline constexpr ProgramSpec kLu = {
@@ -196,11 +186,7 @@ inline constexpr ProgramSpec kLu = {
     .unit = "operation",
     .inputs = {{{"size", "rows and columns of the matrix", 1, 100'000, {720, 3'072, 6'144, 16'384}},
                 {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
-    .cuts = {{{"grain",
-               "blocks on a side of the trailing matrix up to which a step has no tasks",
-               0,
-               100'000,
-               {4, 4, 4, 4}}}},
+    .cuts = {{{"grain", "blocks on a side of the trailing matrix up to which a step has no tasks", 0, 100'000, {4, 4, 4, 4}}}},
     .cutoffs = {Cutoff::kNone, Cutoff::kIf, Cutoff::kManual}, // its tasks have no children that could be included
 };
 
@@ -226,11 +212,7 @@ inline constexpr ProgramSpec kMis = {
     .purpose = "finds a maximal independent set of a two-dimensional grid",
     .unit = "vertex",
     .inputs = {{{"size", "vertices on a side of the grid", 1, 32'000, {400, 3'000, 12'000, 25'000}}}},
-    .cuts = {{{"grain",
-               "vertices up to which a range of them is not divided",
-               1,
-               1'024'000'000,
-               {1'024, 2'048, 2'048, 2'048}}}},
+    .cuts = {{{"grain", "vertices up to which a range of them is not divided", 1, 1'024'000'000, {1'024, 2'048, 2'048, 2'048}}}},
 };
 
 inline constexpr ProgramSpec kNQueens = {
@@ -271,18 +253,9 @@ inline constexpr ProgramSpec kSparseLu = {
     .purpose = "factors a sparse matrix of blocks into a lower and an upper triangular one",
     .unit = "flop",
     .inputs = {{{"size", "blocks on a side of the matrix", 1, 10'000, {20, 50, 100, 200}},
-                {"block",
-                 "rows and columns of a block",
-                 0,
-                 7,
-                 {1, 5, 5, 5},
-                 {"16", "32", "48", "64", "80", "96", "112", "128"}},
+                {"block", "rows and columns of a block", 0, 7, {1, 5, 5, 5}, {"16", "32", "48", "64", "80", "96", "112", "128"}},
                 {"sparsity", "one of how many blocks off the diagonal is not zero", 1, 1'000'000, {8, 8, 8, 8}}}},
-    .cuts = {{{"grain",
-               "blocks on a side of the trailing matrix up to which a step creates no tasks",
-               0,
-               10'000,
-               {2, 2, 2, 2}}}},
+    .cuts = {{{"grain", "blocks on a side of the trailing matrix up to which a step creates no tasks", 0, 10'000, {2, 2, 2, 2}}}},
 };
 
 inline constexpr ProgramSpec kStrassen = {
@@ -306,11 +279,7 @@ inline constexpr ProgramSpec kStreamcluster = {
                 {"dimensions", "coordinates of a point", 1, 10'000, {16, 64, 64, 128}},
                 {"clusters", "planted centers; so many to twice as many are sought", 1, 1'000, {5, 10, 10, 20}},
                 {"chunk", "points that are clustered together", 1, 1'000'000'000, {1'024, 8'192, 32'768, 262'144}}}},
-    .cuts = {{{"grain",
-               "points up to which a range of them is not divided",
-               1,
-               1'000'000'000,
-               {512, 1'024, 1'024, 1'024}}}},
+    .cuts = {{{"grain", "points up to which a range of them is not divided", 1, 1'000'000'000, {512, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kSwaptions = {
@@ -318,13 +287,8 @@ inline constexpr ProgramSpec kSwaptions = {
     .purpose = "prices swaptions by simulating the curve of interest rates",
     .unit = "path",
     .inputs = {{{"size", "number of swaptions", 1, 1'000'000, {16, 128, 256, 1'024}},
-                {"paths",
-                 "paths per swaption; rounded up to a multiple of 64",
-                 1'000,
-                 1'000'000'000,
-                 {1'000, 10'000, 50'000, 1'000'000}}}},
-    .cuts =
-        {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
+                {"paths", "paths per swaption; rounded up to a multiple of 64", 1'000, 1'000'000'000, {1'000, 10'000, 50'000, 1'000'000}}}},
+    .cuts = {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kTreeadd = {
@@ -352,8 +316,7 @@ inline constexpr ProgramSpec kUts = {
                  9,
                  {0, 3, 6, 9},
                  {"tiny", "T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"}}}},
-    .cuts =
-        {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
+    .cuts = {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
 };
 
 } // namespace bots

@@ -71,8 +71,7 @@ std::uint64_t sort_tasks(Element *data, Element *scratch, std::size_t n, Cuts cu
     std::uint64_t created[4]; // by each quarter; a task writes one element
     for (std::size_t i = 0; i < 4; i++) {
         const std::size_t n_part = i < 3 ? quarter : n - 3 * quarter;
-        const Halves<Domains> of_half(i < 2 ? halves.first : halves.second);
-        const Domains part = i % 2 == 0 ? of_half.first : of_half.second;
+        const Domains part = quarter_of(domains, static_cast<int>(i));
         part.place_children();
         BOTS_TASK(kKind, below, shared(created) firstprivate(data, scratch, quarter, n_part, cuts, i, part),
                   created[i] = sort_tasks<kKind>(data + i * quarter, scratch + i * quarter, n_part, cuts, part));
