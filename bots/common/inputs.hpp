@@ -14,6 +14,30 @@
 
 namespace bots {
 
+inline constexpr ProgramSpec kAlignment = {
+    .name = "alignment",
+    .purpose = "aligns all pairs of protein sequences",
+    .unit = "pair of residues",
+    .inputs = {{{"size", "number of sequences", 1, 100'000, {20, 100, 100, 500}},
+                {"residues", "residues of a sequence, about", 1, 1'000'000, {150, 250, 800, 1'000}}}},
+    .cutoffs = {Cutoff::kNone}, // every pair is a task
+};
+
+inline constexpr ProgramSpec kArraywalk = {
+    .name = "arraywalk",
+    .purpose = "walks over an array by a gap and adds to every cell",
+    .unit = "cell",
+    .inputs = {{{"size",
+                 "M, 64-bit cells of the array",
+                 1,
+                 std::int64_t{1} << 36,
+                 {320'000, 16'000'000, 160'000'000, 600'000'000}},
+                {"additions", "L, to a cell when it is visited", 0, 1'000'000, {1, 1, 1, 1}},
+                {"gap", "G, from one cell visited to the next", 1, 1'000'000, {32, 32, 32, 32}},
+                {"rounds", "R, visits to every cell", 0, 1'000'000'000, {5, 1, 1, 4}}}},
+    .cuts = {{{"grain", "cells up to which a walk is not divided", 1, std::int64_t{1} << 36, {1'000, 1'000, 1'000, 1'000}}}},
+};
+
 inline constexpr ProgramSpec kBitcounter = {
     .name = "bitcounter",
     .purpose = "counts the bits set in vectors of very unequal lengths",
@@ -30,11 +54,43 @@ inline constexpr ProgramSpec kBlackscholes = {
     .unit = "option",
     .inputs = {{{"size", "number of options", 3, 1'000'000'000, {10'000, 400'000, 4'000'000, 10'000'000}},
                 {"rounds", "how often all options are priced", 1, 1'000'000'000, {10, 50, 50, 500}}}},
-    .cuts = {{{"grain",
-               "options up to which a range of them is not divided",
-               1,
-               1'000'000'000,
-               {512, 4'096, 4'096, 4'096}}}},
+    .cuts = {{{"grain", "options up to which a range of them is not divided", 1, 1'000'000'000, {512, 4'096, 4'096, 4'096}}}},
+};
+
+// The elements up to which cilksort sorts and merges without tasks: 1000, or 8000 over the number of threads.
+constexpr std::int64_t cilksort_grain(const Inputs &inputs, int n_threads) {
+    return inputs[1] == 0 ? 1'000 : (n_threads < 8'000 ? 8'000 / n_threads : 1);
+}
+
+inline constexpr ProgramSpec kCilksort = {
+    .name = "cilksort",
+    .purpose = "sorts random 32-bit integers by parallel mergesort, with cut-offs for sorts and for merges",
+    .unit = "element",
+    .inputs = {{{"size",
+                 "number of elements",
+                 0,
+                 std::int64_t{1} << 32,
+                 {200'000, 10'000'000, 100'000'000, 1'000'000'000}},
+                {"grains",
+                 "of sorts and merges: 1000 elements, or 8000 divided by the number of threads",
+                 0,
+                 1,
+                 {0, 0, 0, 0},
+                 {"fixed", "shrinking"}}}},
+    .cuts = {{{"sort-grain",
+               "elements up to which a sort creates no tasks",
+               0,
+               std::int64_t{1} << 32,
+               {},
+               {},
+               cilksort_grain},
+              {"merge-grain",
+               "elements up to which a merge creates no tasks",
+               0,
+               std::int64_t{1} << 32,
+               {},
+               {},
+               cilksort_grain}}},
 };
 
 inline constexpr ProgramSpec kConcom = {
@@ -43,8 +99,19 @@ inline constexpr ProgramSpec kConcom = {
     .unit = "neighbour",
     .inputs = {{{"size", "number of nodes", 1, 1 << 30, {50'000, 2'000'000, 20'000'000, 200'000'000}},
                 {"degree", "mean number of neighbours of a node", 0, 1'000, {8, 8, 8, 8}}}},
-    .cuts =
-        {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
+    .cuts = {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
+};
+
+inline constexpr ProgramSpec kFft = {
+    .name = "fft",
+    .purpose = "computes the discrete Fourier transform of complex numbers",
+    .unit = "operation",
+    .inputs = {{{"size", "binary logarithm of how many numbers there are", 0, 36, {17, 24, 26, 29}}}},
+    .cuts = {{{"grain",
+               "numbers up to which a transform creates no tasks",
+               0,
+               std::int64_t{1} << 36,
+               {8'192, 32'768, 32'768, 32'768}}}},
 };
 
 inline constexpr ProgramSpec kFib = {
@@ -53,6 +120,23 @@ inline constexpr ProgramSpec kFib = {
     .unit = "call",
     .inputs = {{{"size", "index of the Fibonacci number", 0, 60, {24, 42, 47, 52}}}},
     .cuts = {{{"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}}}},
+};
+
+inline constexpr ProgramSpec kFloorplan = {
+    .name = "floorplan",
+    .purpose = "finds the floorplan of the least area for cells with several shapes, by branch and bound",
+    .unit = "cell placed",
+    .inputs = {{{"size", "number of cells", 1, 24, {14, 17, 18, 20}}}},
+    .cuts = {{{"depth", "cells, from the first on, whose places become tasks", 0, 24, {5, 6, 6, 7}}}},
+};
+
+inline constexpr ProgramSpec kFluidanimate = {
+    .name = "fluidanimate",
+    .purpose = "moves a fluid of particles by smoothed particle hydrodynamics",
+    .unit = "particle-step",
+    .inputs = {{{"size", "number of particles", 1, 1'000'000'000, {2'000, 30'000, 300'000, 3'000'000}},
+                {"steps", "time steps", 0, 1'000'000'000, {5, 50, 50, 100}}}},
+    .cuts = {{{"grain", "rows of cells up to which a range of them is not divided", 1, 1'000'000'000, {4, 4, 4, 4}}}},
 };
 
 inline constexpr ProgramSpec kFmm = {
@@ -93,11 +177,7 @@ inline constexpr ProgramSpec kKnapsack = {
     .purpose = "fills a knapsack with the most valuable items, by branch and bound",
     .unit = "packing visited",
     .inputs = {{{"size", "number of items to choose from", 0, 1'000, {70, 80, 92, 100}}}},
-    .cuts = {{{"depth",
-               "items, from the most valuable per weight on, whose choices become tasks",
-               0,
-               1'000,
-               {12, 16, 18, 20}}}},
+    .cuts = {{{"depth", "items, from the most valuable per weight on, whose choices become tasks", 0, 1'000, {12, 16, 18, 20}}}},
 };
 
 inline constexpr ProgramSpec kLu = {
@@ -106,11 +186,7 @@ inline constexpr ProgramSpec kLu = {
     .unit = "operation",
     .inputs = {{{"size", "rows and columns of the matrix", 1, 100'000, {720, 3'072, 6'144, 16'384}},
                 {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
-    .cuts = {{{"grain",
-               "blocks on a side of the trailing matrix up to which a step has no tasks",
-               0,
-               100'000,
-               {4, 4, 4, 4}}}},
+    .cuts = {{{"grain", "blocks on a side of the trailing matrix up to which a step has no tasks", 0, 100'000, {4, 4, 4, 4}}}},
     .cutoffs = {Cutoff::kNone, Cutoff::kIf, Cutoff::kManual}, // its tasks have no children that could be included
 };
 
@@ -131,12 +207,32 @@ inline constexpr ProgramSpec kMatmult = {
     .cuts = {{{"grain", "blocks up to which a part of the result is not divided", 1, 100'000'000, {8, 4, 4, 4}}}},
 };
 
+inline constexpr ProgramSpec kMis = {
+    .name = "mis",
+    .purpose = "finds a maximal independent set of a two-dimensional grid",
+    .unit = "vertex",
+    .inputs = {{{"size", "vertices on a side of the grid", 1, 32'000, {400, 3'000, 12'000, 25'000}}}},
+    .cuts = {{{"grain", "vertices up to which a range of them is not divided", 1, 1'024'000'000, {1'024, 2'048, 2'048, 2'048}}}},
+};
+
 inline constexpr ProgramSpec kNQueens = {
     .name = "nqueens",
     .purpose = "counts the ways to place n queens on an n x n board",
     .unit = "placement",
     .inputs = {{{"size", "queens, and squares on a side of the board", 1, 18, {9, 15, 16, 17}}}},
     .cuts = {{{"depth", "rows of the board whose placements become tasks", 0, 100, {2, 4, 4, 5}}}},
+};
+
+inline constexpr ProgramSpec kSamplesort = {
+    .name = "samplesort",
+    .purpose = "sorts random 32-bit integers by sample sort",
+    .unit = "element",
+    .inputs = {{{"size",
+                 "number of elements",
+                 0,
+                 std::int64_t{1} << 32,
+                 {200'000, 10'000'000, 100'000'000, 1'000'000'000}}}},
+    .cuts = {{{"grain", "blocks or buckets up to which a range of them is not divided", 1, 1'000'000, {2, 2, 2, 2}}}},
 };
 
 inline constexpr ProgramSpec kSort = {
@@ -157,18 +253,9 @@ inline constexpr ProgramSpec kSparseLu = {
     .purpose = "factors a sparse matrix of blocks into a lower and an upper triangular one",
     .unit = "flop",
     .inputs = {{{"size", "blocks on a side of the matrix", 1, 10'000, {20, 50, 100, 200}},
-                {"block",
-                 "rows and columns of a block",
-                 0,
-                 7,
-                 {1, 5, 5, 5},
-                 {"16", "32", "48", "64", "80", "96", "112", "128"}},
+                {"block", "rows and columns of a block", 0, 7, {1, 5, 5, 5}, {"16", "32", "48", "64", "80", "96", "112", "128"}},
                 {"sparsity", "one of how many blocks off the diagonal is not zero", 1, 1'000'000, {8, 8, 8, 8}}}},
-    .cuts = {{{"grain",
-               "blocks on a side of the trailing matrix up to which a step creates no tasks",
-               0,
-               10'000,
-               {2, 2, 2, 2}}}},
+    .cuts = {{{"grain", "blocks on a side of the trailing matrix up to which a step creates no tasks", 0, 10'000, {2, 2, 2, 2}}}},
 };
 
 inline constexpr ProgramSpec kStrassen = {
@@ -184,18 +271,24 @@ inline constexpr ProgramSpec kStrassen = {
     .cuts = {{{"grain", "rows of matrices up to which a product creates no tasks", 0, 16'384, {128, 256, 256, 256}}}},
 };
 
+inline constexpr ProgramSpec kStreamcluster = {
+    .name = "streamcluster",
+    .purpose = "finds centers for a stream of points, chunk by chunk",
+    .unit = "distance",
+    .inputs = {{{"size", "number of points", 1, 1'000'000'000, {2'048, 16'384, 131'072, 1'048'576}},
+                {"dimensions", "coordinates of a point", 1, 10'000, {16, 64, 64, 128}},
+                {"clusters", "planted centers; so many to twice as many are sought", 1, 1'000, {5, 10, 10, 20}},
+                {"chunk", "points that are clustered together", 1, 1'000'000'000, {1'024, 8'192, 32'768, 262'144}}}},
+    .cuts = {{{"grain", "points up to which a range of them is not divided", 1, 1'000'000'000, {512, 1'024, 1'024, 1'024}}}},
+};
+
 inline constexpr ProgramSpec kSwaptions = {
     .name = "swaptions",
     .purpose = "prices swaptions by simulating the curve of interest rates",
     .unit = "path",
     .inputs = {{{"size", "number of swaptions", 1, 1'000'000, {16, 128, 256, 1'024}},
-                {"paths",
-                 "paths per swaption; rounded up to a multiple of 64",
-                 1'000,
-                 1'000'000'000,
-                 {1'000, 10'000, 50'000, 1'000'000}}}},
-    .cuts =
-        {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
+                {"paths", "paths per swaption; rounded up to a multiple of 64", 1'000, 1'000'000'000, {1'000, 10'000, 50'000, 1'000'000}}}},
+    .cuts = {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kTreeadd = {
@@ -223,8 +316,7 @@ inline constexpr ProgramSpec kUts = {
                  9,
                  {0, 3, 6, 9},
                  {"tiny", "T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"}}}},
-    .cuts =
-        {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
+    .cuts = {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
 };
 
 } // namespace bots

@@ -19,9 +19,13 @@ constexpr std::uint64_t mix(std::uint64_t word) {
 class Random {
 public:
     constexpr explicit Random(std::uint64_t seed) : state_(seed) {}
-    constexpr std::uint64_t draw() { return mix(state_ += 0x9e3779b97f4a7c15u); }
+    constexpr std::uint64_t draw() { return mix(state_ += kStep); }
+    // What draw returns from now on is as after n more draws.
+    constexpr void skip(std::uint64_t n) { state_ += n * kStep; }
 
 private:
+    static constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15u;
+
     std::uint64_t state_;
 };
 

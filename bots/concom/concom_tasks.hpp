@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The search for components with tasks: each wave of a breadth-first search is divided until its parts are at the
-// cut-off, down to single nodes without one. A node belongs to the task that is the first to write its label. How many
-// tasks: count_concom_tasks.
+// The search for components with tasks: each wave of a breadth-first search is a range that is halved into tasks, down
+// to single nodes. A node belongs to the task that is the first to write its label. How many tasks: count_concom_tasks.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include "concom.hpp"
+#include "range_tasks.hpp"
 #include "tasks.hpp"
 
 namespace bots {
@@ -21,39 +21,33 @@ template <TaskKind kKind>
 class ComponentSearch {
 public:
     // `grain`: nodes of a wave up to which it is not divided.
-    ComponentSearch(const Graph &graph, const Components &components, std::size_t grain)
-        : graph_(graph), components_(components), grain_(grain) {}
+    ComponentSearch(const Graph &graph, const Components &components, std::int64_t grain)
+        : graph_(graph), components_(components), cut_{1, grain} {}
 
     std::uint32_t label_all(int n_threads) {
         std::uint32_t n_components = 0;
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
-        n_components = for_each_component(graph_, components_,
-                                          [this](std::uint32_t start, std::uint32_t number, std::size_t n_reached) {
-                                              components_.label[start] = number;
-                                              components_.order[n_reached] = start;
-                                              n_reached_.store(n_reached + 1, std::memory_order_relaxed);
-                                              for (std::size_t wave = n_reached, end = n_reached + 1; wave < end;) {
-                                                  reach(wave, end - wave, number);
-                                                  wave = std::exchange(end, n_reached_.load(std::memory_order_relaxed));
-                                              }
-                                              return n_reached_.load(std::memory_order_relaxed);
-                                          });
+        n_components = for_each_component(
+            graph_, components_, [this](std::uint32_t start, std::uint32_t number, std::size_t n_reached) {
+                components_.label[start] = number;
+                components_.order[n_reached] = start;
+                n_reached_.store(n_reached + 1, std::memory_order_relaxed);
+                for (std::size_t wave = n_reached, end = n_reached + 1; wave < end;) {
+                    const auto body = [this, wave, number](std::int64_t first, std::int64_t last) {
+                        reach(wave + static_cast<std::size_t>(first), wave + static_cast<std::size_t>(last), number);
+                    };
+                    for_range<kKind>(static_cast<std::int64_t>(end - wave), cut_, body);
+                    wave = std::exchange(end, n_reached_.load(std::memory_order_relaxed));
+                }
+                return n_reached_.load(std::memory_order_relaxed);
+            });
         return n_components;
     }
 
 private:
-    // Reaches the neighbours of n nodes of a wave, from order[first] on.
-    void reach(std::size_t first, std::size_t n, std::uint32_t number) {
-        const bool below = n <= grain_;
-        if (n == 1 || goes_serial<kKind>(below)) return reach_in_turn(first, n, number);
-        const std::size_t half = n / 2;
-        BOTS_TASK(kKind, below, firstprivate(first, half, number), reach(first, half, number));
-        BOTS_TASK(kKind, below, firstprivate(first, n, half, number), reach(first + half, n - half, number));
-#pragma omp taskwait
-    }
-
-    void reach_in_turn(std::size_t first, std::size_t n, std::uint32_t number) {
+    // Reaches the neighbours of a part of a wave, order[first] to order[last - 1].
+    void reach(std::size_t first, std::size_t last, std::uint32_t number) {
         std::array<std::uint32_t, 256> reached; // by this call, and not in the order yet
         std::size_t n_new = 0;
         const auto publish = [&] {
@@ -61,7 +55,7 @@ private:
             std::copy_n(reached.begin(), n_new, components_.order.begin() + static_cast<std::ptrdiff_t>(at));
             n_new = 0;
         };
-        for (std::size_t i = first; i < first + n; i++) {
+        for (std::size_t i = first; i < last; i++) {
             for (const std::uint32_t neighbour : graph_.neighbours(components_.order[i])) {
                 const std::atomic_ref<std::uint32_t> label(components_.label[neighbour]);
                 std::uint32_t none = 0;
@@ -77,25 +71,19 @@ private:
 
     const Graph &graph_;
     Components components_;
-    std::size_t grain_;
+    RangeCut cut_;
     alignas(64) std::atomic<std::size_t> n_reached_ = 0;
 };
 
-// Tasks that a wave of n nodes is divided into.
-constexpr std::uint64_t count_wave_tasks(std::size_t n, std::size_t grain) {
-    if (n <= std::max<std::size_t>(grain, 1)) return 0;
-    const std::size_t half = n / 2;
-    const std::uint64_t in_half = count_wave_tasks(half, grain);
-    return 2 + in_half + (n - half == half ? in_half : count_wave_tasks(n - half, grain));
-}
-
 // Tasks that label_all creates: the waves of a search are the same whatever the order of their nodes, so this searches
 // once more, serially, into components that are not reached yet.
-inline std::uint64_t count_concom_tasks(const Graph &graph, const Components &components, std::size_t grain) {
+inline std::uint64_t count_concom_tasks(const Graph &graph, const Components &components, std::int64_t grain,
+                                        Cutoff cutoff) {
     std::uint64_t n_tasks = 0;
     for_each_component(graph, components, [&](std::uint32_t start, std::uint32_t number, std::size_t n_reached) {
-        return search_component_serial(graph, components, start, number, n_reached,
-                                       [&](std::size_t n_in_wave) { n_tasks += count_wave_tasks(n_in_wave, grain); });
+        return search_component_serial(graph, components, start, number, n_reached, [&](std::size_t n_in_wave) {
+            n_tasks += count_range_tasks(static_cast<std::int64_t>(n_in_wave), {1, grain}, cutoff);
+        });
     });
     return n_tasks;
 }

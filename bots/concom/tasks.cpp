@@ -14,7 +14,7 @@ public:
     void prepare() override { input_.forget(); }
     void run() override {
         bots::with_task_kind(options_, [this]<bots::TaskKind kKind>() {
-            bots::ComponentSearch<kKind> search(input_.graph(), input_.components(), grain());
+            bots::ComponentSearch<kKind> search(input_.graph(), input_.components(), options_.cuts[0]);
             n_components_ = search.label_all(options_.n_threads);
         });
     }
@@ -22,15 +22,12 @@ public:
     // Searches once more, outside of the measurement.
     std::optional<std::uint64_t> n_tasks() override {
         input_.forget();
-        const bool manual = options_.cutoff == bots::Cutoff::kManual;
-        return bots::count_concom_tasks(input_.graph(), input_.components(), manual ? grain() : 1);
+        return bots::count_concom_tasks(input_.graph(), input_.components(), options_.cuts[0], options_.cutoff);
     }
     std::optional<double> n_units() override { return static_cast<double>(input_.graph().n_arcs()); }
     std::string describe_result() const override { return input_.describe(n_components_); }
 
 private:
-    std::size_t grain() const { return static_cast<std::size_t>(options_.cuts[0]); }
-
     bots::Options options_;
     bots::ConcomInput input_;
     std::uint32_t n_components_ = 0;

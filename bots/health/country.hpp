@@ -7,8 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
+#include <type_traits>
 
+#include "anywhere.hpp"
 #include "health.hpp"
 
 namespace bots {
@@ -31,13 +34,21 @@ struct HealthTotals {
 class Country {
 public:
     explicit Country(int levels)
-        : levels_(levels), villages_(std::make_unique_for_overwrite<Village[]>(villages_in_subtree(levels))),
+        : levels_(levels), villages_(allocate_villages(villages_in_subtree(levels))),
           patients_(std::make_unique_for_overwrite<Patient[]>(inhabitants_in_subtree(levels))) {}
 
     // Brings the country to its initial state: everybody healthy and at home.
     void populate() {
         settle(villages_[0], patients_.get(), levels_);
         villages_[0].is_root = true;
+    }
+
+    // The same in parts: settles what owns(domain) says is the caller's, of a country that is spread over domains as
+    // simulate_tasks does. The domains are a DomainRange.
+    template <class Domains, class Owns>
+    void populate(const Domains &domains, const Owns &owns) {
+        settle_owned(villages_[0], patients_.get(), levels_, domains, owns);
+        if (owns(domains.first())) villages_[0].is_root = true;
     }
 
     Village &root() { return villages_[0]; }
@@ -57,8 +68,40 @@ private:
 
     // Writes the subtree of a village of this level, in the order of memory.
     void settle(Village &village, Patient *inhabitants, int level) {
+        settle_village(village, inhabitants, level);
+        for_children(village, inhabitants, level,
+                     [&](Village &child, Patient *first, int) { settle(child, first, level - 1); });
+    }
+
+    template <class Domains, class Owns>
+    void settle_owned(Village &village, Patient *inhabitants, int level, const Domains &domains, const Owns &owns) {
+        const bool is_owned = owns(domains.first());
+        if (domains.is_one()) {
+            if (is_owned) settle(village, inhabitants, level);
+            return;
+        }
+        if (is_owned) settle_village(village, inhabitants, level);
+        for_children(village, inhabitants, level, [&](Village &child, Patient *first, int i) {
+            settle_owned(child, first, level - 1, quarter_of(domains, i), owns);
+        });
+    }
+
+    // Calls visit(child, its inhabitants, i) for the children of a village that need not be settled yet.
+    template <class Visit>
+    static void for_children(Village &village, Patient *inhabitants, int level, const Visit &visit) {
+        if (level == 1) return;
+        Village *child = &village + 1;
+        Patient *first = inhabitants + inhabitants_of(level);
+        for (int i = 0; i < kBranching; i++) {
+            visit(*child, first, i);
+            child += villages_in_subtree(level - 1);
+            first += inhabitants_in_subtree(level - 1);
+        }
+    }
+
+    void settle_village(Village &village, Patient *inhabitants, int level) {
         const auto index = static_cast<std::uint64_t>(&village - villages_.get());
-        village = Village{};
+        new (&village) Village{};
         village.level = level;
         village.free_staff = staff_of(level);
         village.random = Random(mix(kSeed + index));
@@ -69,14 +112,22 @@ private:
             inhabitants[i].id = static_cast<std::uint32_t>(inhabitants + i - patients_.get());
             village.healthy.append(inhabitants[i]);
         }
-        if (level == 1) return;
-        Patient *next = inhabitants + inhabitants_of(level);
-        for (int i = 0; i < kBranching; i++, next += inhabitants_in_subtree(level - 1))
-            settle(child_of(village, i), next, level - 1);
+    }
+
+    struct FreeVillages {
+        void operator()(Village *villages) const { ::operator delete[](villages, std::align_val_t{alignof(Village)}); }
+    };
+    using Villages = std::unique_ptr<Village[], FreeVillages>;
+
+    // Not constructed: that, and so first touch, is settle_village's.
+    static Villages allocate_villages(std::size_t n) {
+        static_assert(std::is_trivially_destructible_v<Village>);
+        return Villages(
+            static_cast<Village *>(::operator new[](n * sizeof(Village), std::align_val_t{alignof(Village)})));
     }
 
     int levels_;
-    std::unique_ptr<Village[]> villages_;
+    Villages villages_;
     std::unique_ptr<Patient[]> patients_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "anywhere.hpp"
 #include "health.hpp"
 #include "tasks.hpp"
 
@@ -12,13 +13,17 @@ namespace bots {
 
 // One time step of a village and all below it. `levels`: levels of the tree, from this one down, that are above the
 // cut-off. The hospital is busy while the children's steps run.
-template <TaskKind kKind>
-void simulate_tasks(Village &village, int levels) {
+// `domains`: Anywhere, or the DomainRange over which the subtree is spread.
+template <TaskKind kKind, class Domains>
+void simulate_tasks(Village &village, int levels, Domains domains) {
     if (goes_serial<kKind>(levels <= 0)) return simulate_serial_kernel(village);
     if (village.level > 1) {
         for (int i = 0; i < kBranching; i++) {
             Village *const child = &child_of(village, i);
-            BOTS_TASK(kKind, levels <= 0, firstprivate(child, levels), simulate_tasks<kKind>(*child, levels - 1));
+            const Domains part = quarter_of(domains, i);
+            part.place_children();
+            BOTS_TASK(kKind, levels <= 0, firstprivate(child, levels, part),
+                      simulate_tasks<kKind>(*child, levels - 1, part));
         }
     }
     treat_patients_kernel(village);
@@ -28,11 +33,11 @@ void simulate_tasks(Village &village, int levels) {
     receive_patients_kernel(village);
 }
 
-template <TaskKind kKind>
-void simulate_parallel(Village &root, std::int64_t steps, int levels, int n_threads) {
+template <TaskKind kKind, class Domains = Anywhere>
+void simulate_parallel(Village &root, std::int64_t steps, int levels, int n_threads, Domains domains = {}) {
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
-    for (std::int64_t step = 0; step < steps; step++) simulate_tasks<kKind>(root, levels);
+    for (std::int64_t step = 0; step < steps; step++) simulate_tasks<kKind>(root, levels, domains);
 }
 
 // Tasks that simulate_parallel creates on a tree of `tree_levels`: one for every village on the levels below the

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "anywhere.hpp"
 #include "heat.hpp"
 #include "tasks.hpp"
 
@@ -19,14 +20,13 @@ void for_bands(const Visit &visit, std::size_t first, std::size_t last, std::siz
     const std::size_t n = last - first;
     if (n == 1 || goes_serial<kKind>(n <= grain)) return visit(first, last);
     const std::size_t middle = first + domains.cut(n);
-    const auto [low, high] = domains.halves();
-    const Domains low_domains = low, high_domains = high; // a structured binding cannot be firstprivate
-    low_domains.place_children();
-    BOTS_TASK(kKind, n <= grain, shared(visit) firstprivate(first, middle, grain, low_domains),
-              for_bands<kKind>(visit, first, middle, grain, low_domains));
-    high_domains.place_children();
-    BOTS_TASK(kKind, n <= grain, shared(visit) firstprivate(middle, last, grain, high_domains),
-              for_bands<kKind>(visit, middle, last, grain, high_domains));
+    const Halves<Domains> halves(domains);
+    halves.first.place_children();
+    BOTS_TASK(kKind, n <= grain, shared(visit) firstprivate(first, middle, grain, halves),
+              for_bands<kKind>(visit, first, middle, grain, halves.first));
+    halves.second.place_children();
+    BOTS_TASK(kKind, n <= grain, shared(visit) firstprivate(middle, last, grain, halves),
+              for_bands<kKind>(visit, middle, last, grain, halves.second));
 #pragma omp taskwait
 }
 
@@ -48,8 +48,8 @@ template <class Domains>
 std::uint64_t count_band_tasks(std::size_t n, std::size_t grain, Domains domains) {
     if (n == 1 || n <= grain) return 0;
     const std::size_t n_low = domains.cut(n);
-    const auto [low, high] = domains.halves();
-    return 2 + count_band_tasks(n_low, grain, low) + count_band_tasks(n - n_low, grain, high);
+    return 2 + count_band_tasks(n_low, grain, domains.first_half()) +
+           count_band_tasks(n - n_low, grain, domains.second_half());
 }
 
 } // namespace bots

@@ -12,11 +12,12 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "ompass.h"
 #include "random.hpp"
@@ -111,41 +112,56 @@ inline void sort_serial(Element *data, Element *scratch, std::size_t n) {
 // The numbers to sort, random from a fixed seed, with the scratch array and the means to judge the result.
 class SortInput {
 public:
-    explicit SortInput(std::size_t n) : data_(n), scratch_(n) {}
+    // Without initial values: an element is first touched, and so placed, by whoever fills it in.
+    explicit SortInput(std::size_t n)
+        : n_(n), data_(std::make_unique_for_overwrite<Element[]>(n)),
+          scratch_(std::make_unique_for_overwrite<Element[]>(n)) {}
 
     void fill() {
+        begin_filling();
+        fill(0, n_);
+    }
+
+    // In parts, by several threads: begin_filling once, then fill for ranges that make up the whole.
+    void begin_filling() { fingerprint_ = 0; }
+    void fill(std::size_t first, std::size_t last) {
         Random random(kSeed);
-        fingerprint_ = 0;
-        for (Element &element : data_) {
-            element = static_cast<Element>(random.draw() >> 32);
-            fingerprint_ += fingerprint_of(element);
+        random.skip(first);
+        std::uint64_t fingerprint = 0;
+        for (std::size_t i = first; i < last; i++) {
+            data_[i] = static_cast<Element>(random.draw() >> 32);
+            scratch_[i] = 0;
+            fingerprint += fingerprint_of(data_[i]);
         }
+        fingerprint_ += fingerprint;
     }
 
     // Sorted, and the same elements as before: the sum of scrambled values does not depend on their order.
     std::string check() const {
         std::uint64_t fingerprint = 0;
-        for (const Element element : data_) fingerprint += fingerprint_of(element);
+        for (std::size_t i = 0; i < n_; i++) fingerprint += fingerprint_of(data_[i]);
         if (fingerprint != fingerprint_) return "the sorted elements are not those of the input";
-        const auto unsorted = std::is_sorted_until(data_.begin(), data_.end());
-        if (unsorted == data_.end()) return "";
-        return "element " + std::to_string(unsorted - data_.begin()) + " is smaller than the one before";
+        const Element *const end = data_.get() + n_;
+        const Element *const unsorted = std::is_sorted_until(data_.get(), data_.get() + n_);
+        if (unsorted == end) return "";
+        return "element " + std::to_string(unsorted - data_.get()) + " is smaller than the one before";
     }
 
-    std::string describe() const { return std::to_string(data_.size()) + " elements, sorted"; }
+    std::string describe() const { return std::to_string(n_) + " elements, sorted"; }
 
-    Element *data() { return data_.data(); }
-    Element *scratch() { return scratch_.data(); }
-    std::size_t size() const { return data_.size(); }
+    Element *data() { return data_.get(); }
+    Element *scratch() { return scratch_.get(); }
+    std::size_t size() const { return n_; }
 
 private:
     static constexpr std::uint64_t kSeed = 20090922;
 
     static std::uint64_t fingerprint_of(Element element) { return mix(static_cast<std::uint32_t>(element) + 1u); }
 
-    std::vector<Element> data_;
-    std::vector<Element> scratch_;
-    std::uint64_t fingerprint_ = 0;
+    std::size_t n_;
+    std::unique_ptr<Element[]> data_;
+    std::unique_ptr<Element[]> scratch_;
+    std::atomic<std::uint64_t> fingerprint_ = 0; // the sum over the input
 };
 
 } // namespace bots

@@ -9,18 +9,32 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "anywhere.hpp"
 #include "sort.hpp"
 #include "tasks.hpp"
 
 namespace bots {
 
+// Where tasks end: sorts and merges of up to `grain` elements are below the cut-off. A program with other leaves or
+// cut-offs passes a type with the same members in its place.
+struct SortCuts {
+    std::size_t grain;
+
+    static constexpr std::size_t kSmallestSort = kSortLeaf; // up to which nothing is divided, whatever the cut-off
+    static constexpr std::size_t kSmallestMerge = kMergeLeaf;
+    std::size_t sort_grain() const { return grain; }
+    std::size_t merge_grain() const { return grain; }
+    static void sort(Element *data, Element *scratch, std::size_t n) { sort_serial(data, scratch, n); }
+};
+
 // Merges sorted a and b into out: the median of the longer one splits both. Returns the tasks created.
-// Up to `grain` elements are below the cut-off.
-template <TaskKind kKind>
-std::uint64_t merge_tasks(const Element *a, std::size_t n_a, const Element *b, std::size_t n_b, Element *out,
-                          std::size_t grain) {
+// `domains`: Anywhere, or the DomainRange over which `out` is spread.
+template <TaskKind kKind, class Cuts, class Domains>
+std::uint64_t merge_tasks(const Element *a, std::size_t n_a, const Element *b, std::size_t n_b, Element *out, Cuts cuts,
+                          Domains domains) {
     const std::size_t n = n_a + n_b;
-    if (n <= kMergeLeaf || goes_serial<kKind>(n <= grain)) {
+    const bool below = n <= cuts.merge_grain();
+    if (n <= Cuts::kSmallestMerge || goes_serial<kKind>(below)) {
         merge_leaf(a, n_a, b, n_b, out);
         return 0;
     }
@@ -30,48 +44,59 @@ std::uint64_t merge_tasks(const Element *a, std::size_t n_a, const Element *b, s
     }
     const std::size_t cut_a = n_a / 2;
     const std::size_t cut_b = static_cast<std::size_t>(std::lower_bound(b, b + n_b, a[cut_a]) - b);
+    const Halves<Domains> halves(domains);
     std::uint64_t low, high;
-    BOTS_TASK(kKind, n <= grain, shared(low) firstprivate(a, b, out, cut_a, cut_b, grain),
-              low = merge_tasks<kKind>(a, cut_a, b, cut_b, out, grain));
-    BOTS_TASK(kKind, n <= grain, shared(high) firstprivate(a, b, out, n_a, n_b, cut_a, cut_b, grain),
-              high = merge_tasks<kKind>(a + cut_a, n_a - cut_a, b + cut_b, n_b - cut_b, out + cut_a + cut_b, grain));
+    halves.first.place_children();
+    BOTS_TASK(kKind, below, shared(low) firstprivate(a, b, out, cut_a, cut_b, cuts, halves),
+              low = merge_tasks<kKind>(a, cut_a, b, cut_b, out, cuts, halves.first));
+    halves.second.place_children();
+    BOTS_TASK(kKind, below, shared(high) firstprivate(a, b, out, n_a, n_b, cut_a, cut_b, cuts, halves),
+              high = merge_tasks<kKind>(a + cut_a, n_a - cut_a, b + cut_b, n_b - cut_b, out + cut_a + cut_b, cuts,
+                                        halves.second));
 #pragma omp taskwait
     return 2 + low + high;
 }
 
-// Sorts [data, data + n); scratch has room for as many elements. Returns the tasks created.
-template <TaskKind kKind>
-std::uint64_t sort_tasks(Element *data, Element *scratch, std::size_t n, std::size_t grain) {
-    if (n <= kSortLeaf || goes_serial<kKind>(n <= grain)) {
-        sort_serial(data, scratch, n);
+// Sorts [data, data + n), which is spread over the domains like scratch, as large. Returns the tasks created.
+template <TaskKind kKind, class Cuts, class Domains>
+std::uint64_t sort_tasks(Element *data, Element *scratch, std::size_t n, Cuts cuts, Domains domains) {
+    const bool below = n <= cuts.sort_grain();
+    if (n <= Cuts::kSmallestSort || goes_serial<kKind>(below)) {
+        Cuts::sort(data, scratch, n);
         return 0;
     }
     const std::size_t quarter = n / 4;
     const std::size_t half = 2 * quarter;
+    const Halves<Domains> halves(domains);
     std::uint64_t created[4]; // by each quarter; a task writes one element
     for (std::size_t i = 0; i < 4; i++) {
         const std::size_t n_part = i < 3 ? quarter : n - 3 * quarter;
-        BOTS_TASK(kKind, n <= grain, shared(created) firstprivate(data, scratch, quarter, n_part, grain, i),
-                  created[i] = sort_tasks<kKind>(data + i * quarter, scratch + i * quarter, n_part, grain));
+        const Domains part = quarter_of(domains, static_cast<int>(i));
+        part.place_children();
+        BOTS_TASK(kKind, below, shared(created) firstprivate(data, scratch, quarter, n_part, cuts, i, part),
+                  created[i] = sort_tasks<kKind>(data + i * quarter, scratch + i * quarter, n_part, cuts, part));
     }
 #pragma omp taskwait
     std::uint64_t low, high;
-    BOTS_TASK(kKind, n <= grain, shared(low) firstprivate(data, scratch, quarter, grain),
-              low = merge_tasks<kKind>(data, quarter, data + quarter, quarter, scratch, grain));
-    BOTS_TASK(kKind, n <= grain, shared(high) firstprivate(data, scratch, n, quarter, half, grain),
+    halves.first.place_children();
+    BOTS_TASK(kKind, below, shared(low) firstprivate(data, scratch, quarter, cuts, halves),
+              low = merge_tasks<kKind>(data, quarter, data + quarter, quarter, scratch, cuts, halves.first));
+    halves.second.place_children();
+    BOTS_TASK(kKind, below, shared(high) firstprivate(data, scratch, n, quarter, half, cuts, halves),
               high = merge_tasks<kKind>(data + half, quarter, data + half + quarter, n - half - quarter, scratch + half,
-                                        grain));
+                                        cuts, halves.second));
 #pragma omp taskwait
-    const std::uint64_t last = merge_tasks<kKind>(scratch, half, scratch + half, n - half, data, grain);
+    const std::uint64_t last = merge_tasks<kKind>(scratch, half, scratch + half, n - half, data, cuts, domains);
     return 6 + created[0] + created[1] + created[2] + created[3] + low + high + last;
 }
 
-template <TaskKind kKind>
-std::uint64_t sort_parallel(Element *data, Element *scratch, std::size_t n, std::size_t grain, int n_threads) {
+template <TaskKind kKind, class Cuts, class Domains = Anywhere>
+std::uint64_t sort_parallel(Element *data, Element *scratch, std::size_t n, Cuts cuts, int n_threads,
+                            Domains domains = {}) {
     std::uint64_t created = 0;
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
-    created = sort_tasks<kKind>(data, scratch, n, grain);
+    created = sort_tasks<kKind>(data, scratch, n, cuts, domains);
     return created;
 }
 

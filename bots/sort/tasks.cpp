@@ -15,7 +15,8 @@ public:
     void run() override {
         bots::with_task_kind(options_, [this]<bots::TaskKind kKind>() {
             n_tasks_ = bots::sort_parallel<kKind>(input_.data(), input_.scratch(), input_.size(),
-                                                  static_cast<std::size_t>(options_.cuts[0]), options_.n_threads);
+                                                  bots::SortCuts{static_cast<std::size_t>(options_.cuts[0])},
+                                                  options_.n_threads);
         });
     }
     std::string check() override { return input_.check(); }

@@ -54,8 +54,8 @@ public:
 
     std::string describe() const { return "product of matrices of " + std::to_string(n_rows_) + " rows, exact"; }
 
-    const double *a() const { return a_.data(); }
-    const double *b() const { return b_.data(); }
+    double *a() { return a_.data(); }
+    double *b() { return b_.data(); }
     double *c() { return c_.data(); }
     std::size_t n_rows() const { return n_rows_; }
     std::size_t n_elements() const { return n_rows_ * n_rows_; }

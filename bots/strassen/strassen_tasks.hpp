@@ -41,10 +41,12 @@ private:
     std::vector<AlignedArray> free_;
 };
 
-// Where the tasks of a step are to run: wherever the runtime likes.
+// Where the products and the memory are to be: wherever the runtime likes. The other choice is strassen_domains.hpp's.
 struct NoPlacement {
-    static constexpr std::size_t n_pools() { return 1; }
-    static constexpr std::size_t pool() { return 0; } // for a workspace that the calling task takes
+    static constexpr std::size_t n_places() { return 1; }
+    static constexpr std::size_t place() { return 0; } // of the calling task
+    static void place_matrix(double *, std::size_t) {}
+    static void place_workspace(std::size_t, double *, std::size_t) {}
     static void place_product(std::size_t, std::size_t) {}
 };
 
@@ -81,14 +83,16 @@ public:
     void multiply_parallel(const double *a, const double *b, double *c, std::size_t n_rows, int n_threads) {
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
-        multiply(a, b, c, n_rows, 0);
+        multiply(a, b, c, n_rows, 0, 0);
     }
 
 private:
-    void multiply(const double *a, const double *b, double *c, std::size_t n_rows, std::size_t level) {
+    // `level`: how often the matrices were divided; `index`: which of the 7^level products of the level this is.
+    void multiply(const double *a, const double *b, double *c, std::size_t n_rows, std::size_t level,
+                  std::size_t index) {
         if (n_rows <= kLeafRows) return multiply_leaves(a, b, c);
         const bool below = n_rows <= grain_;
-        const std::size_t place = Placement::pool(); // once: an untied task may go on elsewhere
+        const std::size_t place = Placement::place(); // once: an untied task may go on elsewhere
         if (goes_serial<kKind>(below)) {
             WorkspacePool &pool = workspaces_.of_subtree(level, place);
             AlignedArray workspace = pool.take();
@@ -98,13 +102,16 @@ private:
         }
         WorkspacePool &pool = workspaces_.of_step(level, place);
         AlignedArray workspace = pool.take();
-        const StrassenStep step(a, b, c, workspace.data(), n_rows / 2 * (n_rows / 2));
+        const std::size_t n = n_rows / 2 * (n_rows / 2);
+        Placement::place_workspace(level, workspace.data(), n);
+        const StrassenStep step(a, b, c, workspace.data(), n);
         step.sum_operands();
         for (std::size_t i = 0; i < kProducts; i++) {
             const StrassenStep::Product product = step.product(i);
-            Placement::place_product(level, i);
-            BOTS_TASK(kKind, below, firstprivate(product, n_rows, level),
-                      multiply(product.a, product.b, product.c, n_rows / 2, level + 1));
+            const std::size_t child = index * kProducts + i;
+            Placement::place_product(level, child);
+            BOTS_TASK(kKind, below, firstprivate(product, n_rows, level, child),
+                      multiply(product.a, product.b, product.c, n_rows / 2, level + 1, child));
         }
 #pragma omp taskwait
         step.sum_products();

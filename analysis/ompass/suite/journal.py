@@ -80,10 +80,12 @@ class Journal:
     def _load(self, plan: Plan) -> None:
         content = self.path.read_bytes()
         complete = content[: content.rfind(b"\n") + 1]
-        if len(complete) != len(content):
-            os.ftruncate(self._file, len(complete))
         lines = complete.decode("utf-8", errors="replace").splitlines()
         header = {"format": FORMAT, "settings": plan.settings}
+        if not complete and not _line(header).startswith(content):
+            raise self._no_journal()
+        if len(complete) != len(content):
+            os.ftruncate(self._file, len(complete))
         if not lines:
             self._append(header)
             self._sync_directory()
@@ -106,7 +108,7 @@ class Journal:
         except ValueError:
             found = None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise UsageError(f"{self.path}", "this is no journal of a suite", "name another file with --json")
+            raise self._no_journal()
         if found.get("settings") != expected["settings"]:
             what = ", ".join(_differing(found.get("settings") or {}, expected["settings"]))
             raise UsageError(
@@ -115,8 +117,11 @@ class Journal:
                 "ask for the same again to finish it, or remove it to start anew",
             )
 
+    def _no_journal(self) -> UsageError:
+        return UsageError(f"{self.path}", "this is no journal of a suite", "name another file with --json")
+
     def _append(self, entry: Mapping[str, Any]) -> None:
-        data = json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n"
+        data = _line(entry)
         try:
             while data:
                 data = data[os.write(self._file, data) :]
@@ -132,6 +137,10 @@ class Journal:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def _line(entry: Mapping[str, Any]) -> bytes:
+    return json.dumps(entry, ensure_ascii=False).encode("utf-8") + b"\n"
 
 
 def _differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:

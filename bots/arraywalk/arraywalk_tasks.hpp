@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Walks over an array with a task for every half of a round's positions, down to the 1000 of the paper.
+#pragma once
+
+#include <cstdint>
+
+#include "arraywalk.hpp"
+#include "range_tasks.hpp"
+
+namespace bots {
+
+inline constexpr std::int64_t kWalkLeaf = 100; // positions that are not divided, whatever the cut-off
+
+template <TaskKind kKind>
+void walk_parallel(WalkedArray &array, std::int64_t n_rounds, std::int64_t grain, int n_threads) {
+#pragma omp parallel num_threads(n_threads)
+#pragma omp single
+    for (std::int64_t round = 0; round < n_rounds; round++)
+        for_range<kKind>(array.n_cells(), {.leaf = kWalkLeaf, .grain = grain},
+                         [&array](std::int64_t first, std::int64_t last) { array.walk(first, last); });
+}
+
+} // namespace bots

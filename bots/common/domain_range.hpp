@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The locality domains that a part of a recursion is spread over, for the versions `locality`: a half of the parts goes
+// to a half of the domains, until one domain is left, which keeps all further parts. Needs the library of omp_ext/.
+//
+// Source: Olivier et al. (Scientific Programming 2013), Fig. 8; there the number of domains is a power of two.
+#pragma once
+
+#include <omp.h>
+
+#include <cstddef>
+
+#include "omp_ext.h"
+
+namespace bots {
+
+class DomainRange {
+public:
+    DomainRange() : DomainRange(0, omp_get_num_locality_domains()) {}
+
+    std::size_t cut(std::size_t n) const {
+        if (n_ == 1) return n / 2;
+        const std::size_t share = n * static_cast<std::size_t>(n_ / 2) / static_cast<std::size_t>(n_);
+        return share > 0 ? share : 1;
+    }
+    DomainRange first_half() const { return n_ == 1 ? *this : DomainRange(first_, n_ / 2); }
+    DomainRange second_half() const { return n_ == 1 ? *this : DomainRange(first_ + n_ / 2, n_ - n_ / 2); }
+    void place_children() const { omp_child_task_affinity(first_); }
+
+    bool is_one() const { return n_ == 1; }
+    int first() const { return first_; }
+
+private:
+    DomainRange(int first, int n) : first_(first), n_(n) {}
+
+    int first_;
+    int n_;
+};
+
+// Calls visit(first, last, domain) for the part of [first, first + n) that each of the domains keeps.
+template <class Visit>
+void for_domain_parts(std::size_t first, std::size_t n, const DomainRange &domains, const Visit &visit) {
+    if (domains.is_one()) return visit(first, first + n, domains.first());
+    const std::size_t n_first = n == 0 ? 0 : domains.cut(n);
+    for_domain_parts(first, n_first, domains.first_half(), visit);
+    for_domain_parts(first + n_first, n - n_first, domains.second_half(), visit);
+}
+
+// For first touch without tasks: calls visit(owns) on every thread of a team, where owns(domain) says whether this
+// thread is to touch what belongs to a domain. One thread owns each domain, one of its own if it has any.
+template <class Visit>
+void on_domains(int n_threads, const Visit &visit) {
+#pragma omp parallel num_threads(n_threads)
+    visit([](int domain) {
+        int owner = 0;
+        if (omp_ext_get_domain_threads(domain, &owner, 1) < 1) owner = 0;
+        return owner == omp_get_thread_num();
+    });
+}
+
+} // namespace bots

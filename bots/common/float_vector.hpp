@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Four floats at a time, the vector that every machine has.
+#pragma once
+
+#include <cstddef>
+
+namespace bots {
+
+inline constexpr std::size_t kFloats = 4;
+
+// May lie at any float.
+using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
+
+inline Floats load_floats(const float *from) { return *reinterpret_cast<const Floats *>(from); }
+inline void store_floats(float *to, Floats values) { *reinterpret_cast<Floats *>(to) = values; }
+inline float sum_of(Floats values) { return (values[0] + values[1]) + (values[2] + values[3]); }
+
+} // namespace bots

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A maximal independent set: vertices of which no two are neighbours, and which nobody else can join. The set is the
+// one that a greedy walk over the vertices finds that takes them by random rank: a vertex is in when no neighbour of
+// lower rank is. Nobody walks in that order, though: whoever needs to know about a vertex decides it, after its
+// neighbours of lower rank. The chains of such neighbours are short, and two who decide a vertex at the same time decide
+// alike, so that the set does not depend on the schedule.
+//
+//   work  Theta(vertices + edges), expected
+//   span  Theta(log vertices), with high probability, when each vertex is a task
+//
+// Sources: Blelloch, Fineman, Shun, "Greedy sequential maximal independent set and matching are parallel on average"
+// (SPAA 2012) for the chains; Acar, Chargueraud, Rainey, "Parallel work inflation, memory effects, and their empirical
+// analysis", case study 2, for the benchmark: a 2-d grid of 140 million vertices. The tasks are in mis_tasks.hpp.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "random.hpp"
+
+namespace bots {
+
+using Vertex = std::uint32_t;
+
+// A graph as lists of neighbours, one behind the other.
+struct Graph {
+    std::vector<std::uint32_t> begin; // of each vertex' neighbours; the last element is the end of the last list
+    std::vector<Vertex> neighbours;
+
+    std::size_t n_vertices() const { return begin.size() - 1; }
+};
+
+// The grid of side x side vertices that are joined to those above, below, left and right.
+inline Graph make_grid(std::size_t side) {
+    Graph graph;
+    graph.begin.reserve(side * side + 1);
+    graph.neighbours.reserve(4 * side * side);
+    graph.begin.push_back(0);
+    for (std::size_t row = 0; row < side; row++) {
+        for (std::size_t column = 0; column < side; column++) {
+            const std::size_t vertex = row * side + column;
+            if (row > 0) graph.neighbours.push_back(static_cast<Vertex>(vertex - side));
+            if (column > 0) graph.neighbours.push_back(static_cast<Vertex>(vertex - 1));
+            if (column + 1 < side) graph.neighbours.push_back(static_cast<Vertex>(vertex + 1));
+            if (row + 1 < side) graph.neighbours.push_back(static_cast<Vertex>(vertex + side));
+            graph.begin.push_back(static_cast<std::uint32_t>(graph.neighbours.size()));
+        }
+    }
+    return graph;
+}
+
+class IndependentSet {
+public:
+    explicit IndependentSet(std::size_t side)
+        : graph_(make_grid(side)), states_(std::make_unique<std::atomic<State>[]>(graph_.n_vertices())) {}
+
+    std::size_t n_vertices() const { return graph_.n_vertices(); }
+
+    void clear() {
+        for (std::size_t vertex = 0; vertex < n_vertices(); vertex++) set_state(static_cast<Vertex>(vertex), kUnknown);
+    }
+
+    // Decides the vertices [first, last), and others on the way.
+    void decide(std::int64_t first, std::int64_t last) {
+        for (std::int64_t vertex = first; vertex < last; vertex++)
+            if (state(static_cast<Vertex>(vertex)) == kUnknown) decide(static_cast<Vertex>(vertex));
+    }
+
+    // That every vertex is in exactly when no neighbour of lower rank is makes the set independent, maximal, and the
+    // one that the greedy walk by rank finds.
+    std::string check() const {
+        for (std::size_t i = 0; i < n_vertices(); i++) {
+            const auto vertex = static_cast<Vertex>(i);
+            bool expected = true;
+            for_neighbours(vertex, [&](Vertex other) {
+                if (comes_before(other, vertex) && state(other) == kIn) expected = false;
+                return true;
+            });
+            if (state(vertex) == kUnknown) return "vertex " + std::to_string(i) + " is undecided";
+            if ((state(vertex) == kIn) != expected)
+                return "vertex " + std::to_string(i) + (expected ? " is not" : " is") + " in the set";
+        }
+        return "";
+    }
+
+    std::string describe() const {
+        std::size_t n_in = 0;
+        for (std::size_t vertex = 0; vertex < n_vertices(); vertex++) n_in += state(static_cast<Vertex>(vertex)) == kIn;
+        return std::to_string(n_in) + " of " + std::to_string(n_vertices()) + " vertices";
+    }
+
+private:
+    enum State : std::uint8_t { kUnknown, kIn, kOut };
+
+    static constexpr std::uint64_t kSeed = 2012;
+
+    // A total order that looks random: mix is a bijection.
+    static bool comes_before(Vertex a, Vertex b) { return mix(kSeed + a) < mix(kSeed + b); }
+
+    // A state is written once, by one thread or by several that agree; nothing else is told by it.
+    State state(Vertex vertex) const { return states_[vertex].load(std::memory_order_relaxed); }
+    void set_state(Vertex vertex, State state) { states_[vertex].store(state, std::memory_order_relaxed); }
+
+    // Calls visit for the neighbours as long as it returns true; returns whether it always did.
+    template <class Visit>
+    bool for_neighbours(Vertex vertex, const Visit &visit) const {
+        for (std::size_t i = graph_.begin[vertex]; i < graph_.begin[vertex + 1]; i++)
+            if (!visit(graph_.neighbours[i])) return false;
+        return true;
+    }
+
+    State decide(Vertex vertex) {
+        const bool is_in = for_neighbours(vertex, [&](Vertex other) {
+            State of_other = state(other);
+            if (of_other == kIn) return false; // whatever its rank: then this one is out
+            if (of_other == kUnknown && comes_before(other, vertex)) of_other = decide(other);
+            return of_other != kIn;
+        });
+        const State result = is_in ? kIn : kOut;
+        set_state(vertex, result);
+        return result;
+    }
+
+    Graph graph_;
+    std::unique_ptr<std::atomic<State>[]> states_;
+};
+
+} // namespace bots

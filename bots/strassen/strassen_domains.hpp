@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Strassen's algorithm on locality domains: the 49 products of the upper two levels are shared out among the domains in
+// order, and everything below a product stays in its domain, on workspaces that were first touched there. The matrices
+// are spread over the domains too, one quadrant of a quadrant after the other. Needs the library of omp_ext/.
+//
+// Source: Olivier et al., "Characterizing and mitigating work time inflation in task parallel programs" (Scientific
+// Programming 2013), section 5.
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "omp_ext.h"
+#include "strassen.hpp"
+
+namespace bots {
+
+struct DomainPlacement {
+    static std::size_t n_places() { return static_cast<std::size_t>(omp_get_num_locality_domains()); }
+    static std::size_t place() { return static_cast<std::size_t>(omp_get_locality_domain_num()); }
+
+    static void place_matrix(double *matrix, std::size_t n_elements) {
+        constexpr std::size_t kParts = 16;
+        const std::size_t n = n_elements / kParts;
+        for (std::size_t part = 0; part < kParts; part++)
+            omp_affinity_mem_todomain(matrix + part * n, n * sizeof(double), domain_of(part, kParts));
+    }
+
+    // The first step's workspace: what belongs to a product lies in the product's domain. Further workspaces lie where
+    // the tasks that take them run.
+    static void place_workspace(std::size_t level, double *workspace, std::size_t n) {
+        if (level > 0) return;
+        constexpr std::array<std::size_t, StrassenStep::kTemporaries> kProductOf = {4, 5, 6, 2, 4, 5, 6, 3, 0, 4, 5};
+        for (std::size_t i = 0; i < kProductOf.size(); i++)
+            omp_affinity_mem_todomain(workspace + i * n, n * sizeof(double), domain_of(kProductOf[i], kProducts));
+    }
+
+    // For the task that the caller creates next.
+    static void place_product(std::size_t level, std::size_t index) {
+        if (level == 0) omp_child_task_affinity(domain_of(index, kProducts));
+        if (level == 1) omp_child_task_affinity(domain_of(index, kProducts * kProducts));
+    }
+
+private:
+    static int domain_of(std::size_t index, std::size_t n) { return static_cast<int>(index * n_places() / n); }
+};
+
+} // namespace bots

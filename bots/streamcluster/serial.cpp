@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Driver: clustering of a stream, serial.
+#include "inputs.hpp"
+#include "streamcluster_workload.hpp"
+
+namespace {
+
+class StreamclusterSerial : public bots::StreamclusterWorkload {
+public:
+    using StreamclusterWorkload::StreamclusterWorkload;
+    void run() override { result_ = bots::cluster_stream(stream_, range_, bots::SerialLoop()); }
+};
+
+} // namespace
+
+int main(int argc, char **argv) { return bots::serial_main<StreamclusterSerial>(argc, argv, bots::kStreamcluster); }

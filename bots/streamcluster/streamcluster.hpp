@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds few centers for a stream of points, such that the sum of the distances from the points to the nearest of them
+// is small: k-median. A chunk of the stream at a time is clustered by local search, its centers are kept with the
+// number of their points as weight, and in the end the centers of all chunks are clustered in the same way.
+//
+// The local search is for facility location: each center costs z as well. It starts from centers that are opened in
+// passing, with a probability that grows with the distance to those before, and goes on to open random points where
+// that lowers the cost, together with all closures that pay then. z is halved up and down until the number of centers
+// is in the range wanted. All time goes into the distances of all points of a chunk to one candidate.
+//
+//   work  Theta(points * dimensions * candidates)
+//   span  Theta(candidates * chunks * (log points + dimensions))
+//
+// Sums are taken in fixed pieces and added in their order: results depend neither on the schedule nor on the cut-off.
+//
+// Sources: O'Callaghan, Mishra, Meyerson, Guha, Motwani, "Streaming-data algorithms for high-quality clustering" (ICDE
+// 2002); Charikar and Guha, "Improved combinatorial algorithms for facility location and k-median problems" (FOCS
+// 1999), for the gain of a candidate; Meyerson, "Online facility location" (FOCS 2001). As a benchmark: Bienia, Kumar,
+// Singh, Li, "The PARSEC benchmark suite" (PACT 2008); its tasks: Contreras and Martonosi (IISWC 2008).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "points.hpp"
+#include "random.hpp"
+
+namespace bots {
+
+inline constexpr std::size_t kPointsInPiece = 256; // what is summed in one go, and the smallest task
+
+// How many centers are wanted.
+struct CenterRange {
+    std::size_t least, most;
+    std::size_t capacity() const { return 4 * most; } // that are open at any time, at most
+};
+
+// Calls body(0, n): the loop of the serial version.
+struct SerialLoop {
+    template <class Body>
+    void operator()(std::int64_t n, const Body &body) {
+        body(std::int64_t{0}, n);
+    }
+};
+
+// A solution for a set of points, and its improvement. `Loop`: called with a number of pieces n and a body, it calls
+// body(first, last) for ranges that make up [0, n), and returns when all have returned.
+template <class Loop>
+class LocalSearch {
+public:
+    LocalSearch(CenterRange range, Loop &loop) : range_(range), loop_(loop) {}
+
+    // Clusters the points, of which there is at least one, and appends the centers with their weights to `centers`.
+    void cluster(const PointSet &points, Random &random, PointSet &centers) {
+        start(points);
+        double low = 0, high = cost_;
+        open_in_passing((low + high) / 2, random);
+        for (int i = 0; i < kMostCenterCosts; i++) {
+            const double z = (low + high) / 2;
+            improve(z, random);
+            if (centers_.size() >= range_.least && centers_.size() <= range_.most) break;
+            (centers_.size() > range_.most ? low : high) = z;
+        }
+        append_centers(centers);
+    }
+
+    std::uint64_t n_distances() const { return n_distances_; }
+
+private:
+    static constexpr int kMostCenterCosts = 30; // that are tried
+    static constexpr int kMostSweeps = 10;
+    static constexpr double kLeastImprovement = 0.1; // of a sweep, relative to the cost
+
+    // Every point belongs to the first one.
+    void start(const PointSet &points) {
+        points_ = &points;
+        n_pieces_ = (points.size() + kPointsInPiece - 1) / kPointsInPiece;
+        const std::size_t n_stored = n_pieces_ * kPointsInPiece;
+        connection_.assign(n_stored, INFINITY);
+        candidate_cost_.resize(n_stored);
+        center_of_.assign(n_stored, 0);
+        saved_.resize(n_pieces_);
+        extra_.resize(n_pieces_ * range_.capacity());
+        candidate_.resize(points.n_dimensions());
+        centers_.clear();
+        closes_.assign(range_.capacity(), 0);
+        new_index_.assign(range_.capacity(), 0);
+        evaluate(0);
+        open(0);
+        cost_ = 0;
+        for (std::size_t i = 0; i < points.size(); i++) cost_ += connection_[i];
+    }
+
+    // The blocks of a piece: calls visit(first point of a block).
+    template <class Visit>
+    void for_each_block(std::int64_t piece, const Visit &visit) const {
+        const std::size_t first = static_cast<std::size_t>(piece) * kPointsInPiece;
+        const std::size_t last = std::min(first + kPointsInPiece, points_->size());
+        for (std::size_t i = first; i < last; i += kPointsInBlock) visit(i);
+    }
+
+    // Per piece: the cost of every point if it belonged to the candidate; what is saved by the points that are nearer
+    // to it than to their center; and by center, what it would cost extra to move its other points.
+    void evaluate(std::size_t candidate) {
+        points_->copy_point(candidate, candidate_.data());
+        n_distances_ += points_->size();
+        loop_(static_cast<std::int64_t>(n_pieces_), [this](std::int64_t first, std::int64_t last) {
+            for (std::int64_t piece = first; piece < last; piece++) {
+                Floats saved{};
+                float *const extra = extra_.data() + static_cast<std::size_t>(piece) * range_.capacity();
+                std::fill_n(extra, centers_.size(), 0.0f);
+                for_each_block(piece, [&](std::size_t i) {
+                    BlockOfFloats more =
+                        distances_to(points_->block(i / kPointsInBlock), candidate_.data(), points_->n_dimensions());
+#pragma GCC unroll 4
+                    for (std::size_t v = 0; v < kVectorsInBlock; v++) {
+                        const std::size_t p = i + v * kFloats;
+                        const Floats cost = load_floats(points_->weights() + p) * more.vectors[v];
+                        store_floats(candidate_cost_.data() + p, cost);
+                        const Floats difference = cost - load_floats(connection_.data() + p);
+                        saved += difference < 0.0f ? -difference : Floats{};
+                        more.vectors[v] = difference > 0.0f ? difference : Floats{};
+                    }
+#pragma GCC unroll 16
+                    for (std::size_t p = 0; p < kPointsInBlock; p++)
+                        extra[center_of_[i + p]] += more.vectors[p / kFloats][p % kFloats];
+                });
+                saved_[static_cast<std::size_t>(piece)] = sum_of(saved);
+            }
+        });
+    }
+
+    // The decrease of the cost when the evaluated candidate is opened, with all closures that pay then, which are noted.
+    double gain(double z) {
+        double gain = -z;
+        for (const float saved : saved_) gain += saved;
+        for (std::size_t center = 0; center < centers_.size(); center++) {
+            double extra = 0;
+            for (std::size_t piece = 0; piece < n_pieces_; piece++) extra += extra_[piece * range_.capacity() + center];
+            closes_[center] = extra < z;
+            if (closes_[center]) gain += z - extra;
+        }
+        return gain;
+    }
+
+    // Opens the evaluated candidate, and closes the centers noted.
+    void open(std::size_t candidate) {
+        std::size_t n_kept = 0;
+        for (std::size_t center = 0; center < centers_.size(); center++) {
+            if (closes_[center]) continue;
+            new_index_[center] = static_cast<std::uint32_t>(n_kept);
+            centers_[n_kept++] = centers_[center];
+        }
+        centers_.resize(n_kept);
+        centers_.push_back(candidate);
+        const auto opened = static_cast<std::uint32_t>(n_kept);
+        loop_(static_cast<std::int64_t>(n_pieces_), [this, opened](std::int64_t first, std::int64_t last) {
+            for (std::int64_t piece = first; piece < last; piece++) {
+                for_each_block(piece, [&](std::size_t i) {
+                    for (std::size_t p = i; p < i + kPointsInBlock; p++) {
+                        const bool moves = candidate_cost_[p] < connection_[p] || closes_[center_of_[p]];
+                        center_of_[p] = moves ? opened : new_index_[center_of_[p]];
+                        connection_[p] = moves ? candidate_cost_[p] : connection_[p];
+                    }
+                });
+            }
+        });
+    }
+
+    void open_in_passing(double z, Random &random) {
+        for (std::size_t i = 1; i < points_->size() && centers_.size() < range_.capacity(); i++) {
+            if (static_cast<double>(random.draw() >> 11) * 0x1p-53 * z >= connection_[i]) continue;
+            evaluate(i);
+            std::fill(closes_.begin(), closes_.end(), 0);
+            for (const float saved : saved_) cost_ -= saved;
+            open(i);
+        }
+    }
+
+    // The local search for a center's cost of z. `cost_` is that of the connections alone.
+    void improve(double z, Random &random) {
+        const auto n_candidates = static_cast<int>(static_cast<double>(range_.most) *
+                                                   std::ceil(std::log2(static_cast<double>(range_.most) + 1)));
+        for (int sweep = 0; sweep < kMostSweeps; sweep++) {
+            double improvement = 0;
+            for (int i = 0; i < n_candidates; i++) {
+                const std::size_t candidate = random.draw() % points_->size();
+                evaluate(candidate);
+                const double gained = gain(z);
+                const auto n_closed = static_cast<std::size_t>(
+                    std::count(closes_.begin(), closes_.begin() + static_cast<std::ptrdiff_t>(centers_.size()), 1));
+                if (!(gained > 0) || centers_.size() - n_closed == range_.capacity()) continue;
+                improvement += gained;
+                cost_ -= gained + z * (static_cast<double>(n_closed) - 1);
+                open(candidate);
+            }
+            if (improvement < kLeastImprovement * (cost_ + z * static_cast<double>(centers_.size()))) break;
+        }
+    }
+
+    void append_centers(PointSet &centers) {
+        std::vector<float> weights(centers_.size());
+        for (std::size_t i = 0; i < points_->size(); i++) weights[center_of_[i]] += points_->weights()[i];
+        for (std::size_t center = 0; center < centers_.size(); center++) {
+            points_->copy_point(centers_[center], candidate_.data());
+            centers.append(candidate_.data(), weights[center]);
+        }
+    }
+
+    CenterRange range_;
+    Loop &loop_;
+    std::uint64_t n_distances_ = 0;
+
+    const PointSet *points_ = nullptr;
+    std::size_t n_pieces_ = 0;
+    std::vector<std::size_t> centers_; // points
+    double cost_ = 0; // sum of the connections, up to rounding
+
+    // By point.
+    std::vector<float> connection_; // weighted distance to its center
+    std::vector<float> candidate_cost_; // weighted distance to the candidate
+    std::vector<std::uint32_t> center_of_; // index in centers_
+
+    std::vector<float> candidate_; // its coordinates
+    std::vector<float> saved_; // by piece
+    std::vector<float> extra_; // by piece and center
+    std::vector<char> closes_; // by center: whether it closes when the candidate is opened
+    std::vector<std::uint32_t> new_index_; // by center that does not
+};
+
+struct StreamResult {
+    PointSet centers;
+    std::uint64_t n_distances; // that were computed on the way
+};
+
+// Clusters a stream.
+template <class Loop>
+StreamResult cluster_stream(const PointStream &stream, CenterRange range, Loop &&loop) {
+    const std::size_t n_dimensions = stream.planted_centers().n_dimensions();
+    Random random(1999);
+    LocalSearch search(range, loop);
+    PointSet of_chunks(n_dimensions);
+    PointSet centers(n_dimensions);
+    for (const PointSet &chunk : stream.chunks()) search.cluster(chunk, random, of_chunks);
+    search.cluster(of_chunks, random, centers);
+    return {std::move(centers), search.n_distances()};
+}
+
+} // namespace bots

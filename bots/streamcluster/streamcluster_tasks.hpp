@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The clustering of a stream with a task for every half of a range of pieces of a chunk.
+#pragma once
+
+#include <cstdint>
+
+#include "range_tasks.hpp"
+#include "streamcluster.hpp"
+
+namespace bots {
+
+// The loop of LocalSearch in tasks, by one thread of a team. How often it is called depends on the points, so it
+// counts the tasks, of which each is at least a microsecond long, itself.
+template <TaskKind kKind>
+class TaskLoop {
+public:
+    // Ranges of up to `grain` points are below the cut-off; a piece is not divided.
+    explicit TaskLoop(std::int64_t grain)
+        : cut_{.leaf = 1, .grain = grain / static_cast<std::int64_t>(kPointsInPiece)} {}
+
+    template <class Body>
+    void operator()(std::int64_t n, const Body &body) {
+        for_range<kKind>(n, cut_, body);
+        n_tasks_ += count_range_tasks(n, cut_, kKind.cutoff);
+    }
+
+    std::uint64_t n_tasks() const { return n_tasks_; }
+
+private:
+    RangeCut cut_;
+    std::uint64_t n_tasks_ = 0;
+};
+
+} // namespace bots
