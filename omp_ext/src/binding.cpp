@@ -65,8 +65,8 @@ Seat seat_of(const Topology &topology, DomainRange within, int member, int n_mem
         return {first, {first, part(member + 1) - part(member)}, 0, 1};
     }
     std::vector<int> n_in(static_cast<size_t>(within.n), 1), n_cpus;
-    for (int i = 0; i < within.n; i++)
-        n_cpus.push_back(topology.domains[static_cast<size_t>(within.first + i)].cpus.size());
+    for (size_t i = 0; i < n_in.size(); i++)
+        n_cpus.push_back(topology.domains[static_cast<size_t>(within.first) + i].cpus.size());
     for (int left = n_members - within.n; left > 0; left--) {
         size_t emptiest = 0;
         for (size_t i = 1; i < n_in.size(); i++) // the load that one more member would make, compared without division

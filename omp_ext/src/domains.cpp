@@ -68,7 +68,9 @@ struct Map {
         }
     }
 
-    int distance(int from, int to) const { return topology.distances[static_cast<size_t>(from * n + to)]; }
+    int distance(int from, int to) const {
+        return topology.distances[static_cast<size_t>(from) * topology.domains.size() + static_cast<size_t>(to)];
+    }
 
 private:
     // Those equally far are taken round from the domain on, so that not everybody turns to the lowest number first.
