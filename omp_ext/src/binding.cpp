@@ -26,6 +26,7 @@ public:
             }
         bindings_.push_back({made, replaced});
     }
+    std::mutex &mutex() { return mutex_; }
     CpuSet without_ours(const CpuSet &found) {
         const std::lock_guard guard(mutex_);
         for (const Binding &binding : bindings_)
@@ -55,6 +56,9 @@ CpuSet core_of_seat(const CpuSet &domain, const Seat &seat, const Topology &topo
 }
 
 } // namespace
+
+void lock_bindings_for_fork() { own_bindings().mutex().lock(); }
+void unlock_bindings_after_fork() { own_bindings().mutex().unlock(); }
 
 Seat seat_of(const Topology &topology, DomainRange within, int member, int n_members) {
     n_members = std::max(n_members, 1);

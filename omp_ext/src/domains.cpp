@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string>
 #include <strings.h>
@@ -85,9 +86,24 @@ private:
     }
 };
 
+void lock_for_fork();
+void unlock_after_fork();
+
 Map &map() {
-    static Map *made = new Map; // threads may outlive static objects
+    static Map *made = [] { // threads may outlive static objects
+        pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+        return new Map;
+    }();
     return *made;
+}
+
+void lock_for_fork() {
+    lock_bindings_for_fork();
+    map().placement.lock_for_fork();
+}
+void unlock_after_fork() {
+    map().placement.unlock_after_fork();
+    unlock_bindings_after_fork();
 }
 
 // What the calling thread last joined; its domain is -1 before that.
