@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of omp_ext.h about tasks, modes and statistics. Those about memory and the machine are domain_api.cpp's.
+// The functions of omp_ext.h about tasks, modes and statistics. Those about memory are
+// allocation.cpp's, those about the machine domains.cpp's.
 #include "omp_ext.h"
 
 #include <algorithm>

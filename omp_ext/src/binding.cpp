@@ -26,6 +26,7 @@ public:
             }
         bindings_.push_back({made, replaced});
     }
+    std::mutex &mutex() { return mutex_; }
     CpuSet without_ours(const CpuSet &found) {
         const std::lock_guard guard(mutex_);
         for (const Binding &binding : bindings_)
@@ -56,6 +57,9 @@ CpuSet core_of_seat(const CpuSet &domain, const Seat &seat, const Topology &topo
 
 } // namespace
 
+void lock_bindings_for_fork() { own_bindings().mutex().lock(); }
+void unlock_bindings_after_fork() { own_bindings().mutex().unlock(); }
+
 Seat seat_of(const Topology &topology, DomainRange within, int member, int n_members) {
     n_members = std::max(n_members, 1);
     member = std::clamp(member, 0, n_members - 1);
@@ -65,8 +69,8 @@ Seat seat_of(const Topology &topology, DomainRange within, int member, int n_mem
         return {first, {first, part(member + 1) - part(member)}, 0, 1};
     }
     std::vector<int> n_in(static_cast<size_t>(within.n), 1), n_cpus;
-    for (int i = 0; i < within.n; i++)
-        n_cpus.push_back(topology.domains[static_cast<size_t>(within.first + i)].cpus.size());
+    for (size_t i = 0; i < n_in.size(); i++)
+        n_cpus.push_back(topology.domains[static_cast<size_t>(within.first) + i].cpus.size());
     for (int left = n_members - within.n; left > 0; left--) {
         size_t emptiest = 0;
         for (size_t i = 1; i < n_in.size(); i++) // the load that one more member would make, compared without division

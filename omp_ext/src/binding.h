@@ -38,4 +38,8 @@ Seat seat_of(const Topology &topology, DomainRange within, int member, int n_mem
 // to CPUs of several sits in one of those. `is_outermost`: no team is around this one. Never fails.
 int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &seat, bool is_outermost);
 
+// Around a fork: the child must not inherit what another thread was in the middle of.
+void lock_bindings_for_fork();
+void unlock_bindings_after_fork();
+
 } // namespace omp_ext

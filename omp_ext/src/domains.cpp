@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sched.h>
 #include <string>
 #include <strings.h>
@@ -68,7 +69,9 @@ struct Map {
         }
     }
 
-    int distance(int from, int to) const { return topology.distances[static_cast<size_t>(from * n + to)]; }
+    int distance(int from, int to) const {
+        return topology.distances[static_cast<size_t>(from) * topology.domains.size() + static_cast<size_t>(to)];
+    }
 
 private:
     // Those equally far are taken round from the domain on, so that not everybody turns to the lowest number first.
@@ -83,9 +86,24 @@ private:
     }
 };
 
+void lock_for_fork();
+void unlock_after_fork();
+
 Map &map() {
-    static Map *made = new Map; // threads may outlive static objects
+    static Map *made = [] { // threads may outlive static objects
+        pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+        return new Map;
+    }();
     return *made;
+}
+
+void lock_for_fork() {
+    lock_bindings_for_fork();
+    map().placement.lock_for_fork();
+}
+void unlock_after_fork() {
+    map().placement.unlock_after_fork();
+    unlock_bindings_after_fork();
 }
 
 // What the calling thread last joined; its domain is -1 before that.

@@ -62,6 +62,10 @@ public:
     // Nothing that was found or that move() said holds any longer; what allocate() said does.
     void forget();
 
+    // Around a fork: the child must not inherit what another thread was in the middle of.
+    void lock_for_fork() { mutex_.lock(); }
+    void unlock_after_fork() { mutex_.unlock(); }
+
     static constexpr size_t kSampledPages = 32;
 
 private:

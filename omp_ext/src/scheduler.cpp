@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "domains.h"
+#include "injection.h"
 #include "runtime.h"
 #include "steal.h"
 #include "waits.h"
@@ -71,7 +72,9 @@ void run(Member &member, Task &task) {
     member.current = &task;
     member.mark = member.deque.bottom();
     member.table = nullptr;
+    inject_sleep();
     runtime::execute(member, task, directly);
+    inject_sleep();
     if (!is_here) member.finishing.store(nullptr, std::memory_order_release);
     if (__builtin_expect(member.table != nullptr, 0)) destroy(member.table);
     member.current = outer;
@@ -100,6 +103,7 @@ void mail(Member &member, Task &task, int domain, bool at_front) {
 
 // `may_run`: now, inside the current task, whose child it is.
 void place(Member &member, Task &task, bool may_run) {
+    inject_sleep();
     const bool is_shared = options.queue == QueueKind::kSharedLifo;
     if (__builtin_expect(task.domain != member.domain || is_shared || (task.flags & kPriority), 0))
         return mail(member, task, task.domain, is_shared || (task.flags & kPriority));
@@ -198,6 +202,7 @@ Task *find_outside(const Search &search) {
 }
 
 Task *find(const Search &search) {
+    inject_sleep();
     Member &member = search.member;
     Team &team = *member.team;
     if (Task *task = member.deque.pop(search.is_constrained ? member.mark : 0)) return task;
@@ -273,6 +278,7 @@ void wait(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_barrier =
             member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
             continue;
         }
+        inject_sleep();
         if (is_barrier && prepare()) break;
         idle.nothing_found([&] { return !prepare(); });
     }
@@ -378,6 +384,7 @@ void barrier(Member &member) {
     Team &team = *member.team;
     const uint64_t number = ++member.n_barriers;
     const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_members);
+    inject_sleep();
     team.n_arrived.fetch_add(1, std::memory_order_seq_cst);
     const auto is_over = [&] { return team.n_released.load(std::memory_order_acquire) >= number; };
     const auto try_to_end = [&] {
@@ -407,6 +414,7 @@ void end_body(Member &member, Task &task) {
         Starter starter{&member, *member.team};
         complete(task.node, start_successor, &starter);
     }
+    inject_sleep();
     if (task.flags & kRemote) {
         member.finishing.store(task.parent, std::memory_order_relaxed); // before the count, which releases it
         count_elsewhere(*member.team, *task.parent, task.creator);

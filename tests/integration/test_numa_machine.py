@@ -32,6 +32,7 @@ def jobs(toolchain: Toolchain) -> list[Job]:
         Job("placement-by-root", placement, [str(N_PAGES)], as_root=True),
         Job("placement", placement, [str(N_PAGES)], {"OMP_EXT_DISPLAY": "1"}),
         Job("fig8", fig8, ["9", "3"], strict),
+        Job("forbidden", compile_with_ext("numa/forbidden.c", toolchain, "-O1")),
         Job("members", membership, ["8", "4", "2", "6", "8"]),
         Job("members-in-half", membership, ["4"], wrapper="taskset 0x33"),
         Job("members-bound", membership, ["8"], {"OMP_PLACES": "cores", "OMP_PROC_BIND": "close"}),
@@ -114,6 +115,13 @@ def test_distances_are_the_firmwares(finished: dict[str, Finished]) -> None:
     measured = [[int(word) for word in row.split()] for row in rows]
     pairs = DISTANCES | {(b, a): value for (a, b), value in DISTANCES.items()}
     assert measured == [[pairs.get((a, b), 10) for b in range(N_NODES)] for a in range(N_NODES)]
+
+
+def test_programs_work_where_placement_is_forbidden(finished: dict[str, Finished]) -> None:
+    output = output_of(finished, "forbidden")
+    assert "all held\n" in output
+    assert output.count("omp_ext: the system does not place memory (Operation not permitted; containers") == 1
+    assert output.count("omp_ext: the system does not say where pages lie (move_pages: Operation not") == 1
 
 
 def test_the_map_is_displayed(finished: dict[str, Finished]) -> None:

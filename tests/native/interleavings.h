@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small model checker: runs a few threads of a test again and again, once for every interleaving of their atomic steps.
+//
+// Each thread is a coroutine; each operation on a Step<T> first gives control back, and the explorer decides who goes on.
+// Memory is sequentially consistent here: what weaker orders may do is ThreadSanitizer's and the comments' business.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <ucontext.h>
+#include <vector>
+
+namespace interleavings {
+
+class Explorer {
+public:
+    // At most so many switches away from a thread that could have gone on; all interleavings when it is not reached.
+    explicit Explorer(unsigned n_preemptions = 1000) : n_preemptions_(n_preemptions) {}
+
+    // make_threads() sets up fresh state and returns the threads; check() looks at the state when all have ended.
+    // Returns the number of interleavings.
+    template <typename MakeThreads, typename Check>
+    uint64_t explore(MakeThreads &&make_threads, Check &&check) {
+        uint64_t n_runs = 0;
+        choices_.clear();
+        do {
+            run(make_threads());
+            check();
+            n_runs++;
+        } while (next());
+        return n_runs;
+    }
+
+    // Called by a thread before each of its steps.
+    static void step() {
+        if (Explorer *self = current_explorer(); self && self->running_ >= 0) self->switch_out();
+    }
+
+private:
+    struct Choice {
+        unsigned taken, n;
+    };
+    struct Thread {
+        std::function<void()> body;
+        ucontext_t context{};
+        std::vector<char> stack = std::vector<char>(64 << 10);
+        bool has_ended = false;
+    };
+
+    static Explorer *&current_explorer() {
+        static Explorer *explorer = nullptr;
+        return explorer;
+    }
+
+    void switch_out() { swapcontext(&threads_[static_cast<size_t>(running_)]->context, &main_); }
+
+    static void enter() {
+        Explorer &self = *current_explorer();
+        Thread &thread = *self.threads_[static_cast<size_t>(self.running_)];
+        thread.body();
+        thread.has_ended = true;
+        swapcontext(&thread.context, &self.main_);
+    }
+
+    void run(std::vector<std::function<void()>> bodies) {
+        current_explorer() = this;
+        threads_.clear();
+        for (auto &body : bodies) {
+            auto thread = std::make_unique<Thread>();
+            thread->body = std::move(body);
+            getcontext(&thread->context);
+            thread->context.uc_stack.ss_sp = thread->stack.data();
+            thread->context.uc_stack.ss_size = thread->stack.size();
+            thread->context.uc_link = nullptr;
+            makecontext(&thread->context, enter, 0);
+            threads_.push_back(std::move(thread));
+        }
+        size_t depth = 0;
+        unsigned n_left = n_preemptions_;
+        int last = -1;
+        for (;;) {
+            std::vector<int> runnable; // the one that ran last first, so that going on is choice 0
+            if (last >= 0 && !threads_[static_cast<size_t>(last)]->has_ended) runnable.push_back(last);
+            const bool can_go_on = !runnable.empty();
+            for (int i = 0; i < static_cast<int>(threads_.size()); i++)
+                if (i != last && !threads_[static_cast<size_t>(i)]->has_ended) runnable.push_back(i);
+            if (runnable.empty()) break;
+            if (can_go_on && n_left == 0) runnable.resize(1);
+            unsigned taken = 0;
+            if (runnable.size() > 1) {
+                if (depth == choices_.size()) choices_.push_back({0, static_cast<unsigned>(runnable.size())});
+                taken = choices_[depth++].taken;
+            }
+            if (can_go_on && taken != 0) n_left--;
+            running_ = last = runnable[taken];
+            swapcontext(&main_, &threads_[static_cast<size_t>(running_)]->context);
+            running_ = -1;
+        }
+        current_explorer() = nullptr;
+    }
+
+    bool next() {
+        while (!choices_.empty() && choices_.back().taken + 1 == choices_.back().n) choices_.pop_back();
+        if (choices_.empty()) return false;
+        choices_.back().taken++;
+        return true;
+    }
+
+    const unsigned n_preemptions_;
+    std::vector<Choice> choices_;
+    std::vector<std::unique_ptr<Thread>> threads_;
+    ucontext_t main_{};
+    int running_ = -1;
+};
+
+// Stands for std::atomic.
+template <typename T>
+class Step {
+public:
+    Step(T value = T()) : value_(value) {}
+    T load(std::memory_order = std::memory_order_seq_cst) const {
+        Explorer::step();
+        return value_;
+    }
+    void store(T value, std::memory_order = std::memory_order_seq_cst) {
+        Explorer::step();
+        value_ = value;
+    }
+    T fetch_add(T n, std::memory_order = std::memory_order_seq_cst) {
+        Explorer::step();
+        const T before = value_;
+        value_ = before + n;
+        return before;
+    }
+    bool compare_exchange_strong(T &expected, T desired, std::memory_order = std::memory_order_seq_cst,
+                                 std::memory_order = std::memory_order_seq_cst) {
+        Explorer::step();
+        if (value_ == expected) {
+            value_ = desired;
+            return true;
+        }
+        expected = value_;
+        return false;
+    }
+
+private:
+    T value_;
+};
+
+} // namespace interleavings

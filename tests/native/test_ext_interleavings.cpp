@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every interleaving of the smallest cases, and those of larger ones with few preemptions: the deque loses and doubles nothing, and no barrier ends before the last task.
+#include <array>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <memory>
+#include <utility>
+
+#include "deque.h"
+#include "interleavings.h"
+#include "termination.h"
+
+namespace {
+
+using interleavings::Explorer;
+using interleavings::Step;
+using omp_ext::StealResult;
+
+// Coroutines on stacks of their own are beyond what sanitizers follow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "coroutines"
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "coroutines"
+#endif
+#endif
+#ifndef SKIP_UNDER_SANITIZERS
+#define SKIP_UNDER_SANITIZERS() (void)0
+#endif
+
+struct Item {
+    int n_taken = 0;
+};
+
+using ModelDeque = omp_ext::Deque<Item, Step>;
+
+struct Case {
+    std::array<Item, 4> items{};
+    std::unique_ptr<ModelDeque> deque;
+    explicit Case(int64_t capacity) : deque(std::make_unique<ModelDeque>(capacity)) {}
+
+    void push(size_t i) { deque->push(&items[i], static_cast<uint16_t>(i)); }
+    void pop(int64_t mark = 0) {
+        if (Item *item = deque->pop(mark)) item->n_taken++;
+    }
+    void steal(uint16_t min_tag = 0) {
+        Item *item = nullptr;
+        if (deque->steal(&item, min_tag) == StealResult::kTaken) item->n_taken++;
+    }
+    // What nobody took is still there, and comes out once.
+    void expect_each_once(size_t n) {
+        while (Item *item = deque->pop(0)) item->n_taken++;
+        for (size_t i = 0; i < n; i++) ASSERT_EQ(items[i].n_taken, 1) << "item " << i;
+    }
+};
+
+TEST(DequeInterleavings, OwnerAndThiefFightForTheLastItem) {
+    SKIP_UNDER_SANITIZERS();
+    std::unique_ptr<Case> state;
+    const uint64_t n = Explorer().explore( // all of them
+        [&]() -> std::vector<std::function<void()>> {
+            state = std::make_unique<Case>(4);
+            return {[&] {
+                        state->push(0);
+                        state->pop();
+                    },
+                    [&] { state->steal(); }};
+        },
+        [&] { state->expect_each_once(1); });
+    EXPECT_GT(n, 1000u);
+}
+
+TEST(DequeInterleavings, OwnerAndThiefTakeEachItemOnce) {
+    SKIP_UNDER_SANITIZERS();
+    std::unique_ptr<Case> state;
+    const uint64_t n = Explorer(4).explore(
+        [&]() -> std::vector<std::function<void()>> {
+            state = std::make_unique<Case>(4);
+            state->push(0);
+            return {[&] {
+                        state->push(1);
+                        state->pop();
+                        state->pop();
+                    },
+                    [&] {
+                        state->steal();
+                        state->steal();
+                    }};
+        },
+        [&] { state->expect_each_once(2); });
+    EXPECT_GT(n, 1000u);
+}
+
+TEST(DequeInterleavings, TwoThievesAndTheOwnerFightForTheLastItem) {
+    SKIP_UNDER_SANITIZERS();
+    std::unique_ptr<Case> state;
+    const uint64_t n = Explorer(4).explore(
+        [&]() -> std::vector<std::function<void()>> {
+            state = std::make_unique<Case>(4);
+            state->push(0);
+            return {[&] { state->pop(); }, [&] { state->steal(); }, [&] { state->steal(); }};
+        },
+        [&] { state->expect_each_once(1); });
+    EXPECT_GT(n, 1000u);
+}
+
+TEST(DequeInterleavings, NothingIsLostWhileItGrows) {
+    SKIP_UNDER_SANITIZERS();
+    std::unique_ptr<Case> state;
+    const uint64_t n = Explorer(3).explore(
+        [&]() -> std::vector<std::function<void()>> {
+            state = std::make_unique<Case>(1);
+            return {[&] {
+                        for (size_t i = 0; i < 4; i++) state->push(i);
+                        state->pop();
+                    },
+                    [&] {
+                        state->steal();
+                        state->steal();
+                    }};
+        },
+        [&] { state->expect_each_once(4); });
+    EXPECT_GT(n, 1000u);
+}
+
+TEST(DequeInterleavings, ItemsBelowTheMarkAndOfLowTagsStay) {
+    SKIP_UNDER_SANITIZERS();
+    std::unique_ptr<Case> state;
+    Explorer(4).explore(
+        [&]() -> std::vector<std::function<void()>> {
+            state = std::make_unique<Case>(4);
+            state->push(0);
+            return {[&] {
+                        const int64_t mark = state->deque->bottom();
+                        state->push(1);
+                        state->pop(mark);
+                        state->pop(mark);
+                    },
+                    [&] { state->steal(1); }};
+        },
+        [&] {
+            ASSERT_EQ(state->items[0].n_taken, 0);
+            state->expect_each_once(2);
+        });
+}
+
+// Two members; tasks of level k create one of level k - 1, in a bag from which either takes.
+struct Barrier {
+    static constexpr int kMembers = 2;
+    std::array<Step<uint64_t>, kMembers> created{}, done{};
+    Step<uint64_t> arrived{0};
+    std::array<Step<int>, 3> bag{}; // tasks by level
+    int n_really_left = 0; // not a step: what an observer outside knows
+    bool ended_early = false;
+    int n_ended = 0;
+
+    struct Counts {
+        const Barrier &barrier;
+        int n_members() const { return kMembers; }
+        uint64_t n_arrived() const { return barrier.arrived.load(); }
+        uint64_t n_done(int i) const { return barrier.done[static_cast<size_t>(i)].load(); }
+        uint64_t n_created(int i) const { return barrier.created[static_cast<size_t>(i)].load(); }
+        uint64_t n_done_by_others() const { return 0; }
+    };
+
+    void add(Step<uint64_t> &count) { count.store(count.load() + 1); }
+    void create(size_t member, size_t level) {
+        n_really_left++;
+        add(created[member]);
+        bag[level].fetch_add(1);
+    }
+    bool run_one(size_t member) {
+        for (size_t level = bag.size(); level-- > 0;) {
+            int n = bag[level].load();
+            if (n == 0 || !bag[level].compare_exchange_strong(n, n - 1)) continue;
+            if (level > 0) create(member, level - 1);
+            n_really_left--;
+            add(done[member]);
+            return true;
+        }
+        return false;
+    }
+    void run(size_t member, int level) {
+        if (level >= 0) create(member, static_cast<size_t>(level));
+        arrived.fetch_add(1);
+        for (int round = 0; round < 6; round++) { // enough for all tasks and some looks
+            if (run_one(member)) continue;
+            if (!omp_ext::barrier_may_end(Counts{*this}, kMembers)) continue;
+            ended_early |= n_really_left != 0;
+            n_ended++;
+            return;
+        }
+    }
+};
+
+TEST(TerminationInterleavings, NoBarrierEndsBeforeTheLastTask) {
+    SKIP_UNDER_SANITIZERS();
+    for (const auto &[first, second] : {std::pair{1, -1}, {0, 0}, {2, -1}}) {
+        std::unique_ptr<Barrier> state;
+        uint64_t n_ended = 0;
+        const uint64_t n = Explorer(2).explore(
+            [&]() -> std::vector<std::function<void()>> {
+                state = std::make_unique<Barrier>();
+                return {[&, level = first] { state->run(0, level); }, [&, level = second] { state->run(1, level); }};
+            },
+            [&] {
+                ASSERT_FALSE(state->ended_early);
+                n_ended += state->n_ended > 0;
+            });
+        EXPECT_GT(n, 1000u);
+        EXPECT_GT(n_ended, n / 2); // and it does end
+    }
+}
+
+// The same with the two sums read in the wrong order: the checker must find the barrier that ends early.
+TEST(TerminationInterleavings, TheCheckerFindsAWrongProtocol) {
+    SKIP_UNDER_SANITIZERS();
+    std::unique_ptr<Barrier> state;
+    bool found = false;
+    struct Wrong {
+        Barrier::Counts counts;
+        int n_members() const { return counts.n_members(); }
+        uint64_t n_arrived() const { return counts.n_arrived(); }
+        uint64_t n_done(int i) const { return counts.n_created(i); }
+        uint64_t n_created(int i) const { return counts.n_done(i); }
+        uint64_t n_done_by_others() const { return 0; }
+    };
+    Explorer(3).explore(
+        [&]() -> std::vector<std::function<void()>> {
+            state = std::make_unique<Barrier>();
+            return {[&] {
+                        state->create(0, 2);
+                        state->arrived.fetch_add(1);
+                        while (state->run_one(0)) {}
+                    },
+                    [&] {
+                        state->arrived.fetch_add(1);
+                        for (int i = 0; i < 3; i++)
+                            if (omp_ext::barrier_may_end(Wrong{{*state}}, 2)) {
+                                found |= state->n_really_left != 0;
+                                return;
+                            }
+                    }};
+        },
+        [] {});
+    EXPECT_TRUE(found);
+}
+
+} // namespace

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// The deque, the mailbox and the dependence graph under real threads; meant for ThreadSanitizer as well.
+#include <algorithm>
+#include <atomic>
+#include <gtest/gtest.h>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "dependences.h"
+#include "deque.h"
+#include "mailbox.h"
+
+namespace {
+
+using omp_ext::Deque;
+using omp_ext::Letter;
+using omp_ext::Mailbox;
+using omp_ext::Sender;
+using omp_ext::StealResult;
+
+struct Item {
+    std::atomic<int> n_taken{0};
+    int payload = 0; // written before the push, read after it was taken: a race if the order is not kept
+};
+
+TEST(Deque, TakesTheNewestAndStealsTheOldest) {
+    Deque<Item> deque(2);
+    Item items[5];
+    for (Item &item : items) deque.push(&item, 7);
+    Item *stolen = nullptr;
+    ASSERT_EQ(deque.steal(&stolen), StealResult::kTaken);
+    EXPECT_EQ(stolen, &items[0]);
+    EXPECT_EQ(deque.steal(&stolen, 8), StealResult::kRefused);
+    EXPECT_EQ(deque.pop(0), &items[4]);
+    EXPECT_EQ(deque.pop(4), nullptr); // items[3] has the number 3
+    EXPECT_EQ(deque.pop(3), &items[3]);
+    EXPECT_EQ(deque.size_hint(), 2);
+}
+
+TEST(Deque, LosesAndDoublesNothingUnderThieves) {
+    constexpr int kItems = 200'000, kThieves = 3;
+    Deque<Item> deque(2);
+    std::unique_ptr<Item[]> items(new Item[kItems]);
+    std::atomic<bool> is_over{false};
+    std::atomic<long> sum{0};
+    std::vector<std::thread> thieves;
+    for (int t = 0; t < kThieves; t++)
+        thieves.emplace_back([&] {
+            while (!is_over.load(std::memory_order_acquire) || deque.size_hint() > 0) {
+                Item *item = nullptr;
+                if (deque.steal(&item) != StealResult::kTaken) {
+                    std::this_thread::yield();
+                    continue;
+                }
+                item->n_taken.fetch_add(1, std::memory_order_relaxed);
+                sum.fetch_add(item->payload, std::memory_order_relaxed);
+            }
+        });
+    long expected = 0;
+    for (int i = 0; i < kItems; i++) {
+        items[i].payload = i;
+        expected += i;
+        deque.push(&items[i], 0);
+        if (i % 3 != 0) continue;
+        if (Item *item = deque.pop(0)) {
+            item->n_taken.fetch_add(1, std::memory_order_relaxed);
+            sum.fetch_add(item->payload, std::memory_order_relaxed);
+        }
+    }
+    is_over.store(true, std::memory_order_release);
+    for (std::thread &thief : thieves) thief.join();
+    for (int i = 0; i < kItems; i++) ASSERT_EQ(items[i].n_taken.load(), 1) << i;
+    EXPECT_EQ(sum.load(), expected);
+}
+
+struct Mail : Letter {
+    std::atomic<int> n_taken{0};
+    int payload = 0;
+};
+
+TEST(Mailbox, KeepsTheOrderAndPassesByWhatDoesNotFit) {
+    Mailbox box;
+    Sender sender;
+    Mail mail[3];
+    for (Mail &letter : mail) box.put(&letter, &sender, false);
+    EXPECT_EQ(box.take(3, [&](const Letter *letter) { return letter != &mail[0]; }), &mail[1]);
+    EXPECT_EQ(box.take(1, [&](const Letter *letter) { return letter != &mail[0]; }), nullptr);
+    EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return true; }), &mail[2]); // newest first
+    EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return false; }), nullptr);
+    EXPECT_EQ(box.depth(), 1u);
+    EXPECT_EQ(box.max_depth(), 3u);
+}
+
+TEST(Mailbox, EachLetterIsTakenOrClaimedOnce) {
+    constexpr int kLetters = 20'000, kSenders = 2;
+    Mailbox boxes[2];
+    std::unique_ptr<Mail[]> mail[kSenders] = {std::unique_ptr<Mail[]>(new Mail[kLetters]),
+                                              std::unique_ptr<Mail[]>(new Mail[kLetters])};
+    Sender senders[kSenders];
+    std::atomic<int> n_left{kLetters * kSenders};
+    std::vector<std::thread> threads;
+    const auto count = [&](Letter *letter) {
+        auto *one = static_cast<Mail *>(letter);
+        EXPECT_EQ(one->payload, 1);
+        one->n_taken.fetch_add(1, std::memory_order_relaxed);
+        n_left.fetch_sub(1, std::memory_order_relaxed);
+    };
+    for (int s = 0; s < kSenders; s++)
+        threads.emplace_back([&, s] {
+            for (int i = 0; i < kLetters; i++) {
+                mail[s][i].payload = 1;
+                boxes[i % 2].put(&mail[s][i], &senders[s], i % 5 == 0);
+                if (i % 4 == 0)
+                    if (Letter *own = Mailbox::claim(&senders[s], 4, [&](const Mailbox &box) { return &box == boxes; }))
+                        count(own);
+            }
+        });
+    for (int t = 0; t < 2; t++)
+        threads.emplace_back([&, t] {
+            while (n_left.load(std::memory_order_relaxed) > 0) {
+                Letter *letter = boxes[t].take(4, [](const Letter *) { return true; });
+                if (letter)
+                    count(letter);
+                else
+                    std::this_thread::yield();
+            }
+        });
+    for (std::thread &thread : threads) thread.join();
+    for (const auto &of_sender : mail)
+        for (int i = 0; i < kLetters; i++) ASSERT_EQ(of_sender[i].n_taken.load(), 1);
+    for (Sender &sender : senders) EXPECT_EQ(sender.first.load(), nullptr);
+}
+
+// Tasks stand for numbers here; a task that becomes ready is noted.
+struct Graph {
+    omp_ext::DependenceTable *table = nullptr;
+    std::vector<omp_ext::DependenceNode *> nodes;
+    std::vector<size_t> ready;
+
+    ~Graph() {
+        if (table) destroy(table);
+    }
+    static omp_ext::Task *name(size_t i) { return reinterpret_cast<omp_ext::Task *>(i + 1); }
+    size_t create(std::vector<omp_ext::Dependence> dependences) {
+        const size_t i = nodes.size();
+        nodes.push_back(enter(table, dependences.data(), static_cast<int>(dependences.size()), name(i)));
+        if (release_creation(nodes[i])) ready.push_back(i);
+        return i;
+    }
+    void complete_task(size_t i) {
+        complete(
+            nodes[i],
+            [](void *graph, omp_ext::Task *task) {
+                static_cast<Graph *>(graph)->ready.push_back(reinterpret_cast<size_t>(task) - 1);
+            },
+            this);
+    }
+    bool is_ready(size_t i) const { return std::find(ready.begin(), ready.end(), i) != ready.end(); }
+};
+
+constexpr auto kIn = omp_ext::DependenceKind::kIn;
+constexpr auto kInOut = omp_ext::DependenceKind::kInOut;
+constexpr auto kInOutSet = omp_ext::DependenceKind::kInOutSet;
+
+TEST(Dependences, ReadersRunBesideEachOtherAfterTheWriter) {
+    int x = 0;
+    Graph graph;
+    const size_t writer = graph.create({{&x, kInOut}});
+    const size_t first = graph.create({{&x, kIn}}), second = graph.create({{&x, kIn}});
+    const size_t last = graph.create({{&x, kInOut}});
+    EXPECT_TRUE(graph.is_ready(writer));
+    EXPECT_FALSE(graph.is_ready(first) || graph.is_ready(second) || graph.is_ready(last));
+    graph.complete_task(writer);
+    EXPECT_TRUE(graph.is_ready(first) && graph.is_ready(second));
+    graph.complete_task(second);
+    EXPECT_FALSE(graph.is_ready(last));
+    graph.complete_task(first);
+    EXPECT_TRUE(graph.is_ready(last));
+    graph.complete_task(last);
+}
+
+TEST(Dependences, SetsRunBesideEachOtherButAfterReaders) {
+    int x = 0;
+    Graph graph;
+    const size_t reader = graph.create({{&x, kIn}});
+    const size_t first = graph.create({{&x, kInOutSet}}), second = graph.create({{&x, kInOutSet}});
+    const size_t after = graph.create({{&x, kIn}});
+    EXPECT_FALSE(graph.is_ready(first) || graph.is_ready(second));
+    graph.complete_task(reader);
+    EXPECT_TRUE(graph.is_ready(first) && graph.is_ready(second));
+    graph.complete_task(first);
+    EXPECT_FALSE(graph.is_ready(after));
+    graph.complete_task(second);
+    EXPECT_TRUE(graph.is_ready(after));
+    graph.complete_task(after);
+}
+
+TEST(Dependences, AllMemoryIsEveryAddress) {
+    int x = 0, y = 0;
+    Graph graph;
+    const size_t one = graph.create({{&x, kInOut}}), all = graph.create({{nullptr, kInOut}});
+    const size_t other = graph.create({{&y, kIn}});
+    EXPECT_FALSE(graph.is_ready(all) || graph.is_ready(other));
+    graph.complete_task(one);
+    EXPECT_TRUE(graph.is_ready(all));
+    EXPECT_FALSE(graph.is_ready(other));
+    graph.complete_task(all);
+    EXPECT_TRUE(graph.is_ready(other));
+    graph.complete_task(other);
+}
+
+TEST(Dependences, AnAddressNamedTwiceCountsOnce) {
+    int x = 0;
+    Graph graph;
+    const size_t first = graph.create({{&x, kInOut}, {&x, kIn}});
+    const size_t second = graph.create({{&x, kIn}, {&x, kInOut}});
+    EXPECT_TRUE(graph.is_ready(first));
+    EXPECT_FALSE(graph.is_ready(second));
+    graph.complete_task(first);
+    EXPECT_EQ(graph.ready, (std::vector<size_t>{first, second}));
+    graph.complete_task(second);
+}
+
+} // namespace
