@@ -89,34 +89,47 @@ struct Cursor {
     std::vector<Frame> stack;
     std::vector<Part> parts;
     std::vector<uint32_t> codes;
+    const uint64_t *search_end = nullptr; // of search_bracket(); null: not searched
+    uint64_t bracket_begin = 0;           // ~0: no bracket
     uint32_t created = 0; // the child whose creation was told last, until its span is
     uint32_t cached_parent = ~0u, cached_construct = ~0u, cached_group = 0;
 
     bool advance() {
-        if (!ahead.empty()) {
-            record = ahead.front();
-            ahead.pop_front();
-            return true;
-        }
-        return decoder.next(record);
+        if (ahead.empty()) return decoder.next(record);
+        record = ahead.front();
+        ahead.pop_front();
+        if (record.words == search_end) search_end = nullptr;
+        return true;
     }
 
-    // The moment at which the creation of `record` began: its bracket tells, a few records on.
+    // The moment at which the creation of `record` began: that of its bracket, whose end is told some records on; a
+    // taskloop's bracket holds all its creations. What was found holds for all creations up to where the search ended.
     uint64_t creation_began() {
-        if (format::event_delta(record.words[0]) != 0) return record.time;
+        if (!search_end) search_bracket();
+        return std::min(bracket_begin, record.time);
+    }
+
+    void search_bracket() {
+        constexpr size_t kFurthest = 4096;
+        bracket_begin = ~0ull;
         for (size_t i = 0;; i++) {
             if (i == ahead.size()) {
                 EventRecord next{};
-                if (!decoder.next(next)) return record.time;
+                if (!decoder.next(next)) break;
                 ahead.push_back(next);
             }
-            switch (ahead[i].kind) {
+            const EventRecord &next = ahead[i];
+            search_end = next.words;
+            switch (next.kind) {
             case format::kCpu:
             case format::kDependence:
-            case format::kInlineCode: continue;
-            case format::kCreateSpan: return ahead[i].time - std::min<uint64_t>(ahead[i].argument, ahead[i].time);
-            case format::kCreateSpanLong: return ahead[i].time - std::min(ahead[i].words[1], ahead[i].time);
-            default: return record.time;
+            case format::kInlineCode:
+            case format::kCreate:
+                if (i < kFurthest) continue;
+                return;
+            case format::kCreateSpan: bracket_begin = next.time - std::min<uint64_t>(next.argument, next.time); return;
+            case format::kCreateSpanLong: bracket_begin = next.time - std::min(next.words[1], next.time); return;
+            default: return;
             }
         }
     }
@@ -463,7 +476,7 @@ private:
 
     void create(Cursor &cursor) {
         const uint64_t began = cursor.creation_began();
-        close_work(cursor, began);
+        if (began > cursor.mark) close_work(cursor, began);
         const uint64_t id = next_id(cursor);
         const uint32_t group = group_of_task(cursor, cursor.record.argument);
         Region *region = cursor.parts.back().region;
@@ -877,7 +890,7 @@ private:
     using Next = std::pair<uint64_t, size_t>; // time, cursor
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
     std::vector<size_t> held_; // cursors whose next event depends on what has not been seen
-    Point last_;               // the latest of all that has ended for good
+    Point last_; // the latest of all that has ended for good
     uint64_t completed_at_ = 0;
 };
 
