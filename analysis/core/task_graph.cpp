@@ -370,7 +370,9 @@ private:
         complete_chain(place, held);
         Point given = held;
         drop(given);
-        if (region && region->n_unfinished > 0 && --region->n_unfinished == 0) close_barriers(*region);
+        if (!region || region->n_unfinished == 0) return;
+        region->n_unfinished--;
+        if (region->n_unfinished == 0) close_barriers(*region);
     }
 
     void note_task(uint32_t place) {
@@ -429,7 +431,8 @@ private:
                 return end == ends_.end() || end->second.known;
             });
         }
-        case format::kResume: return find(record.words[1]) != 0;
+        case format::kResume:
+        case format::kDiscard: return find(record.words[1]) != 0; // untimed: may seem earlier than it was
         case format::kFulfill: {
             const uint32_t chain = find(record.words[1]);
             return chain && chains_[chain].detached;
@@ -664,11 +667,24 @@ private:
 
     // -------------------------------------------------------- regions
 
+    Region &new_region(uint64_t id) {
+        Region *&region = regions_[id];
+        if (region) return *region;
+        if (free_regions_.empty()) {
+            region = &region_storage_.emplace_back();
+        } else {
+            region = free_regions_.back();
+            free_regions_.pop_back();
+            *region = {};
+        }
+        return *region;
+    }
+
     void begin_region(Cursor &cursor) {
         const EventRecord &record = cursor.record;
         close_work(cursor, record.time);
         next_id(cursor);
-        Region &region = regions_[record.words[1]];
+        Region &region = new_region(record.words[1]);
         region.construct = record.argument;
         region.group = intern(cursor.stack.back().group, record.argument, true);
         region.team_size = 1;
@@ -684,7 +700,7 @@ private:
         if (id != 0 && cursor.parts.back().id != id) { // a worker joins
             const auto found = regions_.find(id);
             if (found == regions_.end()) return;
-            cursor.parts.push_back({&found->second, id, 0, false});
+            cursor.parts.push_back({found->second, id, 0, false});
         } else {
             close_work(cursor, record.time);
         }
@@ -737,6 +753,7 @@ private:
         drop(region.latest);
         for (Barrier &barrier : region.barriers) drop(barrier.latest);
         regions_.erase(part.id);
+        free_regions_.push_back(&region);
     }
 
     void end_region(Cursor &cursor) {
@@ -830,7 +847,7 @@ private:
             if (cursor.open == Open::kWork && cursor.parts.size() == 1 && end > cursor.mark) close_work(cursor, end);
             for (const Frame &frame : cursor.stack) raise(last_, chains_[frame.chain].now);
         }
-        for (auto &[id, region] : regions_) raise(last_, region.latest);
+        for (const auto &[id, region] : regions_) raise(last_, region->latest);
         graph_.outside_ticks = graph_.groups[0].work_ticks;
         for (const TaskGroup &group : graph_.groups) graph_.work_ticks += group.work_ticks;
         graph_.work_ticks -= graph_.outside_ticks;
@@ -881,7 +898,9 @@ private:
     std::deque<Chain> chains_;
     std::vector<uint32_t> free_chains_;
     std::vector<std::vector<uint32_t>> chain_of_; // by thread and counter of the id; 0: not there (any more)
-    std::unordered_map<uint64_t, Region> regions_;
+    std::unordered_map<uint64_t, Region *> regions_; // by id
+    std::deque<Region> region_storage_; // kept, so that no pointer of a damaged trace dangles
+    std::vector<Region *> free_regions_;
     std::unordered_map<uint64_t, EndOfTask> ends_; // of tasks that others depend on
     std::unordered_map<uint64_t, std::vector<uint64_t>> predecessors_;
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> dependences_;

@@ -119,8 +119,8 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int]) -> list[str]:
     if graph.n_taskgroup_ends:
         notes.append(
             f"at {graph.n_taskgroup_ends:,} ends of taskgroups (taskloops too) all earlier descendants of "
-            "the task count as waited for, since the trace does not tell where a group begins: the span is at "
-            "most what is shown."
+            "the task count as waited for, since the trace does not tell where a group begins: the span is "
+            "at most what is shown."
         )
     if graph.n_dependent_waits:
         notes.append(
