@@ -24,7 +24,10 @@ public:
         uint32_t refs;     // chains that end here and steps that follow
     };
 
-    StepPool() { steps_.push_back({}); } // 0 stands for no step
+    explicit StepPool(size_t first_compaction = size_t{1} << 20)
+        : next_compaction_(first_compaction), first_compaction_(first_compaction) {
+        steps_.push_back({}); // 0 stands for no step
+    }
 
     const Step &operator[](uint32_t step) const { return steps_[step]; }
     uint32_t share(uint32_t step) {
@@ -38,6 +41,8 @@ public:
             step = previous;
         }
     }
+
+    size_t n_live() const { return steps_.size() - 1 - free_.size(); }
 
     // The chain that ends with `step` goes on for `ticks` in a task. Takes the caller's reference, gives a new one.
     uint32_t extend(uint32_t step, uint64_t task, uint64_t ticks, uint32_t group, uint32_t thread,
@@ -59,8 +64,6 @@ public:
     }
 
 private:
-    static constexpr size_t kFirstCompaction = size_t{1} << 20;
-
     void compact() {
         for (uint32_t i = 1; i < steps_.size(); i++) {
             Step &step = steps_[i];
@@ -73,12 +76,13 @@ private:
                 step.previous = before.previous;
             }
         }
-        next_compaction_ = steps_.size() + std::max(kFirstCompaction, steps_.size() - free_.size());
+        next_compaction_ = std::max(first_compaction_, 2 * n_live());
     }
 
     std::vector<Step> steps_;
     std::vector<uint32_t> free_;
-    size_t next_compaction_ = kFirstCompaction;
+    size_t next_compaction_; // at this size of steps_
+    size_t first_compaction_;
 };
 
 } // namespace ompass

@@ -89,34 +89,47 @@ struct Cursor {
     std::vector<Frame> stack;
     std::vector<Part> parts;
     std::vector<uint32_t> codes;
+    const uint64_t *search_end = nullptr; // of search_bracket(); null: not searched
+    uint64_t bracket_begin = 0;           // ~0: no bracket
     uint32_t created = 0; // the child whose creation was told last, until its span is
     uint32_t cached_parent = ~0u, cached_construct = ~0u, cached_group = 0;
 
     bool advance() {
-        if (!ahead.empty()) {
-            record = ahead.front();
-            ahead.pop_front();
-            return true;
-        }
-        return decoder.next(record);
+        if (ahead.empty()) return decoder.next(record);
+        record = ahead.front();
+        ahead.pop_front();
+        if (record.words == search_end) search_end = nullptr;
+        return true;
     }
 
-    // The moment at which the creation of `record` began: its bracket tells, a few records on.
+    // The moment at which the creation of `record` began: that of its bracket, whose end is told some records on; a
+    // taskloop's bracket holds all its creations. What was found holds for all creations up to where the search ended.
     uint64_t creation_began() {
-        if (format::event_delta(record.words[0]) != 0) return record.time;
+        if (!search_end) search_bracket();
+        return std::min(bracket_begin, record.time);
+    }
+
+    void search_bracket() {
+        constexpr size_t kFurthest = 4096;
+        bracket_begin = ~0ull;
         for (size_t i = 0;; i++) {
             if (i == ahead.size()) {
                 EventRecord next{};
-                if (!decoder.next(next)) return record.time;
+                if (!decoder.next(next)) break;
                 ahead.push_back(next);
             }
-            switch (ahead[i].kind) {
+            const EventRecord &next = ahead[i];
+            search_end = next.words;
+            switch (next.kind) {
             case format::kCpu:
             case format::kDependence:
-            case format::kInlineCode: continue;
-            case format::kCreateSpan: return ahead[i].time - std::min<uint64_t>(ahead[i].argument, ahead[i].time);
-            case format::kCreateSpanLong: return ahead[i].time - std::min(ahead[i].words[1], ahead[i].time);
-            default: return record.time;
+            case format::kInlineCode:
+            case format::kCreate:
+                if (i < kFurthest) continue;
+                return;
+            case format::kCreateSpan: bracket_begin = next.time - std::min<uint64_t>(next.argument, next.time); return;
+            case format::kCreateSpanLong: bracket_begin = next.time - std::min(next.words[1], next.time); return;
+            default: return;
             }
         }
     }
@@ -357,7 +370,9 @@ private:
         complete_chain(place, held);
         Point given = held;
         drop(given);
-        if (region && region->n_unfinished > 0 && --region->n_unfinished == 0) close_barriers(*region);
+        if (!region || region->n_unfinished == 0) return;
+        region->n_unfinished--;
+        if (region->n_unfinished == 0) close_barriers(*region);
     }
 
     void note_task(uint32_t place) {
@@ -416,7 +431,8 @@ private:
                 return end == ends_.end() || end->second.known;
             });
         }
-        case format::kResume: return find(record.words[1]) != 0;
+        case format::kResume:
+        case format::kDiscard: return find(record.words[1]) != 0; // untimed: may seem earlier than it was
         case format::kFulfill: {
             const uint32_t chain = find(record.words[1]);
             return chain && chains_[chain].detached;
@@ -463,7 +479,7 @@ private:
 
     void create(Cursor &cursor) {
         const uint64_t began = cursor.creation_began();
-        close_work(cursor, began);
+        if (began > cursor.mark) close_work(cursor, began);
         const uint64_t id = next_id(cursor);
         const uint32_t group = group_of_task(cursor, cursor.record.argument);
         Region *region = cursor.parts.back().region;
@@ -651,11 +667,24 @@ private:
 
     // -------------------------------------------------------- regions
 
+    Region &new_region(uint64_t id) {
+        Region *&region = regions_[id];
+        if (region) return *region;
+        if (free_regions_.empty()) {
+            region = &region_storage_.emplace_back();
+        } else {
+            region = free_regions_.back();
+            free_regions_.pop_back();
+            *region = {};
+        }
+        return *region;
+    }
+
     void begin_region(Cursor &cursor) {
         const EventRecord &record = cursor.record;
         close_work(cursor, record.time);
         next_id(cursor);
-        Region &region = regions_[record.words[1]];
+        Region &region = new_region(record.words[1]);
         region.construct = record.argument;
         region.group = intern(cursor.stack.back().group, record.argument, true);
         region.team_size = 1;
@@ -671,7 +700,7 @@ private:
         if (id != 0 && cursor.parts.back().id != id) { // a worker joins
             const auto found = regions_.find(id);
             if (found == regions_.end()) return;
-            cursor.parts.push_back({&found->second, id, 0, false});
+            cursor.parts.push_back({found->second, id, 0, false});
         } else {
             close_work(cursor, record.time);
         }
@@ -724,6 +753,7 @@ private:
         drop(region.latest);
         for (Barrier &barrier : region.barriers) drop(barrier.latest);
         regions_.erase(part.id);
+        free_regions_.push_back(&region);
     }
 
     void end_region(Cursor &cursor) {
@@ -817,7 +847,7 @@ private:
             if (cursor.open == Open::kWork && cursor.parts.size() == 1 && end > cursor.mark) close_work(cursor, end);
             for (const Frame &frame : cursor.stack) raise(last_, chains_[frame.chain].now);
         }
-        for (auto &[id, region] : regions_) raise(last_, region.latest);
+        for (const auto &[id, region] : regions_) raise(last_, region->latest);
         graph_.outside_ticks = graph_.groups[0].work_ticks;
         for (const TaskGroup &group : graph_.groups) graph_.work_ticks += group.work_ticks;
         graph_.work_ticks -= graph_.outside_ticks;
@@ -868,7 +898,9 @@ private:
     std::deque<Chain> chains_;
     std::vector<uint32_t> free_chains_;
     std::vector<std::vector<uint32_t>> chain_of_; // by thread and counter of the id; 0: not there (any more)
-    std::unordered_map<uint64_t, Region> regions_;
+    std::unordered_map<uint64_t, Region *> regions_; // by id
+    std::deque<Region> region_storage_; // kept, so that no pointer of a damaged trace dangles
+    std::vector<Region *> free_regions_;
     std::unordered_map<uint64_t, EndOfTask> ends_; // of tasks that others depend on
     std::unordered_map<uint64_t, std::vector<uint64_t>> predecessors_;
     std::map<std::pair<uint32_t, uint32_t>, uint64_t> dependences_;
@@ -877,7 +909,7 @@ private:
     using Next = std::pair<uint64_t, size_t>; // time, cursor
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
     std::vector<size_t> held_; // cursors whose next event depends on what has not been seen
-    Point last_;               // the latest of all that has ended for good
+    Point last_; // the latest of all that has ended for good
     uint64_t completed_at_ = 0;
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of task programs that were never run: a body of operations, scheduled on two threads, written as logs.
+"""Traces of task programs that never ran: a body of operations, scheduled on a team, written as logs.
 
 One tick is a nanosecond. Owns the bytes that a test needs; what a body's span must be is told by `chain_of`.
 """
@@ -244,8 +244,8 @@ def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4) -> P
     (directory / "process.log").write_bytes(header.ljust(4096, b"\0") + _extent(1, definitions))
     for worker in schedule.workers:
         header = struct.pack(
-            "<8s6I2Q4I2Q", b"OMPASSTH", 1, 4096, worker.index, 100 + worker.index, 0 if worker.index == 0 else 1, 0,
-            _BEGIN, worker.log.now, 0, 0, 0, 0, 2**64 - 1, 0,
+            "<8s6I2Q4I2Q", b"OMPASSTH", 1, 4096, worker.index, 100 + worker.index,
+            0 if worker.index == 0 else 1, 0, _BEGIN, worker.log.now, 0, 0, 0, 0, 2**64 - 1, 0,
         )  # fmt: skip
         words = struct.pack(f"<{len(worker.log.words)}Q", *worker.log.words)
         (directory / f"thread-{worker.index:05}.log").write_bytes(

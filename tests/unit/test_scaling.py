@@ -163,6 +163,15 @@ def test_work_that_takes_longer_on_more_threads_is_memory_bound() -> None:
     assert "1.95 times as long" in verdict.because
 
 
+def test_small_tasks_of_many_constructs_are_too_fine_together() -> None:
+    point = scaling_point(
+        made(4, StateTimes(300 * MS, 10 * MS, 40 * MS), StateTimes(290 * MS, 10 * MS), [270 * MS])
+    )
+    assert diagnose(point, Evidence((), 0.0, 8, n_tasks=100_000)).kind == "too_fine"
+    # the same times with few long tasks
+    assert diagnose(point, Evidence((), 0.0, 8, n_tasks=200)).kind != "too_fine"
+
+
 def test_inflation_of_fine_tasks_is_not_blamed_on_the_memory() -> None:
     point = scaling_point(made(4, StateTimes(390 * MS, 20 * MS, 20 * MS), StateTimes(200 * MS, 20 * MS)))
     assert diagnose(point, Evidence((TOO_FINE,), 190.0 * MS, 8)).kind == "too_fine"

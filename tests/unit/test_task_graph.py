@@ -165,6 +165,34 @@ def _made(work_ns: int, span_ns: int, burdened_ns: int) -> TaskGraph:
     return TaskGraph(work_ns, 0, span_ns, 0, burdened_ns, 0, 0, 0, 0, 0, 0, 0, (), (), (), ())
 
 
+@settings(max_examples=200, deadline=None)
+@given(
+    bodies,
+    st.integers(1, 3),
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 200), st.integers(0, 2**64 - 1), st.booleans()),
+        max_size=5,
+    ),
+)
+def test_a_damaged_trace_is_read_or_refused_but_never_crashes(
+    body: Body, n_threads: int, damages: list[tuple[int, int, int, bool]]
+) -> None:
+    schedule = Schedule(body, n_threads)
+    for thread, place, value, whole in damages:
+        words = schedule.workers[thread % n_threads].log.words
+        word = words[place % len(words)]
+        # another word, or another kind and argument at a time that fits
+        words[place % len(words)] = value if whole else (word & ~0xFFF) | (value & 0xFFF)
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_trace(Path(folder) / "made.ompass", schedule)
+        try:
+            graph = _core.task_graph(str(path))
+        except _core.LogError as error:
+            assert "made.ompass" in str(error)
+        else:
+            assert len(graph["groups"]["parent"]) > 0  # type: ignore[arg-type]
+
+
 def test_a_profile_has_no_graph(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule((Work(1),)))
     for log in path.glob("thread-*.log"):

@@ -30,6 +30,7 @@ class Evidence:
     findings: tuple[Finding, ...]  # of one run on P threads
     fine_inflation_ns: float  # W_P,c - W_1,c of the constructs whose tasks are too fine
     n_cpus: int  # that the threads could run on; 0: unknown
+    n_tasks: int = 0  # that completed in that run
     others: float = 0.0  # part of these CPUs' time that other programs took
 
 
@@ -104,12 +105,14 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
     states, one = point.states, point.one
     price_ns = point.one_thread_overhead_ns
     tasks_on_one_ns = point.one_time_ns - point.elision_ns if point.elision_ns is not None else 0.0
-    fine = any(f.kind == "too_fine" for f in evidence.findings) or (
-        tasks_on_one_ns >= thresholds.TASK_OVERHEAD_ON_ONE * point.one_time_ns
+    handling_ns = states.create_ns + states.schedule_ns - one.create_ns - one.schedule_ns
+    fine = (
+        any(f.kind == "too_fine" for f in evidence.findings)
+        or tasks_on_one_ns >= thresholds.TASK_OVERHEAD_ON_ONE * point.one_time_ns
+        or _fine_altogether(point, evidence.n_tasks, handling_ns)
     )
     # Without an elision the price of tasks on one thread is not told from that of another algorithm.
     of_tasks_ns = tasks_on_one_ns if point.elision_ns is not None else (price_ns if fine else 0.0)
-    handling_ns = states.create_ns + states.schedule_ns - one.create_ns - one.schedule_ns
     fine_inflation_ns = evidence.fine_inflation_ns if fine else 0.0
     parts = {
         "too_fine": (handling_ns + fine_inflation_ns if fine else 0.0) + of_tasks_ns,
@@ -122,6 +125,16 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
     total = point.thread_time_ns
     found = [Loss(kind, ns, ns / total if total else 0.0) for kind, ns in parts.items()]
     return tuple(sorted(found, key=lambda loss: -loss.ns))
+
+
+def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> bool:
+    """Many small tasks of several constructs, none of which stands out, that cost a tenth of what they do."""
+    if n_tasks < thresholds.FINE_MIN_TASKS or point.states.work_ns >= n_tasks * thresholds.FINE_WORK_NS:
+        return False
+    if handling_ns > n_tasks * thresholds.PLAUSIBLE_DISPATCH_NS:
+        return False
+    cost_ns = handling_ns + max(point.one_thread_overhead_ns, 0.0)
+    return cost_ns * thresholds.FINE_WORK_PER_COST >= point.states.work_ns
 
 
 def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:

@@ -16,9 +16,10 @@ from ompass.model_graph import GroupDependence, TaskGraph, TaskGroup
 def fold(
     graph: TaskGraph, depth: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """The graph with at most `depth` levels of groups below the program, and the new number of each old group.
+    """The graph with at most `depth` levels of groups below the program, and each old group's new number.
 
-    `same` maps construct numbers to the one that stands for them, as in time_breakdown. Expanded tasks and the critical path name the new groups.
+    `same` maps construct numbers to the one that stands for them, as in time_breakdown. Expanded tasks and
+    the critical path name the new groups.
     """
     same = same or {}
     kept: list[TaskGroup] = []

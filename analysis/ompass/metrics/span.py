@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work and span: what the longest chain allows on other numbers of threads, and which constructs it goes through."""
+"""Work and span: what the longest chain allows on other numbers of threads, and which constructs it has."""
 
 from __future__ import annotations
 

@@ -49,7 +49,8 @@ def read_task_graph(
             TaskGroup(
                 number=number,
                 kind="program" if number == 0 else kinds.get(row["construct"], "unknown"),
-                **{**row, "folded": bool(row["folded"])},
+                folded=bool(row.pop("folded")),
+                **row,
             )
             for number, row in enumerate(_rows(values["groups"]))
         ),

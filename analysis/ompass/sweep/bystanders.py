@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much other programs, and the hypervisor, used the CPUs of a run while it ran.
 
-From the kernel's time per CPU (/proc/stat, in steps of 10 ms) less the run's own CPU time. A run that shared
-its CPUs shows idle, schedule and inflated time that the program is not to blame for.
+From the kernel's time per CPU (/proc/stat) less the run's own CPU time. The kernel counts in steps of 10 ms, so
+one step per CPU is taken to be the run's: of short runs only gross sharing is seen. A run that shared its CPUs
+shows idle, schedule and inflated time that the program is not to blame for.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ _STAT = Path("/proc/stat")
 _BUSY_FIELDS = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal
 
 
+def step_ns() -> int:
+    """Resolution of the kernel's account."""
+    return 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+
+
 def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
     """Time that these CPUs have been busy since the machine started; None where the kernel does not tell."""
-    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    tick_ns = step_ns()
     total, seen = 0, 0
     try:
         lines = stat.read_text(encoding="ascii").splitlines()
@@ -45,4 +51,5 @@ class Watch:
         after, wall_ns = busy_ns(self._cpus), time.monotonic_ns() - self._started
         if self._before is None or after is None or wall_ns <= 0:
             return None
-        return min(max((after - self._before - own_cpu_ns) / (wall_ns * len(self._cpus)), 0.0), 1.0)
+        others_ns = after - self._before - own_cpu_ns - step_ns() * len(self._cpus)
+        return min(max(others_ns / (wall_ns * len(self._cpus)), 0.0), 1.0)

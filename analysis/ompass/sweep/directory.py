@@ -6,8 +6,8 @@
     runs/KEY.ompass  recorded runs, runs/KEY.out the output of every job
 
 A job counts as done when its line is in the journal, whole. What else lies in runs/ is what a killed job
-left, and is removed before that job runs again. A lock keeps two sweeps out of one directory; the programs of the
-sweep hold it too, so that one that outlived a killed sweep is not measured against.
+left, and is removed before that job runs again. A lock keeps two sweeps out of one directory; the programs of
+the sweep hold it too, so that one that outlived a killed sweep is not measured against.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every form of a task graph's report shows: the folded graph with source locations, and what was left open.
+"""What every form of a task graph's report shows: the folded graph with source locations, and remarks.
 
 Owns which groups an --expand names, and the remarks on how far span and graph reach.
 """
@@ -113,27 +113,28 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int]) -> list[str]:
     notes = []
     if graph.n_undeferred > graph.n_deferred:
         notes.append(
-            "most tasks were undeferred, and count as part of the task that ran them: a team of one thread runs every "
-            "task so, and its span is its work. Record on two or more threads."
+            "most tasks were undeferred, and count as part of the task that ran them: a team of one thread "
+            "runs every task so, and its span is its work. Record on two or more threads."
         )
     if graph.n_taskgroup_ends:
         notes.append(
-            f"at {graph.n_taskgroup_ends:,} ends of taskgroups (taskloops too) all earlier descendants of the task count "
-            "as waited for, since the trace does not tell where a group begins: the span is at most what is shown."
+            f"at {graph.n_taskgroup_ends:,} ends of taskgroups (taskloops too) all earlier descendants of "
+            "the task count as waited for, since the trace does not tell where a group begins: the span is "
+            "at most what is shown."
         )
     if graph.n_dependent_waits:
         notes.append(
-            f"{graph.n_dependent_waits:,} taskwaits with depend count as waits for all earlier children, since the trace "
-            "does not tell for which: the span is at most what is shown."
+            f"{graph.n_dependent_waits:,} taskwaits with depend count as waits for all earlier children, "
+            "since the trace does not tell for which: the span is at most what is shown."
         )
     if graph.n_dependences:
         notes.append(
-            "a dependence is recorded only while its first task has not completed: chains of dependences may be longer "
-            "than shown."
+            "a dependence is recorded only while its first task has not completed: chains of dependences may "
+            "be longer than shown."
         )
     if graph.n_out_of_order:
         notes.append(
-            f"{graph.n_out_of_order:,} events lack their cause in the trace (a pause, a size limit, or a kill): "
+            f"{graph.n_out_of_order:,} events lack their cause in the trace (a pause, a size limit, a kill): "
             "chains may be broken there."
         )
     if not run.complete:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folded task graph for other programs: GraphML (Gephi, yEd, networkx) and DOT (Graphviz).
 
-Nodes are groups, or single tasks where a group is expanded; edges are creations and dependences. What lies on the
-critical path is marked: `critical_ns` in GraphML, red in DOT.
+Nodes are groups, or single tasks where a group is expanded; edges are creations and dependences. What lies on
+the critical path is marked: `critical_ns` in GraphML, red in DOT.
 """
 
 from __future__ import annotations

@@ -121,6 +121,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> Column:
             findings=tuple(f for f in typical.findings if f.severity == "problem"),
             fine_inflation_ns=sum(row.excess_ns for row in rows if row.key in fine),
             n_cpus=n_cpus,
+            n_tasks=typical.n_tasks,
             others=runs.others,
         )
         verdict = diagnose(point, evidence)

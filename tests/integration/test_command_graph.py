@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass graph` on recorded programs: work is what the replay says, the span a part of it, exports sound."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from integration.recorded_run import OUTSIDE
+from ompass import _core
+from toolchains import CompileProgram, RunRecorded, Toolchain
+
+# parallelism of programs whose graph is known: their spins are equal but for the noise of the machine
+KNOWN = {"dependence_chain": 1.0, "serial_producer": 30 / 21, "balanced_tasks": None, "taskgroup": None}
+KINDS = [
+    "depend", "detach_late_task", "nested_in_task", "nested_parallel", "pthread_regions", "taskgroup",
+    "taskloop_nogroup", "taskwait_depend", "taskyield", "tied", "undeferred", "untied_suspended",
+    "cancel_taskgroup",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("preload", [False, True], ids=["without-brackets", "with-brackets"])
+@pytest.mark.parametrize("program", KINDS)
+def test_work_is_that_of_the_replay_and_the_span_a_part_of_it(
+    program: str,
+    preload: bool,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+) -> None:
+    executable = compile_program(f"kinds/{program}.c", default_toolchain)
+    recorded = run_recorded(
+        executable, default_toolchain, mode="trace", preload=preload, threads=4,
+        environment={"OMP_CANCELLATION": "true"},
+    )  # fmt: skip
+    graph: Any = _core.task_graph(str(recorded.run_dir))
+    replay = _core.replay_trace(str(recorded.run_dir))
+    assert graph["n_out_of_order"] == 0
+    inside = [row for row in replay["regions"] if row["construct"] != OUTSIDE]
+    if not preload and replay["create_estimated"]:
+        expected = sum(row["work_ns"] + row["create_ns"] for row in inside)
+    else:
+        expected = sum(row["work_ns"] for row in inside)
+    # The replay takes the creation of undeferred tasks that were not timed one by one out of the work.
+    n_undeferred = sum(row["n_undeferred"] for row in replay["constructs"])
+    assert graph["work_ns"] == pytest.approx(expected, abs=1000) or n_undeferred
+    assert graph["n_undeferred"] == n_undeferred
+    region_span_ns = graph["span_ns"] - graph["span_outside_ns"]
+    assert 0 < region_span_ns <= graph["work_ns"]
+    assert graph["burdened_ns"] >= graph["span_ns"]
+    assert sum(graph["critical"]["length_ns"].tolist()) == pytest.approx(graph["span_ns"], abs=10_000)
+
+
+@pytest.mark.parametrize("program", sorted(KNOWN))
+def test_parallelism_of_known_graphs(
+    program: str, default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    executable = compile_program(f"answers/{program}.c", default_toolchain, "-O0")
+    recorded = run_recorded(executable, default_toolchain, mode="trace", preload=True)
+    graph: Any = _core.task_graph(str(recorded.run_dir))
+    parallelism = graph["work_ns"] / (graph["span_ns"] - graph["span_outside_ns"])
+    known = KNOWN[program]
+    if known is None:
+        assert parallelism > 1.5
+    else:
+        assert parallelism == pytest.approx(known, rel=0.1)
+
+
+def test_every_form_of_the_graph(
+    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded, tmp_path: Path
+) -> None:
+    executable = compile_program("answers/nested_waits.c", default_toolchain, "-O0")
+    run_dir = run_recorded(executable, default_toolchain, mode="trace").run_dir
+
+    def ompass(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "ompass", "graph", str(run_dir), *(str(a) for a in arguments)],
+            capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "COLUMNS": "120"},
+        )  # fmt: skip
+        assert done.returncode == status, done.stderr
+        return done
+
+    report = json.loads(ompass("--json").stdout)
+    assert report["parallelism"] == pytest.approx(report["work_ns"] / report["span_ns"])
+    page = ompass().stdout
+    assert f"{report['parallelism']:.2f}" in page
+    assert "nested_waits.c" in page
+    deepest = max(group["number"] for group in report["groups"])
+    ompass("--dot", "t.dot", "--graphml", "t.graphml", "--expand", deepest)
+    dot = (tmp_path / "t.dot").read_text(encoding="utf-8")
+    assert dot.startswith("digraph tasks {") and dot.endswith("}\n")
+    root = ElementTree.parse(tmp_path / "t.graphml").getroot()
+    space = "{http://graphml.graphdrawing.org/xmlns}"
+    nodes = {node.attrib["id"] for node in root.iter(f"{space}node")}
+    edges = [(edge.attrib["source"], edge.attrib["target"]) for edge in root.iter(f"{space}edge")]
+    assert all(source in nodes and target in nodes for source, target in edges)
+    n_tasks = report["groups"][deepest]["n_tasks"]
+    assert sum(name.startswith("t") for name in nodes) == n_tasks
+    assert len(nodes) == len(report["groups"]) - 1 + n_tasks
+    assert "no group is `nothing`" in ompass("--expand", "nothing", status=5).stderr
+
+
+def test_a_profile_says_how_to_get_a_graph(
+    default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    executable = compile_program("answers/balanced.c", default_toolchain, "-O0")
+    run_dir = run_recorded(executable, default_toolchain).run_dir
+    done = subprocess.run(
+        [sys.executable, "-m", "ompass", "graph", str(run_dir)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 5
+    assert "--mode trace" in done.stderr
