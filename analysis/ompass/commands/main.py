@@ -12,7 +12,7 @@ import sys
 import typer
 
 from ompass import __version__
-from ompass.commands import doctor, dump, info, report, run, validate
+from ompass.commands import doctor, dump, info, krd, report, run, validate
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
 
@@ -24,6 +24,8 @@ _EPILOG = """
   ompass run --mode trace -o t.ompass -- ./fib 30
 
   ompass report t.ompass                       report again
+
+  ompass krd t.ompass                          reuse distance of its kernels
 
   ompass doctor ./fib                          can it be recorded, and how
 
@@ -68,6 +70,7 @@ doctor.register(app)
 info.register(app)
 dump.register(app)
 validate.register(app)
+krd.register(app)
 
 
 def _discard_stdout() -> None:

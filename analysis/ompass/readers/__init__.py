@@ -2,6 +2,16 @@
 """Readers: from a run directory to the model, through the C++ core, which alone knows the bytes."""
 
 from ompass.readers.events import EventTable, event_kinds, read_events
+from ompass.readers.reuse import check_has_accesses, read_reuse
 from ompass.readers.rundir import find_problems, is_run_directory, open_run
 
-__all__ = ["EventTable", "event_kinds", "find_problems", "is_run_directory", "open_run", "read_events"]
+__all__ = [
+    "EventTable",
+    "check_has_accesses",
+    "event_kinds",
+    "find_problems",
+    "is_run_directory",
+    "open_run",
+    "read_events",
+    "read_reuse",
+]

@@ -17,7 +17,7 @@ from ompass.errors import DamagedRunError, IncompleteInstallationError, RunNotFo
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from ompass._core import EventColumns, RunProfile
+    from ompass._core import EventColumns, Reuse, RunProfile
 
     class Core(Protocol):
         """The functions of `ompass._core` that the readers call."""
@@ -30,6 +30,18 @@ if TYPE_CHECKING:
             self, directory: str, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
         ) -> EventColumns: ...
         def event_kinds(self) -> list[tuple[str, str]]: ...
+        def reuse_of_run(
+            self,
+            directory: str,
+            group_of_thread: list[int],
+            group_of_cpu: list[int],
+            class_bytes: list[tuple[int, int]],
+            rate: float = 1.0,
+            block_bytes: int = 0,
+            coherent: bool = True,
+            n_jobs: int = 1,
+            progress: object = None,
+        ) -> Reuse: ...
         def validate(self, directory: str) -> list[str]: ...
 
 
