@@ -23,5 +23,6 @@ inline RunFiles open_or_throw(const std::string &directory) {
 }
 
 void bind_krd(nanobind::module_ &m);
+void bind_timeline(nanobind::module_ &m);
 
 } // namespace ompass

@@ -246,5 +246,6 @@ NB_MODULE(_core, m) {
     m.def("read_events", &read_events, nb::arg("directory"), nb::arg("thread") = -1, nb::arg("start_ns") = 0,
           nb::arg("end_ns") = -1, nb::arg("limit") = -1);
     bind_krd(m);
+    bind_timeline(m);
     m.def("validate", &validate_run, nb::arg("directory"));
 }

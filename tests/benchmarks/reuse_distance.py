@@ -71,6 +71,7 @@ def run_core(
         np.zeros(n, np.uint32),
         [(L2_BYTES, LLC_BYTES)],
         rate=rate,
+        block_bytes=BLOCK_BYTES,
         n_jobs=1,
     )
     (kernel,) = result["groups"][0]["kernels"]

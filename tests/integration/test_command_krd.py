@@ -133,7 +133,7 @@ def test_runs_without_accesses_say_what_to_do(
 
 
 def by_hand(events: _core.EventColumns, kinds: Sequence[str]) -> dict[str, int]:
-    """Cold bytes and bins (keys as text) of all accesses as one stream, over the pieces that no access cuts."""
+    """Cold bytes and bins (keys as text) of all accesses, over the pieces that no access cuts."""
     import numpy as np
 
     names = np.array(kinds)[np.asarray(events["kind"])]

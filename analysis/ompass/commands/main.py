@@ -12,7 +12,7 @@ import sys
 import typer
 
 from ompass import __version__
-from ompass.commands import doctor, dump, info, krd, report, run, validate
+from ompass.commands import doctor, dump, info, krd, report, run, timeline, validate
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
 
@@ -71,6 +71,7 @@ info.register(app)
 dump.register(app)
 validate.register(app)
 krd.register(app)
+timeline.register(app)
 
 
 def _discard_stdout() -> None:

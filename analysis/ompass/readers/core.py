@@ -17,7 +17,7 @@ from ompass.errors import DamagedRunError, IncompleteInstallationError, RunNotFo
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from ompass._core import EventColumns, Reuse, RunProfile
+    from ompass._core import EventColumns, Reuse, RunProfile, Slices
 
     class Core(Protocol):
         """The functions of `ompass._core` that the readers call."""
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
             n_jobs: int = 1,
             progress: object = None,
         ) -> Reuse: ...
+        def slices_of_run(
+            self, directory: str, threads: list[int], start_ns: int, end_ns: int, limit: int
+        ) -> Slices: ...
         def validate(self, directory: str) -> list[str]: ...
 
 
