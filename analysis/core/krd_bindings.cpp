@@ -114,8 +114,10 @@ nb::dict reuse_of_accesses(const Column<uint64_t> &address, const Column<uint64_
     {
         const nb::gil_scoped_release release;
         uint32_t n_kernels = 1;
-        for (size_t i = 0; i < n; i++) n_kernels = std::max(n_kernels, kernel.data()[i] + 1);
-        if (n_kernels > 1u << 20) throw nb::value_error("an access is of an impossible kernel");
+        for (size_t i = 0; i < n; i++) {
+            if (kernel.data()[i] >= 1u << 20) throw nb::value_error("an access is of an impossible kernel");
+            n_kernels = std::max(n_kernels, kernel.data()[i] + 1);
+        }
         size_t next = 0;
         const auto source = [&](std::vector<Access> &batch) {
             constexpr size_t kBatchAccesses = 1 << 14;
