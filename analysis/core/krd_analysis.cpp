@@ -39,6 +39,7 @@ void run_all(size_t n_tasks, unsigned n_jobs, const Task &task) {
 
 std::vector<ReuseStream> make_streams(const KrdSettings &settings, Sampling sampling, size_t n_kernels) {
     std::vector<ReuseStream> streams;
+    streams.reserve(settings.groups.n_groups);
     for (uint16_t group = 0; group < settings.groups.n_groups; group++)
         streams.emplace_back(group, settings.classes[group], sampling, n_kernels);
     return streams;
@@ -101,25 +102,23 @@ Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Pr
     return {};
 }
 
-void analyse_reuse(std::span<const Access> accesses, size_t n_kernels, const KrdSettings &settings, KrdResult &result) {
-    Sampling sampling = {settings.rate, settings.block_shift};
+void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettings &settings, KrdResult &result) {
+    const Sampling sampling = {settings.rate, settings.block_shift ? settings.block_shift : Sampling{}.block_shift};
     std::vector<std::vector<AccessReader::Totals>> totals(settings.groups.n_groups,
                                                           std::vector<AccessReader::Totals>(n_kernels));
-    uint64_t bytes = 0;
-    for (const Access &access : accesses) {
-        totals[access.group][access.kernel].n_accesses++;
-        totals[access.group][access.kernel].bytes += access.bytes;
-        bytes += access.bytes;
-    }
-    if (sampling.block_shift == 0) sampling.block_shift = fitting_block_shift(accesses.size(), bytes);
-    std::vector<Access> sampled;
-    if (!sampling.all())
-        for (const Access &access : accesses) append_sampled(access, sampling, sampled);
     std::vector<ReuseStream> streams = make_streams(settings, sampling, n_kernels);
-    run_all(streams.size(), settings.n_jobs, [&](size_t i) {
-        streams[i].process(sampling.all() ? accesses : std::span<const Access>(sampled),
-                           settings.coherent && streams.size() > 1);
-    });
+    std::vector<Access> batch, sampled;
+    for (source(batch); !batch.empty(); source(batch)) {
+        sampled.clear();
+        for (const Access &access : batch) {
+            totals[access.group][access.kernel].n_accesses++;
+            totals[access.group][access.kernel].bytes += access.bytes;
+            if (!sampling.all()) append_sampled(access, sampling, sampled);
+        }
+        run_all(streams.size(), settings.n_jobs, [&](size_t i) {
+            streams[i].process(sampling.all() ? batch : sampled, settings.coherent && streams.size() > 1);
+        });
+    }
     result = collect(streams, totals, sampling);
 }
 

@@ -42,7 +42,9 @@ using Progress = std::function<void(double)>;
 // Of the accesses of a recorded run.
 Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Progress &progress, KrdResult &result);
 
-// Of accesses in memory, whose `kernel` is below n_kernels. For tests, benchmarks, and traces that are not ours.
-void analyse_reuse(std::span<const Access> accesses, size_t n_kernels, const KrdSettings &settings, KrdResult &result);
+// Replaces the batch by the next accesses, all with a `kernel` below n_kernels; an empty one is the end. An access is
+// whole, not in pieces. For tests, benchmarks, and traces that are not ours; chooses no block size, 0 is 4096 bytes.
+using AccessSource = std::function<void(std::vector<Access> &batch)>;
+void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettings &settings, KrdResult &result);
 
 } // namespace ompass

@@ -113,19 +113,25 @@ nb::dict reuse_of_accesses(const Column<uint64_t> &address, const Column<uint64_
     KrdResult result;
     {
         const nb::gil_scoped_release release;
-        std::vector<Access> accesses(n);
         uint32_t n_kernels = 1;
         for (size_t i = 0; i < n; i++) {
-            accesses[i] = {address.data()[i], bytes.data()[i],      kernel.data()[i],
-                           group.data()[i],   write.data()[i] != 0, false};
-            const Access &access = accesses[i];
-            if (access.bytes == 0 || access.begin + access.bytes < access.begin)
-                throw nb::value_error("an access has no bytes, or goes beyond the end of the address space");
-            if (access.group >= settings.groups.n_groups) throw nb::value_error("an access is of an unknown group");
-            if (access.kernel >= 1u << 20) throw nb::value_error("an access is of an impossible kernel");
-            n_kernels = std::max(n_kernels, access.kernel + 1);
+            if (kernel.data()[i] >= 1u << 20) throw nb::value_error("an access is of an impossible kernel");
+            n_kernels = std::max(n_kernels, kernel.data()[i] + 1);
         }
-        analyse_reuse(accesses, n_kernels, settings, result);
+        size_t next = 0;
+        const auto source = [&](std::vector<Access> &batch) {
+            constexpr size_t kBatchAccesses = 1 << 14;
+            batch.clear();
+            for (; next < n && batch.size() < kBatchAccesses; next++) {
+                const Access access = {address.data()[next], bytes.data()[next],      kernel.data()[next],
+                                       group.data()[next],   write.data()[next] != 0, false};
+                if (access.bytes == 0 || access.begin + access.bytes < access.begin)
+                    throw nb::value_error("an access has no bytes, or goes beyond the end of the address space");
+                if (access.group >= settings.groups.n_groups) throw nb::value_error("an access is of an unknown group");
+                batch.push_back(access);
+            }
+        };
+        analyse_reuse(source, n_kernels, settings, result);
     }
     return to_dict(result);
 }

@@ -91,7 +91,11 @@ public:
 private:
     static constexpr size_t kFirstEntries = 1 << 10; // a power of two, like all later sizes
 
-    size_t place_of(uint64_t begin) const { return begin * 0x9e3779b97f4a7c15u >> shift_; }
+    // Two rounds: a single multiplication leaves addresses at regular distances in clusters.
+    size_t place_of(uint64_t begin) const {
+        begin *= 0x9e3779b97f4a7c15u;
+        return (begin ^ begin >> 32) * 0xbf58476d1ce4e5b9u >> shift_;
+    }
     void set_shift() {
         mask_ = table_.size() - 1;
         shift_ = 64 - std::countr_zero(table_.size());

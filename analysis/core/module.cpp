@@ -313,5 +313,6 @@ NB_MODULE(_core, m) {
           nb::arg("expanded") = std::vector<uint32_t>{}, nb::arg("max_tasks") = 10'000);
     bind_krd(m);
     bind_schedule(m);
+    bind_timeline(m);
     m.def("validate", &validate_run, nb::arg("directory"));
 }

@@ -8,6 +8,7 @@
 // A query reads, and an update writes, one node per level; slots of the recent past share nodes, and stay in cache.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -39,13 +40,17 @@ public:
 
     // Bytes whose last touch is later than the slot's.
     uint64_t newer_than(Slot slot) const {
-        uint64_t sum = 0, node = slot;
+        uint64_t sum = 0, odd_sum = 0, node = slot;
         for (const ZeroedArray<uint64_t> &level : levels_) {
-            const uint64_t last = node | (kFanout - 1);
-            for (uint64_t i = node + 1; i <= last; i++) sum += level[i];
+            const uint64_t place = node % kFanout;
+            const uint64_t *siblings = &level[node - place], *later = kLater + (kFanout - 1 - place);
+            for (uint64_t i = 0; i < kFanout; i += 2) {
+                sum += siblings[i] & later[i];
+                odd_sum += siblings[i + 1] & later[i + 1];
+            }
             node /= kFanout;
         }
-        return sum;
+        return sum + odd_sum;
     }
 
     // `bytes` of the slot have been touched again.
@@ -57,10 +62,11 @@ public:
         }
     }
 
-    void prefetch(Slot slot) const {
-        __builtin_prefetch(&levels_[0][slot], 1);
-        __builtin_prefetch(&levels_[0][slot | (kFanout - 1)], 1);
-        __builtin_prefetch(&levels_[1][slot / kFanout], 1);
+    [[gnu::always_inline]] void prefetch(Slot slot) const {
+        for (size_t k = 0; k < 3; k++) { // the levels above are small and stay in cache
+            __builtin_prefetch(&levels_[k][slot], 1);
+            slot /= kFanout;
+        }
     }
 
     // Renumbers the slots without those of weight 0 and makes room for at least three times as many as remain, so that
@@ -99,9 +105,14 @@ public:
     }
 
 private:
-    static constexpr uint64_t kFanout = 16; // one or two cache lines a node
+    static constexpr uint64_t kFanout = 8; // the children of a node are one cache line
     static constexpr uint64_t kFirstCapacity = 1 << 12;
     static constexpr uint64_t kRoom = 4;
+    // Read from kLater + kFanout - 1 - p on: all ones for the children after place p, zeros up to it. Adding what is
+    // masked is faster than a loop whose length nobody can predict.
+    static constexpr uint64_t kNo = 0, kYes = ~uint64_t{0};
+    static constexpr uint64_t kLater[2 * kFanout] = {kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,
+                                                     kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes};
 
     void resize(uint64_t wanted) {
         capacity_ = std::max(wanted, kFirstCapacity);

@@ -61,16 +61,6 @@ void ReuseStream::process(std::span<const Access> batch, bool coherent) {
     }
 }
 
-void ReuseStream::look_ahead(const Access &access) const {
-    if (access.group == group_ || access.write) __builtin_prefetch(&touches_.first_guess(access.begin), 1);
-}
-
-void ReuseStream::look_at_weights(const Access &access) const {
-    if (access.group != group_) return;
-    const TouchedRange &guess = touches_.first_guess(access.begin);
-    if (guess.begin == access.begin && guess.end != 0) weights_.prefetch(guess.slot);
-}
-
 void ReuseStream::make_room() {
     if (weights_.full()) weights_.compact([this](const auto &new_number) { touches_.rename_slots(new_number); });
 }

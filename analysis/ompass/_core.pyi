@@ -227,7 +227,28 @@ def reuse_of_accesses(
     coherent: bool = True,
     n_jobs: int = 1,
 ) -> Reuse:
-    """The same of accesses in order of time, given as arrays (uint64, uint64, uint8, uint16, uint32)."""
+    """The same of accesses in order of time, given as arrays (uint64, uint64, uint8, uint16, uint32).
+
+    `block_bytes` 0: 4096.
+    """
+
+class Slices(TypedDict):
+    """numpy arrays of one length, threads one after the other; of a thread, in the order in which they ended."""
+
+    begin_ns: object  # int64, since start of the run, cut to the window
+    end_ns: object  # int64
+    thread: object  # uint32
+    kind: object  # uint8: 0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (moment)
+    construct: object  # int32; of waits and locks the OMPT kind; -1: not known
+    task: object  # uint64 id of tasks and creations; 0: undeferred
+    depth: object  # uint16: slices of this thread around it
+    flags: object  # uint8: 1 a suspended task goes on; 2 an untimed undeferred task, at the time of the event before
+    too_many: bool  # there are more than `limit`; these are the first
+
+def slices_of_run(
+    directory: str, threads: list[int], start_ns: int = 0, end_ns: int = -1, limit: int = 2**64 - 1
+) -> Slices:
+    """What each thread (empty: all) was in, in [start_ns, end_ns) (-1: to the end). LogError."""
 
 def validate(directory: str) -> list[str]:
     """Every inconsistency found, one sentence each with path and byte offset; empty when the run is sound."""

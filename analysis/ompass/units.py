@@ -68,3 +68,15 @@ def parse_duration(text: str) -> int:
     scale = _DURATION_UNIT_NS[match.group(2) or "ns"]
     # integers, for a float would lose nanoseconds of long times
     return int(whole) * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
+
+
+_SIZE_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(B|([KMGT])i?B?)?\s*", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `512K`, `18MiB`, `1.5g`; units are binary, a bare number is bytes. ValueError otherwise."""
+    match = _SIZE_TEXT.fullmatch(text)
+    if match is None or float(match.group(1)) == 0:
+        raise ValueError(f"`{text}` is no size; write a number with K, M or G, such as 512K or 18MiB")
+    power = " KMGT".index((match.group(3) or " ").upper())
+    return round(float(match.group(1)) * float(1024**power))

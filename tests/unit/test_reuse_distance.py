@@ -39,7 +39,7 @@ class Tally(NamedTuple):
 
 
 def by_definition(accesses: Sequence[Access], n_groups: int, coherent: bool) -> dict[tuple[int, int], Tally]:
-    """(group, kernel) -> tally; every byte on its own, every distance by looking at all accesses in between."""
+    """(group, kernel) -> tally; every byte on its own, by looking at all accesses in between."""
     counted: dict[tuple[int, int], Counter[str]] = {}
     bins: dict[tuple[int, int], Counter[int]] = {}
     for group in range(n_groups):
@@ -137,7 +137,7 @@ ACCESS = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.lists(ACCESS, max_size=40), st.booleans())
 def test_any_ranges_in_any_groups_have_the_distances_of_the_definition(
     accesses: list[Access], coherent: bool
@@ -169,7 +169,7 @@ def random_trace(random_source: random.Random) -> tuple[list[Access], int]:
     return accesses, n_groups
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_thousands_of_random_traces_have_the_distances_of_the_definition(seed: int) -> None:
     random_source = random.Random(seed)
     for n in range(400):
@@ -200,7 +200,10 @@ def test_the_other_bytes_of_an_access_do_not_count_towards_its_distance() -> Non
     (tally,) = computed([Access(0, 100), Access(0, 100)], 1, True).values()
     assert tally.bins[0] == 100
     (tally,) = computed([Access(0, 10), Access(10, 10), Access(0, 20)], 1, True).values()
-    assert (tally.bins[4], tally.bins[0]) == (10, 10)  # 10 bytes in between for the first ten, none for the others
+    assert (tally.bins[4], tally.bins[0]) == (
+        10,
+        10,
+    )  # ten bytes in between, and none
 
 
 def test_a_write_elsewhere_is_a_coherence_miss_once_and_never_cold() -> None:

@@ -12,7 +12,20 @@ import sys
 import typer
 
 from ompass import __version__
-from ompass.commands import doctor, dump, graph, info, plot, report, run, scale, suite, validate
+from ompass.commands import (
+    doctor,
+    dump,
+    graph,
+    info,
+    krd,
+    plot,
+    report,
+    run,
+    scale,
+    suite,
+    timeline,
+    validate,
+)
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
 
@@ -26,6 +39,7 @@ _EPILOG = """
   ompass report t.ompass                       report again
 
   ompass scale --threads 1,2,4 -- ./fib 30     why does it not scale
+  ompass krd t.ompass                          reuse distance of its kernels
 
   ompass doctor ./fib                          can it be recorded, and how
 
@@ -75,6 +89,8 @@ scale.register(app)
 graph.register(app)
 validate.register(app)
 suite.register(app)
+krd.register(app)
+timeline.register(app)
 
 
 def _discard_stdout() -> None:

@@ -3,14 +3,17 @@
 
 from ompass.readers.events import EventTable, event_kinds, read_events
 from ompass.readers.graph import read_task_graph
+from ompass.readers.reuse import check_has_accesses, read_reuse
 from ompass.readers.rundir import find_problems, is_run_directory, open_run
 
 __all__ = [
     "EventTable",
+    "check_has_accesses",
     "event_kinds",
     "find_problems",
     "is_run_directory",
     "open_run",
     "read_events",
     "read_task_graph",
+    "read_reuse",
 ]

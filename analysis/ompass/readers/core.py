@@ -17,7 +17,7 @@ from ompass.errors import DamagedRunError, IncompleteInstallationError, RunNotFo
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from ompass._core import EventColumns, RunProfile, Schedule, TaskGraph
+    from ompass._core import EventColumns, Reuse, RunProfile, Schedule, Slices, TaskGraph
 
     class Core(Protocol):
         """The functions of `ompass._core` that the readers call."""
@@ -36,6 +36,21 @@ if TYPE_CHECKING:
         def read_schedule(
             self, directory: str, start_ns: int, end_ns: int, limit: int, n_bins: int
         ) -> Schedule: ...
+        def reuse_of_run(
+            self,
+            directory: str,
+            group_of_thread: list[int],
+            group_of_cpu: list[int],
+            class_bytes: list[tuple[int, int]],
+            rate: float = 1.0,
+            block_bytes: int = 0,
+            coherent: bool = True,
+            n_jobs: int = 1,
+            progress: object = None,
+        ) -> Reuse: ...
+        def slices_of_run(
+            self, directory: str, threads: list[int], start_ns: int, end_ns: int, limit: int
+        ) -> Slices: ...
         def validate(self, directory: str) -> list[str]: ...
 
 

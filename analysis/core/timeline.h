@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each thread was in and when, as slices that nest: regions, implicit and explicit tasks, waits, locks, creations
+// and kernels of a window of time. For exports to viewers; accounts for nothing (trace_replay does).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "run_files.h"
+
+namespace ompass {
+
+enum class SliceKind : uint8_t {
+    kRegion = 0,
+    kImplicit = 1,
+    kTask = 2,
+    kWait = 3,
+    kLock = 4,
+    kCreate = 5, // the time that a creation took; without brackets there are none
+    kKernel = 6,
+    kCreated = 7 // the moment at which a deferred task was created; no length
+};
+
+// All of one length, threads one after the other; of a thread, slices come in the order in which they ended.
+struct SliceColumns {
+    std::vector<int64_t> begin_ns, end_ns; // since the start of the run, cut to the window
+    std::vector<uint32_t> thread;
+    std::vector<uint8_t> kind;      // SliceKind
+    std::vector<int32_t> construct; // of waits and locks: the OMPT kind
+    std::vector<uint64_t> task;     // id of tasks and creations; 0: undeferred
+    std::vector<uint16_t> depth;    // number of slices of this thread around it
+    std::vector<uint8_t> flags;     // kResumed, kUntimed
+
+    static constexpr uint8_t kResumed = 1; // a task that was suspended, and goes on
+    static constexpr uint8_t kUntimed = 2; // an undeferred task with the time of the event before it
+};
+
+struct SliceFilter {
+    std::vector<uint32_t> threads; // empty: all
+    int64_t start_ns = 0;
+    int64_t end_ns = -1; // -1: to the end
+    uint64_t limit = ~uint64_t{0}; // slices; where there are more, `too_many` is set and reading stops
+};
+
+Problem read_slices(const RunFiles &run, const SliceFilter &filter, SliceColumns &slices, bool &too_many);
+
+} // namespace ompass

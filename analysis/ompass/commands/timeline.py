@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass timeline`: what each thread did when, for viewers of other projects or as a Gantt figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ompass.commands.streams import say, write_result
+from ompass.errors import UsageError
+from ompass.exports import svg_gantt, write_jedule, write_otf2, write_perfetto
+from ompass.readers import open_run
+from ompass.readers.timeline import read_timeline
+from ompass.symbols import Resolver
+from ompass.units import parse_duration, plural
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass timeline t.ompass --perfetto t.pftrace          open it in ui.perfetto.dev
+
+  ompass timeline t.ompass --otf2 t-otf2                 otf2-print t-otf2/traces.otf2
+
+  ompass timeline t.ompass --svg gantt.svg --from 1ms --to 2ms
+
+  ompass timeline t.ompass --jedule t.jed --thread 0 --thread 1
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("timeline", epilog=_EPILOG)(timeline)
+
+
+def timeline(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A run directory recorded with --mode trace.")
+    ],
+    perfetto: Annotated[
+        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a Perfetto trace.")
+    ] = None,
+    otf2: Annotated[
+        Path | None, typer.Option("--otf2", metavar="DIR", help="Write an OTF2 archive into a new directory.")
+    ] = None,
+    jedule: Annotated[
+        Path | None, typer.Option("--jedule", metavar="FILE", help="Write XML like Jedule's.")
+    ] = None,
+    svg: Annotated[
+        Path | None,
+        typer.Option("--svg", metavar="FILE", help="Write a Gantt figure, tasks coloured by construct."),
+    ] = None,
+    start: Annotated[
+        str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
+    ] = "",
+    end: Annotated[str, typer.Option("--to", metavar="TIME", help="Before this time.")] = "",
+    thread: Annotated[
+        list[int] | None, typer.Option("--thread", metavar="N", help="Only this thread; may be repeated.")
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", help="Refuse windows with more slices than this.", min=1)
+    ] = 1_000_000,
+) -> None:
+    """Export what each thread was in and when: regions, tasks, waits, locks, creations and kernels."""
+    if not (perfetto or otf2 or jedule or svg):
+        raise UsageError(
+            "ompass timeline",
+            "no form is named",
+            "add --perfetto FILE, --otf2 DIR, --jedule FILE or --svg FILE",
+        )
+    start_ns, end_ns = _time("--from", start, 0), _time("--to", end, -1)
+    if 0 <= end_ns <= start_ns:
+        raise UsageError("--from and --to", "the window is empty", "let --to be later than --from")
+    run = open_run(directory)
+    known = {recorded.thread for recorded in run.threads}
+    for number in thread or ():
+        if number not in known:
+            raise UsageError(
+                f"--thread {number}", "no such thread", f"the run has threads 0 to {max(known, default=0)}"
+            )
+    window = read_timeline(run, threads=thread or (), start_ns=start_ns, end_ns=end_ns, limit=limit)
+    resolver = Resolver.of_run(run)
+    places = {definition.id: resolver.locate(definition) for definition in run.definitions}
+    names = {
+        definition.id: definition.name or places[definition.id].label() for definition in run.definitions
+    }
+    if perfetto:
+        write_perfetto(window, names, perfetto)
+    if otf2:
+        write_otf2(window, names, places, otf2)
+    if jedule:
+        write_jedule(window, names, jedule)
+    if svg:
+        write_result(svg_gantt(window, names), svg)
+    say(f"{plural(len(window), 'slice')} of {plural(len(window.by_thread), 'thread')} exported")
+
+
+def _time(option: str, text: str, default: int) -> int:
+    if not text:
+        return default
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}", str(error)) from error

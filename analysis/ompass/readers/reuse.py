@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The accesses that a run declared, counted by reuse distance in the core; metrics make figures of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ompass.errors import NothingToShowError
+from ompass.model import Run
+from ompass.readers.core import core_errors, load_core
+
+if TYPE_CHECKING:
+    from ompass._core import Reuse
+
+
+def read_reuse(
+    run: Run,
+    *,
+    group_of_thread: Sequence[int],
+    group_of_cpu: Sequence[int],
+    class_bytes: Sequence[tuple[int, int]],
+    rate: float = 1.0,
+    coherent: bool = True,
+    n_jobs: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Reuse:
+    """What the core counts of a trace's accesses, one stream per cache group.
+
+    `group_of_thread`: the index of the group of every thread; where it is -1 or missing, threads are in the
+    group of the CPU that they were recorded on. `class_bytes`: (L2, last level) per group. `n_jobs` 0: as
+    many as this process has CPUs. `progress` is called with the share done. Raises NothingToShowError when
+    the run has no accesses, DamagedRunError.
+    """
+    check_has_accesses(run)
+    core = load_core()
+    with core_errors(core, run.path):
+        return core.reuse_of_run(
+            str(run.path),
+            list(group_of_thread),
+            list(group_of_cpu),
+            list(class_bytes),
+            rate,
+            0,
+            coherent,
+            n_jobs or len(os.sched_getaffinity(0)),
+            progress,
+        )
+
+
+def check_has_accesses(run: Run) -> None:
+    """NothingToShowError, with what to do, for a run without declared accesses in a trace."""
+    if run.mode != "trace":
+        raise NothingToShowError(
+            f"{run.path} holds no accesses",
+            "it was recorded in profile mode",
+            "record it with --mode trace or OMPASS_MODE=trace",
+        )
+    if not any(row.read_bytes or row.write_bytes for row in run.constructs):
+        raise NothingToShowError(
+            f"{run.path} holds no accesses",
+            "the program declares none",
+            "mark its kernels and their data with ompass_kernel_begin, ompass_read, ompass_write (ompass.h)",
+        )

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each thread was in and when: slices of a window of a trace, and the order of entering and leaving."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from ompass.errors import NothingToShowError, UsageError
+from ompass.model import Run
+from ompass.readers.core import core_errors, load_core
+from ompass.units import count
+
+
+class SliceKind(IntEnum):
+    """The numbers of the core."""
+
+    REGION = 0
+    IMPLICIT = 1
+    TASK = 2
+    WAIT = 3
+    LOCK = 4
+    CREATE = 5
+    KERNEL = 6
+    CREATED = 7
+
+
+# Numbers of OMPT (OpenMP 5.1, section 4.4.4), and our own for a taskwait with dependences.
+_WAITS: Final = {
+    1: "barrier", 2: "implicit barrier", 3: "explicit barrier", 4: "implementation barrier", 5: "taskwait",
+    6: "taskgroup", 7: "reduction", 8: "worksharing barrier", 9: "region barrier", 10: "teams barrier",
+    63: "taskwait depend",
+}  # fmt: skip
+_LOCKS: Final = {
+    1: "lock", 2: "test lock", 3: "nest lock", 4: "test nest lock", 5: "critical", 6: "atomic", 7: "ordered"
+}  # fmt: skip
+_RESUMED, _UNTIMED = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One stretch of a thread; `task` is the id of a task or creation, 0 for undeferred ones."""
+
+    begin_ns: int
+    end_ns: int
+    thread: int
+    kind: SliceKind
+    construct: int
+    task: int
+    depth: int
+    resumed: bool  # a suspended task goes on
+    untimed: bool  # an undeferred task, at the time of the event before it
+
+    def label(self, names: Mapping[int, str]) -> str:
+        """What a viewer shows; `names` of constructs."""
+        if self.kind is SliceKind.WAIT:
+            return _WAITS.get(self.construct, "wait")
+        if self.kind is SliceKind.LOCK:
+            return _LOCKS.get(self.construct, "lock")
+        if self.kind is SliceKind.CREATE:
+            return "create"
+        if self.kind is SliceKind.IMPLICIT and self.construct < 0:
+            return "initial task"
+        name = names.get(self.construct, "?")
+        word = {SliceKind.REGION: "parallel", SliceKind.IMPLICIT: "implicit task", SliceKind.TASK: "task"}
+        text = f"{word[self.kind]} {name}" if self.kind in word else name
+        return f"{text} (resumed)" if self.resumed else text
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Slices of a window, by thread; each list in the order in which the slices ended."""
+
+    run: Run
+    start_ns: int
+    end_ns: int
+    by_thread: Mapping[int, Sequence[Slice]]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.by_thread.values()))
+
+
+def read_timeline(
+    run: Run, *, threads: Sequence[int] = (), start_ns: int = 0, end_ns: int = -1, limit: int = 1_000_000
+) -> Timeline:
+    """What `threads` (none: all) were in, in [start_ns, end_ns) (-1: to the end).
+
+    Raises NothingToShowError for a run without a trace or an empty window, UsageError for more slices than
+    `limit`, DamagedRunError.
+    """
+    if run.mode != "trace":
+        raise NothingToShowError(
+            f"{run.path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
+        )
+    core = load_core()
+    with core_errors(core, run.path):
+        columns = core.slices_of_run(str(run.path), list(threads), start_ns, end_ns, limit)
+    if columns["too_many"]:
+        raise UsageError(
+            f"{run.path} has more than {count(limit)} slices in this window",
+            "viewers, and this command, would take very long",
+            "name a shorter one with --from and --to, fewer threads with --thread, or raise --limit",
+        )
+    names = ("begin_ns", "end_ns", "thread", "kind", "construct", "task", "depth", "flags")
+    rows = zip(*(columns[name].tolist() for name in names), strict=True)  # type: ignore[literal-required]
+    by_thread: dict[int, list[Slice]] = {}
+    for begin, end, thread, kind, construct, task, depth, flags in rows:
+        by_thread.setdefault(thread, []).append(
+            Slice(
+                begin,
+                end,
+                thread,
+                SliceKind(kind),
+                construct,
+                task,
+                depth,
+                bool(flags & _RESUMED),
+                bool(flags & _UNTIMED),
+            )
+        )
+    if not by_thread:
+        raise NothingToShowError(
+            f"{run.path} has nothing in this window", "no thread was in a task, a region or a kernel"
+        )
+    last_ns = max(s.end_ns for slices in by_thread.values() for s in slices)
+    return Timeline(run, start_ns, end_ns if end_ns >= 0 else last_ns, by_thread)
+
+
+def walk(slices: Sequence[Slice]) -> Iterator[tuple[int, Slice, bool]]:
+    """(time, slice, entered) of one thread in order; times never go back, and every slice entered is left.
+
+    `slices` in the order in which they ended, as a Timeline has them: those a level deeper since the last one
+    of a level are its parts.
+    """
+    waiting: dict[int, list[int]] = {}
+    parts: list[list[int]] = []
+    for index, one in enumerate(slices):
+        parts.append(waiting.pop(one.depth + 1, []))
+        waiting.setdefault(one.depth, []).append(index)
+    roots = sorted((index for rest in waiting.values() for index in rest), key=lambda i: slices[i].begin_ns)
+    now = 0
+    stack = [(index, True) for index in reversed(roots)]
+    while stack:
+        index, entered = stack.pop()
+        one = slices[index]
+        now = max(now, one.begin_ns if entered else one.end_ns)
+        yield now, one, entered
+        if entered:
+            stack.append((index, False))
+            stack += [(part, True) for part in reversed(parts[index])]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which CPUs share a last-level cache, and how large caches are: of the recorded or of a described machine.
+
+Descriptions are hwloc's synthetic strings, and hwloc itself reads them; only its XML is understood here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ompass.errors import IncompleteInstallationError, UsageError
+
+_DATA_CACHE = re.compile(r"L([1-5])Cache")
+_ASSUMED_L2_BYTES = 1 << 20
+_ASSUMED_LLC_BYTES = 32 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CacheGroup:
+    """The CPUs that share one last-level cache."""
+
+    name: str
+    cpus: tuple[int, ...]  # numbers of the operating system
+    l2_bytes: int  # 0: not known
+    llc_bytes: int  # 0: not known
+
+    def with_sizes(self, l2_bytes: int = 0, llc_bytes: int = 0) -> CacheGroup:
+        """The same with the sizes given (0: its own, or else assumed ones)."""
+        llc_bytes = llc_bytes or self.llc_bytes or _ASSUMED_LLC_BYTES
+        return replace(
+            self, l2_bytes=l2_bytes or self.l2_bytes or min(_ASSUMED_L2_BYTES, llc_bytes), llc_bytes=llc_bytes
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The cache groups of a machine; `cpus` are all of them in hwloc's order, neighbours side by side."""
+
+    description: str  # "recorded machine", or the synthetic string
+    groups: tuple[CacheGroup, ...]
+    cpus: tuple[int, ...]
+
+    def group_of_thread(self, n_threads: int, place: str = "compact") -> list[int]:
+        """The index of the group of each thread, more threads than CPUs going round again.
+
+        "compact": thread 0 on the first CPU, 1 on the next, a group being filled before the next one;
+        "scatter": from group to group.
+        """
+        by_cpu = self.group_of_cpu()
+        order = [by_cpu[cpu] for cpu in self.cpus]
+        if place == "scatter":
+            rank = {cpu: k for group in self.groups for k, cpu in enumerate(group.cpus)}
+            order = [by_cpu[cpu] for cpu in sorted(self.cpus, key=lambda cpu: (rank[cpu], by_cpu[cpu]))]
+        return [order[thread % len(order)] for thread in range(n_threads)]
+
+    def group_of_cpu(self) -> list[int]:
+        """The index of the group by CPU number; 0 for numbers in between that no group has."""
+        by_cpu = [0] * (max(self.cpus, default=-1) + 1)
+        for index, group in enumerate(self.groups):
+            for cpu in group.cpus:
+                by_cpu[cpu] = index
+        return by_cpu
+
+
+def recorded_topology(directory: Path) -> Topology:
+    """The machine of a run, from its topology.xml; one group of unknown size when there is none."""
+    try:
+        return _topology_of_xml((directory / "topology.xml").read_text(encoding="utf-8"), "recorded machine")
+    except (OSError, UnicodeDecodeError, ElementTree.ParseError, ValueError):
+        return Topology("not recorded: one cache assumed", (CacheGroup("machine 0", (), 0, 0),), ())
+
+
+def synthetic_topology(text: str) -> Topology:
+    """The machine that an hwloc synthetic string describes; UsageError when it describes none."""
+    library = _hwloc()
+    topology = ctypes.c_void_p()
+    if library.hwloc_topology_init(ctypes.byref(topology)) != 0:
+        raise IncompleteInstallationError("hwloc does not start", "hwloc_topology_init failed")
+    try:
+        if (
+            library.hwloc_topology_set_synthetic(topology, text.encode()) != 0
+            or library.hwloc_topology_load(topology) != 0
+        ):
+            raise UsageError(
+                f"--topology {text!r}",
+                "hwloc cannot read it as a synthetic topology",
+                'write it like "pack:4 l3:1 core:6 pu:1", sizes like "l3:1(size=18874368)"',
+            )
+        buffer, length = ctypes.c_char_p(), ctypes.c_int()
+        if (
+            library.hwloc_topology_export_xmlbuffer(
+                topology, ctypes.byref(buffer), ctypes.byref(length), ctypes.c_ulong(0)
+            )
+            != 0
+            or buffer.value is None
+        ):
+            raise IncompleteInstallationError("hwloc cannot export a topology", "no XML support")
+        try:
+            return _topology_of_xml(buffer.value.decode(), text)
+        finally:
+            library.hwloc_free_xmlbuffer(topology, buffer)
+    finally:
+        library.hwloc_topology_destroy(topology)
+
+
+def _hwloc() -> ctypes.CDLL:
+    name = ctypes.util.find_library("hwloc") or "libhwloc.so.15"
+    try:
+        return ctypes.CDLL(name)
+    except OSError as error:
+        raise IncompleteInstallationError(
+            "--topology needs the library hwloc", str(error), "install it (Debian: libhwloc15)"
+        ) from error
+
+
+def _topology_of_xml(text: str, description: str) -> Topology:
+    root = ElementTree.fromstring(text)
+    cpus_of: dict[ElementTree.Element, list[int]] = {}
+    l2_bytes: dict[ElementTree.Element, int] = {}
+    cpus = []
+    for cpu, above in _cpus(root, []):
+        caches = [element for element in above if _DATA_CACHE.fullmatch(element.get("type", ""))]
+        packages = [element for element in above if element.get("type") == "Package"]
+        # The caches from the machine down: the first is the last level.
+        shared = (caches or packages or [root])[0]
+        cpus_of.setdefault(shared, []).append(cpu)
+        cpus.append(cpu)
+        for cache in caches:
+            if cache.get("type") == "L2Cache":
+                l2_bytes[shared] = int(cache.get("cache_size", "0"))
+    if not cpus:
+        raise ValueError("no CPU in the topology")
+    groups = tuple(
+        CacheGroup(
+            f"{_short_name(shared)} {index}",
+            tuple(members),
+            l2_bytes.get(shared, 0),
+            int(shared.get("cache_size", "0")),
+        )
+        for index, (shared, members) in enumerate(cpus_of.items())
+    )
+    return Topology(description, groups, tuple(cpus))
+
+
+def _cpus(
+    element: ElementTree.Element, above: list[ElementTree.Element]
+) -> Iterator[tuple[int, list[ElementTree.Element]]]:
+    """(number, objects around it from the outermost in) of every CPU, in hwloc's order."""
+    for child in element.findall("object"):
+        if child.get("type") == "PU":
+            yield int(child.get("os_index", "0")), above
+        else:
+            yield from _cpus(child, [*above, child])
+
+
+def _short_name(element: ElementTree.Element) -> str:
+    kind = element.get("type", "machine")
+    return kind.removesuffix("Cache") if kind.endswith("Cache") else kind.lower()

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass timeline` on recorded runs: what is written is read back by the readers of each format."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ompass import _core
+from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain, neutral_environment
+
+# Tasks that wait for their children, undeferred ones among them, a critical section and a taskgroup.
+SOURCE = """\
+static int sum;
+static void leaf(void) {
+#pragma omp critical
+  sum++;
+}
+int main(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+  for (int i = 0; i < 50; i++) {
+#pragma omp task
+    {
+#pragma omp task
+      leaf();
+#pragma omp task if(0)
+      leaf();
+#pragma omp taskwait
+    }
+  }
+  return sum != 100;
+}
+"""
+TASKS = 150
+
+
+def ompass(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    result = subprocess.run(
+        [sys.executable, "-m", "ompass", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=neutral_environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+    )
+    assert result.returncode == status, result.stderr
+    return result
+
+
+@pytest.fixture
+def recorded(
+    tmp_path: Path, compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> Recorded:
+    path = tmp_path / "nested.c"
+    path.write_text(SOURCE)
+    program = compile_program(path, default_toolchain)
+    return run_recorded(program, default_toolchain, mode="trace", threads=2, preload=True)
+
+
+def slices_of(run: Path) -> list[dict[str, int]]:
+    columns: dict[str, Any] = dict(_core.slices_of_run(str(run), []))
+    columns.pop("too_many")
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*(c.tolist() for c in columns.values()), strict=True)
+    ]
+
+
+def task_times(run: Path) -> Counter[tuple[int, int, int]]:
+    """(thread, begin, end) of every stretch of a task."""
+    return Counter((s["thread"], s["begin_ns"], s["end_ns"]) for s in slices_of(run) if s["kind"] == 2)
+
+
+def test_slices_nest_and_count_every_task(recorded: Recorded) -> None:
+    slices = slices_of(recorded.run_dir)
+    assert sum(1 for s in slices if s["kind"] == 2 and not s["flags"] & 1) == TASKS
+    assert sum(1 for s in slices if s["kind"] == 7) == sum(1 for s in slices if s["kind"] == 2 and s["task"])
+    for thread in (0, 1):
+        deeper: dict[int, list[dict[str, int]]] = {}
+        for one in (s for s in slices if s["thread"] == thread):
+            for part in deeper.pop(one["depth"] + 1, []):
+                assert one["begin_ns"] <= part["begin_ns"] or part["kind"] == 5
+                assert part["end_ns"] <= one["end_ns"]
+            deeper.setdefault(one["depth"], []).append(one)
+        assert set(deeper) <= {0}
+
+
+def test_otf2_read_back_has_the_tasks_with_their_times(recorded: Recorded, tmp_path: Path) -> None:
+    import otf2
+
+    archive = tmp_path / "archive"
+    ompass("timeline", str(recorded.run_dir), "--otf2", str(archive))
+    open_regions: dict[str, list[tuple[str, int]]] = {}
+    found: Counter[tuple[int, int, int]] = Counter()
+    with otf2.reader.open(str(archive / "traces.otf2")) as trace:
+        for location, event in trace.events:
+            stack = open_regions.setdefault(location.name, [])
+            if isinstance(event, otf2.events.Enter):
+                stack.append((event.region.name, event.time))
+            elif isinstance(event, otf2.events.Leave):
+                name, begin = stack.pop()
+                assert name == event.region.name
+                if event.region.region_role == otf2.enums.RegionRole.TASK:
+                    assert event.region.source_file.endswith("nested.c")
+                    found[int(location.name.removeprefix("thread ")), begin, event.time] += 1
+    assert not any(open_regions.values())
+    assert found == task_times(recorded.run_dir)
+    assert sum(found.values()) >= TASKS
+    printer = shutil.which("otf2-print")
+    if printer:
+        output = subprocess.run(
+            [printer, str(archive / "traces.otf2")], capture_output=True, text=True, check=True
+        ).stdout
+        assert output.count("ENTER") == output.count("LEAVE")
+
+
+def test_perfetto_decodes_with_its_own_schema(recorded: Recorded, tmp_path: Path) -> None:
+    from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
+
+    path = tmp_path / "t.pftrace"
+    ompass("timeline", str(recorded.run_dir), "--perfetto", str(path))
+    trace = schema.Trace()
+    trace.ParseFromString(path.read_bytes())
+    names: dict[int, str] = {}
+    tracks: dict[int, str] = {}
+    stacks: dict[int, list[tuple[str, int]]] = {}
+    flows: Counter[int] = Counter()
+    ended: Counter[int] = Counter()
+    found: Counter[tuple[int, int, int]] = Counter()
+    counters: dict[int, list[int]] = {}
+    for packet in trace.packet:
+        names |= {entry.iid: entry.name for entry in packet.interned_data.event_names}
+        if packet.HasField("track_descriptor"):
+            descriptor = packet.track_descriptor
+            tracks[descriptor.uuid] = descriptor.name or descriptor.thread.thread_name
+        if not packet.HasField("track_event"):
+            continue
+        event = packet.track_event
+        flows.update(event.flow_ids)
+        ended.update(event.terminating_flow_ids)
+        stack = stacks.setdefault(event.track_uuid, [])
+        if event.type == event.TYPE_SLICE_BEGIN:
+            stack.append((event.categories[0], packet.timestamp))
+        elif event.type == event.TYPE_SLICE_END:
+            category, begin = stack.pop()
+            if category == "task":
+                found[int(tracks[event.track_uuid].split()[1]), begin, packet.timestamp] += 1
+        elif event.type == event.TYPE_COUNTER:
+            counters.setdefault(event.track_uuid, []).append(event.counter_value)
+    assert found == task_times(recorded.run_dir)
+    assert flows == ended
+    assert len(flows) == 100  # the deferred ones
+    assert all(values[-1] == 0 and min(values) >= 0 for values in counters.values())
+    assert any(name.startswith("task nested.c:") for name in names.values())
+
+
+def test_jedule_and_the_figure_show_the_tasks(recorded: Recorded, tmp_path: Path) -> None:
+    jedule, figure = tmp_path / "t.jed", tmp_path / "t.svg"
+    ompass("timeline", str(recorded.run_dir), "--jedule", str(jedule), "--svg", str(figure))
+    nodes = ElementTree.parse(jedule).getroot().findall("node_infos/node_statistics")
+    assert len(nodes) == sum(task_times(recorded.run_dir).values())
+    assert "nested.c" in figure.read_text()
+
+
+def test_windows_and_threads_choose_what_is_exported(recorded: Recorded, tmp_path: Path) -> None:
+    run = str(recorded.run_dir)
+    tasks = [s for s in slices_of(recorded.run_dir) if s["kind"] == 2]
+    middle = sorted(s["begin_ns"] for s in tasks)[len(tasks) // 2]
+    columns: dict[str, Any] = dict(_core.slices_of_run(run, [0], 0, middle))
+    assert set(columns["thread"].tolist()) == {0}
+    assert max(columns["end_ns"].tolist()) <= middle
+    inside = sum(1 for s in tasks if s["thread"] == 0 and s["begin_ns"] < middle)
+    assert columns["kind"].tolist().count(2) == inside
+    path = str(tmp_path / "t.jed")
+    assert "--limit" in ompass("timeline", run, "--jedule", path, "--limit", "5", status=2).stderr
+    for wrong in (["--thread", "9"], ["--from", "2s", "--to", "1s"], ["--from", "x"]):
+        assert len(ompass("timeline", run, "--jedule", path, *wrong, status=2).stderr.splitlines()) == 1
+    assert "--perfetto" in ompass("timeline", run, status=2).stderr
+    ompass("timeline", run, "--jedule", path, "--from", "1000s", status=5)
