@@ -176,6 +176,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_reg_task_with_affinity,
     Task &task = *task_of(block);
     if (member->current->child_domain != kNoDomain) return 0; // explicit placement wins
     std::vector<ByteRange> ranges;
+    ranges.reserve(static_cast<size_t>(n));
     for (int32_t i = 0; i < n; i++)
         ranges.push_back({reinterpret_cast<const void *>(affinities[i].address), affinities[i].bytes});
     const int domain = domains::of_ranges(ranges.data(), ranges.size());
@@ -431,9 +432,20 @@ void discard(Member &member, Task &task) {
 
 } // namespace abi
 
+// The short way takes some two thirds of the time of the long one. It resumes the task's parent, and looks neither at
+// cancellation nor after tools.
 void runtime::execute(Member &member, Task &task, bool directly) {
+    void *location = task.location, *block = task.block;
+    const int32_t thread = member.runtime_thread;
+    if (__builtin_expect(directly && !(task.flags & kMayBeDiscarded) && !tool_is_active(), 1)) {
+        const Routine routine = task.routine;
+        real___kmpc_omp_task_begin_if0()(location, thread, block);
+        routine(thread, block);
+        real___kmpc_omp_task_complete_if0()(location, thread, block);
+        return;
+    }
     if (directly) block_of(task)->routine = task.routine;
-    real___kmpc_omp_task()(task.location, member.runtime_thread, task.block);
+    real___kmpc_omp_task()(location, thread, block);
 }
 
 } // namespace omp_ext
