@@ -351,10 +351,9 @@ private:
         close_open(record.time);
         Task *task = current_;
         if (task->construct == 0) return false;
-        if (task->is_inline) task->worked = 0; // detached: its own time is known, its duration is not
         if (task->resumed)
             shared_.pieced_together.push_back({index_, task->construct, task->id, task->worked});
-        else
+        else if (!task->is_inline) // else detached: its own time is known, its duration is not
             count_duration(slot(task->construct), task->worked, 1);
         if (record.argument != format::kStatusDetach) {
             slot(task->construct).n_completed++;
