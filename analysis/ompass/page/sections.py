@@ -353,8 +353,13 @@ def _schedule(content: ReportContent, number: int, schedule: Schedule) -> Sectio
         return None
     window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)} of the run"
     tasks = plural(schedule.n_tasks, "deferred task")
-    why = "; the window is as long as can be shown: --window chooses another" if schedule.cut else ""
-    parts: list[Markup] = [element("p", f"{window}, in which {tasks} started{why}.", class_="scope")]
+    coarse = (
+        f" Stretches shorter than {duration(schedule.shortest_ns)} are drawn together, as what they mostly "
+        "were: --window FROM:TO shows a part of the run as it was."
+        if schedule.is_pooled
+        else ""
+    )
+    parts: list[Markup] = [element("p", f"{window}, in which {tasks} started.{coarse}", class_="scope")]
     figures: dict[str, Spec] = {}
     for name, spec in (
         ("over-time", over_time(schedule)),

@@ -82,6 +82,14 @@ class Timeline:
         return sum(map(len, self.by_thread.values()))
 
 
+def check_has_events(run: Run) -> None:
+    """NothingToShowError, with what to do, for a run that is no trace."""
+    if run.mode != "trace":
+        raise NothingToShowError(
+            f"{run.path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
+        )
+
+
 def read_timeline(
     run: Run, *, threads: Sequence[int] = (), start_ns: int = 0, end_ns: int = -1, limit: int = 1_000_000
 ) -> Timeline:
@@ -90,10 +98,7 @@ def read_timeline(
     Raises NothingToShowError for a run without a trace or an empty window, UsageError for more slices than
     `limit`, DamagedRunError.
     """
-    if run.mode != "trace":
-        raise NothingToShowError(
-            f"{run.path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
-        )
+    check_has_events(run)
     core = load_core()
     with core_errors(core, run.path):
         columns = core.slices_of_run(str(run.path), list(threads), start_ns, end_ns, limit)
