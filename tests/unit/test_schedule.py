@@ -55,7 +55,8 @@ def rows_of(schedule: Schedule) -> list[dict[str, int]]:
 def replayed(path: Path) -> list[int]:
     """Thread-time by state."""
     regions = _core.replay_trace(str(path))["regions"]
-    return [sum(int(row[f"{state}_ns"]) for row in regions) for state in STATES]  # type: ignore[literal-required]
+    rows: list[dict[str, Any]] = [dict(row) for row in regions]
+    return [sum(row[f"{state}_ns"] for row in rows) for state in STATES]
 
 
 def by_state(rows: list[dict[str, int]]) -> list[int]:

@@ -19,6 +19,7 @@ from ompass.commands import (
     info,
     krd,
     plot,
+    query,
     report,
     run,
     scale,
@@ -91,6 +92,7 @@ validate.register(app)
 suite.register(app)
 krd.register(app)
 timeline.register(app)
+query.register(app)
 
 
 def _discard_stdout() -> None:
