@@ -41,7 +41,7 @@ PROGRAMS = {
 EXTENT_WORDS = 8 << 20
 HEADER_BYTES, EXTENT_HEADER_BYTES, EXTENT_MAGIC, EVENTS = 4096, 64, 0x58504D4F, 4
 
-# Analyses by the trace that they are measured on. WINDOW is a thousandth in the middle of the run.
+# Analyses by the trace that they are measured on. WINDOW is a millisecond in the middle of the run.
 ANALYSES: dict[str, dict[str, list[str]]] = {
     "tasks": {
         "report": ["report", "RUN"],
@@ -289,10 +289,10 @@ def main() -> None:
                 continue
             short, large = Path(scratch) / f"{trace}-short.ompass", Path(scratch) / f"{trace}.ompass"
             record(PROGRAMS[trace], short, arguments.build)
-            make_large(short, large, arguments.events)
+            times = make_large(short, large, arguments.events)
             n_threads = len(list(large.glob("thread-*.log")))
-            window = _core.read_schedule(str(short), limit=0, n_bins=0)
-            middle = window["end_ns"] // 2
+            short_ns = _core.read_schedule(str(short), limit=0, n_bins=0)["end_ns"]
+            middle = short_ns * times // 2
             names = {"RUN": str(large), "WINDOW_BEGIN": str(middle), "WINDOW_END": str(middle + 1_000_000)}
             for name, command in chosen.items():
                 words = [names.get(word, word).replace("OUT/", f"{scratch}/") for word in command]
