@@ -194,7 +194,7 @@ def touched_in_order(run: Path) -> list[int]:
     return [int(offset) for offset in address - address.min()]
 
 
-def test_matmul_reuses_alike_on_one_core_under_any_scheduler_but_not_where_threads_share_a_cache(
+def test_matmul_reuses_alike_under_any_scheduler_unless_threads_share_a_cache(
     bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
     """Pericàs et al.: a thread runs the tasks of another order, over data that nobody else moves."""
