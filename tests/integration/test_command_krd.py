@@ -208,7 +208,7 @@ def test_matmul_reuses_alike_under_any_scheduler_unless_threads_share_a_cache(
     # libomp runs a task where it is created, oneTBB the last one created first: not the same thing twice.
     assert touched_in_order(libomp) != touched_in_order(tbb)
     assert under_one_cache(libomp) == under_one_cache(tbb)
-    # On a busy machine one thread may run all tasks before the other one comes: then the order is that of one.
+    # On a busy machine one thread may run all tasks before the other one comes.
     assert any(under_one_cache(recorded("tasks", 2)) != under_one_cache(libomp) for _ in range(5))
 
 
