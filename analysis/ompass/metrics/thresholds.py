@@ -60,6 +60,9 @@ IMBALANCE_RATIO: Final = 1.2
 IMBALANCE_SHARE: Final = 0.05
 """Thread-time lost to the imbalance of a region from which it is named."""
 
+UNDIVIDED_PART: Final = 0.95
+"""With this part of the work of a region without tasks, one thread does all of it."""
+
 LOCK_SHARE: Final = 0.05
 """Thread-time in locks and critical sections from which contention is named."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ompass.metrics import (
     Evidence,
+    Finding,
     Gap,
     Inflation,
     RecordingCost,
@@ -132,7 +133,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> Column:
         typical = _typical(contents, [m.time_ns for m in samples.recorded])
         fine = {_task_place(typical, f.construct) for f in typical.findings if f.kind == "too_fine"}
         evidence = Evidence(
-            findings=tuple(f for f in typical.findings if f.severity == "problem"),
+            findings=tuple(f for f in typical.findings if f.severity == "problem" and _in_scope(f, scope)),
             fine_inflation_ns=sum(row.excess_ns for row in rows if row.key in fine),
             n_cpus=n_cpus,
             n_tasks=typical.n_tasks,
@@ -158,6 +159,11 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> Column:
         n_left_out=runs.n_left_out,
         others=runs.others,
     )
+
+
+def _in_scope(finding: Finding, scope: Scope) -> bool:
+    """What runs outside of the parallel regions is no cause of what is timed in them."""
+    return scope is Scope.PROGRAM or finding.kind != "serial_fraction"
 
 
 def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> ReportContent:
