@@ -25,7 +25,7 @@ Content = TypeVar("Content")
 _WORTH_PROCESSES_BYTES: Final = 64 << 20
 """Logs that together are smaller are read before a second process has started."""
 
-_CONNECT_S: Final = 10
+_CONNECT_S: Final = 5
 
 
 class WorkerFailedError(OmpassError):
