@@ -3,13 +3,16 @@
 
 from ompass.reports.reuse.as_csv import CSV_TABLES, csv_reuse
 from ompass.reports.reuse.as_json import json_reuse
-from ompass.reports.reuse.content import ReuseContent
+from ompass.reports.reuse.content import Progress, ReuseContent, ReuseOptions, collect_reuse
 from ompass.reports.reuse.picture import reuse_figure, svg_reuse
 from ompass.reports.reuse.terminal import print_reuse
 
 __all__ = [
     "CSV_TABLES",
+    "Progress",
     "ReuseContent",
+    "ReuseOptions",
+    "collect_reuse",
     "csv_reuse",
     "json_reuse",
     "print_reuse",
