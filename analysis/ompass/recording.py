@@ -18,6 +18,7 @@ from ompass.readers import EventTable, open_run, read_events, read_task_graph
 from ompass.readers.schedule import DEFAULT_LIMIT, Schedule, read_schedule
 from ompass.readers.tables import Tables
 from ompass.reports import ReportContent, collect
+from ompass.reports.reuse import ReuseContent, ReuseOptions, collect_reuse
 from ompass.symbols import Location
 
 if TYPE_CHECKING:
@@ -96,6 +97,10 @@ class Recording:
         return read_schedule(
             self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
         )
+
+    def reuse(self, options: ReuseOptions | None = None) -> ReuseContent:
+        """Kernel reuse distances. NothingToShowError when no kernel declares accesses, or without a trace."""
+        return collect_reuse(self.run, options)
 
     # ------------------------------------------------------------ inside
 

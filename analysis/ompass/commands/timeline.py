@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ompass.commands.options import Colour, ColourOption
 from ompass.commands.streams import say
 from ompass.errors import NothingToShowError, UsageError
 from ompass.exports import write_jedule, write_otf2, write_perfetto
@@ -41,13 +41,6 @@ _FIGURE_STRETCHES = 40_000
 """More than a picture has room for."""
 
 
-class Colour(str, Enum):
-    """What the colours of a Gantt figure tell of tasks."""
-
-    CONSTRUCT = "construct"
-    HOME = "home"
-
-
 def register(app: typer.Typer) -> None:
     app.command("timeline", epilog=_EPILOG)(timeline)
 
@@ -76,12 +69,7 @@ def timeline(
             help="Draw a Gantt figure (.svg, .pdf, .png).",
         ),
     ] = None,
-    colour: Annotated[
-        Colour,
-        typer.Option(
-            "--colour", help="Of a figure: colour tasks by construct, or by the thread that created them."
-        ),
-    ] = Colour.CONSTRUCT,
+    colour: ColourOption = Colour.CONSTRUCT,
     start: Annotated[
         str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
     ] = "",
