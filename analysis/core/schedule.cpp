@@ -85,9 +85,18 @@ private:
         if (shown.pooled > 1) shown.task = 0;
         shown.begin = pool_begin_;
         shown.end = pool_end_;
-        schedule_.stretches.push_back(shown);
         pool_.clear();
         pool_ticks_.clear();
+        if (!schedule_.stretches.empty()) { // one pool after the other, both mostly the same: one for the eye
+            Stretch &last = schedule_.stretches.back();
+            if (last.pooled > 1 && shown.pooled > 1 && last.thread == shown.thread && last.end == shown.begin &&
+                alike(last, shown)) {
+                last.end = shown.end;
+                last.pooled += shown.pooled;
+                return;
+            }
+        }
+        schedule_.stretches.push_back(shown);
     }
 
     bool alike(const Stretch &one, const Stretch &other) const {

@@ -15,7 +15,7 @@ from ompass.errors import NothingToShowError, UsageError
 from ompass.figures import RUN_FIGURES, Spec, render
 from ompass.figures.reuse import reuse_figure
 from ompass.figures.scaling import SWEEP_FIGURES
-from ompass.figures.schedule import gantt, over_time, who_ran_whose
+from ompass.figures.schedule import gantt, over_time, picture_stretches, who_ran_whose
 from ompass.metrics import Scope
 from ompass.readers import open_run
 from ompass.readers.schedule import read_schedule
@@ -31,9 +31,6 @@ _TRACE_FIGURES = {
     "matrix": "tasks by the threads that created and ran them, of one trace",
     "reuse": "kernel reuse distances, of traces with kernels",
 }
-_PICTURE_STRETCHES = 40_000
-"""More than a picture has room for."""
-
 _EPILOG = (
     """
 [bold]Figures[/bold]
@@ -142,7 +139,7 @@ def _of_traces(name: str, directories: list[Path], window: str, colour: Colour) 
     start_ns, end_ns = parse_window(window)
     by_home = colour is Colour.HOME
     schedule = read_schedule(
-        run.path, start_ns=start_ns, end_ns=end_ns, limit=_PICTURE_STRETCHES, by_home=by_home
+        run.path, start_ns=start_ns, end_ns=end_ns, limit=picture_stretches(run), by_home=by_home
     )
     spec = {
         "schedule": lambda: gantt(collect(run), schedule, by_home=by_home),

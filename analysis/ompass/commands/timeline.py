@@ -14,7 +14,7 @@ from ompass.commands.streams import say
 from ompass.errors import NothingToShowError, UsageError
 from ompass.exports import write_jedule, write_otf2, write_perfetto
 from ompass.figures import render
-from ompass.figures.schedule import gantt
+from ompass.figures.schedule import gantt, picture_stretches
 from ompass.model import Run
 from ompass.readers import open_run
 from ompass.readers.schedule import read_schedule
@@ -36,9 +36,6 @@ _EPILOG = """
 
   ompass timeline t.ompass --jedule t.jed --thread 0 --thread 1
 """
-
-_FIGURE_STRETCHES = 40_000
-"""More than a picture has room for."""
 
 
 def register(app: typer.Typer) -> None:
@@ -123,7 +120,7 @@ def timeline(
 def _draw(run: Run, path: Path, colour: Colour, threads: Sequence[int], start_ns: int, end_ns: int) -> None:
     by_home = colour is Colour.HOME
     schedule = read_schedule(
-        run.path, start_ns=start_ns, end_ns=end_ns, limit=_FIGURE_STRETCHES, by_home=by_home, n_bins=0
+        run.path, start_ns=start_ns, end_ns=end_ns, limit=picture_stretches(run), by_home=by_home, n_bins=0
     )
     spec = gantt(collect(run), schedule, by_home=by_home, threads=threads)
     if spec is None:

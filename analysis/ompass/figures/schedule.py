@@ -11,7 +11,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from ompass.figures.style import STATE_COLOURS, Spec, figure
+from ompass.figures.style import STATE_COLOURS, WIDTH, Spec, figure
+from ompass.model import Run
 from ompass.readers.schedule import Schedule
 from ompass.reports.bars import STATES
 from ompass.reports.content import ReportContent
@@ -37,6 +38,11 @@ class _Bar:
     start_ns: int
     end_ns: int
     pooled: int
+
+
+def picture_stretches(run: Run) -> int:
+    """The limit of a schedule that is drawn once: no stretch is shorter than half a pixel."""
+    return 4 * WIDTH * max(len(run.threads), 1)
 
 
 def gantt(
@@ -67,14 +73,25 @@ def gantt(
         }
         for bar in bars
     ]
+    kind = {
+        "field": "kind",
+        "type": "nominal",
+        "scale": {"domain": list(shown), "range": list(shown.values())},
+        "legend": None,
+    }
     return figure(
         f"Schedule: work by {what}, and the other states, of every thread",
         rows,
-        mark={"type": "rect", "clip": True},
+        mark={"type": "rect", "clip": True, "strokeWidth": 0.4},
         height=_ROW_PIXELS * len({bar.thread for bar in bars}) + 10,
         params=[{"name": "window", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}],
         encoding={
-            "y": {"field": "thread", "type": "ordinal", "axis": {"title": "thread"}},
+            "y": {
+                "field": "thread",
+                "type": "ordinal",
+                "axis": {"title": "thread"},
+                "scale": {"paddingInner": 0.15},
+            },
             "x": {
                 "field": "start",
                 "type": "quantitative",
@@ -83,11 +100,10 @@ def gantt(
             },
             "x2": {"field": "end"},
             "color": {
-                "field": "kind",
-                "type": "nominal",
-                "scale": {"domain": list(shown), "range": list(shown.values())},
-                "legend": {"title": None, "orient": "top", "columns": 2, "labelLimit": 300},
+                **kind,
+                "legend": {"title": None, "orient": "top", "columns": 2, "labelLimit": 270},
             },
+            "stroke": kind,  # without, the paper shines through between neighbours of one colour
             "tooltip": [
                 {"field": f, "type": "nominal"} for f in ("kind", "length", "place", "thread")
             ] + [{"field": "start", "type": "quantitative", "format": ".6f", "title": "start [ms]"}],
