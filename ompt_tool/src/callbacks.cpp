@@ -7,6 +7,7 @@
 
 #include "accounting.h"
 #include "brackets.h"
+#include "held_tasks.h"
 #include "process_log.h"
 #include "recorder.h"
 
@@ -62,7 +63,13 @@ const void *bracketed_address(ThreadState &thread, const void *address) {
 
 [[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
-    if (!thread) return;
+    if (!thread) return held_tasks::forget_announcement();
+    if (thread->announced && !(flags & ompt_task_taskwait)) {
+        const auto announced = std::exchange(thread->announced, ThreadState::kNothing);
+        if (announced == ThreadState::kHeldTask) data->ptr = thread->announced_task;
+        if (announced == ThreadState::kAddress) address = thread->announced_address;
+        if (announced != ThreadState::kAddress) return;
+    }
     if (flags & ompt_task_taskwait) { // `taskwait depend` is told as a task
         begin_wait(*thread, format::kTaskwaitDepend);
         return;
@@ -94,7 +101,8 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
     ThreadState *thread = recorder::this_thread;
     constexpr int kKinds = ompt_task_undeferred | ompt_task_untied | ompt_task_taskwait;
     if (__builtin_expect((flags & kKinds) == ompt_task_undeferred && !has_dependences, 1) && thread &&
-        thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed) && !thread->in_bracket) {
+        thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed) &&
+        !(thread->in_bracket | (thread->announced != ThreadState::kNothing))) {
         TaskConstruct *construct = thread->known_construct_at(address);
         TaskState *task = thread->pool.peek_known();
         if (__builtin_expect(construct && task, 1)) {
@@ -111,11 +119,7 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     ThreadState *thread = recorder::thread();
     const TaskState *before = task_of(source);
     TaskState *after = task_of(sink);
-    if (!thread || !before || !after) return;
-    auto &entry = after->predecessors[after->n_predecessors % kMaxPredecessors];
-    entry = {before, before->id};
-    if (after->n_predecessors < kMaxPredecessors) after->n_predecessors++;
-    if (thread->tracing) thread->log.untimed(format::kDependence, 0, before->id, after->id);
+    if (thread && before && after) note_dependence(*thread, *before, *after);
 }
 
 void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_task_status_t status) {
@@ -217,7 +221,7 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
     const uint16_t flags = thread->current->flags;
     if (endpoint == ompt_scope_end) {
         if (flags & kWaiting) end_wait(*thread, kind);
-    } else if (!has_nothing_to_wait_for(flags, kind)) {
+    } else if (!(flags & kHeldWait) && !has_nothing_to_wait_for(flags, kind)) {
         begin_wait(*thread, kind);
     }
 }
@@ -273,7 +277,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_mutex_acquired, &on_mutex_acquired);
     add(ompt_callback_control_tool, &on_control);
     brackets::look_whether_in_front(recorder::options().brackets);
-    process_log::header()->brackets = brackets::active;
+    // The extension tells of the begin and end of creations too.
+    process_log::header()->brackets = held_tasks::observe() || brackets::active;
     return 1;
 }
 
