@@ -323,5 +323,6 @@ NB_MODULE(_core, m) {
     bind_krd(m);
     bind_schedule(m);
     bind_timeline(m);
+    bind_trace_rows(m);
     m.def("validate", &validate_run, nb::arg("directory"));
 }

@@ -190,7 +190,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
     thread.inline_period = construct->period;
     task->below = creator;
     task->frame = creator->frame;
-    task->flags = kInline | kStarted;
+    task->flags |= kStarted;
     if (__builtin_expect(thread.sample_pending | creator->creating | (construct->slot->countdown == 1), 0))
         return begin_inline_slowly(thread, task);
     construct->slot->countdown--;

@@ -309,9 +309,11 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     close_open(thread, now);
     thread.last_creator = nullptr;
     format::ConstructSlot &slot = *place->local->slot;
-    const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
-    count_duration(slot, worked, 1);
-    consider_coarse(*place->local, worked);
+    if (!(task->flags & kInline)) { // converted: its own time is known, its duration is not
+        const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
+        count_duration(slot, worked, 1);
+        consider_coarse(*place->local, worked);
+    }
     TaskState *below = place->below ? place->below : &thread.base_task;
     TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
     if (thread.tracing) {

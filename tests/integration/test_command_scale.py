@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass scale` on programs with one known disease: the right one is named, and a killed sweep goes on."""
+"""`ompass scale` as a command: killed sweeps go on, failures are told, all forms of the report agree.
+
+Whether it names the right disease is tested on recorded sweeps (tests/unit) and on real ones (tests/slow).
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from sweeps import call, ompass, sweep
 from toolchains import CompileProgram, Toolchain, neutral_environment
 
 PATIENCE_S = 60
-N_TRIES = 3
-SECONDS = r"seconds ([0-9.]+)"
 
 
 @pytest.fixture(scope="module")
@@ -38,64 +38,9 @@ def environment(libompass: Path, default_toolchain: Toolchain, tmp_path: Path) -
     }
 
 
-def ompass(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "ompass", *(str(a) for a in arguments)]
-
-
-def call(
-    environment: dict[str, str], cwd: Path, *arguments: object, status: int = 0
-) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        ompass(*arguments), env=environment, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == status, done.stderr + done.stdout
-    return done
-
-
 def runs_in(environment: dict[str, str]) -> list[str]:
     log = Path(environment["RUNS_LOG"])
     return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
-
-
-def sweep(environment: dict[str, str], cwd: Path, name: str, *arguments: object) -> dict[str, Any]:
-    done = call(environment, cwd, "scale", "-t", "1,2", "-o", f"{name}.sweep", "--json", *arguments)
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
-
-
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="two threads need two CPUs")
-@pytest.mark.parametrize(
-    ("disease", "verdict"),
-    [("fine", "too_fine"), ("coarse", "too_coarse"), ("memory", "memory_bound"), ("none", "scales")],
-)
-def test_the_disease_of_a_program_is_named(
-    disease: str, verdict: str, program: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    # A sweep whose CPUs were used by others says so, and is made again.
-    give_up_s = time.monotonic() + PATIENCE_S
-    n_misses = 0
-    while True:
-        name = f"{disease}-{time.monotonic_ns()}"
-        report = sweep(
-            environment, tmp_path, name, "--baseline", f"{program} {disease} serial", "--seconds", SECONDS,
-            "--", program, disease,
-        )  # fmt: skip
-        found = report["verdict"]
-        if found["kind"] == verdict:
-            break
-        n_misses += report["points"][-1]["others_share"] < 0.02
-        assert n_misses < N_TRIES, found
-        assert time.monotonic() < give_up_s, f"disturbed all the time: {found}"
-    point = report["points"][-1]
-    assert point["speedup"] == pytest.approx(2 / (point["ovr"] * point["wti"]))
-    if disease == "coarse":
-        assert point["idle_ns"] == pytest.approx(30e6, rel=0.3)
-        assert "main" in found["place"]
-    if disease == "memory":
-        task = point["constructs"][0]
-        assert task["same_work"]
-        assert (task["kind"], Path(task["file"]).name) == ("task", "diseases.c")
-        assert task["factor"] > 1.2
 
 
 def test_a_killed_sweep_loses_nothing_and_repeats_nothing(
@@ -171,6 +116,15 @@ def test_every_form_of_the_report_says_the_same(
     assert "diseases.c" in constructs
     picture = (tmp_path / "f.svg").read_text(encoding="utf-8")
     assert all(name in picture for name in ("idle-time specific", "serial elision", "schedule"))
+    again = json.loads(call(environment, tmp_path, "report", "f.sweep", "--json").stdout)
+    assert again["points"] == report["points"]
+    compared = json.loads(call(environment, tmp_path, "compare", "f.sweep", "f.sweep", "--json").stdout)
+    assert [one["threads_after"] for one in compared["compared"]] == [1, 2]
+    for change in (change for one in compared["compared"] for change in one["changes"]):
+        assert change["difference_ns"] == 0
+        assert change["p_value"] in (1, None)
+    mixed = call(environment, tmp_path, "compare", "f.sweep/runs", "f.sweep/runs", status=2)
+    assert "these are no repeats" in mixed.stderr
     page = call(environment, tmp_path, "scale", "-o", "f.sweep").stdout
     assert f"{report['points'][-1]['speedup']:.2f}" in page
     assert "T_1 leaves the cost of queues out" in page

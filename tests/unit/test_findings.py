@@ -176,6 +176,14 @@ def test_uneven_loop_is_an_imbalance_with_advice_for_loops() -> None:
     assert "schedule(dynamic)" in found.cure
 
 
+def test_one_thread_with_all_the_work_and_no_task_is_told_from_an_uneven_loop() -> None:
+    rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": MS, "idle_ns": 99 * MS}])
+    found = the(made_run(rows), "undivided")
+    assert "no task was created" in found.because
+    assert "cut-off" in found.cure
+    assert "imbalance" not in problems(made_run(rows))
+
+
 def test_uneven_work_that_nobody_waited_for_is_no_imbalance() -> None:
     rows = team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "nested_ns": 50 * MS}])
     assert "imbalance" not in problems(made_run(rows))

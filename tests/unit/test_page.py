@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from ompass.model import Run
-from ompass.page import html_report
+from ompass.page import RunPart, html_report
 from ompass.page.excerpts import Sources
 from ompass.page.markup import Markup, element
 from ompass.reports import collect
@@ -39,13 +39,13 @@ class Tags(HTMLParser):
 
 
 def test_the_page_has_every_section() -> None:
-    page = html_report([collect(run())])
+    page = html_report([RunPart(collect(run()))])
     for title in ("Findings", "Where the thread-time went", "Parallel regions", "Task constructs by cost"):
         assert f"<h3>{title}</h3>" in page
 
 
 def test_nothing_comes_from_elsewhere() -> None:
-    page = html_report([collect(run())])
+    page = html_report([RunPart(collect(run()))])
     for tag, attributes in Tags(page).found:
         for name in ("src", "href"):
             value = attributes.get(name)
@@ -53,7 +53,7 @@ def test_nothing_comes_from_elsewhere() -> None:
 
 
 def test_names_never_become_markup() -> None:
-    page = html_report([collect(run(HOSTILE))])
+    page = html_report([RunPart(collect(run(HOSTILE)))])
     assert not [tag for tag, _ in Tags(page).found if tag == "img"]
     figures = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page)
     assert figures is not None
@@ -61,13 +61,13 @@ def test_names_never_become_markup() -> None:
 
 
 def test_several_runs_are_compared() -> None:
-    page = html_report([collect(run()), collect(run())])
+    page = html_report([RunPart(collect(run())), RunPart(collect(run()))])
     assert "<h3>All runs</h3>" in page
     assert page.count("<article") == 2
 
 
 def test_a_run_cut_short_says_so() -> None:
-    page = html_report([collect(run(complete=False, incomplete_reasons=["It was killed."]))])
+    page = html_report([RunPart(collect(run(complete=False, incomplete_reasons=["It was killed."])))])
     assert "The run was cut short. It was killed." in page
 
 

@@ -3,15 +3,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ompass.commands.options import DaskOption, ProcessesOption
 from ompass.commands.streams import console_for, to_json, write_result
-from ompass.errors import NothingToShowError
+from ompass.errors import NothingToShowError, UsageError
 from ompass.readers import open_run
-from ompass.reports.graph import collect_graph, dot_graph, graphml_graph, json_graph, print_graph
+from ompass.reports.graph import (
+    GraphContent,
+    collect_graph,
+    dot_graph,
+    graphml_graph,
+    json_graphs,
+    print_graph,
+    print_ranks,
+)
+from ompass.workers import Workers
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -25,6 +36,8 @@ _EPILOG = """
   ompass graph t.ompass --expand health.c:40 --dot t.dot     its tasks one by one
 
   ompass graph t.ompass --json > t.json
+
+  ompass graph solver-r*.ompass                     the ranks of an MPI job
 """
 
 
@@ -33,8 +46,8 @@ def register(app: typer.Typer) -> None:
 
 
 def graph(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A run directory recorded with --mode trace.")
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run directories recorded with --mode trace.")
     ],
     depth: Annotated[
         int | None,
@@ -59,19 +72,35 @@ def graph(
         Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/task-graph.md).")] = False,
+    dask: DaskOption = "",
+    processes: ProcessesOption = 0,
 ) -> None:
     """Work, span, parallelism and the critical path, and the task graph with siblings folded into groups."""
-    run = open_run(directory)
+    if len(directories) > 1 and (dot or graphml or expand):
+        raise UsageError(
+            "--dot, --graphml and --expand", "they are about one graph", "name a single run directory"
+        )
+    read = partial(_content, depth=depth, expand=tuple(expand or ()))
+    contents = Workers(dask, processes).map(read, directories)
+    if dot is not None:
+        write_result(dot_graph(contents[0]), dot)
+    if graphml is not None:
+        write_result(graphml_graph(contents[0]), graphml)
+    if as_json:
+        write_result(to_json(json_graphs(contents)), None)
+    elif dot is None and graphml is None:
+        console = console_for()
+        if len(contents) > 1:
+            print_ranks(console, contents)
+        for content in contents:
+            print_graph(console, content)
+
+
+def _content(path: Path, depth: int | None, expand: tuple[str, ...]) -> GraphContent:
+    """What a worker does for one run."""
+    run = open_run(path)
     if run.mode != "trace":
         raise NothingToShowError(
-            f"{directory} holds no events", "it was recorded in profile mode", "record it with --mode trace"
+            f"{path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
         )
-    content = collect_graph(run, depth, tuple(expand or ()))
-    if dot is not None:
-        write_result(dot_graph(content), dot)
-    if graphml is not None:
-        write_result(graphml_graph(content), graphml)
-    if as_json:
-        write_result(to_json(json_graph(content)), None)
-    elif dot is None and graphml is None:
-        print_graph(console_for(), content)
+    return collect_graph(run, depth, expand)

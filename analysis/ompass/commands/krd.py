@@ -4,22 +4,34 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ompass.commands.streams import console_for, to_json, write_result
+from ompass.commands.options import DaskOption, ProcessesOption
+from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
-from ompass.metrics.reuse import reuse_profile
-from ompass.model import Run
-from ompass.readers import check_has_accesses, open_run, read_reuse
-from ompass.reports.reuse import CSV_TABLES, ReuseContent, csv_reuse, json_reuse, print_reuse, svg_reuse
-from ompass.topology import Topology, recorded_topology, synthetic_topology
-from ompass.units import parse_size, percent, size
+from ompass.figures import render
+from ompass.figures.reuse import reuse_figure
+from ompass.readers import check_has_accesses, open_run
+from ompass.reports.reuse import (
+    CSV_TABLES,
+    Progress,
+    ReuseContent,
+    ReuseOptions,
+    collect_reuse,
+    csv_reuse,
+    json_reuse,
+    print_reuse,
+)
+from ompass.topology import synthetic_topology
+from ompass.units import parse_size
+from ompass.workers import Workers
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -28,7 +40,7 @@ _EPILOG = """
 
   ompass krd matmul.ompass --topology "pack:4 l3:1(size=18874368) core:6 pu:1"
 
-  ompass krd one-core.ompass two-cores.ompass --svg krd.svg      several runs in one figure
+  ompass krd one-core.ompass two-cores.ompass --figure krd.pdf   several runs in one figure
 
   ompass krd huge.ompass --sample 0.01
 
@@ -94,13 +106,16 @@ def krd(
         bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")
     ] = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
-    svg: Annotated[
-        Path | None, typer.Option("--svg", "--plot", metavar="FILE", help="Write a figure (SVG) to FILE.")
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", "--svg", "--plot", metavar="FILE", help="Draw a figure (.svg, .pdf, .png)."),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where JSON or CSV goes (default: stdout)."),
     ] = None,
+    dask: DaskOption = "",
+    processes: ProcessesOption = 0,
 ) -> None:
     """Say how far apart the program's kernels touch the same bytes, for each last-level cache.
 
@@ -110,29 +125,27 @@ def krd(
     if as_json and as_csv:
         raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
     if output is not None and not (as_json or as_csv):
-        raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --svg FILE")
+        raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --figure FILE")
     if not 0 < sample <= 1:
         raise UsageError(f"--sample {sample:g}", "it is a share above 0 and at most 1", "try --sample 0.01")
     if jobs < 0:
         raise UsageError(f"--jobs {jobs}", "it is a number of threads", "leave it out for all CPUs")
     l2_bytes, llc_bytes = _size("--l2", l2), _size("--llc", llc)
     machine = synthetic_topology(topology) if topology else None
-    runs = [open_run(path) for path in directories]
-    for run in runs:
-        check_has_accesses(run)
-    contents = []
-    for run in runs:
-        with _progress(run.path.name) as progress:
-            contents.append(
-                _content(run, machine, place, l2_bytes, llc_bytes, coherence, sample, jobs, progress)
-            )
-    if svg is not None:
-        write_result(svg_reuse(contents), svg)
+    options = ReuseOptions(machine, place.value, l2_bytes, llc_bytes, coherence, sample, jobs)
+    if len(directories) == 1 and not dask:
+        with _progress(directories[0].name) as progress:
+            contents = [_content(directories[0], options, progress)]
+    else:
+        contents = Workers(dask, processes).map(partial(_content, options=options), directories)
+    if figure is not None:
+        render(reuse_figure(contents), figure)
+        say(f"wrote {figure}")
     if as_json:
         write_result(to_json(json_reuse(contents)), output)
     elif as_csv:
         write_result(csv_reuse(contents, str(table.value)), output)
-    elif svg is None:
+    elif figure is None:
         console = console_for()
         for content in contents:
             print_reuse(console, content)
@@ -147,59 +160,21 @@ def _size(option: str, text: str) -> int:
         raise UsageError(f"{option} {text}", str(error)) from error
 
 
-def _content(
-    run: Run,
-    machine: Topology | None,
-    place: Place,
-    l2_bytes: int,
-    llc_bytes: int,
-    coherent: bool,
-    rate: float,
-    n_jobs: int,
-    progress: Callable[[float], None] | None,
-) -> ReuseContent:
-    topology = machine or recorded_topology(run.path)
-    n_threads = 1 + max((thread.thread for thread in run.threads), default=0)
-    group_of_thread = topology.group_of_thread(n_threads, place.value) if machine else []
-    groups = [group.with_sizes(l2_bytes, llc_bytes) for group in topology.groups]
-    reuse = read_reuse(
-        run,
-        group_of_thread=group_of_thread,
-        group_of_cpu=topology.group_of_cpu(),
-        class_bytes=[(group.l2_bytes, group.llc_bytes) for group in groups],
-        rate=rate,
-        coherent=coherent,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    profile = reuse_profile(run, groups, reuse, rate=rate, coherent=coherent, group_of_thread=group_of_thread)
-    notes = list(run.incomplete_reasons)
-    for name, given, known in (
-        ("L2", l2_bytes, [group.l2_bytes for group in topology.groups]),
-        ("last-level cache", llc_bytes, [group.llc_bytes for group in topology.groups]),
-    ):
-        if not given and 0 in known:
-            assumed = groups[known.index(0)].l2_bytes if name == "L2" else groups[known.index(0)].llc_bytes
-            option = "--l2" if name == "L2" else "--llc"
-            notes.append(
-                f"The topology tells no size of the {name}: {size(assumed)} assumed ({option} sets it)."
-            )
-    if profile.sample and profile.sample.error_share > 0.1:
-        notes.append(
-            f"This sample may be off by {percent(profile.sample.error_share)}: it has too few blocks, "
-            "or most accesses go to a few blocks. Raise --sample, or leave it out."
-        )
-    return ReuseContent(run, topology.description, profile, tuple(notes))
+def _content(path: Path, options: ReuseOptions, progress: Progress | None = None) -> ReuseContent:
+    """What a worker does for one run."""
+    run = open_run(path)
+    check_has_accesses(run)
+    return collect_reuse(run, options, progress)
 
 
 @contextmanager
-def _progress(name: str) -> Iterator[Callable[[float], None] | None]:
+def _progress(name: str) -> Iterator[Progress | None]:
     """A bar on the terminal while a long trace is read; nothing where nobody watches."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import Progress
+    from rich.progress import Progress as Bar
 
-    with Progress(console=console_for(stderr=True), transient=True) as bar:
+    with Bar(console=console_for(stderr=True), transient=True) as bar:
         task = bar.add_task(name, total=1.0)
         yield lambda share: bar.update(task, completed=share)

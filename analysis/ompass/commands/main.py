@@ -13,12 +13,14 @@ import typer
 
 from ompass import __version__
 from ompass.commands import (
+    compare,
     doctor,
     dump,
     graph,
     info,
     krd,
     plot,
+    query,
     report,
     run,
     scale,
@@ -39,6 +41,7 @@ _EPILOG = """
   ompass report t.ompass                       report again
 
   ompass scale --threads 1,2,4 -- ./fib 30     why does it not scale
+  ompass compare before.ompass after.ompass    what changed
   ompass krd t.ompass                          reuse distance of its kernels
 
   ompass doctor ./fib                          can it be recorded, and how
@@ -87,10 +90,12 @@ info.register(app)
 dump.register(app)
 scale.register(app)
 graph.register(app)
+compare.register(app)
 validate.register(app)
 suite.register(app)
 krd.register(app)
 timeline.register(app)
+query.register(app)
 
 
 def _discard_stdout() -> None:

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ompass.commands.streams import console_for, to_json, write_result
-from ompass.errors import UsageError
+from ompass.commands.options import DaskOption, ProcessesOption, parse_window
+from ompass.commands.streams import console_for, say, to_json, write_result
+from ompass.errors import DamagedRunError, NothingToShowError, UsageError
 from ompass.metrics import Scope
-from ompass.page import html_report
-from ompass.readers import open_run
+from ompass.page import RunPart, html_report
+from ompass.readers import check_has_accesses, open_run
 from ompass.readers.schedule import Schedule, read_schedule
 from ompass.reports import (
     CSV_TABLES,
@@ -25,7 +27,11 @@ from ompass.reports import (
     print_report,
     svg_report,
 )
-from ompass.units import parse_duration
+from ompass.reports.ranks import job_of_reports, json_job, print_job, shown_reports
+from ompass.reports.reuse import ReuseContent, collect_reuse
+from ompass.reports.scaling import ScalingContent, json_scaling, print_scaling, read_sweep
+from ompass.sweep import is_sweep_directory
+from ompass.workers import Workers
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -44,7 +50,13 @@ _EPILOG = """
 
   ompass report fib-1234.ompass --html report.html --window 10ms:12ms
 
+  ompass report fib-1234.ompass fib.sweep --html report.html
+
   ompass report fib-1234.ompass --svg report.svg
+
+  ompass report solver-r*.ompass                            the ranks of an MPI job
+
+  ompass report solver-r*.ompass --dask tcp://node1:8786    read on a cluster
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
@@ -70,7 +82,7 @@ def register(app: typer.Typer) -> None:
 
 def report(
     directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass).")
+        list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass), or sweeps.")
     ],
     scope: Annotated[
         ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
@@ -104,8 +116,13 @@ def report(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Where JSON or CSV goes (default: stdout)."),
     ] = None,
+    dask: DaskOption = "",
+    processes: ProcessesOption = 0,
 ) -> None:
-    """Say where the time of a run went: thread-time, regions, tasks by cost, granularity, findings."""
+    """Say where the time of a run went: thread-time, regions, tasks by cost, granularity, findings.
+
+    Of the ranks of an MPI job: how evenly the work is spread over them, too.
+    """
     if as_json and as_csv:
         raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
     if output is not None and not (as_json or as_csv):
@@ -115,54 +132,93 @@ def report(
     if region and scope is ScopeName.PROGRAM:
         raise UsageError("--region and --scope program", "they exclude each other", "drop one of them")
     wanted = Scope.REGION if region else Scope(scope.value)
-    contents = [collect(open_run(path, source.value), scope=wanted, region=region) for path in directories]
+    read = partial(_content, source=source.value, scope=wanted, region=region)
+    sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
+    runs = [path for path in directories if not is_sweep_directory(path)]
+    if sweeps and (as_csv or svg):
+        raise UsageError("--csv and --svg", "a sweep has other ones", "use ompass scale -o SWEEP")
+    contents = Workers(dask, processes).map(read, runs)
     if svg is not None:
         write_result(svg_report(contents), svg)
     if html is not None:
-        write_result(html_report(contents, _schedules(contents, window)), html)
+        write_result(_page(contents, sweeps, window), html)
     if as_json:
-        write_result(to_json(_json_of(contents)), output)
+        write_result(to_json(_json_of(contents, sweeps)), output)
     elif as_csv:
         write_result(csv_table(contents, str(table.value)), output)
     elif svg is None and html is None:
-        console = console_for()
-        for content in contents:
-            print_report(console, content)
+        _print(contents, sweeps)
 
 
-def _schedules(contents: list[ReportContent], window: str) -> list[Schedule | None]:
-    """The schedule of each run that was traced."""
-    start_ns, end_ns = _parse_window(window)
-    return [
-        read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns)
-        if content.run.mode == "trace"
-        else None
-        for content in contents
-    ]
+def _content(path: Path, source: str, scope: Scope, region: str) -> ReportContent:
+    """What a worker does for one run."""
+    return collect(open_run(path, source), scope=scope, region=region)
 
 
-def _parse_window(window: str) -> tuple[int, int]:
-    """Nanoseconds of `FROM:TO`; either may be left out. The end is -1 when it is the run's."""
-    if not window:
-        return 0, -1
-    first, colon, last = window.partition(":")
-    try:
-        start_ns = parse_duration(first) if first else 0
-        end_ns = parse_duration(last) if last else -1
-    except ValueError as error:
-        raise UsageError(f"--window {window}", str(error), "write it as 10ms:12ms") from None
-    if not colon or 0 <= end_ns <= start_ns:
-        raise UsageError(
-            f"--window {window}", "it is not FROM:TO with FROM before TO", "write it as 10ms:12ms"
+def _print(contents: list[ReportContent], sweeps: list[ScalingContent]) -> None:
+    console = console_for()
+    for sweep in sweeps:
+        print_scaling(console, sweep)
+    job = job_of_reports(contents)
+    shown, left_out = contents, ""
+    if job is not None:
+        print_job(console, job)
+        shown, left_out = shown_reports(job, contents)
+    for content in shown:
+        print_report(console, content)
+    if left_out:
+        say(left_out)
+
+
+def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: str) -> str:
+    """The page: of a large job, the overview of all ranks and the reports of two."""
+    start_ns, end_ns = parse_window(window)
+    job = job_of_reports(contents)
+    shown = shown_reports(job, contents)[0] if job else contents
+    parts = [
+        RunPart(
+            content,
+            _schedule(content, start_ns, end_ns),
+            _reuse(content),
         )
-    return start_ns, end_ns
+        for content in shown
+    ]
+    return html_report(parts, sweeps, contents)
 
 
-def _json_of(contents: list[ReportContent]) -> object:
-    """One run: its report; several: a list of reports in an object."""
+def _schedule(content: ReportContent, start_ns: int, end_ns: int) -> Schedule | None:
+    """The schedule of a trace; of one whose events are damaged or missing, the page shows the rest."""
+    if content.run.mode != "trace":
+        return None
+    try:
+        return read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns)
+    except DamagedRunError as error:
+        say(f"no schedule on the page: {error.one_line()}")
+        return None
+
+
+def _reuse(content: ReportContent) -> ReuseContent | None:
+    """The reuse distances of a trace whose program declared the data of its kernels."""
+    try:
+        check_has_accesses(content.run)
+        return collect_reuse(content.run)
+    except NothingToShowError:
+        return None
+    except DamagedRunError as error:
+        say(f"no reuse distances on the page: {error.one_line()}")
+        return None
+
+
+def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:
+    """One run or sweep: its report; several: lists in an object, with the job whose ranks the runs are."""
     reports = [json_report(content) for content in contents]
-    return (
-        reports[0]
-        if len(reports) == 1
-        else {"schema": "ompass-reports", "schema_version": SCHEMA_VERSION, "runs": reports}
-    )
+    scalings = [json_scaling(sweep) for sweep in sweeps]
+    if len(reports) + len(scalings) == 1:
+        return (reports + scalings)[0]
+    return {
+        "schema": "ompass-reports",
+        "schema_version": SCHEMA_VERSION,
+        "runs": reports,
+        "sweeps": scalings,
+        "job": json_job(job_of_reports(contents)),
+    }

@@ -21,15 +21,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
+from ompass.figures import render
+from ompass.figures.scaling import side_by_side
 from ompass.launch.program import inspect_program
 from ompass.metrics import Scope
+from ompass.page import html_report
 from ompass.reports.scaling import (
     CSV_TABLES,
     collect_scaling,
     csv_scaling,
+    default_scope,
     json_scaling,
     print_scaling,
-    svg_scaling,
 )
 from ompass.sweep import Executor, Job, SweepDirectory, SweepSpec, jobs_of, load_runs
 from ompass.sweep.pinning import allowed_cpus, users_own
@@ -124,6 +127,9 @@ def scale(
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curves and the breakdown.")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the report as one page to FILE.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Run a program on several numbers of threads and say why it does not scale.
@@ -142,12 +148,14 @@ def scale(
     with SweepDirectory.open(directory, spec, program) as sweep:
         if counts:
             _run_all(sweep, list(jobs_of(sweep.spec, counts, repeat, unrecorded)), quiet)
-        chosen = _scope(scope, sweep.spec)
+        chosen = Scope(scope.value) if scope else default_scope(sweep.spec)
         content = collect_scaling(
             load_runs(sweep, chosen, counts), sweep.spec, chosen, str(directory), len(allowed_cpus())
         )
     if svg is not None:
-        write_result(svg_scaling(content), svg)
+        render(side_by_side(content), svg)
+    if html is not None:
+        write_result(html_report([], [content]), html)
     if as_json:
         write_result(to_json(json_scaling(content)), None)
     elif as_csv:
@@ -209,14 +217,6 @@ def _words(option: str, text: str) -> tuple[str, ...]:
         return tuple(shlex.split(text))
     except ValueError as error:
         raise UsageError(f"{option} {text}", str(error), "write it as for a shell, quotes closed") from error
-
-
-def _scope(asked: ScopeName | None, spec: SweepSpec) -> Scope:
-    """Times that are compared must be of the same part of the program."""
-    if asked is not None:
-        return Scope(asked.value)
-    serial = bool(spec.baseline or spec.elision)
-    return Scope.PROGRAM if serial and not spec.seconds else Scope.REGIONS
 
 
 def _run_all(sweep: SweepDirectory, jobs: list[Job], quiet: bool) -> None:

@@ -13,11 +13,13 @@ from ompass.figures.style import STATE_COLOURS, Figure, Spec, figure
 from ompass.model import StateTimes
 from ompass.reports.bars import STATES, state_values
 from ompass.reports.content import ReportContent
+from ompass.reports.ranks import job_of_reports
 from ompass.units import duration, percent
 
 _MOST_BARS: Final = 16
 """Constructs or regions in one figure: the most expensive ones; tables show all."""
 _BAR_PIXELS: Final = 24
+_MOST_PIXELS: Final = 960
 
 
 def _run_name(content: ReportContent) -> str:
@@ -54,9 +56,9 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
             "field": "bar",
             "type": "nominal",
             "sort": {"field": "order"},
-            "axis": {"title": None, "labelLimit": 220},
+            "axis": {"title": None, "labelLimit": 220, "labelOverlap": True},
         },
-        "x": {"field": "seconds", "type": "quantitative", "axis": {"title": "thread-time [s]"}},
+        "x": {"field": "seconds", "type": "quantitative", "axis": _seconds_axis("thread-time")},
         "color": {
             "field": "state",
             "type": "nominal",
@@ -78,15 +80,36 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
         rows,
         mark={"type": "bar", "height": {"band": 0.8}},
         # Each run of several has as many bars as it needs.
-        height={"step": _BAR_PIXELS} if several else _BAR_PIXELS * len({row["bar"] for row in rows}),
+        height={"step": _BAR_PIXELS} if several else _height(len({row["bar"] for row in rows})),
         encoding=encoding,
         **({"resolve": {"scale": {"y": "independent"}}} if several else {}),
     )
 
 
+def _seconds_axis(title: str) -> Spec:
+    """Seconds in the unit that a person would choose, as many as there is room for."""
+    return {
+        "title": title,
+        "tickCount": 6,
+        "labelExpr": "format(datum.value, '~s') + 's'",
+        "labelOverlap": True,
+    }
+
+
+def _height(n_bars: int) -> int:
+    """Of a thousand ranks every bar is still a pixel high."""
+    return max(min(_BAR_PIXELS * n_bars, _MOST_PIXELS), n_bars)
+
+
 def breakdown(contents: Sequence[ReportContent]) -> Spec | None:
-    """Thread-time by state, a bar per run (Olivier et al., Figs. 2, 4, 10)."""
+    """Thread-time by state, a bar per run (Olivier et al., Figs. 2, 4, 10), or per rank of an MPI job."""
     rows: list[Spec] = []
+    job = job_of_reports(contents)
+    if job is not None:
+        for rank in job.ranks:
+            name = f"rank {rank.rank} ({rank.n_threads})"
+            rows += _state_rows(name, name, rank.rank, rank.states)
+        return _state_bars("Thread-time by state, a bar per rank (threads)", rows)
     for order, content in enumerate(contents):
         name = f"{_run_name(content)} ({content.breakdown.n_threads})"
         rows += _state_rows(name, name, order, content.breakdown.states)
@@ -185,7 +208,7 @@ def by_name(figures: Iterable[Figure]) -> dict[str, Figure]:
 
 RUN_FIGURES: Final = by_name(
     (
-        Figure("breakdown", "thread-time by state, a bar per run", breakdown),
+        Figure("breakdown", "thread-time by state, a bar per run or rank", breakdown),
         Figure("threads", "thread-time by state, a bar per thread", threads),
         Figure("regions", "thread-time by state, a bar per parallel region", regions),
         Figure("constructs", "work and creation of the task constructs", constructs),

@@ -19,7 +19,8 @@ from ompass.metrics.facts import Finding
 from ompass.metrics.scaling import ScalingPoint
 from ompass.units import percent
 
-_IDLE_FINDINGS = ("too_coarse", "starved", "undeferred", "serial_fraction", "imbalance")
+_COARSE_FINDINGS = ("too_coarse", "undivided")
+_IDLE_FINDINGS = (*_COARSE_FINDINGS, "starved", "undeferred", "serial_fraction", "imbalance")
 _SYNC_FINDINGS = ("lock_contention", "synchronization")
 
 
@@ -151,7 +152,7 @@ def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
 
 def _title(kind: str, finding: Finding | None) -> str:
     """Idle time has many reasons: coarse tasks only if the run says so."""
-    if kind != "too_coarse" or finding is None or finding.kind == "too_coarse":
+    if kind != "too_coarse" or finding is None or finding.kind in _COARSE_FINDINGS:
         return _TITLES[kind]
     return f"{finding.title}: threads are idle"
 

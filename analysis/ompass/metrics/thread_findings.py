@@ -68,18 +68,25 @@ def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
         if breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
             continue
         least_ns = min(t.states.work_ns for t in region.threads)
-        if region.n_tasks:
+        # A single thread at work, and no task: a loop is rarely so uneven, a cut-off above the input is.
+        undivided = not region.n_tasks and region.imbalance >= thresholds.UNDIVIDED_PART * n_threads
+        if undivided:
+            cure = "create tasks: lower the cut-off below which the serial code runs, or share the loop"
+        elif region.n_tasks:
             cure = "split the longest tasks and create them first, so that the last ones to run are short"
         else:
             cure = "share the loop in smaller pieces (schedule(dynamic) or guided), or turn it into tasks"
         found.append(
             Finding(
-                kind="imbalance",
+                kind="undivided" if undivided else "imbalance",
                 severity="problem",
-                title="Work is unevenly shared between threads",
+                title="One thread does all the work"
+                if undivided
+                else "Work is unevenly shared between threads",
                 because=f"thread {most.thread} worked {duration(most.states.work_ns)}, "
                 f"{region.imbalance:.2f} times the mean, the least loaded one {duration(least_ns)}; "
-                f"the others waited for {percent(breakdown.share(lost_ns))} of the thread-time",
+                f"the others waited for {percent(breakdown.share(lost_ns))} of the thread-time"
+                + (", and no task was created" if undivided else ""),
                 cure=cure,
                 cost_ns=lost_ns,
                 construct=region.construct,

@@ -60,6 +60,9 @@ IMBALANCE_RATIO: Final = 1.2
 IMBALANCE_SHARE: Final = 0.05
 """Thread-time lost to the imbalance of a region from which it is named."""
 
+UNDIVIDED_PART: Final = 0.95
+"""With this part of the work of a region without tasks, one thread does all of it."""
+
 LOCK_SHARE: Final = 0.05
 """Thread-time in locks and critical sections from which contention is named."""
 
@@ -102,3 +105,10 @@ SPOILT_SHARE: Final = 0.20
 
 READABLE_GROUPS: Final = 40
 """A task graph with more nodes than this cannot be taken in at a glance, and is folded further."""
+
+NOISE_PER_EVENT_NS: Final = 50
+"""What recording one event adds to the stretch of time that it ends (docs/cost.md: 17 to 42 ns), rounded up.
+A change that is smaller for all events of a figure together may be recording's own."""
+
+EVENTS_PER_TASK: Final = 4
+"""Creation, its bracket, start and completion."""

@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
 from ompass import __version__
 from ompass.figures.render import browser_script
 from ompass.figures.style import Spec
 from ompass.page.excerpts import Sources
 from ompass.page.markup import Markup, element, join
-from ompass.page.sections import Section, comparison, run_sections
+from ompass.page.section import Section
+from ompass.page.sections import comparison, run_sections
+from ompass.page.sweep_sections import sweep_sections
 from ompass.readers.schedule import Schedule
 from ompass.reports.content import ReportContent
+from ompass.reports.reuse import ReuseContent
+from ompass.reports.scaling import ScalingContent
 from ompass.units import duration, plural
 
 _POLICY = "; ".join(
@@ -31,24 +37,50 @@ _POLICY = "; ".join(
 )
 
 
-def html_report(contents: Sequence[ReportContent], schedules: Sequence[Schedule | None] = ()) -> str:
-    """The page of one or more runs, as text. `schedules`: those of the runs that have a trace, else None."""
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """One run on the page, and what only a trace has."""
+
+    content: ReportContent
+    schedule: Schedule | None = None
+    reuse: ReuseContent | None = None
+
+
+def html_report(
+    runs: Sequence[RunPart], sweeps: Sequence[ScalingContent] = (), compared: Sequence[ReportContent] = ()
+) -> str:
+    """The page of one or more runs and sweeps, as text.
+
+    `compared`: the runs that are set side by side, where these are more than those shown one by one.
+    """
     sources = Sources()
-    schedules = schedules or [None] * len(contents)
-    shared = [comparison(contents)] if len(contents) > 1 else []
+    compared = compared or [run.content for run in runs]
+    shared = [comparison(compared)] if len(compared) > 1 else []
     parts = [_section(section) for section in shared]
     links = [_link(section) for section in shared]
     figures: dict[str, Spec] = {}
-    for number, (content, schedule) in enumerate(zip(contents, schedules, strict=True), 1):
-        sections = run_sections(content, number, sources, schedule)
-        parts.append(_run(content, number, sections))
+    articles = [
+        (f"sweep-{k}", _sweep_head(sweep), _sweep_name(sweep), sweep_sections(sweep, k))
+        for k, sweep in enumerate(sweeps, 1)
+    ]
+    articles += [
+        (
+            f"run-{k}",
+            _run_head(run.content),
+            run.content.run.path.name,
+            run_sections(run.content, k, sources, run.schedule, run.reuse),
+        )
+        for k, run in enumerate(runs, 1)
+    ]
+    for anchor, head, name, sections in articles:
+        parts.append(element("article", head, *(_section(section) for section in sections), id=anchor))
         inner = element("ul", *(element("li", _link(section)) for section in sections))
-        links.append(join((element("a", content.run.path.name, href=f"#run-{number}"), inner)))
+        links.append(join((element("a", name, href=f"#{anchor}"), inner)))
         for section in sections:
             figures |= section.figures
     for section in shared:
         figures |= section.figures
-    names = ", ".join(content.run.path.name for content in contents)
+    names = ", ".join(name for _, _, name, _ in articles)
     body = join(
         (
             element("a", "To the report", href="#report", class_="skip"),
@@ -80,7 +112,7 @@ def html_report(contents: Sequence[ReportContent], schedules: Sequence[Schedule 
     return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
 
 
-def _run(content: ReportContent, number: int, sections: Sequence[Section]) -> Markup:
+def _run_head(content: ReportContent) -> Markup:
     run = content.run
     facts = [
         f"{run.mode} mode" + (", recomputed from events" if run.source == "events" else ""),
@@ -89,18 +121,21 @@ def _run(content: ReportContent, number: int, sections: Sequence[Section]) -> Ma
         plural(content.breakdown.n_threads, "thread"),
         plural(content.n_tasks, "task"),
     ]
-    cut = ""
+    cut = Markup("")
     if not run.complete:
         reasons = " ".join(run.incomplete_reasons) or f"It ended as: {run.end_reason}."
         cut = element("p", f"The run was cut short. {reasons}", class_="warning", role="alert")
-    return element(
-        "article",
-        element("h2", run.path.name),
-        element("p", " · ".join(facts), class_="facts"),
-        cut,
-        *(_section(section) for section in sections),
-        id=f"run-{number}",
-    )
+    return join((element("h2", run.path.name), element("p", " · ".join(facts), class_="facts"), cut))
+
+
+def _sweep_name(content: ScalingContent) -> str:
+    return Path(content.directory).name
+
+
+def _sweep_head(content: ScalingContent) -> Markup:
+    rounds = max(column.n_rounds for column in content.columns)
+    facts = (" ".join(content.spec.command), plural(rounds, "round"))
+    return join((element("h2", _sweep_name(content)), element("p", " · ".join(facts), class_="facts")))
 
 
 def _section(section: Section) -> Markup:

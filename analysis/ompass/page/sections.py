@@ -8,7 +8,6 @@ here but shares.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from ompass.figures.run import RUN_FIGURES
 from ompass.figures.schedule import gantt, over_time, who_ran_whose
@@ -18,34 +17,32 @@ from ompass.metrics.granularity import trim_bins
 from ompass.model import StateTimes
 from ompass.page.excerpts import Excerpt, Sources
 from ompass.page.markup import Cell, Column, Markup, Row, element, join, table
+from ompass.page.reuse_section import reuse_section
+from ompass.page.section import MOST_ROWS, Section, hidden_rows, place_figure
 from ompass.readers.schedule import Schedule
 from ompass.reports.bars import STATES, state_values
 from ompass.reports.content import ReportContent
+from ompass.reports.ranks import job_of_reports, job_sentence
+from ompass.reports.reuse import ReuseContent
 from ompass.reports.terminal import locality_sentences, scope_sentence
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location
 from ompass.units import count, duration, percent, plural, size
 
 _LONG_NAME = 48
-_AROUND_BARS = 64  # pixels of a figure's axis and legend
-_MOST_ROWS = 500
-"""Rows of a table on the page; JSON and CSV have all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of the page: anchor, title, markup; figures by the id that the markup gives their place."""
-
-    anchor: str
-    title: str
-    body: Markup
-    figures: dict[str, Spec] = field(default_factory=dict)
 
 
 def run_sections(
-    content: ReportContent, number: int, sources: Sources, schedule: Schedule | None
+    content: ReportContent,
+    number: int,
+    sources: Sources,
+    schedule: Schedule | None = None,
+    reuse: ReuseContent | None = None,
 ) -> list[Section]:
-    """All sections of one run. `number` keeps the anchors of several runs apart; a trace has a schedule."""
+    """All sections of one run. `number` keeps the anchors of several runs apart.
+
+    A trace has a schedule, and reuse distances when its program declared the data of its kernels.
+    """
     made = [
         _findings(content, number),
         _thread_time(content, number),
@@ -54,21 +51,10 @@ def run_sections(
         _granularity(content, number),
         _kernels(content, number),
         _locality(content, number),
+        reuse_section(reuse, number) if reuse else None,
         _schedule(content, number, schedule) if schedule else None,
     ]
     return [section for section in made if section is not None]
-
-
-def place_figure(anchor: str, spec: Spec | None) -> tuple[Markup, dict[str, Spec]]:
-    """Where page.js draws the figure, with its description for those who do not see it."""
-    if spec is None:
-        return Markup(""), {}
-    name = f"figure-{anchor}"
-    # Its room is kept, so that nothing jumps when it is drawn.
-    height = spec["height"] + _AROUND_BARS if isinstance(spec["height"], int) else 0
-    style = f"min-height:{height}px"
-    plot = element("div", class_="plot", id=name, role="img", aria_label=spec["description"], style=style)
-    return element("figure", plot, element("figcaption", spec["description"])), {name: spec}
 
 
 def _of_runs(name: str, anchor: str, contents: Sequence[ReportContent]) -> tuple[Markup, dict[str, Spec]]:
@@ -76,9 +62,47 @@ def _of_runs(name: str, anchor: str, contents: Sequence[ReportContent]) -> tuple
 
 
 def comparison(contents: Sequence[ReportContent]) -> Section:
-    """The thread-time of several runs, one beside the other."""
+    """The thread-time of several runs, one beside the other; of the ranks of a job, how even it is."""
     markup, figures = _of_runs("breakdown", "runs", contents)
-    return Section("runs", "All runs", markup, figures)
+    job = job_of_reports(contents)
+    if job is None:
+        return Section("runs", "All runs", markup, figures)
+    columns = (
+        Column("rank", True),
+        Column("host"),
+        Column("threads", True),
+        Column("time", True),
+        Column("thread-time", True),
+        Column("work", True),
+        Column("work / mean", True, "1 on every rank is perfect balance"),
+        Column("tasks", True),
+        Column("states"),
+    )
+    rows = [
+        Row(
+            (
+                Cell(rank.rank, rank.rank),
+                Cell(rank.host, rank.host),
+                Cell(rank.n_threads, rank.n_threads),
+                Cell(duration(rank.wall_ns), rank.wall_ns),
+                Cell(duration(rank.states.total_ns), rank.states.total_ns),
+                Cell(duration(rank.states.work_ns), rank.states.work_ns),
+                Cell(f"{job.relative_work(rank):.2f}", job.relative_work(rank)),
+                Cell(count(rank.n_tasks), rank.n_tasks),
+                Cell(state_bar(rank.states), rank.states.work_ns),
+            )
+        )
+        for rank in job.ranks[:MOST_ROWS]
+    ]
+    body = join(
+        (
+            element("p", f"{job_sentence(job)}."),
+            table("Ranks", columns, rows),
+            hidden_rows(len(job.ranks), "rank"),
+            markup,
+        )
+    )
+    return Section("runs", f"The job: {plural(len(job.ranks), 'rank')}", body, figures)
 
 
 def state_bar(states: StateTimes) -> Markup:
@@ -160,15 +184,6 @@ def _place(location: Location) -> Markup:
     return join((element("code", location.place, title=location.file or None), f" {name}"))
 
 
-def _hidden(n_rows: int, word: str) -> Markup:
-    left = n_rows - _MOST_ROWS
-    return (
-        element("p", f"and {plural(left, word)} more; --json has all", class_="note")
-        if left > 0
-        else Markup()
-    )
-
-
 def _regions(content: ReportContent, number: int) -> Section | None:
     if not content.regions:
         return None
@@ -184,7 +199,7 @@ def _regions(content: ReportContent, number: int) -> Section | None:
         Column("states"),
     )
     rows = []
-    for region in content.regions[:_MOST_ROWS]:
+    for region in content.regions[:MOST_ROWS]:
         total = region.states.total_ns
         work = region.states.work_ns / total if total else 0.0
         idle = region.states.idle_ns / total if total else 0.0
@@ -204,7 +219,7 @@ def _regions(content: ReportContent, number: int) -> Section | None:
                 )
             )
         )
-    body = join((table("Parallel regions", columns, rows), _hidden(len(content.regions), "region")))
+    body = join((table("Parallel regions", columns, rows), hidden_rows(len(content.regions), "region")))
     return Section(f"regions-{number}", "Parallel regions", body)
 
 
@@ -224,7 +239,7 @@ def _tasks(content: ReportContent, number: int, sources: Sources) -> Section | N
         Column("moved", True, "ran on another thread than the one that created them"),
     )
     rows = []
-    for task in content.tasks[:_MOST_ROWS]:
+    for task in content.tasks[:MOST_ROWS]:
         location = content.location(task.construct)
         share = content.breakdown.share(task.cost_ns)
         moved = task.n_other_thread / task.n_ready if task.n_ready else 0.0
@@ -247,7 +262,11 @@ def _tasks(content: ReportContent, number: int, sources: Sources) -> Section | N
         )
     markup, figures = _of_runs("constructs", f"constructs-{number}", [content])
     body = join(
-        (table("Task constructs by cost", columns, rows), _hidden(len(content.tasks), "construct"), markup)
+        (
+            table("Task constructs by cost", columns, rows),
+            hidden_rows(len(content.tasks), "construct"),
+            markup,
+        )
     )
     return Section(f"tasks-{number}", "Task constructs by cost", body, figures)
 
@@ -331,7 +350,7 @@ def _kernels(content: ReportContent, number: int) -> Section | None:
         Column("written", True, "declared bytes"),
     )
     rows = []
-    for kernel in content.kernels[:_MOST_ROWS]:
+    for kernel in content.kernels[:MOST_ROWS]:
         name = content.location(kernel.construct).function
         rows.append(
             Row(
@@ -345,7 +364,7 @@ def _kernels(content: ReportContent, number: int) -> Section | None:
                 )
             )
         )
-    body = join((table("Kernels", columns, rows), _hidden(len(content.kernels), "kernel")))
+    body = join((table("Kernels", columns, rows), hidden_rows(len(content.kernels), "kernel")))
     return Section(f"kernels-{number}", "Kernels", body)
 
 
@@ -373,8 +392,13 @@ def _schedule(content: ReportContent, number: int, schedule: Schedule) -> Sectio
         return None
     window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)} of the run"
     tasks = plural(schedule.n_tasks, "deferred task")
-    why = "; the window is as long as can be shown: --window chooses another" if schedule.cut else ""
-    parts: list[Markup] = [element("p", f"{window}, in which {tasks} started{why}.", class_="scope")]
+    coarse = (
+        f" Stretches shorter than {duration(schedule.shortest_ns)} are drawn together, as what they mostly "
+        "were: --window FROM:TO shows a part of the run as it was."
+        if schedule.is_pooled
+        else ""
+    )
+    parts: list[Markup] = [element("p", f"{window}, in which {tasks} started.{coarse}", class_="scope")]
     figures: dict[str, Spec] = {}
     for name, spec in (
         ("over-time", over_time(schedule)),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sweeps: one program on several numbers of threads, several times, in a directory to go on with."""
 
-from ompass.sweep.directory import Done, SweepDirectory
+from ompass.sweep.directory import Done, SweepDirectory, is_sweep_directory
 from ompass.sweep.execute import Executor
 from ompass.sweep.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, SweepSpec, jobs_of
 from ompass.sweep.results import SweepRuns, load_runs
@@ -17,6 +17,7 @@ __all__ = [
     "SweepDirectory",
     "SweepRuns",
     "SweepSpec",
+    "is_sweep_directory",
     "jobs_of",
     "load_runs",
 ]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much other programs, and the hypervisor, used the CPUs of a run while it ran.
 
-From the kernel's time per CPU (/proc/stat) less the run's own CPU time. The kernel counts in steps of 10 ms, so
-one step per CPU is taken to be the run's: of short runs only gross sharing is seen. A run that shared its CPUs
-shows idle, schedule and inflated time that the program is not to blame for.
+From the kernel's time per CPU (/proc/stat) less the run's own CPU time. The kernel counts in steps of 10 ms,
+so one step per CPU is taken to be the run's: of short runs only gross sharing is seen. A run that shared its
+CPUs shows idle, schedule and inflated time that the program is not to blame for.
 """
 
 from __future__ import annotations

@@ -63,6 +63,11 @@ class Done:
         return cls(job, values["wall_ns"], values["printed_ns"], values["run"], values["others"])
 
 
+def is_sweep_directory(path: Path) -> bool:
+    """Whether `path` holds a sweep (nothing is read)."""
+    return (path / "sweep.json").is_file()
+
+
 def digest_of(program: Path) -> str:
     """Identifies the program's file, so that a sweep is not gone on with after it was built anew."""
     return hashlib.sha256(program.read_bytes()).hexdigest()
@@ -87,7 +92,7 @@ class SweepDirectory:
 
         UsageError when the directory holds another sweep, is in use, or its program has changed since.
         """
-        if spec is None and not (path / "sweep.json").is_file():
+        if spec is None and not is_sweep_directory(path):
             raise UsageError(f"{path}", "no sweep is there to go on with", "name a program to run")
         try:
             (path / "runs").mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -10,6 +11,14 @@ from ompass import __version__
 from ompass.reports.graph.content import GraphContent
 
 SCHEMA_VERSION: Final = 1
+
+
+def json_graphs(contents: Sequence[GraphContent]) -> dict[str, Any]:
+    """One run: its graph; several: a list of graphs in an object."""
+    graphs = [json_graph(content) for content in contents]
+    if len(graphs) == 1:
+        return graphs[0]
+    return {"schema": "ompass-graphs", "schema_version": SCHEMA_VERSION, "runs": graphs}
 
 
 def json_graph(content: GraphContent) -> dict[str, Any]:

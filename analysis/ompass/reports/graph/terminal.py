@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.rule import Rule
@@ -33,6 +35,31 @@ def print_graph(console: Console, content: GraphContent) -> None:
     console.print(Padding(_tree(content), (0, 0, 0, 2)))
     for note in content.notes:
         console.print(Padding(Text(f"note: {note}", style="dim"), (0, 0, 0, 2)))
+
+
+def print_ranks(console: Console, contents: Sequence[GraphContent]) -> None:
+    """Work and span of several runs, such as the ranks of a job, one beside the other.
+
+    Messages between ranks are not recorded, so no critical path leads from one to another.
+    """
+    console.print(Rule(Text(f"ompass graph · {plural(len(contents), 'run')}", style="bold"), style="cyan"))
+    table = plain_table()
+    table.add_column("run", overflow="fold")
+    for name in ("work", "work / mean", "span", "parallelism", "burdened\nparallelism"):
+        table.add_column(name, justify="right", no_wrap=True)
+    mean_ns = sum(content.graph.work_ns for content in contents) / len(contents)
+    for content in contents:
+        graph = content.graph
+        table.add_row(
+            content.run.path.name,
+            duration(graph.work_ns),
+            f"{graph.work_ns / mean_ns if mean_ns else 0.0:.2f}",
+            duration(graph.region_span_ns),
+            f"{graph.parallelism:.2f}",
+            f"{graph.burdened_parallelism:.2f}",
+        )
+    section(console, "Work and span of the parallel regions", table)
+    console.print()
 
 
 def _span_table(content: GraphContent) -> Table:

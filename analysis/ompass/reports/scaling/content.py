@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ompass.metrics import (
     Evidence,
+    Finding,
     Gap,
     Inflation,
     RecordingCost,
@@ -27,8 +29,8 @@ from ompass.metrics import (
     spread,
 )
 from ompass.reports.content import ReportContent, collect
-from ompass.sweep.plan import SweepSpec
-from ompass.sweep.results import SweepRuns
+from ompass.sweep import SweepDirectory, SweepRuns, SweepSpec, load_runs
+from ompass.sweep.pinning import allowed_cpus
 from ompass.symbols import Location
 
 SPREAD_FIGURES = ("time_ns", "speedup", "ovr", "wti")
@@ -88,6 +90,19 @@ class ScalingContent:
         return chosen[-1] if chosen else None
 
 
+def default_scope(spec: SweepSpec) -> Scope:
+    """Times that are compared must be of the same part of the program."""
+    serial = bool(spec.baseline or spec.elision)
+    return Scope.PROGRAM if serial and not spec.seconds else Scope.REGIONS
+
+
+def read_sweep(path: Path, scope: Scope | None = None) -> ScalingContent:
+    """The content of what is finished of a sweep. UsageError, DamagedRunError, NothingToShowError."""
+    with SweepDirectory.open(path, None, None) as sweep:
+        chosen = scope or default_scope(sweep.spec)
+        return collect_scaling(load_runs(sweep, chosen), sweep.spec, chosen, str(path), len(allowed_cpus()))
+
+
 def collect_scaling(
     runs: Sequence[SweepRuns], spec: SweepSpec, scope: Scope, directory: str, n_cpus: int
 ) -> ScalingContent:
@@ -118,7 +133,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> Column:
         typical = _typical(contents, [m.time_ns for m in samples.recorded])
         fine = {_task_place(typical, f.construct) for f in typical.findings if f.kind == "too_fine"}
         evidence = Evidence(
-            findings=tuple(f for f in typical.findings if f.severity == "problem"),
+            findings=tuple(f for f in typical.findings if f.severity == "problem" and _in_scope(f, scope)),
             fine_inflation_ns=sum(row.excess_ns for row in rows if row.key in fine),
             n_cpus=n_cpus,
             n_tasks=typical.n_tasks,
@@ -146,6 +161,11 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> Column:
     )
 
 
+def _in_scope(finding: Finding, scope: Scope) -> bool:
+    """What runs outside of the parallel regions is no cause of what is timed in them."""
+    return scope is Scope.PROGRAM or finding.kind != "serial_fraction"
+
+
 def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> ReportContent:
     """The run whose time is the median one."""
     order = sorted(range(len(contents)), key=lambda k: times_ns[k])
@@ -153,10 +173,11 @@ def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> Repo
 
 
 def _task_place(content: ReportContent, construct: int | None) -> Place:
-    return _place("task", content.location(construct))
+    return place_of("task", content.location(construct))
 
 
-def _place(kind: str, location: Location) -> Place:
+def place_of(kind: str, location: Location) -> Place:
+    """The name of a construct that is the same in every run of a program."""
     if location.line or not location.module:
         return Place(kind, location.function, location.file, location.line, "", 0)
     return Place(kind, location.function, "", 0, location.module, location.offset)
@@ -173,7 +194,7 @@ def _work_of(content: ReportContent) -> dict[Place, WorkOf]:
     for task in content.tasks:
         add(_task_place(content, task.construct), task.work_ns, task.n_completed)
     for region in content.regions:
-        add(_place("implicit", content.location(region.construct)), region.implicit_ns, region.n_instances)
+        add(place_of("implicit", content.location(region.construct)), region.implicit_ns, region.n_instances)
     for kernel in content.kernels:
-        add(_place("kernel", content.location(kernel.construct)), kernel.work_ns, kernel.n_completed)
+        add(place_of("kernel", content.location(kernel.construct)), kernel.work_ns, kernel.n_completed)
     return work

@@ -38,7 +38,7 @@ def print_scaling(console: Console, content: ScalingContent) -> None:
     if judged is not None:
         title = f"Work on {judged.point.threads} threads against one, by construct"
         section(console, title, _inflation_table(judged))
-    for note in _notes(content):
+    for note in notes_on_scaling(content):
         console.print(Padding(Text(f"note: {note}", style="dim"), (0, 0, 0, 2)))
 
 
@@ -185,7 +185,8 @@ def _inflation_table(column: Column) -> Table:
     return table
 
 
-def _notes(content: ScalingContent) -> list[str]:
+def notes_on_scaling(content: ScalingContent) -> list[str]:
+    """What a reader must know of how the figures came about, in sentences."""
     notes = []
     point = content.columns[0].point
     if not point.has_baseline:

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass compare`: what changed between two runs, two groups of repeated runs, or two sweeps."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ompass.commands.streams import console_for, to_json, write_result
+from ompass.errors import RunNotFoundError, UsageError
+from ompass.metrics import Scope
+from ompass.readers import is_run_directory, open_run
+from ompass.reports import collect
+from ompass.reports.comparison import Side, compare_sides, json_comparison, print_comparison, side_of
+from ompass.reports.content import ReportContent
+from ompass.sweep import SweepDirectory, is_sweep_directory, load_runs
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass compare before.ompass after.ompass
+
+  ompass compare before/ after/             all runs in two folders: repeats, with significance
+
+  ompass compare old.sweep new.sweep        at every number of threads that both have
+
+  ompass compare before/ after/ --json > change.json
+"""
+
+
+class ScopeName(str, Enum):
+    """What the times cover."""
+
+    REGIONS = "regions"
+    PROGRAM = "program"
+
+
+def register(app: typer.Typer) -> None:
+    app.command("compare", epilog=_EPILOG)(compare)
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A run, a folder of runs, or a sweep.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another of the same sort.")],
+    scope: Annotated[
+        ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
+    ] = ScopeName.REGIONS,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/comparison.md).")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where JSON goes (default: stdout)."),
+    ] = None,
+) -> None:
+    """Say what changed from BEFORE to AFTER: time, states, constructs and kernels, and how sure that is."""
+    if output is not None and not as_json:
+        raise UsageError("-o", "it says where JSON goes", "add --json")
+    chosen = Scope(scope.value)
+    sides = _side(before, chosen), _side(after, chosen)
+    if sides[0].is_sweep != sides[1].is_sweep:
+        raise UsageError(
+            f"{before} and {after}",
+            "one is a sweep, the other is not",
+            "compare runs with runs, sweeps with sweeps",
+        )
+    try:
+        content = compare_sides(*sides, chosen)
+    except ValueError:
+        raise UsageError(
+            f"{before} and {after}",
+            "they have no number of threads in common",
+            "measure both on the same ones",
+        ) from None
+    if as_json:
+        write_result(to_json(json_comparison(content)), output)
+    else:
+        print_comparison(console_for(), content)
+
+
+def _side(path: Path, scope: Scope) -> Side:
+    if is_sweep_directory(path):
+        return _side_of_sweep(path, scope)
+    if is_run_directory(path) or not path.is_dir():
+        directories = [path]
+    else:
+        directories = sorted(entry for entry in path.iterdir() if is_run_directory(entry))
+        if not directories:
+            raise RunNotFoundError(
+                f"{path}",
+                "it is no run, no sweep, and holds no runs",
+                "name directories that ompass recorded",
+            )
+    contents = [collect(open_run(directory), scope=scope) for directory in directories]
+    threads = {content.breakdown.n_threads for content in contents}
+    if len(threads) > 1:
+        raise UsageError(
+            f"{path}",
+            f"its runs are on {', '.join(map(str, sorted(threads)))} threads: these are no repeats",
+            "keep runs on different numbers of threads in different folders, or use ompass scale",
+        )
+    return side_of(str(path), {threads.pop(): [_timed(content) for content in contents]}, False)
+
+
+def _side_of_sweep(path: Path, scope: Scope) -> Side:
+    with SweepDirectory.open(path, None, None) as sweep:
+        found = load_runs(sweep, scope)
+    repeats: dict[int, list[tuple[ReportContent, int]]] = {
+        runs.threads: [
+            (collect(run, scope=scope), measured.time_ns)
+            for run, measured in zip(runs.recorded, runs.samples.recorded, strict=True)
+        ]
+        for runs in found
+    }
+    return side_of(str(path), repeats, True)
+
+
+def _timed(content: ReportContent) -> tuple[ReportContent, int]:
+    return content, content.breakdown.wall_ns

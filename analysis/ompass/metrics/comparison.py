@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What changed between two groups of runs, figure by figure, and how sure that is.
+
+Owns the figures that are compared and the words for their changes. Which constructs of two programs are the
+same one is decided by whoever names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Final, Generic, TypeVar
+
+from ompass.metrics import thresholds
+from ompass.metrics.significance import SIGNIFICANT_P, least_p, permutation_p
+from ompass.model import StateTimes
+
+Key = TypeVar("Key", bound=Hashable)
+
+VERDICTS: Final = {
+    "more": "more",
+    "less": "less",
+    "same": "no difference shown",
+    "few": "too few runs to tell",
+    "single": "one run: not tested",
+    "noise": "within recording's noise",
+}
+
+STATE_NAMES = ("work", "create", "schedule", "sync", "idle")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Own work and creation of one construct in one run."""
+
+    work_ns: int
+    create_ns: int
+    n_runs: int  # tasks, executions of a kernel, instances of a region
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat(Generic[Key]):
+    """One run of a group, in the scope that is compared."""
+
+    time_ns: int
+    states: StateTimes
+    n_tasks: int
+    parts: Mapping[Key, Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Change(Generic[Key]):
+    """One figure in both groups, one value per run each. All are times in nanoseconds."""
+
+    figure: str  # "time", "thread-time", a state, "work" or "create" of a construct
+    key: Key | None  # the construct; None for figures of the whole
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    n_events: float  # readings of the clock that the figure rests on, in the larger of the two
+
+    @property
+    def before_mean(self) -> float:
+        return fmean(self.before)
+
+    @property
+    def after_mean(self) -> float:
+        return fmean(self.after)
+
+    @property
+    def difference(self) -> float:
+        return self.after_mean - self.before_mean
+
+    @property
+    def ratio(self) -> float | None:
+        """after / before; None when there was nothing before."""
+        return self.after_mean / self.before_mean if self.before_mean else None
+
+    @property
+    def noise(self) -> float:
+        """What recording alone may do to this figure, either way, in the unit of the values."""
+        return self.n_events * thresholds.NOISE_PER_EVENT_NS
+
+    @property
+    def p_value(self) -> float | None:
+        """Of the difference of means; None when a group is a single run."""
+        if min(len(self.before), len(self.after)) < 2:
+            return None
+        return permutation_p(self.before, self.after)
+
+    @property
+    def verdict(self) -> str:
+        """What can be said: one of VERDICTS."""
+        p = self.p_value
+        if p is None:
+            return "noise" if abs(self.difference) <= self.noise else "single"
+        if p <= SIGNIFICANT_P:
+            return "more" if self.difference > 0 else "less"
+        return "few" if least_p(len(self.before), len(self.after)) > SIGNIFICANT_P else "same"
+
+
+def changes(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tuple[Change[Key], ...]:
+    """Time, thread-time and states of the whole, then constructs with the largest difference first.
+
+    ValueError for an empty group.
+    """
+    if not before or not after:
+        raise ValueError("no runs to compare")
+
+    def whole(figure: str, value: str) -> Change[Key]:
+        n_tasks = max(fmean(r.n_tasks for r in side) for side in (before, after))
+        events = 2.0 if figure == "time" else n_tasks * thresholds.EVENTS_PER_TASK
+        return Change(
+            figure,
+            None,
+            tuple(float(_figure(r, value)) for r in before),
+            tuple(float(_figure(r, value)) for r in after),
+            events,
+        )
+
+    found = [whole("time", "time_ns"), whole("thread-time", "total_ns")]
+    found += [whole(name, f"{name}_ns") for name in STATE_NAMES]
+    keys: dict[Key, None] = {}
+    for repeat in (*before, *after):
+        keys.update(dict.fromkeys(repeat.parts))
+    parts = []
+    nothing = Part(0, 0, 0)
+    for key in keys:
+        for figure in ("work", "create"):
+            values = [
+                tuple(float(getattr(r.parts.get(key, nothing), f"{figure}_ns")) for r in side)
+                for side in (before, after)
+            ]
+            if not any(values[0]) and not any(values[1]):
+                continue
+            n_runs = max(fmean(r.parts.get(key, nothing).n_runs for r in side) for side in (before, after))
+            parts.append(Change(figure, key, values[0], values[1], 2 * n_runs))
+    parts.sort(key=lambda change: -abs(change.difference))
+    return (*found, *parts)
+
+
+def _figure(repeat: Repeat[Key], name: str) -> int:
+    value: int = getattr(repeat if name == "time_ns" else repeat.states, name)
+    return value

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every form of a comparison shows: both sides at each number of threads, and how figures changed.
+
+Owns which constructs of two programs are the same one: those of one kind, function, file and line; those that
+remain when a source was edited are paired by kind, function and file, in the order of their lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ompass.metrics import Scope
+from ompass.metrics.comparison import Change, Part, Repeat, changes
+from ompass.metrics.significance import SIGNIFICANT_P, least_p
+from ompass.reports.content import ReportContent
+from ompass.reports.scaling.content import Place, place_of
+from ompass.units import duration, percent, plural
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison: repeats by number of threads, all of one program."""
+
+    name: str
+    is_sweep: bool
+    repeats: Mapping[int, tuple[Repeat[Place], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One number of threads on both sides (of single runs: what each ran on)."""
+
+    threads_before: int
+    threads_after: int
+    n_before: int
+    n_after: int
+    changes: tuple[Change[Place], ...]
+
+    @property
+    def time(self) -> Change[Place]:
+        return self.changes[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonContent:
+    """Two sides, ready to be shown."""
+
+    before: str
+    after: str
+    scope: Scope
+    compared: tuple[Compared, ...]
+    notes: tuple[str, ...]
+
+
+def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], is_sweep: bool) -> Side:
+    """One side from the reports of its runs, each with the time that it took."""
+    return Side(
+        name,
+        is_sweep,
+        {
+            threads: tuple(_repeat(content, time_ns) for content, time_ns in those)
+            for threads, those in runs.items()
+        },
+    )
+
+
+def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
+    """What changed from `before` to `after`. ValueError when the sides share no number of threads."""
+    if before.is_sweep and after.is_sweep:
+        pairs = [(n, n) for n in sorted(before.repeats.keys() & after.repeats.keys())]
+    elif not before.is_sweep and not after.is_sweep:
+        pairs = list(zip(sorted(before.repeats), sorted(after.repeats), strict=False))[:1]
+    else:
+        pairs = []
+    if not pairs:
+        raise ValueError("no number of threads is on both sides")
+    compared = tuple(_compared(before, after, n, m) for n, m in pairs)
+    return ComparisonContent(before.name, after.name, scope, compared, tuple(_notes(before, after, compared)))
+
+
+def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
+    parts: dict[Place, Part] = {}
+
+    def add(kind: str, construct: int, work_ns: int, create_ns: int, n_runs: int) -> None:
+        place = place_of(kind, content.location(construct))
+        known = parts.get(place, Part(0, 0, 0))
+        parts[place] = Part(known.work_ns + work_ns, known.create_ns + create_ns, known.n_runs + n_runs)
+
+    for task in content.tasks:
+        add("task", task.construct, task.work_ns, task.create_ns, task.n_completed)
+    for region in content.regions:
+        add("implicit", region.construct, region.implicit_ns, 0, region.n_instances)
+    for kernel in content.kernels:
+        add("kernel", kernel.construct, kernel.work_ns, 0, kernel.n_completed)
+    return Repeat(time_ns, content.breakdown.states, content.breakdown.n_tasks, parts)
+
+
+def _compared(before: Side, after: Side, n: int, m: int) -> Compared:
+    first, second = before.repeats[n], after.repeats[m]
+    moved = paired_places(_places(first), _places(second))
+    renamed = [replace(r, parts={moved.get(k, k): part for k, part in r.parts.items()}) for r in first]
+    return Compared(n, m, len(first), len(second), changes(renamed, second))
+
+
+def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
+    return list(dict.fromkeys(place for repeat in repeats for place in repeat.parts))
+
+
+def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place, Place]:
+    """Constructs before that stand elsewhere after: the same kind and function in a file of the same name.
+
+    Only where as many are left on both sides, in the order of their lines; others are new or gone.
+    """
+    left: dict[tuple[str, str, str], tuple[list[Place], list[Place]]] = {}
+    for side, here, there in ((0, before, set(after)), (1, after, set(before))):
+        for place in here:
+            if place not in there:
+                key = (place.kind, place.function, Path(place.file).name)
+                left.setdefault(key, ([], []))[side].append(place)
+
+    def line(place: Place) -> tuple[str, int, int]:
+        return place.file, place.line, place.offset
+
+    moved: dict[Place, Place] = {}
+    for gone, new in left.values():
+        if len(gone) == len(new):
+            moved |= zip(sorted(gone, key=line), sorted(new, key=line), strict=True)
+    return moved
+
+
+def headline(one: Compared) -> str:
+    """The change of the time in a sentence."""
+    time = one.time
+    threads = (
+        f"on {plural(one.threads_after, 'thread')}"
+        if one.threads_before == one.threads_after
+        else f"on {one.threads_after} threads instead of {one.threads_before}"
+    )
+    took = f"{threads}: {duration(time.before_mean)} before, {duration(time.after_mean)} after"
+    ratio = time.ratio or 0.0
+    size = (
+        f"{percent(abs(ratio - 1))} {'more' if ratio > 1 else 'less'} time"
+        if time.before_mean
+        else "no time before"
+    )
+    p = time.p_value
+    n_runs = f"{one.n_before} against {plural(one.n_after, 'run')}"
+    word = {
+        "more": f"slower: {size}, p = {p or 0:.2g} ({n_runs})",
+        "less": f"faster: {size}, p = {p or 0:.2g} ({n_runs})",
+        "same": f"no difference shown: {size}, p = {p or 0:.2g} ({n_runs})",
+        "few": f"{size}, which {n_runs} are too few to prove",
+        "single": f"{size}; a single run on a side says nothing about chance",
+        "noise": f"{size}, no more than what recording itself may do",
+    }[time.verdict]
+    return f"{took}; {word}"
+
+
+def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]:
+    notes = []
+    sizes = {(one.n_before, one.n_after) for one in compared}
+    if any(min(pair) < 2 for pair in sizes):
+        notes.append(
+            "a side with a single run has no spread, so nothing is tested: changes beyond recording's noise "
+            "may still be chance. Name folders of runs, or sweeps with --repeat 4 or more."
+        )
+    elif any(least_p(*pair) > SIGNIFICANT_P for pair in sizes):
+        notes.append("no test of so few runs can reach p <= 0.05, whatever they show: 4 on each side can.")
+    else:
+        notes.append(
+            "p: how often chance alone parts runs this far (permutation test of the means); of 20 figures "
+            "that did not change, one is expected below 0.05."
+        )
+    if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
+        notes.append(
+            "the sides ran on different numbers of threads: `ompass scale` tells why programs do not scale."
+        )
+    only = sorted(before.repeats.keys() ^ after.repeats.keys())
+    if before.is_sweep and only:
+        notes.append(f"numbers of threads on one side only: {', '.join(map(str, only))}.")
+    if max(one.n_before for one in compared) > 1:
+        notes.append(
+            "the sides were not measured in turn: a machine that grew slower in between counts as a change."
+        )
+    return notes

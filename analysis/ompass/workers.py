@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the analysis of each run is done: in this process, in local ones, or on a Dask cluster's workers.
+
+A result is the same wherever it is computed: it is a function of one run directory alone. Owns the processes,
+and what is said when a cluster cannot be used. Dask is loaded only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from ompass import __version__
+from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
+
+Content = TypeVar("Content")
+
+_WORTH_PROCESSES_BYTES: Final = 64 << 20
+"""Logs that together are smaller are read before a second process has started."""
+
+_CONNECT_S: Final = 5
+
+
+class WorkerFailedError(OmpassError):
+    """A process or a cluster was lost while it worked for us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Where to work: `dask` is the address of a scheduler; without, `processes` here (0: one per CPU)."""
+
+    dask: str = ""
+    processes: int = 0
+
+    def map(self, work: Callable[[Path], Content], paths: Sequence[Path]) -> list[Content]:
+        """`work` of every run directory, in their order.
+
+        `work` is pickled: a function of a module, or a partial of one. What it returns is a dataclass with the
+        run in its field `run`. The first error is raised here as it was there.
+        """
+        if self.dask:
+            return [_called(content, path) for content, path in zip(
+                _map_on_cluster(self.dask, work, paths), paths, strict=True
+            )]  # fmt: skip
+        n_processes = min(self.processes or len(os.sched_getaffinity(0)), len(paths))
+        worth = self.processes > 1 or sum(map(_log_bytes, paths)) >= _WORTH_PROCESSES_BYTES
+        if n_processes < 2 or not worth:
+            return [work(path) for path in paths]
+        # Not forked: other libraries of this process may have threads.
+        context = multiprocessing.get_context("spawn")
+        try:
+            with ProcessPoolExecutor(n_processes, mp_context=context) as pool:
+                return list(pool.map(work, paths))
+        except BrokenProcessPool as error:
+            raise WorkerFailedError(
+                "a process that read a run was killed", "perhaps for want of memory", "try --processes 1"
+            ) from error
+
+
+def _called(content: Content, path: Path) -> Content:
+    """The content of a run by the name that the user gave it: a cluster knows it by an absolute one."""
+    there: Any = content
+    named: Content = replace(there, run=replace(there.run, path=path))
+    return named
+
+
+def _log_bytes(path: Path) -> int:
+    """Disk space in use, as far as it can be seen; who cannot be read is told of by whoever reads it."""
+    try:
+        return sum(512 * entry.stat().st_blocks for entry in path.iterdir())
+    except OSError:
+        return 0
+
+
+def _version_there() -> str:
+    import ompass
+
+    return ompass.__version__
+
+
+def _map_on_cluster(address: str, work: Callable[[Path], Content], paths: Sequence[Path]) -> list[Content]:
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError as error:
+        raise IncompleteInstallationError(
+            "--dask needs the package distributed", str(error), "install it with `pip install 'ompass[dask]'`"
+        ) from error
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"--dask {address}",
+            f"no Dask scheduler answers there ({error})",
+            "give the address that `dask scheduler` prints, such as tcp://node1:8786",
+        ) from error
+    with client:
+        _check_workers(client, address)
+        # What is computed is not remembered: a run directory may be recorded anew under its old name.
+        absolute = [path.absolute() for path in paths]
+        futures = client.map(work, absolute, pure=False)
+        try:
+            results: list[Content] = client.gather(futures)
+        except (distributed.KilledWorker, distributed.CancelledError, OSError) as error:
+            raise WorkerFailedError(
+                f"the Dask cluster at {address} lost its workers", str(error), "see their logs"
+            ) from error
+    return results
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """Workers must be there, and compute by the same rules as we do."""
+    try:
+        there: dict[str, str] = client.run(_version_there)
+    except ImportError as error:
+        raise IncompleteInstallationError(
+            f"the Dask workers at {address} cannot load ompass", str(error), "install ompass where they run"
+        ) from error
+    if not there:
+        raise UsageError(f"--dask {address}", "the scheduler has no workers", "start some with `dask worker`")
+    others = sorted({version for version in there.values() if version != __version__})
+    if others:
+        raise UsageError(
+            f"--dask {address}",
+            f"its workers have ompass {', '.join(others)}, here it is {__version__}",
+            "install one version everywhere: results would differ",
+        )

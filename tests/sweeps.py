@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls the command `ompass` for tests on sweeps, and judges again what other programs disturbed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+SECONDS = r"seconds +([0-9.]+)"
+PATIENCE_S = 120
+N_TRIES = 3
+QUIET_SHARE = 0.02
+
+
+def ompass(*arguments: object) -> list[str]:
+    """The command line that runs `ompass` with these arguments."""
+    return [sys.executable, "-m", "ompass", *(str(a) for a in arguments)]
+
+
+def call(
+    environment: Mapping[str, str], cwd: Path, *arguments: object, status: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """What `ompass` printed; it must end with `status`."""
+    done = subprocess.run(
+        ompass(*arguments), env=environment, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == status, done.stderr + done.stdout
+    return done
+
+
+def sweep(environment: Mapping[str, str], cwd: Path, name: str, *arguments: object) -> dict[str, Any]:
+    """The report of a sweep on one and two threads."""
+    done = call(environment, cwd, "scale", "-t", "1,2", "-o", f"{name}.sweep", "--json", *arguments)
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def judged_quietly(verdict: str, measure: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """A report with this verdict. A sweep whose CPUs were used by others says so, and is made again."""
+    give_up_s = time.monotonic() + PATIENCE_S
+    n_misses = 0
+    while True:
+        report = measure(f"{verdict}-{time.monotonic_ns()}")
+        if report["verdict"]["kind"] == verdict:
+            return report
+        n_misses += report["points"][-1]["others_share"] < QUIET_SHARE
+        assert n_misses < N_TRIES, report["verdict"]
+        assert time.monotonic() < give_up_s, f"disturbed all the time: {report['verdict']}"

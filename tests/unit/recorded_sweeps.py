@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps of benchmark programs that were recorded once, on two cores, as profiles in small JSON files.
+
+Tests on them judge what was measured then, whatever machine they run on. Made from a sweep's directory by
+
+    python tests/unit/recorded_sweeps.py cilksort-fine.sweep
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ompass.metrics import Samples, Scope, measured
+from ompass.model import Run
+from ompass.readers.core import load_core
+from ompass.readers.rundir import run_of_profile
+from ompass.sweep import RECORDED, Job, SweepDirectory, SweepRuns
+
+FOLDER = Path(__file__).parent / "recorded_sweeps"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSweep:
+    """The runs on one and on two threads of the round whose time on two threads is the median one."""
+
+    command: tuple[str, ...]
+    one_thread: dict[str, Any]
+    two_threads: dict[str, Any]
+    one_process_ns: int
+    two_process_ns: int
+
+    def runs(self) -> SweepRuns:
+        """As `load_runs` gives them."""
+        one, two = (
+            run_of_profile(Path(f"{name}.ompass"), values)  # type: ignore[arg-type]
+            for name, values in (("one", self.one_thread), ("two", self.two_threads))
+        )
+        return sweep_runs(one, two, self.one_process_ns, self.two_process_ns)
+
+
+def sweep_runs(one: Run, two: Run, one_process_ns: int, two_process_ns: int) -> SweepRuns:
+    samples = Samples(
+        threads=2,
+        recorded=[measured(two, 2, Scope.REGIONS, two_process_ns)],
+        one_thread=[measured(one, 1, Scope.REGIONS, one_process_ns)],
+    )
+    return SweepRuns(2, (two,), (one,), samples, 0, 0.0)
+
+
+def recorded_sweep(name: str) -> RecordedSweep:
+    values = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    return RecordedSweep(
+        tuple(values["command"]),
+        values["one_thread"],
+        values["two_threads"],
+        values["one_process_ns"],
+        values["two_process_ns"],
+    )
+
+
+def _portable(profile: dict[str, Any]) -> dict[str, Any]:
+    """Without the places of the machine that it was recorded on."""
+    modules = [{**module, "path": Path(module["path"]).name} for module in profile["modules"]]
+    return {**profile, "modules": modules}
+
+
+def _make(directory: Path) -> None:
+    with SweepDirectory.open(directory, None, None) as sweep:
+        done = sweep.done()
+        rounds = sorted((one.wall_ns, job.repeat) for job, one in done.items() if job.threads == 2)
+        repeat = rounds[(len(rounds) - 1) // 2][1]
+        jobs = [Job(RECORDED, n, 0, repeat) for n in (1, 2)]
+        one, two = (_portable(dict(load_core().read_profile(str(sweep.run_of(done[job]))))) for job in jobs)
+        command = [Path(sweep.spec.command[0]).name, *sweep.spec.command[1:]]
+        values = {
+            "command": command,
+            "one_thread": one,
+            "two_threads": two,
+            "one_process_ns": done[jobs[0]].wall_ns,
+            "two_process_ns": done[jobs[1]].wall_ns,
+        }
+    FOLDER.mkdir(exist_ok=True)
+    path = FOLDER / f"{directory.stem}.json"
+    path.write_text(json.dumps(values, separators=(",", ":")) + "\n", encoding="utf-8")
+    print(path, path.stat().st_size)
+
+
+if __name__ == "__main__":
+    for argument in sys.argv[1:]:
+        _make(Path(argument))

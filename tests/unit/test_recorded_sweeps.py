@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sweeps that were recorded once: the right disease is named in words, and every formula of scaling holds.
+
+The three diseases are those of Acar et al., Fig. 3. Neither health nor cilksort can use up the memory of two
+cores, so for the third the recorded work is made longer, as a machine with more cores on one memory would.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from ompass.metrics import CURVES, Scope, gaps, scaling_point, time_breakdown
+from ompass.model import Run, StateTimes
+from ompass.reports.scaling.content import Column, collect_scaling
+from ompass.sweep import SweepRuns, SweepSpec
+from unit.recorded_sweeps import RecordedSweep, recorded_sweep, sweep_runs
+
+NAMES = (
+    "health-fine",
+    "health-coarse",
+    "health-well",
+    "cilksort-fine",
+    "cilksort-coarse",
+    "cilksort-well",
+    "contended-line",
+)
+
+
+def judged(runs: SweepRuns) -> Column:
+    content = collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep", 2)
+    assert content.judged is not None
+    return content.judged
+
+
+def inflated(run: Run, factor: float) -> Run:
+    """The run as it would be with all work taking longer: threads work longer, and all else takes as long."""
+    regions = []
+    longest = max(round(row.states.work_ns * (factor - 1)) for row in run.regions if row.construct >= 0)
+    for row in run.regions:
+        more = longest if row.construct >= 0 else 0
+        # Threads of a team end together, so the work that one lacks is idle time.
+        own = round(row.states.work_ns * (factor - 1)) if row.construct >= 0 else 0
+        regions.append(
+            replace(
+                row,
+                wall_ns=row.wall_ns + (more if row.n_primary else 0),
+                capacity_ns=row.capacity_ns + (more * row.max_team_size if row.n_primary else 0),
+                total_ns=row.total_ns + more,
+                states=row.states + StateTimes(work_ns=own, idle_ns=more - own),
+            )
+        )
+    constructs = tuple(replace(row, work_ns=round(row.work_ns * factor)) for row in run.constructs)
+    return replace(run, regions=tuple(regions), constructs=constructs, wall_ns=run.wall_ns + longest)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "title", "cure"),
+    [
+        ("health-fine", "too_fine", "Tasks are too fine", "fewer, larger tasks"),
+        ("cilksort-fine", "too_fine", "Tasks are too fine", "fewer, larger tasks"),
+        ("health-coarse", "too_coarse", "Tasks are too coarse: threads are idle", "lower the cut-off"),
+        ("cilksort-coarse", "too_coarse", "Tasks are too coarse: threads are idle", "lower the cut-off"),
+        ("contended-line", "memory_bound", "Memory bound: the work itself takes longer", "cache line"),
+        ("health-well", "scales", "Scales well", ""),
+        ("cilksort-well", "scales", "Scales well", ""),
+    ],
+)
+def test_the_disease_of_a_recorded_sweep_is_named(name: str, kind: str, title: str, cure: str) -> None:
+    verdict = judged(recorded_sweep(name).runs()).verdict
+    assert verdict is not None
+    assert (verdict.kind, verdict.title) == (kind, title)
+    assert cure in verdict.cure
+
+
+@pytest.mark.parametrize("name", ["health-well", "cilksort-well"])
+def test_work_that_takes_longer_on_two_threads_is_memory_bound(name: str) -> None:
+    sweep = recorded_sweep(name)
+    runs = sweep.runs()
+    point = scaling_point(runs.samples)
+    longer = inflated(runs.recorded[0], 1.6 * point.one.work_ns / point.states.work_ns)
+    column = judged(sweep_runs(runs.one_thread[0], longer, sweep.one_process_ns, 2 * sweep.two_process_ns))
+    assert column.verdict is not None
+    assert column.verdict.kind == "memory_bound"
+    assert column.verdict.title == "Memory bound: the work itself takes longer"
+    assert "1.60 times as long" in column.verdict.because
+    worst = max((row for row in column.inflation if row.key.kind == "task"), key=lambda row: row.excess_ns)
+    assert worst.factor > 1.2
+    assert worst.same_work
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_formula_of_scaling_holds_on_recorded_runs(name: str) -> None:
+    runs = recorded_sweep(name).runs()
+    point = scaling_point(runs.samples)
+    t_p, t_1, idle = (
+        runs.samples.recorded[0].time_ns,
+        runs.samples.one_thread[0].time_ns,
+        point.states.idle_ns,
+    )
+    work, serial = point.states.work_ns, point.serial_ns
+    assert serial == point.one.work_ns
+    assert point.ovr == pytest.approx(2 * t_p / work)
+    assert point.wti == pytest.approx(work / serial)
+    assert point.speedup == pytest.approx(serial / t_p)
+    assert math.isclose(point.speedup, 2 / (point.ovr * point.wti), rel_tol=1e-9)
+    inflation = 2 * t_p - idle - t_1
+    assert point.inflation_ns == pytest.approx(inflation)
+    expected = {
+        "linear": 2.0,
+        "elision": None,
+        "maximal": 2 * serial / t_1,
+        "idle": 2 * serial / (t_1 + idle),
+        "inflation": 2 * serial / (2 * t_p - idle),
+        "actual": serial / t_p,
+    }
+    assert {curve: point.curve(curve) for curve in CURVES} == pytest.approx(expected)
+    value = {curve: size for curve, size in expected.items() if size is not None}
+    for gap in gaps(point):
+        assert gap.size == pytest.approx(value[gap.upper] - value[gap.lower])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_thread_time_is_the_sum_of_its_states_on_recorded_runs(name: str) -> None:
+    sweep: RecordedSweep = recorded_sweep(name)
+    for run in (*sweep.runs().recorded, *sweep.runs().one_thread):
+        breakdown = time_breakdown(run)
+        assert breakdown.thread_time_ns == breakdown.states.total_ns
+        assert breakdown.thread_time_ns == breakdown.n_threads * breakdown.wall_ns
+        for region in breakdown.regions:
+            assert region.capacity_ns == region.states.total_ns + region.nested_ns
+            most = max(thread.states.work_ns for thread in region.threads)
+            assert region.imbalance == pytest.approx(most * len(region.threads) / region.states.work_ns)
