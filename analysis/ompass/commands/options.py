@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have: where the analysis of many runs is done."""
+"""Options that several commands have: what is covered, and where the analysis of many runs is done."""
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated
 
 import typer
+
+
+class ScopeName(str, Enum):
+    """What the times cover; the values of metrics' Scope that can be asked for by name."""
+
+    REGIONS = "regions"
+    PROGRAM = "program"
+
 
 DaskOption = Annotated[
     str,
