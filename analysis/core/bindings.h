@@ -45,5 +45,6 @@ auto column(const std::vector<Row> &rows, Field field) {
 void bind_krd(nanobind::module_ &m);
 void bind_schedule(nanobind::module_ &m);
 void bind_timeline(nanobind::module_ &m);
+void bind_trace_rows(nanobind::module_ &m);
 
 } // namespace ompass

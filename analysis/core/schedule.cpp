@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what the replay tells. Threads come one after the other, so that a limit on all of them together is kept by
-// keeping the earliest stretches of each, and choosing the end of the window when all are known.
+// Collects what the replay tells, thread by thread. A stretch is held back until the next one shows where it ends, and
+// short ones until their pool is as long as a stretch may be.
 #include "schedule.h"
 
 #include <algorithm>
@@ -14,96 +14,100 @@ namespace {
 class Collector final : public ReplayObserver {
 public:
     Collector(const ScheduleOptions &options, Schedule &schedule)
-        : limit_(options.limit), schedule_(schedule), end_(schedule.end) {
-        schedule.bins_begin = schedule.begin;
-        schedule.bins_end = schedule.end;
+        : wanted_(options.limit > 0), by_home_(options.by_home), schedule_(schedule) {
+        const uint64_t n_threads = std::max<size_t>(schedule.n_threads, 1);
+        // Every second stretch may be a short one that a long one parts from its neighbours; two more are at the ends.
+        const uint64_t n_long = std::max<uint64_t>(options.limit / n_threads, 4) / 2 - 1;
+        schedule.shortest = (schedule.end - schedule.begin) / n_long + 1;
         schedule.bins.resize(options.n_bins);
         schedule.ran.resize(schedule.n_threads * schedule.n_threads);
     }
 
     void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task,
                  uint32_t construct) override {
+        begin = std::max(begin, schedule_.begin);
+        end = std::min(end, schedule_.end);
+        if (begin >= end) return;
         add_to_bins(state, begin, end);
-        if (!begin_thread(thread) || !clip(begin, end)) return;
-        if (n_of_thread_ > 0) { // events that end no stretch for the eye part it nevertheless
-            Stretch &last = schedule_.stretches.back();
-            if (last.end == begin && last.state == state && last.task == task && last.construct == construct) {
-                last.end = end;
-                return;
-            }
-        }
-        if (n_of_thread_ == limit_) {
-            end_ = std::min(end_, begin);
+        if (!wanted_) return;
+        if (held_.end == begin && held_.thread == thread && held_.state == state && held_.task == task &&
+            held_.construct == construct) { // events that end no stretch for the eye part it nevertheless
+            held_.end = end;
             return;
         }
-        schedule_.stretches.push_back({begin, end, task, thread, construct, state});
-        n_of_thread_++;
+        settle();
+        if (thread != held_.thread) flush_pool();
+        const auto home = task ? static_cast<int32_t>(task >> format::kThreadShift) : -1;
+        held_ = {begin, end, task, thread, construct, state, home, 1};
     }
 
-    void task(uint32_t thread, uint64_t task, uint32_t construct, uint64_t ready, uint64_t start) override {
+    void started(uint32_t thread, uint64_t task, uint32_t, uint64_t, uint64_t start) override {
         const uint64_t creator = task >> format::kThreadShift;
         if (creator < schedule_.n_threads) schedule_.ran[creator * schedule_.n_threads + thread]++;
-        if (begin_thread(thread) && start >= schedule_.begin && start < end_ && room_for(schedule_.tasks, n_tasks_))
-            schedule_.tasks.push_back({task, ready, start, thread, construct});
-    }
-
-    void kernel(uint32_t thread, uint32_t construct, uint64_t begin, uint64_t end) override {
-        if (begin_thread(thread) && clip(begin, end) && room_for(schedule_.kernels, n_kernels_))
-            schedule_.kernels.push_back({begin, end, thread, construct});
+        schedule_.n_tasks += start >= schedule_.begin && start < schedule_.end;
     }
 
     void finish() {
-        auto &stretches = schedule_.stretches;
-        const auto by_begin = [](const auto &a, const auto &b) { return a.begin < b.begin; };
-        std::stable_sort(stretches.begin(), stretches.end(), by_begin);
-        if (stretches.size() > limit_) end_ = std::min(end_, stretches[limit_].begin);
-        std::erase_if(stretches, [&](const Stretch &stretch) { return stretch.begin >= end_; });
-        for (Stretch &stretch : stretches) stretch.end = std::min(stretch.end, end_);
-        std::erase_if(schedule_.tasks, [&](const TaskRun &task) { return task.start >= end_; });
-        std::erase_if(schedule_.kernels, [&](const KernelRun &kernel) { return kernel.begin >= end_; });
-        for (KernelRun &kernel : schedule_.kernels) kernel.end = std::min(kernel.end, end_);
-        std::stable_sort(schedule_.tasks.begin(), schedule_.tasks.end(),
-                         [](const TaskRun &a, const TaskRun &b) { return a.start < b.start; });
-        std::stable_sort(schedule_.kernels.begin(), schedule_.kernels.end(), by_begin);
-        schedule_.cut = end_ < schedule_.end;
-        schedule_.end = end_;
+        settle();
+        flush_pool();
     }
 
 private:
-    // Notes that the events are of another thread now. Returns whether stretches are wanted at all.
-    bool begin_thread(uint32_t thread) {
-        if (thread != thread_) {
-            thread_ = thread;
-            n_of_thread_ = n_tasks_ = n_kernels_ = 0;
+    // The held stretch is known to its end: a long one is kept, a short one goes to the pool.
+    void settle() {
+        if (held_.end == 0) return;
+        if (held_.end - held_.begin >= schedule_.shortest) {
+            flush_pool();
+            schedule_.stretches.push_back(held_);
+        } else {
+            if (!pool_.empty() && held_.begin - pool_end_ >= schedule_.shortest) flush_pool();
+            if (pool_.empty()) pool_begin_ = held_.begin;
+            pool_end_ = held_.end;
+            const auto same = std::ranges::find_if(pool_, [&](const Stretch &other) { return alike(other, held_); });
+            if (same == pool_.end()) {
+                pool_.push_back(held_);
+                pool_ticks_.push_back(held_.end - held_.begin);
+            } else {
+                same->pooled++;
+                pool_ticks_[static_cast<size_t>(same - pool_.begin())] += held_.end - held_.begin;
+            }
+            if (pool_end_ - pool_begin_ >= schedule_.shortest) flush_pool();
         }
-        return limit_ > 0;
+        held_.end = 0;
     }
 
-    bool clip(uint64_t &begin, uint64_t &end) const {
-        begin = std::max(begin, schedule_.begin);
-        end = std::min(end, end_);
-        return begin < end;
+    void flush_pool() {
+        if (pool_.empty()) return;
+        const auto most = std::ranges::max_element(pool_ticks_) - pool_ticks_.begin();
+        Stretch shown = pool_[static_cast<size_t>(most)];
+        shown.pooled = 0;
+        for (const Stretch &part : pool_) shown.pooled += part.pooled;
+        if (shown.pooled > 1) shown.task = 0;
+        shown.begin = pool_begin_;
+        shown.end = pool_end_;
+        pool_.clear();
+        pool_ticks_.clear();
+        if (!schedule_.stretches.empty()) { // one pool after the other, both mostly the same: one for the eye
+            Stretch &last = schedule_.stretches.back();
+            if (last.pooled > 1 && shown.pooled > 1 && last.thread == shown.thread && last.end == shown.begin &&
+                alike(last, shown)) {
+                last.end = shown.end;
+                last.pooled += shown.pooled;
+                return;
+            }
+        }
+        schedule_.stretches.push_back(shown);
     }
 
-    // As many of each as stretches: a window cannot hold more tasks or outermost kernels of a thread than that.
-    template <typename Row>
-    bool room_for(const std::vector<Row> &rows, uint64_t &n) {
-        if (n < limit_) {
-            n++;
-            return true;
-        }
-        end_ = std::min(end_, begin_of(rows.back()));
-        return false;
+    bool alike(const Stretch &one, const Stretch &other) const {
+        if (one.state != other.state || one.state != format::State::kWork) return one.state == other.state;
+        return by_home_ ? one.home == other.home : one.construct == other.construct;
     }
-    static uint64_t begin_of(const TaskRun &task) { return task.start; }
-    static uint64_t begin_of(const KernelRun &kernel) { return kernel.begin; }
 
     void add_to_bins(format::State state, uint64_t begin, uint64_t end) {
         const size_t n = schedule_.bins.size();
-        const uint64_t first = schedule_.bins_begin, last = schedule_.bins_end;
-        begin = std::max(begin, first);
-        end = std::min(end, last);
-        if (n == 0 || begin >= end) return;
+        const uint64_t first = schedule_.begin, last = schedule_.end;
+        if (n == 0) return;
         const auto border = [&](size_t bin) { // of equal lengths, to the tick
             return first + static_cast<uint64_t>(static_cast<unsigned __int128>(last - first) * bin / n);
         };
@@ -116,11 +120,12 @@ private:
         }
     }
 
-    const uint64_t limit_;
+    const bool wanted_, by_home_;
     Schedule &schedule_;
-    uint64_t end_; // nothing is wanted from here on
-    uint32_t thread_ = ~0u;
-    uint64_t n_of_thread_ = 0, n_tasks_ = 0, n_kernels_ = 0;
+    Stretch held_ = {}; // end 0: none
+    std::vector<Stretch> pool_; // one of each kind, of the thread of the held one; not adding up to a long one
+    std::vector<uint64_t> pool_ticks_; // by kind
+    uint64_t pool_begin_ = 0, pool_end_ = 0;
 };
 
 } // namespace
@@ -131,9 +136,12 @@ Problem read_schedule(const RunFiles &run, const ScheduleOptions &options, Sched
     const uint64_t end = end_of_run(run);
     schedule = {};
     schedule.n_threads = run.threads.size();
-    schedule.begin = start + clock.ticks(static_cast<uint64_t>(std::max<int64_t>(options.start_ns, 0)));
-    schedule.end = options.end_ns < 0 ? end : start + clock.ticks(static_cast<uint64_t>(options.end_ns));
-    schedule.end = std::max(schedule.begin, std::min(schedule.end, end));
+    const auto moment = [&](int64_t ns) { // at most the end of the run, so that no product gets too large
+        const auto since_start = static_cast<uint64_t>(ns);
+        return since_start < clock.since_start(end) ? start + clock.ticks(since_start) : end;
+    };
+    schedule.begin = moment(std::max<int64_t>(options.start_ns, 0));
+    schedule.end = options.end_ns < 0 ? end : std::max(schedule.begin, moment(options.end_ns));
     Collector collector(options, schedule);
     std::vector<ThreadAccount> accounts;
     if (Problem problem = replay_trace(run, accounts, &collector)) return problem;

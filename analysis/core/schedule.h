@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran when and where: the stretches of each thread in a window of time, tasks and kernels in it, the states over
-// time, and which thread ran whose tasks. Memory is bounded by the options, whatever the length of the trace.
+// What ran when and where, as coarse as it is looked at: the stretches of each thread in a window of time, the states
+// over time, and which thread ran whose tasks. Memory is bounded by the options, whatever the length of the trace.
 #pragma once
 
 #include <array>
@@ -12,37 +12,29 @@
 namespace ompass {
 
 struct ScheduleOptions {
-    int64_t start_ns = 0; // of the window, since the start of the run
-    int64_t end_ns = -1;  // -1: to the end
-    uint64_t limit = 0;   // stretches wanted at most: the window ends earlier when it holds more
-    uint32_t n_bins = 0;  // of equal length over the window asked for, for the states over time
+    int64_t start_ns = 0;  // of the window, since the start of the run
+    int64_t end_ns = -1;   // -1: to the end
+    uint64_t limit = 0;    // stretches at most, as long as that is four per thread; 0: none are wanted
+    bool by_home = false;  // what stretches are pooled by: the threads that created their tasks, not the constructs
+    uint32_t n_bins = 0;   // of equal length over the window, for the states over time
 };
 
-// All times in ticks, cut off at the window.
+// What is shorter than `shortest` of the schedule is pooled with its neighbours, and stands for what it mostly was. All
+// times in ticks, cut off at the window.
 struct Stretch {
     uint64_t begin, end;
-    uint64_t task; // 0: implicit, or outside of regions
+    uint64_t task; // 0: implicit, outside of regions, or several pooled
     uint32_t thread, construct;
     format::State state;
-};
-
-struct TaskRun {
-    uint64_t task, ready, start; // its creator is task >> format::kThreadShift
-    uint32_t thread, construct;
-};
-
-struct KernelRun {
-    uint64_t begin, end;
-    uint32_t thread, construct;
+    int32_t home; // the thread that created the task; -1: no deferred task
+    uint64_t pooled; // stretches in it; 1: just as it was
 };
 
 struct Schedule {
-    uint64_t begin = 0, end = 0; // what stretches, tasks and kernels cover
-    bool cut = false;            // earlier than asked for, because of the limit
-    std::vector<Stretch> stretches; // by begin
-    std::vector<TaskRun> tasks;     // deferred tasks that started in the window, by start
-    std::vector<KernelRun> kernels; // that ended in it, by begin
-    uint64_t bins_begin = 0, bins_end = 0;
+    uint64_t begin = 0, end = 0; // the window
+    uint64_t shortest = 0;
+    std::vector<Stretch> stretches; // thread by thread, in order of time
+    uint64_t n_tasks = 0; // deferred ones that started in the window
     std::vector<std::array<uint64_t, format::kStates>> bins; // thread-time by state
     size_t n_threads = 0;
     std::vector<uint64_t> ran; // n_threads x n_threads, the creating thread first: deferred tasks of the whole run

@@ -76,6 +76,8 @@ struct Cursor {
             switch (next.kind) {
             case format::kCpu:
             case format::kDependence:
+            case format::kDomain:
+            case format::kPlaced:
             case format::kInlineCode:
             case format::kCreate:
                 if (i < kFurthest) continue;

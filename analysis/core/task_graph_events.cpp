@@ -113,6 +113,8 @@ void GraphEvents::apply(Cursor &cursor) {
     case format::kCreate:
     case format::kCpu:
     case format::kDependence:
+    case format::kDomain:
+    case format::kPlaced:
     case format::kInlineCode: break;
     default: cursor.created = 0;
     }

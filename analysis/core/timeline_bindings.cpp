@@ -2,7 +2,6 @@
 // Slices of time for Python, as _core.pyi declares them. Converts, computes nothing.
 #include "bindings.h"
 
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -13,13 +12,6 @@ namespace nb = nanobind;
 namespace ompass {
 
 namespace {
-
-template <typename T>
-nb::object to_array(std::vector<T> &&values) {
-    auto *kept = new std::vector<T>(std::move(values));
-    const nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return nb::ndarray<nb::numpy, T, nb::ndim<1>>(kept->data(), {kept->size()}, owner).cast();
-}
 
 nb::dict slices_of_run(const std::string &directory, std::vector<uint32_t> threads, int64_t start_ns, int64_t end_ns,
                        uint64_t limit) {

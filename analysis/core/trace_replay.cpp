@@ -36,11 +36,14 @@ struct Shared {
     ReplayObserver *observer = nullptr; // may be null
 
     // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
-    std::unordered_map<uint64_t, uint64_t> worked_before;
+    struct Earlier {
+        uint64_t worked = 0, ready = 0, start = 0;
+    };
+    std::unordered_map<uint64_t, Earlier> earlier;
     struct Completion {
         size_t thread;
         uint32_t construct;
-        uint64_t id, worked;
+        uint64_t id, worked, end;
     };
     std::vector<Completion> pieced_together;
 
@@ -98,8 +101,22 @@ struct Task {
     uint32_t weight = 1;
     bool is_inline = false, timed = false, waiting = false, resumed = false;
     uint64_t worked = 0;
+    uint64_t ready = 0, start = 0;
     Task *below = nullptr;
     Task *frame = nullptr;
+};
+
+// A wait that a task is in, for the observer.
+struct OpenWait {
+    const Task *task;
+    uint32_t kind;
+    uint64_t begin;
+    uint64_t ticks[format::kStates];
+};
+
+struct OpenKernel {
+    uint32_t construct;
+    uint64_t begin, read_bytes, write_bytes;
 };
 
 struct RegionPart {
@@ -173,7 +190,7 @@ private:
     void tell(State state, uint64_t now) {
         if (!shared_.observer || now <= mark_) return;
         const Task &task = *current_->frame;
-        shared_.observer->stretch(static_cast<uint32_t>(index_), state, mark_, now, task.construct ? task.id : 0,
+        shared_.observer->stretch(thread(), state, mark_, now, task.construct ? task.id : 0,
                                   task.construct ? task.construct : part_->construct);
     }
 
@@ -199,6 +216,8 @@ private:
 
     void close(State state, uint64_t now) {
         tell(state, now);
+        if (open_ == Open::kGap && !waits_.empty() && now > mark_)
+            waits_.back().ticks[static_cast<size_t>(state)] += now - mark_;
         add(state, now - mark_);
         mark_ = now;
     }
@@ -233,6 +252,38 @@ private:
         slot.histogram[std::min(bin, format::kHistogramBins - 1)] += weight;
     }
 
+    // -------------------------------------------------------- what only observers are told
+
+    uint32_t thread() const { return static_cast<uint32_t>(index_); }
+    static uint64_t explicit_id(const Task &task) { return task.frame->construct ? task.frame->id : 0; }
+    uint64_t frame_id() const { return explicit_id(*current_); }
+
+    void begin_wait(uint32_t kind, uint64_t now) {
+        if (shared_.observer) waits_.push_back({current_, kind, now, {}});
+    }
+
+    // The innermost wait ends, or its task is suspended in it. `kind`: as known at the end, 0 as at the begin.
+    void end_wait(uint64_t now, uint32_t kind = 0) {
+        if (waits_.empty()) return;
+        OpenWait &wait = waits_.back();
+        if (kind) wait.kind = kind;
+        const auto spent = [&](State state) { return wait.ticks[static_cast<size_t>(state)]; };
+        shared_.observer->wait({thread(), false, wait.kind, explicit_id(*wait.task), wait.begin,
+                                std::max(wait.begin, now), spent(State::kIdle), spent(State::kSchedule),
+                                spent(State::kSync)});
+        waits_.pop_back();
+    }
+
+    void tell_undeferred(const Task &task, uint64_t end, uint64_t worked) {
+        if (!shared_.observer) return;
+        const uint64_t parent = explicit_id(*task.frame);
+        if (task.timed)
+            shared_.observer->completed(
+                {thread(), task.construct, 0, parent, task.start, task.start, task.start, end, worked, true});
+        else
+            shared_.observer->completed({thread(), task.construct, 0, parent, 0, 0, 0, 0, 0, false});
+    }
+
     // -------------------------------------------------------- tasks
 
     Task *push(uint64_t id, uint32_t construct) {
@@ -256,6 +307,7 @@ private:
     Task *pop() {
         Task *task = current_;
         if (!task->below) return nullptr;
+        while (!waits_.empty() && waits_.back().task == task) end_wait(mark_); // it is suspended, or events are missing
         current_ = task->below;
         free_.push_back(task);
         return task;
@@ -288,6 +340,7 @@ private:
         if (!current_->is_inline) return false;
         slot(current_->construct).n_completed++;
         region().n_tasks++;
+        if (!current_->timed) tell_undeferred(*current_, 0, 0);
         return pop() != nullptr;
     }
 
@@ -322,10 +375,21 @@ private:
         construct.n_other_thread += (id >> format::kThreadShift) != index_;
         construct.n_other_core += (record.words[1] & format::kOtherCore) != 0;
         construct.n_other_domain += (record.words[1] & format::kOtherDomain) != 0;
-        if (shared_.observer)
-            shared_.observer->task(static_cast<uint32_t>(index_), id, record.argument, ready, record.time);
-        push(id, record.argument);
+        if (domain_) count_domains();
+        if (shared_.observer) shared_.observer->started(thread(), id, record.argument, ready, record.time);
+        Task *task = push(id, record.argument);
+        task->ready = std::min(ready, record.time);
+        task->start = record.time;
         open_ = Open::kWork;
+    }
+
+    // Tasks that the extension did not hold cannot be told from those that it placed here: it holds all or none.
+    void count_domains() {
+        const uint32_t home = placed_ ? (placed_ - 1) >> 1 : domain_ - 1;
+        region().domain = domain_;
+        region().n_from_domain[std::min(home, format::kDomainCounts - 1)]++;
+        region().n_rescued += placed_ ? (placed_ - 1) & 1 : 0;
+        placed_ = 0;
     }
 
     // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
@@ -334,7 +398,9 @@ private:
         while (found && found->id != id) found = found->below;
         if (!found) return false;
         while (current_ != found) {
-            shared_.worked_before[current_->id] += current_->worked;
+            Shared::Earlier &earlier = shared_.earlier[current_->id];
+            earlier.worked += current_->worked;
+            if (!current_->resumed) earlier.ready = current_->ready, earlier.start = current_->start;
             pop();
         }
         return true;
@@ -344,6 +410,7 @@ private:
         close_before_task(record.time - std::min(record.words[2] >> 1, record.time), record.time);
         if (!return_to(record.words[1])) push(record.words[1], record.argument)->resumed = true;
         current_->waiting = record.words[2] & 1;
+        if (current_->waiting && (waits_.empty() || waits_.back().task != current_)) begin_wait(0, record.time);
         enter_current(record.time);
     }
 
@@ -351,11 +418,13 @@ private:
         close_open(record.time);
         Task *task = current_;
         if (task->construct == 0) return false;
-        if (task->is_inline) task->worked = 0; // detached: its own time is known, its duration is not
         if (task->resumed)
-            shared_.pieced_together.push_back({index_, task->construct, task->id, task->worked});
-        else
+            shared_.pieced_together.push_back({index_, task->construct, task->id, task->worked, record.time});
+        else if (!task->is_inline) // else detached: its own time is known, its duration is not
             count_duration(slot(task->construct), task->worked, 1);
+        if (shared_.observer && !task->resumed)
+            shared_.observer->completed({thread(), task->construct, task->id, 0, shared_.created_at(task->id),
+                                         task->ready, task->start, record.time, task->worked, true});
         if (record.argument != format::kStatusDetach) {
             slot(task->construct).n_completed++;
             region().n_tasks++;
@@ -440,6 +509,8 @@ private:
         switch (kind) {
         case format::kCpu:
         case format::kDependence:
+        case format::kDomain:
+        case format::kPlaced:
         case format::kInlineCode: return;
         case format::kCreate:
         case format::kCreateSpan:
@@ -459,21 +530,26 @@ private:
             mark_ = now;
             open_ = index_ == 0 ? Open::kWork : Open::kNone;
             return true;
-        case format::kCreate:
-            next_id();
+        case format::kCreate: {
+            const uint64_t id = next_id();
+            if (shared_.observer) shared_.observer->created(id, frame_id());
             slot(record.argument).n_deferred++;
             region().n_created++;
             created_ = record.argument;
             return true;
+        }
         case format::kCreateSpan:
         case format::kCreateSpanLong: {
             const uint64_t ticks = record.kind == format::kCreateSpan ? record.argument : record.words[1];
             close_work(now - ticks);
             close(State::kCreate, now);
-            const uint32_t weight = record.kind == format::kCreateSpanLong ? std::max(record.argument, 1u) : 1;
+            const bool is_told = record.kind == format::kCreateSpan || !(record.argument & format::kUntoldCreation);
+            const uint32_t weight =
+                record.kind == format::kCreateSpanLong ? std::max(record.argument & ~format::kUntoldCreation, 1u) : 1;
             if (weight > 1) region().create_weight += ticks * weight;
             span_ = {ticks, weight > 1 ? ticks * weight : 0};
-            if (created_) charge_span(created_);
+            if (created_ && is_told) charge_span(created_);
+            if (!is_told) span_ = {};
             created_ = 0;
             open_ = Open::kWork;
             return true;
@@ -489,6 +565,7 @@ private:
             open_ = Open::kWork;
             Task *task = begin_inline(record.argument);
             task->timed = true;
+            task->start = now;
             task->worked = task->frame->worked;
             task->weight = since_timed_[record.argument];
             since_timed_[record.argument] = 0;
@@ -499,7 +576,9 @@ private:
             close_work(now);
             const uint32_t weight = current_->weight;
             if (!current_->is_inline || !current_->timed) return false;
-            count_duration(slot(current_->construct), current_->frame->worked - current_->worked, weight);
+            const uint64_t worked = current_->frame->worked - current_->worked;
+            count_duration(slot(current_->construct), worked, weight);
+            tell_undeferred(*current_, now, worked);
             begin_sample(weight);
             return end_inline();
         }
@@ -514,6 +593,14 @@ private:
             enter_current(now);
             return true;
         }
+        case format::kDomain: domain_ = record.argument + 1; return true;
+        case format::kPlaced: placed_ = record.argument + 1; return true;
+        case format::kSteal: {
+            const bool succeeded = record.argument & 1;
+            (succeeded ? region().n_steals : region().n_failed_steals)++;
+            (succeeded ? region().steal_ticks : region().failed_steal_ticks) += record.argument >> 1;
+            return true;
+        }
         case format::kDiscard: slot(record.argument).n_cancelled++; return true;
         case format::kFulfill:
             slot(record.argument).n_completed++;
@@ -523,20 +610,26 @@ private:
             close_open(now);
             current_->waiting = true;
             open_ = Open::kGap;
+            begin_wait(record.argument, now);
             return true;
         case format::kWaitEnd:
             close_at_end(0, true, now);
+            end_wait(now, record.argument);
             current_->waiting = false;
             open_ = Open::kWork;
             return true;
         case format::kBarrierEnd:
             close_at_end(now - std::min(record.words[1] >> 1, now), record.words[1] & 1, now);
+            end_wait(now, record.argument);
             current_->waiting = false;
             open_ = Open::kWork;
             return true;
         case format::kMutexAcquire: close_open(now); return true;
         case format::kMutexAcquired:
             region().lock_ticks += now - mark_;
+            if (shared_.observer)
+                shared_.observer->wait(
+                    {thread(), true, record.argument, frame_id(), mark_, now, 0, 0, now > mark_ ? now - mark_ : 0});
             close(State::kSync, now);
             return true;
         case format::kRegionBegin: begin_region(record); return true;
@@ -548,27 +641,36 @@ private:
             open_ = part_->id ? Open::kFork : Open::kNone;
             return true;
         case format::kImplicitEnd:
-            if (!pop() || !part_->id || part_->primary) return false;
+            if (!current_->below || !part_->id || part_->primary) return pop() && false;
             leave_region();
-            return true;
-        case format::kKernelBegin: kernels_.emplace_back(record.argument, now); return true;
+            return pop() != nullptr;
+        case format::kKernelBegin: kernels_.push_back({record.argument, now, 0, 0}); return true;
         case format::kKernelEnd: {
             if (kernels_.empty()) return false;
+            const OpenKernel &ended = kernels_.back();
             ConstructSlot &kernel = slot(record.argument);
             kernel.n_completed++;
-            kernel.own_ticks += now - kernels_.back().second;
-            count_duration(kernel, now - kernels_.back().second, 1);
+            kernel.own_ticks += now - ended.begin;
+            slot(ended.construct).read_bytes += ended.read_bytes;
+            slot(ended.construct).write_bytes += ended.write_bytes;
+            count_duration(kernel, now - ended.begin, 1);
             if (shared_.observer)
-                shared_.observer->kernel(static_cast<uint32_t>(index_), record.argument, kernels_.back().second, now);
+                shared_.observer->kernel(
+                    {thread(), record.argument, frame_id(), ended.begin, now, ended.read_bytes, ended.write_bytes});
             kernels_.pop_back();
             return true;
         }
         case format::kRead:
-        case format::kWrite:
+        case format::kWrite: {
             if (kernels_.empty()) return false;
-            (record.kind == format::kRead ? slot(kernels_.back().first).read_bytes
-                                          : slot(kernels_.back().first).write_bytes) += record.words[2];
+            const bool write = record.kind == format::kWrite;
+            OpenKernel &kernel = kernels_.back();
+            (write ? kernel.write_bytes : kernel.read_bytes) += record.words[2];
+            if (shared_.observer)
+                shared_.observer->access(
+                    {thread(), kernel.construct, frame_id(), now, record.words[1], record.words[2], write});
             return true;
+        }
         case format::kCounter: {
             if (record.argument >= format::kMaxCounters) return false;
             uint64_t *counters = current_->construct ? slot(current_->construct).counters : region().counters;
@@ -581,8 +683,10 @@ private:
         case format::kResync:
             close_open(now);
             dirty_ = sampling_ = false;
+            waits_.clear();
             resumed_recording_ = true; // what began during the pause ends from now on
             current_->waiting = record.argument != 0;
+            if (current_->waiting) begin_wait(0, now);
             enter_current(now);
             return true;
         default: return true; // what carries no time of its own
@@ -596,6 +700,11 @@ private:
         else if (open_ != Open::kNone)
             close_open(std::max(mark_, region && region->end ? region->end : shared_.end));
         account_.last = mark_;
+        while (!waits_.empty()) end_wait(mark_);
+        for (const OpenKernel &open : kernels_) { // cut off; what they declared counts
+            slot(open.construct).read_bytes += open.read_bytes;
+            slot(open.construct).write_bytes += open.write_bytes;
+        }
         for (RegionPart *part = part_; part->id; part = part->outer) { // cut off: nobody has counted it yet
             if (!part->primary) continue;
             RegionSlot &cut = account_.regions[part->construct];
@@ -619,7 +728,8 @@ private:
     std::vector<Task *> free_;
     std::vector<uint32_t> codes_;
     std::vector<uint32_t> since_timed_;
-    std::vector<std::pair<uint32_t, uint64_t>> kernels_; // open ones: construct, begin
+    std::vector<OpenKernel> kernels_; // the innermost last
+    std::vector<OpenWait> waits_; // the innermost last; only for an observer
     uint64_t mark_ = 0;
     Open open_ = Open::kNone;
     bool dirty_ = false, sampling_ = false, resumed_recording_ = false;
@@ -629,6 +739,8 @@ private:
         uint64_t ticks, weight;
     } span_ = {}; // a creation that is not yet charged to a construct
     uint64_t counter_ = 0; // of the thread's ids
+    uint32_t domain_ = 0; // 1 + the argument of the last such event; 0: none
+    uint32_t placed_ = 0; // the same of the task that starts next
 
     friend Problem ompass::replay_trace(const RunFiles &, std::vector<ThreadAccount> &, ReplayObserver *);
 };
@@ -660,9 +772,14 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, 
     }
     for (const Shared::Completion &completion : shared.pieced_together) {
         ThreadReplay counter(run, shared, completion.thread, accounts[completion.thread]);
-        const auto before = shared.worked_before.find(completion.id);
-        counter.count_duration(accounts[completion.thread].construct(completion.construct),
-                               completion.worked + (before == shared.worked_before.end() ? 0 : before->second), 1);
+        const auto found = shared.earlier.find(completion.id);
+        const Shared::Earlier earlier = found == shared.earlier.end() ? Shared::Earlier{} : found->second;
+        const uint64_t worked = completion.worked + earlier.worked;
+        counter.count_duration(accounts[completion.thread].construct(completion.construct), worked, 1);
+        if (observer)
+            observer->completed({static_cast<uint32_t>(completion.thread), completion.construct, completion.id, 0,
+                                 shared.created_at(completion.id), earlier.ready, earlier.start, completion.end, worked,
+                                 true});
     }
     return {};
 }

@@ -6,16 +6,54 @@
 
 namespace ompass {
 
-// Told of what happens as the replay goes through one thread after the other, each in the order of time. All times in
-// ticks. Stretches of a thread do not overlap; `task` is 0 and `construct` the region's, or 0 outside, in implicit tasks.
+// Told of what happens as the replay goes through one thread after the other, each in the order of time; it sees what it
+// overrides. All times in ticks. `task` is the id of the deferred task that the thread is in, 0 in implicit tasks and
+// outside of regions, and so is `parent`.
 class ReplayObserver {
 public:
+    struct TaskRun {
+        uint32_t thread; // where it ended
+        uint32_t construct;
+        uint64_t task; // 0: undeferred
+        uint64_t parent; // of undeferred tasks; that of deferred ones is told by created()
+        uint64_t created, ready, start, end; // all 0 when not timed
+        uint64_t worked; // with its undeferred descendants
+        bool timed;
+    };
+    struct Wait {
+        uint32_t thread;
+        bool lock; // kind is that of an OMPT mutex, else of a sync region
+        uint32_t kind;
+        uint64_t task;
+        uint64_t begin, end;
+        uint64_t idle, schedule, sync; // the rest of its length tasks ran
+    };
+    struct Kernel {
+        uint32_t thread, construct;
+        uint64_t task;
+        uint64_t begin, end, read_bytes, write_bytes;
+    };
+    struct Access {
+        uint32_t thread, kernel;
+        uint64_t task;
+        uint64_t time, address, bytes;
+        bool write;
+    };
+
     virtual ~ReplayObserver() = default;
-    virtual void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task,
-                         uint32_t construct) = 0;
+    // Stretches of a thread do not overlap. Where `task` is 0, `construct` is the region's, or 0 outside.
+    virtual void stretch(uint32_t /*thread*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint64_t /*task*/,
+                         uint32_t /*construct*/) {}
+    // A deferred task is created by `parent`.
+    virtual void created(uint64_t /*task*/, uint64_t /*parent*/) {}
     // A deferred task starts. `ready`: when it was created, or its last predecessor ended.
-    virtual void task(uint32_t thread, uint64_t task, uint32_t construct, uint64_t ready, uint64_t start) = 0;
-    virtual void kernel(uint32_t thread, uint32_t construct, uint64_t begin, uint64_t end) = 0;
+    virtual void started(uint32_t /*thread*/, uint64_t /*task*/, uint32_t /*construct*/, uint64_t /*ready*/,
+                         uint64_t /*start*/) {}
+    // An explicit task has completed. Those that went on elsewhere after they were suspended come last.
+    virtual void completed(const TaskRun &) {}
+    virtual void wait(const Wait &) {}
+    virtual void kernel(const Kernel &) {}
+    virtual void access(const Access &) {}
 };
 
 // Fills one account per thread of the run. A problem names file and byte; a run without events is one.

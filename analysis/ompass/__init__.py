@@ -1,15 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ompass, the analysis side: reads a recorded OpenMP run and says where its thread-time went.
 
+    import ompass
+    run = ompass.open("fib-1234.ompass")        # a Recording, see docs/python-api.md
+    run.breakdown().states
+
 Layers, dependencies in one direction only:
 commands -> reports -> metrics -> model <- readers; symbols and launch serve reports and commands.
 """
 
+from __future__ import annotations
+
 from importlib import metadata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from ompass.recording import Recording
 
 try:
     __version__ = metadata.version("ompass")
 except metadata.PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0+source"
 
-__all__ = ["__version__"]
+__all__ = ["__version__", "open"]
+
+
+def open(path: str | PathLike[str]) -> Recording:
+    """The recorded run in a directory. Raises ompass.errors.RunNotFoundError, DamagedRunError."""
+    from ompass.recording import open_recording  # everything is behind it, and the command needs little
+
+    return open_recording(path)

@@ -5,6 +5,7 @@ All times are integer nanoseconds. Functions are pure: they read the directory g
 Errors in the files raise `LogError` with the path and the byte offset; the core never prints.
 """
 
+from collections.abc import Callable
 from typing import TypedDict
 
 class LogError(Exception):
@@ -59,6 +60,13 @@ class RegionRow(TypedDict):
     implicit_ns: int  # part of work_ns spent in the implicit task itself
     lock_ns: int  # part of sync_ns spent in locks, critical, ordered, atomic
     n_tasks: int  # explicit tasks completed by this thread in this region
+    domain: int  # locality domain of libomp_ext.so in which this thread started tasks last; -1: it held none
+    n_rescued: int  # started here outside of their domain, since the program would have hung
+    n_steals: int  # tasks taken from other threads' queues
+    n_failed_steals: int  # attempts at queues with tasks that took none
+    steal_ns: int
+    failed_steal_ns: int
+    n_from_domain: list[int]  # tasks started here by the domain where they were placed; the last: and all beyond
     counters: list[int]  # of the implicit task, one per name in RunProfile.counters
 
 class ConstructRow(TypedDict):
@@ -254,46 +262,50 @@ def validate(directory: str) -> list[str]:
     """Every inconsistency found, one sentence each with path and byte offset; empty when the run is sound."""
 
 class ScheduleStretches(TypedDict):
-    """What threads did, by start, as numpy arrays; the stretches of a thread do not overlap."""
+    """What threads did, thread by thread in order of time, as numpy arrays of one length."""
 
     thread: object  # uint32
     state: object  # uint8: 0 work, 1 create, 2 schedule, 3 sync, 4 idle
     construct: object  # int32: of the task, or of the region in implicit tasks; -1 outside
-    task: object  # uint64: 0: implicit or outside
-    start_ns: object  # int64
-    end_ns: object  # int64
-
-class ScheduleTasks(TypedDict):
-    """Deferred tasks that started in the window, by start, as numpy arrays."""
-
-    task: object  # uint64
-    construct: object  # int32
-    creator: object  # uint32: thread
-    thread: object  # uint32
-    ready_ns: object  # int64
-    start_ns: object  # int64
-
-class ScheduleKernels(TypedDict):
-    """Kernels in the window, by start, as numpy arrays; kernels of a thread may be nested."""
-
-    thread: object  # uint32
-    construct: object  # int32
+    task: object  # uint64; 0: no deferred task, or several pooled
+    home: object  # int32: the thread that created the task; -1: no deferred task
+    pooled: object  # uint64: stretches in it; 1: just as it was
     start_ns: object  # int64
     end_ns: object  # int64
 
 class Schedule(TypedDict):
-    start_ns: int  # of what stretches, tasks and kernels cover
+    start_ns: int  # of the window
     end_ns: int
-    cut: bool  # earlier than asked for, since it would have held more than `limit` stretches
+    shortest_ns: int  # what is shorter is pooled with its neighbours, and stands for what it mostly was
+    n_tasks: int  # deferred tasks that started in the window
     stretches: ScheduleStretches
-    tasks: ScheduleTasks
-    kernels: ScheduleKernels
-    bins: list[list[int]]  # n_bins x the five states: thread-time of equal parts of the window asked for
-    bins_start_ns: int
-    bins_end_ns: int
+    bins: list[list[int]]  # n_bins x the five states: thread-time of equal parts of the window
     ran: list[list[int]]  # [creating thread][running thread]: deferred tasks of the whole run
 
 def read_schedule(
-    directory: str, start_ns: int = 0, end_ns: int = -1, limit: int = 20_000, n_bins: int = 200
+    directory: str,
+    start_ns: int = 0,
+    end_ns: int = -1,
+    limit: int = 5_000,
+    by_home: bool = False,
+    n_bins: int = 200,
 ) -> Schedule:
-    """The schedule of a window of a trace; LogError when the run has no trace."""
+    """The schedule of a window of a trace; LogError when the run has no trace.
+
+    At most `limit` stretches, as long as that is four per thread; 0: none.
+    """
+
+def read_rows(
+    directory: str, table: str, columns: list[str], batch_rows: int, deliver: Callable[[list[object]], None]
+) -> None:
+    """Hands rows of a trace to `deliver`, batch by batch, as one int64 array per column; -1: nothing to tell.
+
+    Tables and their columns (times in ns since the start of the run):
+    tasks: task, parent, construct, deferred, creator, thread, created_ns, ready_ns, start_ns, end_ns, work_ns
+    segments: thread, state (see ScheduleStretches), task, construct, start_ns, end_ns
+    waits: thread, lock (1: kind is an OMPT mutex, 0: a sync region), kind, task, start_ns, end_ns, idle_ns,
+    schedule_ns, sync_ns
+    kernels: thread, construct, task, start_ns, end_ns, read_bytes, write_bytes
+    accesses: thread, construct, task, time_ns, address (its 64 bits), bytes, write
+    What `deliver` raises ends the reading and is raised again. LogError; ValueError for other names.
+    """

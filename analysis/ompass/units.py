@@ -13,6 +13,8 @@ _DURATION_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ns|us|µs|ms|s|m)?\s*"
 _DURATION_UNIT_NS = {
     "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000
 }  # fmt: skip
+_LONGEST_NS = 10**18
+"""Some thirty years; what is added to it still fits 64 bits."""
 
 
 def duration(ns: float) -> str:
@@ -67,7 +69,10 @@ def parse_duration(text: str) -> int:
     whole, _, fraction = match.group(1).partition(".")
     scale = _DURATION_UNIT_NS[match.group(2) or "ns"]
     # integers, for a float would lose nanoseconds of long times
-    return int(whole) * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
+    ns = int(whole) * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
+    if ns > _LONGEST_NS:
+        raise ValueError(f"`{text}` is longer than any run")
+    return ns
 
 
 _SIZE_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(B|([KMGT])i?B?)?\s*", re.IGNORECASE)

@@ -177,6 +177,41 @@ def test_recorded_programs_have_the_distances_of_their_events(
     assert value["total"]["accessed_bytes"] == declared
 
 
+def under_one_cache(run: Path) -> tuple[int, list[int]]:
+    """Cold bytes and bins of all kernels, all threads in one stream."""
+    (group,) = _core.reuse_of_run(str(run), [0] * 8, [], [(1 << 18, 1 << 22)])["groups"]
+    bins = [sum(column) for column in zip(*(kernel["bins"] for kernel in group["kernels"]), strict=True)]
+    return sum(kernel["cold_bytes"] for kernel in group["kernels"]), bins
+
+
+def touched_in_order(run: Path) -> list[int]:
+    """Offsets of the accesses of a one-threaded run, one after the other."""
+    import numpy as np
+
+    found: list[Any] = []
+    _core.read_rows(str(run), "accesses", ["address"], 1 << 20, lambda columns: found.append(columns[0]))
+    address = np.concatenate(found)
+    return [int(offset) for offset in address - address.min()]
+
+
+def test_matmul_reuses_alike_under_any_scheduler_unless_threads_share_a_cache(
+    bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    """Pericàs et al.: a thread runs the tasks of another order, over data that nobody else moves."""
+
+    def recorded(version: str, threads: int) -> Path:
+        arguments = ("--class", "test", "--threads", str(threads))
+        program = bots_dir / f"matmul-{version}-marked"
+        return run_recorded(program, default_toolchain, *arguments, mode="trace", preload=True).run_dir
+
+    libomp, tbb = recorded("tasks", 1), recorded("tbb", 1)
+    # libomp runs a task where it is created, oneTBB the last one created first: not the same thing twice.
+    assert touched_in_order(libomp) != touched_in_order(tbb)
+    assert under_one_cache(libomp) == under_one_cache(tbb)
+    # On a busy machine one thread may run all tasks before the other one comes.
+    assert any(under_one_cache(recorded("tasks", 2)) != under_one_cache(libomp) for _ in range(5))
+
+
 def test_every_form_of_output_is_written(
     tmp_path: Path, bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:

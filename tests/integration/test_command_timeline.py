@@ -162,12 +162,17 @@ def test_perfetto_decodes_with_its_own_schema(recorded: Recorded, tmp_path: Path
     assert any(name.startswith("task nested.c:") for name in names.values())
 
 
-def test_jedule_and_the_figure_show_the_tasks(recorded: Recorded, tmp_path: Path) -> None:
-    jedule, figure = tmp_path / "t.jed", tmp_path / "t.svg"
-    ompass("timeline", str(recorded.run_dir), "--jedule", str(jedule), "--svg", str(figure))
+def test_jedule_and_the_figures_show_the_tasks(recorded: Recorded, tmp_path: Path) -> None:
+    jedule, by_construct, by_home = tmp_path / "t.jed", tmp_path / "t.svg", tmp_path / "home.svg"
+    run = str(recorded.run_dir)
+    ompass("timeline", run, "--jedule", str(jedule), "--figure", str(by_construct))
     nodes = ElementTree.parse(jedule).getroot().findall("node_infos/node_statistics")
     assert len(nodes) == sum(task_times(recorded.run_dir).values())
-    assert "nested.c" in figure.read_text()
+    assert "nested.c" in by_construct.read_text()
+    ompass("timeline", run, "--svg", str(by_home), "--colour", "home", "--thread", "0")
+    assert "tasks of thread 0" in by_home.read_text()
+    assert ".svg" in ompass("timeline", run, "--figure", str(tmp_path / "t.doc"), status=2).stderr
+    assert "cannot be written" in ompass("timeline", run, "--figure", "/absent/t.svg", status=7).stderr
 
 
 def test_windows_and_threads_choose_what_is_exported(recorded: Recorded, tmp_path: Path) -> None:

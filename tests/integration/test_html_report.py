@@ -133,6 +133,27 @@ def test_the_page_is_no_wider_than_its_window(visit: Visit) -> None:
     assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_the_schedule_of_a_trace_is_drawn_and_can_be_zoomed(visit: Visit) -> None:
+    section = visit.page.locator("section[id=schedule-1]")
+    assert "deferred tasks started" in section.inner_text()
+    assert section.locator(".plot").count() == 3
+    plot = section.locator("#figure-schedule-1")
+    plot.scroll_into_view_if_needed()
+    marks = plot.locator("svg.marks")
+    marks.wait_for()
+    assert plot.locator("path[aria-roledescription=rect], .mark-rect path").count() > 10
+    times = ".role-axis-label text"
+    before = plot.locator(times).all_text_contents()
+    marks.hover()
+    visit.page.mouse.wheel(0, -500)
+    visit.page.wait_for_function(
+        "([labels, before]) => [...document.querySelectorAll('#figure-schedule-1 ' + labels)]"
+        ".map(text => text.textContent).join() !== before.join()",
+        arg=[times, before],
+    )
+    assert visit.page.locator("section[id=schedule-2]").count() == 0  # a profile
+
+
 def test_tables_sort_by_their_numbers(visit: Visit) -> None:
     header = visit.page.locator("section[id=tasks-1] th", has_text="mean work")
     header.locator("button").click()

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from ompass import _core
 from ompass.errors import NothingToShowError, UsageError
+from ompass.figures.render import render
+from ompass.figures.reuse import reuse_beyond, reuse_figure, reuse_histogram
 from ompass.metrics.reuse import (
     GroupReuse,
     KernelReuse,
@@ -25,7 +27,7 @@ from ompass.metrics.reuse import (
     sum_kernels,
 )
 from ompass.readers import check_has_accesses
-from ompass.reports.reuse import ReuseContent, csv_reuse, json_reuse, svg_reuse
+from ompass.reports.reuse import ReuseContent, csv_reuse, json_reuse
 from ompass.topology import CacheGroup, recorded_topology, synthetic_topology
 from ompass.units import parse_size
 from unit.made_runs import made_run
@@ -219,9 +221,18 @@ def test_csv_has_the_rows_of_each_table(table: str, n_rows: int) -> None:
         assert total == made_content().profile.total.accessed_bytes
 
 
-def test_the_figure_shows_every_run() -> None:
-    picture = svg_reuse([made_content(), made_content()])
-    assert picture.startswith("<svg")
-    assert "(1)" in picture
-    assert "(2)" in picture
-    assert "coherence" in picture
+def test_the_figures_show_every_run(tmp_path: Path) -> None:
+    contents = [made_content(), made_content()]
+    shares = reuse_histogram(contents)["data"]["values"]
+    assert sum(row["share"] for row in shares) == pytest.approx(2)
+    for run in {row["run"] for row in shares}:
+        beyond = [row["share"] for row in reuse_beyond(contents)["data"]["values"] if row["run"] == run]
+        assert beyond == sorted(beyond, reverse=True)
+        ends = sum(
+            row["share"] for row in shares if row["run"] == run and row["distance"] in ("cold", "coherence")
+        )
+        assert beyond[-1] == pytest.approx(ends)
+    render(reuse_figure(contents), tmp_path / "krd.svg")
+    picture = (tmp_path / "krd.svg").read_text()
+    for text in ("(1)", "(2)", "coherence", "LLC"):
+        assert text in picture

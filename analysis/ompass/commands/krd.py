@@ -14,8 +14,10 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import DaskOption, ProcessesOption
-from ompass.commands.streams import console_for, to_json, write_result
+from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
+from ompass.figures import render
+from ompass.figures.reuse import reuse_figure
 from ompass.readers import check_has_accesses, open_run
 from ompass.reports.reuse import (
     CSV_TABLES,
@@ -26,7 +28,6 @@ from ompass.reports.reuse import (
     csv_reuse,
     json_reuse,
     print_reuse,
-    svg_reuse,
 )
 from ompass.topology import synthetic_topology
 from ompass.units import parse_size
@@ -39,7 +40,7 @@ _EPILOG = """
 
   ompass krd matmul.ompass --topology "pack:4 l3:1(size=18874368) core:6 pu:1"
 
-  ompass krd one-core.ompass two-cores.ompass --svg krd.svg      several runs in one figure
+  ompass krd one-core.ompass two-cores.ompass --figure krd.pdf   several runs in one figure
 
   ompass krd huge.ompass --sample 0.01
 
@@ -105,8 +106,9 @@ def krd(
         bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")
     ] = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
-    svg: Annotated[
-        Path | None, typer.Option("--svg", "--plot", metavar="FILE", help="Write a figure (SVG) to FILE.")
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", "--svg", "--plot", metavar="FILE", help="Draw a figure (.svg, .pdf, .png)."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -123,7 +125,7 @@ def krd(
     if as_json and as_csv:
         raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
     if output is not None and not (as_json or as_csv):
-        raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --svg FILE")
+        raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --figure FILE")
     if not 0 < sample <= 1:
         raise UsageError(f"--sample {sample:g}", "it is a share above 0 and at most 1", "try --sample 0.01")
     if jobs < 0:
@@ -136,13 +138,14 @@ def krd(
             contents = [_content(directories[0], options, progress)]
     else:
         contents = Workers(dask, processes).map(partial(_content, options=options), directories)
-    if svg is not None:
-        write_result(svg_reuse(contents), svg)
+    if figure is not None:
+        render(reuse_figure(contents), figure)
+        say(f"wrote {figure}")
     if as_json:
         write_result(to_json(json_reuse(contents)), output)
     elif as_csv:
         write_result(csv_reuse(contents, str(table.value)), output)
-    elif svg is None:
+    elif figure is None:
         console = console_for()
         for content in contents:
             print_reuse(console, content)

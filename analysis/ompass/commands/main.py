@@ -20,6 +20,7 @@ from ompass.commands import (
     info,
     krd,
     plot,
+    query,
     report,
     run,
     scale,
@@ -94,6 +95,7 @@ validate.register(app)
 suite.register(app)
 krd.register(app)
 timeline.register(app)
+query.register(app)
 
 
 def _discard_stdout() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have: what is covered, and where the analysis of many runs is done."""
+"""Options that several commands have: what is covered, which window, where many runs are analysed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Annotated
 
 import typer
 
+from ompass.errors import UsageError
+from ompass.units import parse_duration
+
 
 class ScopeName(str, Enum):
     """What the times cover; the values of metrics' Scope that can be asked for by name."""
@@ -15,6 +18,20 @@ class ScopeName(str, Enum):
     REGIONS = "regions"
     PROGRAM = "program"
 
+
+class Colour(str, Enum):
+    """What the colours of a schedule tell of tasks."""
+
+    CONSTRUCT = "construct"
+    HOME = "home"
+
+
+ColourOption = Annotated[
+    Colour,
+    typer.Option(
+        "--colour", help="Of a schedule: colour tasks by construct, or by the thread that created them."
+    ),
+]
 
 DaskOption = Annotated[
     str,
@@ -34,3 +51,20 @@ ProcessesOption = Annotated[
         help="Read this many runs at a time (default: as many as CPUs, once the logs are large).",
     ),
 ]
+
+
+def parse_window(window: str) -> tuple[int, int]:
+    """Nanoseconds of `FROM:TO`; either may be left out. The end is -1 when it is the run's."""
+    if not window:
+        return 0, -1
+    first, colon, last = window.partition(":")
+    try:
+        start_ns = parse_duration(first) if first else 0
+        end_ns = parse_duration(last) if last else -1
+    except ValueError as error:
+        raise UsageError(f"--window {window}", str(error), "write it as 10ms:12ms") from None
+    if not colon or 0 <= end_ns <= start_ns:
+        raise UsageError(
+            f"--window {window}", "it is not FROM:TO with FROM before TO", "write it as 10ms:12ms"
+        )
+    return start_ns, end_ns

@@ -9,16 +9,28 @@ from typing import Annotated
 
 import typer
 
+from ompass.commands.options import Colour, ColourOption, parse_window
 from ompass.commands.streams import say
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures import RUN_FIGURES, Spec, render
+from ompass.figures.reuse import reuse_figure
 from ompass.figures.scaling import SWEEP_FIGURES
+from ompass.figures.schedule import gantt, over_time, picture_stretches, who_ran_whose
 from ompass.metrics import Scope
 from ompass.readers import open_run
+from ompass.readers.schedule import read_schedule
+from ompass.readers.timeline import check_has_events
 from ompass.reports import collect
+from ompass.reports.reuse import collect_reuse
 from ompass.reports.scaling import read_sweep
 from ompass.sweep import is_sweep_directory
 
+_TRACE_FIGURES = {
+    "schedule": "what each thread did when (Gantt), of one trace",
+    "over-time": "threads in each state over time, of one trace",
+    "matrix": "tasks by the threads that created and ran them, of one trace",
+    "reuse": "kernel reuse distances, of traces with kernels",
+}
 _EPILOG = (
     """
 [bold]Figures[/bold]
@@ -28,6 +40,7 @@ _EPILOG = (
         f"  {name:12}  {title}"
         for name, title in (
             *((each.name, each.title) for each in RUN_FIGURES.values()),
+            *_TRACE_FIGURES.items(),
             *((each.name, each.title) for each in SWEEP_FIGURES.values()),
         )
     )
@@ -43,11 +56,15 @@ _EPILOG = (
 
   ompass plot constructs fib-1234.ompass -o constructs.json      to change it in a Vega editor
 
+  ompass plot schedule fib-1234.ompass --window 10ms:12ms --colour home -o gantt.pdf
+
   ompass plot scaling sort.sweep -o scaling.pdf
 """
 )
 
-FigureName = Enum("FigureName", {name.upper(): name for name in (*RUN_FIGURES, *SWEEP_FIGURES)}, type=str)  # type: ignore[misc]
+FigureName = Enum(  # type: ignore[misc]
+    "FigureName", {name.upper(): name for name in (*RUN_FIGURES, *_TRACE_FIGURES, *SWEEP_FIGURES)}, type=str
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -71,24 +88,36 @@ def plot(
     program: Annotated[
         bool, typer.Option("--program", help="The whole program instead of its parallel regions.")
     ] = False,
+    window: Annotated[
+        str,
+        typer.Option("--window", metavar="FROM:TO", help="Of a trace: this time only, such as 10ms:12ms."),
+    ] = "",
+    colour: ColourOption = Colour.CONSTRUCT,
 ) -> None:
     """Draw one figure of one or more runs: a picture for a paper, from the same figures as the report."""
     name = str(which.value)
     scope = Scope.PROGRAM if program else None
-    spec = (
-        _of_sweep(name, directories, scope) if name in SWEEP_FIGURES else _of_runs(name, directories, scope)
-    )
+    if name in SWEEP_FIGURES:
+        spec = _of_sweep(name, directories, scope)
+    elif name in _TRACE_FIGURES:
+        spec = _of_traces(name, _runs_only(name, directories), window, colour)
+    else:
+        spec = _of_runs(name, _runs_only(name, directories), scope)
     path = output or Path(f"{name}.svg")
     render(spec, path)
     say(f"wrote {path}")
 
 
-def _of_runs(name: str, directories: list[Path], scope: Scope | None) -> Spec:
+def _runs_only(name: str, directories: list[Path]) -> list[Path]:
     for path in directories:
         if is_sweep_directory(path):
             raise UsageError(
                 f"{path}", f"it is a sweep, and {name} is a figure of runs", f"see {', '.join(SWEEP_FIGURES)}"
             )
+    return directories
+
+
+def _of_runs(name: str, directories: list[Path], scope: Scope | None) -> Spec:
     chosen = RUN_FIGURES[name]
     spec = chosen.make([collect(open_run(path), scope=scope or Scope.REGIONS) for path in directories])
     if spec is None:
@@ -96,6 +125,30 @@ def _of_runs(name: str, directories: list[Path], scope: Scope | None) -> Spec:
             f"there is nothing for the figure {name}",
             f"the runs hold no {chosen.title.partition(',')[0]}",
             "ompass report shows what they hold",
+        )
+    return spec
+
+
+def _of_traces(name: str, directories: list[Path], window: str, colour: Colour) -> Spec:
+    if name == "reuse":
+        return reuse_figure([collect_reuse(open_run(path)) for path in directories])
+    if len(directories) != 1:
+        raise UsageError(f"figure {name}", "it is about one trace", "name a single directory")
+    run = open_run(directories[0])
+    check_has_events(run)
+    start_ns, end_ns = parse_window(window)
+    by_home = colour is Colour.HOME
+    schedule = read_schedule(
+        run.path, start_ns=start_ns, end_ns=end_ns, limit=picture_stretches(run), by_home=by_home
+    )
+    spec = {
+        "schedule": lambda: gantt(collect(run), schedule, by_home=by_home),
+        "over-time": lambda: over_time(schedule),
+        "matrix": lambda: who_ran_whose(schedule),
+    }[name]()
+    if spec is None:
+        raise NothingToShowError(
+            f"there is nothing for the figure {name}", "no thread was in a parallel region or deferred task"
         )
     return spec
 

@@ -10,13 +10,13 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import DaskOption, ProcessesOption, ScopeName
+from ompass.commands.options import DaskOption, ProcessesOption, ScopeName, parse_window
 from ompass.commands.streams import console_for, say, to_json, write_result
-from ompass.errors import NothingToShowError, UsageError
+from ompass.errors import DamagedRunError, NothingToShowError, UsageError
 from ompass.metrics import Scope
 from ompass.page import RunPart, html_report
 from ompass.readers import check_has_accesses, open_run
-from ompass.readers.schedule import read_schedule
+from ompass.readers.schedule import Schedule, read_schedule
 from ompass.reports import (
     CSV_TABLES,
     SCHEMA_VERSION,
@@ -31,7 +31,6 @@ from ompass.reports.ranks import job_of_reports, json_job, print_job, shown_repo
 from ompass.reports.reuse import ReuseContent, collect_reuse
 from ompass.reports.scaling import ScalingContent, json_scaling, print_scaling, read_sweep
 from ompass.sweep import is_sweep_directory
-from ompass.units import parse_duration
 from ompass.workers import Workers
 
 _EPILOG = """
@@ -166,15 +165,13 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent]) -> None:
 
 def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: str) -> str:
     """The page: of a large job, the overview of all ranks and the reports of two."""
-    start_ns, end_ns = _parse_window(window)
+    start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
     shown = shown_reports(job, contents)[0] if job else contents
     parts = [
         RunPart(
             content,
-            read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns)
-            if content.run.mode == "trace"
-            else None,
+            _schedule(content, start_ns, end_ns),
             _reuse(content),
         )
         for content in shown
@@ -182,30 +179,27 @@ def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: s
     return html_report(parts, sweeps, contents)
 
 
+def _schedule(content: ReportContent, start_ns: int, end_ns: int) -> Schedule | None:
+    """The schedule of a trace; of one whose events are damaged or missing, the page shows the rest."""
+    if content.run.mode != "trace":
+        return None
+    try:
+        return read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns)
+    except DamagedRunError as error:
+        say(f"no schedule on the page: {error.one_line()}")
+        return None
+
+
 def _reuse(content: ReportContent) -> ReuseContent | None:
     """The reuse distances of a trace whose program declared the data of its kernels."""
     try:
         check_has_accesses(content.run)
+        return collect_reuse(content.run)
     except NothingToShowError:
         return None
-    return collect_reuse(content.run)
-
-
-def _parse_window(window: str) -> tuple[int, int]:
-    """Nanoseconds of `FROM:TO`; either may be left out. The end is -1 when it is the run's."""
-    if not window:
-        return 0, -1
-    first, colon, last = window.partition(":")
-    try:
-        start_ns = parse_duration(first) if first else 0
-        end_ns = parse_duration(last) if last else -1
-    except ValueError as error:
-        raise UsageError(f"--window {window}", str(error), "write it as 10ms:12ms") from None
-    if not colon or 0 <= end_ns <= start_ns:
-        raise UsageError(
-            f"--window {window}", "it is not FROM:TO with FROM before TO", "write it as 10ms:12ms"
-        )
-    return start_ns, end_ns
+    except DamagedRunError as error:
+        say(f"no reuse distances on the page: {error.one_line()}")
+        return None
 
 
 def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:

@@ -50,7 +50,7 @@ _EPILOG = """
 
   ompass scale -t 1,2 --baseline "./sort-serial" --seconds "seconds +([0-9.]+)" -- ./sort-tasks
 
-  ompass scale -o s.sweep --svg curves.svg          report on a sweep again, or go on with it
+  ompass scale -o s.sweep --figure curves.pdf          report on a sweep again, or go on with it
 
 Runs are interleaved over the numbers of threads, and pinned. A killed sweep goes on by the same command.
 """
@@ -118,8 +118,11 @@ def scale(
         bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")
     ] = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.POINTS,  # type: ignore[attr-defined]
-    svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curves and the breakdown.")
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            "--figure", "--svg", metavar="FILE", help="Draw the curves and the breakdown (.svg, .pdf, .png)."
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the report as one page to FILE.")
@@ -146,8 +149,8 @@ def scale(
         content = collect_scaling(
             load_runs(sweep, chosen, counts), sweep.spec, chosen, str(directory), len(allowed_cpus())
         )
-    if svg is not None:
-        render(side_by_side(content), svg)
+    if figure is not None:
+        render(side_by_side(content), figure)
     if html is not None:
         write_result(html_report([], [content]), html)
     if as_json:

@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ompass.commands.streams import say, write_result
-from ompass.errors import UsageError
-from ompass.exports import svg_gantt, write_jedule, write_otf2, write_perfetto
+from ompass.commands.options import Colour, ColourOption
+from ompass.commands.streams import say
+from ompass.errors import NothingToShowError, UsageError
+from ompass.exports import write_jedule, write_otf2, write_perfetto
+from ompass.figures import render
+from ompass.figures.schedule import gantt, picture_stretches
+from ompass.model import Run
 from ompass.readers import open_run
-from ompass.readers.timeline import read_timeline
+from ompass.readers.schedule import read_schedule
+from ompass.readers.timeline import check_has_events, read_timeline
+from ompass.reports import collect
 from ompass.symbols import Resolver
 from ompass.units import parse_duration, plural
 
@@ -23,7 +30,9 @@ _EPILOG = """
 
   ompass timeline t.ompass --otf2 t-otf2                 otf2-print t-otf2/traces.otf2
 
-  ompass timeline t.ompass --svg gantt.svg --from 1ms --to 2ms
+  ompass timeline t.ompass --figure gantt.pdf            the whole run, as fine as it can be seen
+
+  ompass timeline t.ompass --figure gantt.svg --from 1ms --to 2ms --colour home
 
   ompass timeline t.ompass --jedule t.jed --thread 0 --thread 1
 """
@@ -46,10 +55,18 @@ def timeline(
     jedule: Annotated[
         Path | None, typer.Option("--jedule", metavar="FILE", help="Write XML like Jedule's.")
     ] = None,
-    svg: Annotated[
+    figure: Annotated[
         Path | None,
-        typer.Option("--svg", metavar="FILE", help="Write a Gantt figure, tasks coloured by construct."),
+        typer.Option(
+            "--figure",
+            "--svg",
+            "--png",
+            "--pdf",
+            metavar="FILE",
+            help="Draw a Gantt figure (.svg, .pdf, .png).",
+        ),
     ] = None,
+    colour: ColourOption = Colour.CONSTRUCT,
     start: Annotated[
         str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
     ] = "",
@@ -58,26 +75,33 @@ def timeline(
         list[int] | None, typer.Option("--thread", metavar="N", help="Only this thread; may be repeated.")
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="Refuse windows with more slices than this.", min=1)
+        int,
+        typer.Option("--limit", metavar="N", help="Refuse to export more slices than this.", min=1),
     ] = 1_000_000,
 ) -> None:
     """Export what each thread was in and when: regions, tasks, waits, locks, creations and kernels."""
-    if not (perfetto or otf2 or jedule or svg):
+    exported = [path for path in (perfetto, otf2, jedule) if path]
+    if not (exported or figure):
         raise UsageError(
             "ompass timeline",
             "no form is named",
-            "add --perfetto FILE, --otf2 DIR, --jedule FILE or --svg FILE",
+            "add --perfetto FILE, --otf2 DIR, --jedule FILE or --figure FILE",
         )
     start_ns, end_ns = _time("--from", start, 0), _time("--to", end, -1)
     if 0 <= end_ns <= start_ns:
         raise UsageError("--from and --to", "the window is empty", "let --to be later than --from")
     run = open_run(directory)
+    check_has_events(run)
     known = {recorded.thread for recorded in run.threads}
     for number in thread or ():
         if number not in known:
             raise UsageError(
                 f"--thread {number}", "no such thread", f"the run has threads 0 to {max(known, default=0)}"
             )
+    if figure:
+        _draw(run, figure, colour, thread or (), start_ns, end_ns)
+    if not exported:
+        return
     window = read_timeline(run, threads=thread or (), start_ns=start_ns, end_ns=end_ns, limit=limit)
     resolver = Resolver.of_run(run)
     places = {definition.id: resolver.locate(definition) for definition in run.definitions}
@@ -90,9 +114,21 @@ def timeline(
         write_otf2(window, names, places, otf2)
     if jedule:
         write_jedule(window, names, jedule)
-    if svg:
-        write_result(svg_gantt(window, names), svg)
     say(f"{plural(len(window), 'slice')} of {plural(len(window.by_thread), 'thread')} exported")
+
+
+def _draw(run: Run, path: Path, colour: Colour, threads: Sequence[int], start_ns: int, end_ns: int) -> None:
+    by_home = colour is Colour.HOME
+    schedule = read_schedule(
+        run.path, start_ns=start_ns, end_ns=end_ns, limit=picture_stretches(run), by_home=by_home, n_bins=0
+    )
+    spec = gantt(collect(run), schedule, by_home=by_home, threads=threads)
+    if spec is None:
+        raise NothingToShowError(
+            f"{run.path} has nothing in this window", "no thread was in a parallel region"
+        )
+    render(spec, path)
+    say(f"wrote {path}")
 
 
 def _time(option: str, text: str, default: int) -> int:

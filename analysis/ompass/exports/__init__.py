@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timelines for other programs: Perfetto, OTF2, Jedule, and a Gantt figure. They compute no figure."""
+"""Timelines for other programs: Perfetto, OTF2, Jedule; and tables as Parquet. They compute no figure."""
 
-from ompass.exports.gantt import gantt_figure, svg_gantt
 from ompass.exports.jedule import write_jedule
 from ompass.exports.otf2_archive import write_otf2
 from ompass.exports.perfetto import write_perfetto
 
-__all__ = ["gantt_figure", "svg_gantt", "write_jedule", "write_otf2", "write_perfetto"]
+__all__ = ["write_jedule", "write_otf2", "write_perfetto"]

@@ -1,61 +1,97 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of a trace: the schedule of a window, the states over time, and which thread ran whose tasks.
 
-Sources: Olivier et al., Figs. 12 and 18; the matrix is that of Contreras and Martonosi's discussion of steals.
+Sources: Olivier et al., Figs. 12 and 18; for the matrix, Contreras and Martonosi on steals.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 
-from ompass.figures.style import CATEGORIES, STATE_COLOURS, Spec, figure
+from ompass.figures.style import STATE_COLOURS, WIDTH, Spec, figure
+from ompass.model import Run
 from ompass.readers.schedule import Schedule
 from ompass.reports.bars import STATES
 from ompass.reports.content import ReportContent
-from ompass.units import count, duration
+from ompass.units import count, duration, plural
 
-_MOST_CONSTRUCTS: Final = len(CATEGORIES) - 1
+_CONSTRUCT_COLOURS: Final = (  # none that a state has already
+    "#0072b2", "#56b4e9", "#1b9e77", "#b8a500", "#7b5fb0", "#2f4b7c", "#8c564b"
+)  # fmt: skip
 _OTHERS: Final = "other constructs"
 _IMPLICIT: Final = "implicit tasks"
+_OUTSIDE: Final = "outside of regions"
+_FIXED_COLOURS: Final = {**STATE_COLOURS, _IMPLICIT: "#bcd8cf", _OTHERS: "#666666", _OUTSIDE: "#dddddd"}
 _ROW_PIXELS: Final = 22
 
 
-def gantt(content: ReportContent, schedule: Schedule) -> Spec | None:
-    """A bar per thread over time: work in the colour of its task construct, the other states in theirs."""
-    stretches = schedule.stretches
-    n = len(stretches)
-    if n == 0:
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """A stretch with its place in words."""
+
+    thread: int
+    kind: str  # what its colour tells
+    place: str
+    start_ns: int
+    end_ns: int
+    pooled: int
+
+
+def picture_stretches(run: Run) -> int:
+    """The limit of a schedule that is drawn once: no stretch is shorter than half a pixel."""
+    return 4 * WIDTH * max(len(run.threads), 1)
+
+
+def gantt(
+    content: ReportContent, schedule: Schedule, *, by_home: bool = False, threads: Collection[int] = ()
+) -> Spec | None:
+    """A bar per thread over time: work in the colour of its task construct, the other states in theirs.
+
+    `by_home`: in the colour of the thread that created the task; the schedule must have been read so.
+    `threads`: only these (none: all).
+    """
+    colours = _home_colours(schedule) if by_home else _construct_colours(content, schedule)
+    bars = [bar for bar in _bars(content, schedule, by_home, colours) if not threads or bar.thread in threads]
+    if not bars:
         return None
-    labels = _construct_labels(content, schedule)
-    rows: list[Spec] = []
-    for k in range(n):
-        state = STATES[int(stretches.state[k])]
-        construct, task = int(stretches.construct[k]), int(stretches.task[k])
-        start, end = int(stretches.start_ns[k]), int(stretches.end_ns[k])
-        label = labels.get(construct, _OTHERS) if task else _IMPLICIT
-        rows.append(
-            {
-                "thread": int(stretches.thread[k]),
-                "start": start / 1e6,
-                "end": end / 1e6,
-                "kind": label if state == "work" else state,
-                "length": duration(end - start),
-                "place": content.location(construct).label() if construct >= 0 else "outside of regions",
-            }
-        )
-    shown = [*dict.fromkeys(labels.values()), _OTHERS, _IMPLICIT, *STATES[1:]]
-    present = {row["kind"] for row in rows}
-    shown = [kind for kind in dict.fromkeys(shown) if kind in present]
-    colours = _colours(shown)
+    present = {bar.kind for bar in bars}
+    shown = {kind: colour for kind, colour in (colours | _FIXED_COLOURS).items() if kind in present}
+    what = "the thread that created it" if by_home else "task construct"
+    rows: list[Spec] = [
+        {
+            "thread": bar.thread,
+            "start": bar.start_ns / 1e6,
+            "end": bar.end_ns / 1e6,
+            "kind": bar.kind,
+            "length": duration(bar.end_ns - bar.start_ns),
+            "place": bar.place
+            if bar.pooled == 1
+            else f"mostly {bar.place} ({plural(bar.pooled, 'stretch')})",
+        }
+        for bar in bars
+    ]
+    kind = {
+        "field": "kind",
+        "type": "nominal",
+        "scale": {"domain": list(shown), "range": list(shown.values())},
+        "legend": None,
+    }
     return figure(
-        "Schedule: work by task construct, and the other states, of every thread",
+        f"Schedule: work by {what}, and the other states, of every thread",
         rows,
-        mark={"type": "rect", "clip": True},
-        height=_ROW_PIXELS * len({row["thread"] for row in rows}) + 10,
+        mark={"type": "rect", "clip": True, "strokeWidth": 0.4},
+        height=_ROW_PIXELS * len({bar.thread for bar in bars}) + 10,
         params=[{"name": "window", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}],
         encoding={
-            "y": {"field": "thread", "type": "ordinal", "axis": {"title": "thread"}},
+            "y": {
+                "field": "thread",
+                "type": "ordinal",
+                "axis": {"title": "thread"},
+                "scale": {"paddingInner": 0.15},
+            },
             "x": {
                 "field": "start",
                 "type": "quantitative",
@@ -64,11 +100,10 @@ def gantt(content: ReportContent, schedule: Schedule) -> Spec | None:
             },
             "x2": {"field": "end"},
             "color": {
-                "field": "kind",
-                "type": "nominal",
-                "scale": {"domain": shown, "range": colours},
-                "legend": {"title": None, "orient": "top", "columns": 2, "labelLimit": 300},
+                **kind,
+                "legend": {"title": None, "orient": "top", "columns": 2, "labelLimit": 270},
             },
+            "stroke": kind,  # without, the paper shines through between neighbours of one colour
             "tooltip": [
                 {"field": f, "type": "nominal"} for f in ("kind", "length", "place", "thread")
             ] + [{"field": "start", "type": "quantitative", "format": ".6f", "title": "start [ms]"}],
@@ -76,39 +111,68 @@ def gantt(content: ReportContent, schedule: Schedule) -> Spec | None:
     )  # fmt: skip
 
 
-def _construct_labels(content: ReportContent, schedule: Schedule) -> dict[int, str]:
-    """The constructs with a colour of their own: those with most time in the window."""
-    stretches = schedule.stretches
-    time: Counter[int] = Counter()
-    for construct, task, start, end in zip(
-        stretches.construct.tolist(),
-        stretches.task.tolist(),
-        stretches.start_ns.tolist(),
-        stretches.end_ns.tolist(),
+def _bars(content: ReportContent, schedule: Schedule, by_home: bool, colours: dict[str, str]) -> list[_Bar]:
+    columns = schedule.stretches
+    bars = []
+    for thread, state, construct, home, pooled, start, end in zip(
+        columns.thread.tolist(),
+        columns.state.tolist(),
+        columns.construct.tolist(),
+        columns.home.tolist(),
+        columns.pooled.tolist(),
+        columns.start_ns.tolist(),
+        columns.end_ns.tolist(),
         strict=True,
     ):
-        if task:
-            time[construct] += end - start
-    return {c: content.location(c).label() for c, _ in time.most_common(_MOST_CONSTRUCTS)}
+        place = content.location(construct).label() if construct >= 0 else _OUTSIDE
+        if state > 0:
+            kind = STATES[state]
+        elif home < 0:
+            kind = _IMPLICIT if construct >= 0 else _OUTSIDE
+        elif by_home:
+            kind = _home_label(home)
+        else:
+            kind = place if place in colours else _OTHERS
+        bars.append(_Bar(thread, kind, place, start, end, pooled))
+    return bars
 
 
-def _colours(kinds: list[str]) -> list[str]:
-    fixed = {state: STATE_COLOURS[state] for state in STATES} | {_IMPLICIT: "#bcd8cf", _OTHERS: "#666666"}
-    # Not those that states have already.
-    free = iter(["#0072b2", "#56b4e9", "#1b9e77", "#b8a500", "#7b5fb0", "#2f4b7c", "#8c564b", "#17807e"])
-    return [fixed.get(kind) or next(free, "#666666") for kind in kinds]
+def _home_label(home: int) -> str:
+    return f"tasks of thread {home}"
+
+
+def _home_colours(schedule: Schedule) -> dict[str, str]:
+    homes = sorted({home for home in schedule.stretches.home.tolist() if home >= 0})
+    return {_home_label(home): f"hsl({360 * k // len(homes)}, 60%, 48%)" for k, home in enumerate(homes)}
+
+
+def _construct_colours(content: ReportContent, schedule: Schedule) -> dict[str, str]:
+    """The constructs with a colour of their own: those with most time in the window."""
+    columns = schedule.stretches
+    time: Counter[str] = Counter()
+    for construct, home, start, end in zip(
+        columns.construct.tolist(),
+        columns.home.tolist(),
+        columns.start_ns.tolist(),
+        columns.end_ns.tolist(),
+        strict=True,
+    ):
+        if home >= 0:
+            time[content.location(construct).label()] += end - start
+    most = [label for label, _ in time.most_common(len(_CONSTRUCT_COLOURS))]
+    return dict(zip(most, _CONSTRUCT_COLOURS, strict=False))
 
 
 def over_time(schedule: Schedule) -> Spec | None:
-    """Threads in each state, over the whole window that was asked for."""
+    """Threads in each state, over the window."""
     n = len(schedule.bins)
-    span_ns = schedule.bins_end_ns - schedule.bins_start_ns
+    span_ns = schedule.end_ns - schedule.start_ns
     if n == 0 or span_ns <= 0:
         return None
     width_ns = span_ns / n
     rows: list[Spec] = [
         {
-            "time": (schedule.bins_start_ns + (k + 0.5) * width_ns) / 1e6,
+            "time": (schedule.start_ns + (k + 0.5) * width_ns) / 1e6,
             "state": state,
             "rank": rank,
             "threads": value / width_ns,

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ompass.figures.style import CONFIG, SCHEMA, WIDTH, Spec
+from ompass.figures.reuse import reuse_beyond, reuse_histogram
+from ompass.figures.style import Spec
 from ompass.metrics.reuse import ReuseHistogram
 from ompass.page.markup import Cell, Column, Markup, Row, element, join, table
 from ompass.page.section import Section, place_figure
-from ompass.reports.reuse import ReuseContent, reuse_figure
+from ompass.reports.reuse import ReuseContent
 from ompass.units import count, percent, size
 
 _CLASSES = ("cold", "coherence", "close", "near", "far")
@@ -56,8 +57,8 @@ def reuse_section(content: ReuseContent, number: int) -> Section:
         ),
     ]
     figures: dict[str, Spec] = {}
-    for k, spec in enumerate(_figures(content), 1):
-        markup, made = place_figure(f"reuse-{number}-{k}", spec)
+    for k, make in enumerate((reuse_histogram, reuse_beyond), 1):
+        markup, made = place_figure(f"reuse-{number}-{k}", make([content]))
         parts.append(markup)
         figures |= made
     parts += [element("p", f"Note: {note}", class_="note") for note in content.notes]
@@ -77,18 +78,3 @@ def _class_cells(histogram: ReuseHistogram) -> Iterable[Cell]:
     for name in _CLASSES:
         share = getattr(histogram, f"{name}_bytes") / accessed if accessed else 0.0
         yield Cell(percent(share), share)
-
-
-def _figures(content: ReuseContent) -> Iterable[Spec]:
-    """The parts of the picture of `ompass krd`, each in the room that the page gives it."""
-    for part in reuse_figure([content])["hconcat"]:
-        kept = {key: value for key, value in part.items() if key != "title"}
-        title = part["title"]
-        yield {
-            "$schema": SCHEMA,
-            "config": CONFIG,
-            "autosize": {"type": "fit-x", "contains": "padding"},
-            **kept,
-            "width": WIDTH,
-            "description": f"{title[:1].upper()}{title[1:]}",
-        }

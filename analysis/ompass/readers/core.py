@@ -7,7 +7,7 @@ Kept lazy so that everything that reads no run directory works without the compi
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -34,8 +34,16 @@ if TYPE_CHECKING:
             self, directory: str, depth: int, expanded: list[int], max_tasks: int
         ) -> TaskGraph: ...
         def read_schedule(
-            self, directory: str, start_ns: int, end_ns: int, limit: int, n_bins: int
+            self, directory: str, start_ns: int, end_ns: int, limit: int, by_home: bool, n_bins: int
         ) -> Schedule: ...
+        def read_rows(
+            self,
+            directory: str,
+            table: str,
+            columns: list[str],
+            batch_rows: int,
+            deliver: Callable[[list[object]], None],
+        ) -> None: ...
         def reuse_of_run(
             self,
             directory: str,

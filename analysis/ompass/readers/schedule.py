@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ran when and where in a window of a trace, as typed rows and columns.
+"""What ran when and where in a window of a trace, as typed columns.
 
 Owns the typed form of what the core's read_schedule returns; the core owns the rules.
 """
@@ -21,14 +21,20 @@ DEFAULT_LIMIT = 5_000
 
 @dataclass(frozen=True)
 class Stretches:
-    """What threads did, by start. thread uint32; state uint8, an index into bars.STATES; construct int32, -1
-    outside of regions; task uint64, 0 in implicit tasks; start_ns and end_ns int64 since the start of the run.
+    """What threads did, thread by thread in order of time, cut off at the window; columns of one length.
+
+    thread uint32; state uint8, an index into bars.STATES; construct int32, of the task, or of the region in
+    implicit tasks, -1 outside; task uint64, 0: no deferred task, or several; home int32, the thread that
+    created the task, -1: none did; pooled uint64, shorter stretches that the row stands for, 1: it is
+    just as it was; start_ns and end_ns int64 since the start of the run.
     """
 
     thread: NDArray[Any]
     state: NDArray[Any]
     construct: NDArray[Any]
     task: NDArray[Any]
+    home: NDArray[Any]
+    pooled: NDArray[Any]
     start_ns: NDArray[Any]
     end_ns: NDArray[Any]
 
@@ -42,35 +48,43 @@ class Schedule:
 
     start_ns: int
     end_ns: int
-    cut: bool  # the window ends earlier than asked for, since it would have held too much
+    shortest_ns: int  # what is shorter is pooled with its neighbours, and shown as what it mostly was
     stretches: Stretches
     n_tasks: int  # deferred tasks that started in the window
-    bins_start_ns: int
-    bins_end_ns: int
-    bins: tuple[tuple[int, ...], ...]  # thread-time by state, of equal parts of the window asked for
+    bins: tuple[tuple[int, ...], ...]  # thread-time by state, of equal parts of the window
     ran: tuple[tuple[int, ...], ...]  # [creating thread][running thread]: deferred tasks of the whole run
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether there are stretches that stand for several."""
+        return bool((self.stretches.pooled > 1).any())
 
 
 def read_schedule(
-    path: Path, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, n_bins: int = 200
+    path: Path,
+    *,
+    start_ns: int = 0,
+    end_ns: int = -1,
+    limit: int = DEFAULT_LIMIT,
+    by_home: bool = False,
+    n_bins: int = 200,
 ) -> Schedule:
-    """The schedule in [start_ns, end_ns) (-1: to the end), of at most `limit` stretches.
+    """The schedule in [start_ns, end_ns) (-1: to the end), of at most `limit` stretches, or four per thread.
 
-    Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
+    `by_home`: tasks are pooled by the thread that created them, not by their construct. Raises
+    RunNotFoundError, DamagedRunError (also when the run has no trace).
     """
     check_directory(path)
     core = load_core()
     with core_errors(core, path):
-        read = core.read_schedule(str(path), start_ns, end_ns, limit, n_bins)
+        read = core.read_schedule(str(path), start_ns, end_ns, limit, by_home, n_bins)
     columns: dict[str, Any] = dict(read["stretches"])
     return Schedule(
         start_ns=read["start_ns"],
         end_ns=read["end_ns"],
-        cut=read["cut"],
+        shortest_ns=read["shortest_ns"],
         stretches=Stretches(**columns),
-        n_tasks=len(read["tasks"]["task"]),  # type: ignore[arg-type]
-        bins_start_ns=read["bins_start_ns"],
-        bins_end_ns=read["bins_end_ns"],
+        n_tasks=read["n_tasks"],
         bins=tuple(tuple(row) for row in read["bins"]),
         ran=tuple(tuple(row) for row in read["ran"]),
     )

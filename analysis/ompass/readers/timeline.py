@@ -28,12 +28,12 @@ class SliceKind(IntEnum):
 
 
 # Numbers of OMPT (OpenMP 5.1, section 4.4.4), and our own for a taskwait with dependences.
-_WAITS: Final = {
+WAITS: Final = {
     1: "barrier", 2: "implicit barrier", 3: "explicit barrier", 4: "implementation barrier", 5: "taskwait",
     6: "taskgroup", 7: "reduction", 8: "worksharing barrier", 9: "region barrier", 10: "teams barrier",
     63: "taskwait depend",
 }  # fmt: skip
-_LOCKS: Final = {
+LOCKS: Final = {
     1: "lock", 2: "test lock", 3: "nest lock", 4: "test nest lock", 5: "critical", 6: "atomic", 7: "ordered"
 }  # fmt: skip
 _RESUMED, _UNTIMED = 1, 2
@@ -56,9 +56,9 @@ class Slice:
     def label(self, names: Mapping[int, str]) -> str:
         """What a viewer shows; `names` of constructs."""
         if self.kind is SliceKind.WAIT:
-            return _WAITS.get(self.construct, "wait")
+            return WAITS.get(self.construct, "wait")
         if self.kind is SliceKind.LOCK:
-            return _LOCKS.get(self.construct, "lock")
+            return LOCKS.get(self.construct, "lock")
         if self.kind is SliceKind.CREATE:
             return "create"
         if self.kind is SliceKind.IMPLICIT and self.construct < 0:
@@ -82,6 +82,14 @@ class Timeline:
         return sum(map(len, self.by_thread.values()))
 
 
+def check_has_events(run: Run) -> None:
+    """NothingToShowError, with what to do, for a run that is no trace."""
+    if run.mode != "trace":
+        raise NothingToShowError(
+            f"{run.path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
+        )
+
+
 def read_timeline(
     run: Run, *, threads: Sequence[int] = (), start_ns: int = 0, end_ns: int = -1, limit: int = 1_000_000
 ) -> Timeline:
@@ -90,10 +98,7 @@ def read_timeline(
     Raises NothingToShowError for a run without a trace or an empty window, UsageError for more slices than
     `limit`, DamagedRunError.
     """
-    if run.mode != "trace":
-        raise NothingToShowError(
-            f"{run.path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
-        )
+    check_has_events(run)
     core = load_core()
     with core_errors(core, run.path):
         columns = core.slices_of_run(str(run.path), list(threads), start_ns, end_ns, limit)

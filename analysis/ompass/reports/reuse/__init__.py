@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reuse distances of one or more runs: on the terminal, as JSON, CSV and SVG. They compute no figure."""
+"""Reuse distances of one or more runs: on the terminal, as JSON and CSV. They compute no figure."""
 
 from ompass.reports.reuse.as_csv import CSV_TABLES, csv_reuse
 from ompass.reports.reuse.as_json import json_reuse
 from ompass.reports.reuse.content import Progress, ReuseContent, ReuseOptions, collect_reuse
-from ompass.reports.reuse.picture import reuse_figure, svg_reuse
 from ompass.reports.reuse.terminal import print_reuse
 
 __all__ = [
@@ -16,6 +15,4 @@ __all__ = [
     "csv_reuse",
     "json_reuse",
     "print_reuse",
-    "reuse_figure",
-    "svg_reuse",
 ]

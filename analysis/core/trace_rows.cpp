@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each table is an observer of the replay, which lays out a row as its columns are listed here.
+#include "trace_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "trace_replay.h"
+
+namespace ompass {
+
+namespace {
+
+enum Table : size_t { kTasks, kSegments, kWaits, kKernels, kAccesses };
+constexpr size_t kParent = 1; // of the columns of tasks
+constexpr int64_t kNone = -1;
+
+class Rows : public ReplayObserver {
+public:
+    Rows(const RunFiles &run, const std::vector<size_t> &columns, size_t batch_rows, const DeliverRows &deliver)
+        : clock_(*run.process), columns_(columns), batch_rows_(batch_rows), deliver_(deliver), batch_(columns.size()) {
+        reserve();
+    }
+
+    void flush() {
+        if (n_rows_ == 0) return;
+        deliver_(batch_);
+        n_rows_ = 0;
+        reserve();
+    }
+
+protected:
+    int64_t at(uint64_t ticks) const { return static_cast<int64_t>(clock_.since_start(ticks)); }
+    int64_t length(uint64_t ticks) const { return static_cast<int64_t>(clock_.ns(ticks)); }
+    static int64_t id(uint64_t task) { return task ? static_cast<int64_t>(task) : kNone; }
+    static int64_t construct(uint32_t number) { return number ? static_cast<int64_t>(number) : kNone; }
+
+    void push(std::span<const int64_t> row) {
+        for (size_t i = 0; i < columns_.size(); i++) batch_[i].push_back(row[columns_[i]]);
+        if (++n_rows_ == batch_rows_) flush();
+    }
+
+private:
+    void reserve() {
+        for (std::vector<int64_t> &column : batch_) {
+            column.clear();
+            column.reserve(batch_rows_);
+        }
+    }
+
+    RunClock clock_;
+    const std::vector<size_t> &columns_;
+    size_t batch_rows_, n_rows_ = 0;
+    const DeliverRows &deliver_;
+    RowBatch batch_;
+};
+
+// Who created each deferred task, by thread and counter of its id.
+class Parents final : public ReplayObserver {
+public:
+    explicit Parents(size_t n_threads) : of_(n_threads) {}
+    void created(uint64_t task, uint64_t parent) override {
+        std::vector<uint64_t> &parents = of_[task >> format::kThreadShift];
+        parents.resize((task & kCounter) + 1);
+        parents.back() = parent;
+    }
+    uint64_t operator()(uint64_t task) const {
+        const uint64_t thread = task >> format::kThreadShift, counter = task & kCounter;
+        return thread < of_.size() && counter < of_[thread].size() ? of_[thread][counter] : 0;
+    }
+
+private:
+    static constexpr uint64_t kCounter = (uint64_t{1} << format::kThreadShift) - 1;
+    std::vector<std::vector<uint64_t>> of_;
+};
+
+class TaskRows final : public Rows {
+public:
+    TaskRows(const Rows &rows, const Parents &parents) : Rows(rows), parents_(parents) {}
+    void completed(const TaskRun &run) override {
+        const auto time = [&](uint64_t ticks) { return run.timed ? at(ticks) : kNone; };
+        const int64_t creator = run.task ? static_cast<int64_t>(run.task >> format::kThreadShift) : run.thread;
+        push(std::array{id(run.task), id(run.task ? parents_(run.task) : run.parent), construct(run.construct),
+                        int64_t{run.task != 0}, creator, int64_t{run.thread}, time(run.created), time(run.ready),
+                        time(run.start), time(run.end), run.timed ? length(run.worked) : kNone});
+    }
+
+private:
+    const Parents &parents_;
+};
+
+class SegmentRows final : public Rows {
+public:
+    explicit SegmentRows(const Rows &rows) : Rows(rows) {}
+    void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task,
+                 uint32_t number) override {
+        push(std::array{int64_t{thread}, static_cast<int64_t>(state), id(task), construct(number), at(begin), at(end)});
+    }
+};
+
+class WaitRows final : public Rows {
+public:
+    explicit WaitRows(const Rows &rows) : Rows(rows) {}
+    void wait(const Wait &wait) override {
+        push(std::array{int64_t{wait.thread}, int64_t{wait.lock}, int64_t{wait.kind}, id(wait.task), at(wait.begin),
+                        at(wait.end), length(wait.idle), length(wait.schedule), length(wait.sync)});
+    }
+};
+
+class KernelRows final : public Rows {
+public:
+    explicit KernelRows(const Rows &rows) : Rows(rows) {}
+    void kernel(const Kernel &kernel) override {
+        push(std::array{int64_t{kernel.thread}, construct(kernel.construct), id(kernel.task), at(kernel.begin),
+                        at(kernel.end), static_cast<int64_t>(kernel.read_bytes),
+                        static_cast<int64_t>(kernel.write_bytes)});
+    }
+};
+
+class AccessRows final : public Rows {
+public:
+    explicit AccessRows(const Rows &rows) : Rows(rows) {}
+    void access(const Access &access) override {
+        push(std::array{int64_t{access.thread}, construct(access.kernel), id(access.task), at(access.time),
+                        static_cast<int64_t>(access.address), static_cast<int64_t>(access.bytes),
+                        int64_t{access.write}});
+    }
+};
+
+Problem fill(const RunFiles &run, Rows &rows) {
+    std::vector<ThreadAccount> accounts;
+    if (Problem problem = replay_trace(run, accounts, &rows)) return problem;
+    rows.flush();
+    return {};
+}
+
+template <typename TableRows>
+Problem fill(const RunFiles &run, const Rows &layout) {
+    TableRows rows(layout);
+    return fill(run, rows);
+}
+
+} // namespace
+
+const std::vector<TraceTable> &trace_tables() {
+    static const std::vector<TraceTable> tables = {
+                                                    // in the order of Table
+        {"tasks",
+         {"task", "parent", "construct", "deferred", "creator", "thread", "created_ns", "ready_ns", "start_ns",
+          "end_ns", "work_ns"}},
+        {"segments", {"thread", "state", "task", "construct", "start_ns", "end_ns"}},
+        {"waits", {"thread", "lock", "kind", "task", "start_ns", "end_ns", "idle_ns", "schedule_ns", "sync_ns"}},
+        {"kernels", {"thread", "construct", "task", "start_ns", "end_ns", "read_bytes", "write_bytes"}},
+        {"accesses", {"thread", "construct", "task", "time_ns", "address", "bytes", "write"}}};
+    return tables;
+}
+
+Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &columns, size_t batch_rows,
+                  const DeliverRows &deliver) {
+    const Rows layout(run, columns, batch_rows, deliver);
+    switch (table) {
+    case kTasks: {
+        Parents parents(run.threads.size());
+        if (std::ranges::find(columns, kParent) != columns.end()) { // other threads' tasks are needed before this one's
+            std::vector<ThreadAccount> accounts;
+            if (Problem problem = replay_trace(run, accounts, &parents)) return problem;
+        }
+        TaskRows rows(layout, parents);
+        return fill(run, rows);
+    }
+    case kSegments: return fill<SegmentRows>(run, layout);
+    case kWaits: return fill<WaitRows>(run, layout);
+    case kKernels: return fill<KernelRows>(run, layout);
+    default: return fill<AccessRows>(run, layout);
+    }
+}
+
+} // namespace ompass

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trace as tables: a row per task, stretch of a state, wait, kernel or access, in batches of columns, so that any
+// length of trace goes through constant memory (and eight bytes per deferred task). Accounts for nothing: trace_replay
+// does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "run_files.h"
+
+namespace ompass {
+
+struct TraceTable {
+    std::string_view name;
+    std::vector<std::string_view> columns; // int64_t each: ids, indices, bytes, times in ns since the start of the run
+};
+
+// All tables there are; _core.pyi tells what their columns mean.
+const std::vector<TraceTable> &trace_tables();
+
+// The columns asked for, all of one length; the function may move them away, and may throw to end the reading.
+using RowBatch = std::vector<std::vector<int64_t>>;
+using DeliverRows = std::function<void(RowBatch &)>;
+
+// Reads the table of that index, columns by index and in this order. A problem names file and byte.
+Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &columns, size_t batch_rows,
+                  const DeliverRows &deliver);
+
+} // namespace ompass

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass query`: SQL over a recorded run; `ompass export`: its tables as Parquet."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from ompass.commands.streams import console_for, say
+from ompass.errors import OutputError, UsageError
+from ompass.readers import open_run
+from ompass.readers.tables import TABLES, Tables
+from ompass.reports.tables import plain_table
+from ompass.symbols import Resolver
+from ompass.units import plural
+
+if TYPE_CHECKING:
+    import polars
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass query t.ompass "SELECT construct, count(*), sum(work_ns) FROM tasks GROUP BY construct"
+
+  ompass query t.ompass "SELECT thread, sum(idle_ns) FROM waits GROUP BY thread"
+
+  ompass query t.ompass "SELECT * FROM waits WHERE kind = 'critical'" -o locks.csv
+
+  ompass query t.ompass --tables                         tables, columns and what they mean
+
+docs/query.md has more. The dialect is that of polars.
+"""
+
+_EXPORT_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass export t.ompass --parquet t-tables
+
+  ompass export t.ompass --parquet t-tables --table tasks --table constructs
+"""
+
+_SINKS = {".csv": "sink_csv", ".jsonl": "sink_ndjson", ".ndjson": "sink_ndjson", ".parquet": "sink_parquet"}
+
+
+def register(app: typer.Typer) -> None:
+    app.command("query", epilog=_EPILOG)(query)
+    app.command("export", epilog=_EXPORT_EPILOG)(export)
+
+
+def query(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")],
+    sql: Annotated[str, typer.Argument(metavar="SELECT", help="The query.")] = "",
+    tables: Annotated[bool, typer.Option("--tables", help="Say which tables and columns there are.")] = False,
+    rows: Annotated[
+        int, typer.Option("--rows", metavar="N", help="Rows shown on the terminal.", min=1)
+    ] = 100,
+    as_csv: Annotated[bool, typer.Option("--csv", help="CSV instead, all rows.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON instead, an object per line, all rows.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="All rows to a .csv, .jsonl or .parquet file."),
+    ] = None,
+) -> None:
+    """Ask a run in SQL: tasks, segments, waits, kernels, accesses, constructs, regions, threads."""
+    if tables:
+        _print_tables()
+        return
+    if not sql:
+        raise UsageError(
+            "ompass query", "no query is given", "write one after the directory, or see --tables"
+        )
+    if as_csv + as_json + (output is not None) > 1:
+        raise UsageError(
+            "--csv, --json and -o", "only one form can be written at a time", "call ompass twice"
+        )
+    if output is not None and output.suffix.lower() not in _SINKS:
+        raise UsageError(f"{output}", "its name says no form", f"let it end in {', '.join(_SINKS)}")
+    of_run = _tables(directory)
+    found = of_run.sql(sql)
+    if output is not None:
+        _write(of_run, found, output)
+        say(f"wrote {output}")
+    elif as_csv or as_json:
+        sink = found.sink_csv if as_csv else found.sink_ndjson
+        of_run.finish(lambda: sink(sys.stdout.buffer, engine="streaming"))
+    else:
+        frame = of_run.finish(lambda: found.head(rows + 1).collect(engine="streaming"))
+        _print(frame, rows)
+
+
+def export(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")],
+    parquet: Annotated[
+        Path,
+        typer.Option("--parquet", metavar="OUT", help="The new directory: a file per table, TABLE.parquet."),
+    ],
+    table: Annotated[
+        list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table; may be repeated.")
+    ] = None,
+) -> None:
+    """Write the tables of a run as Parquet, for any other program; a profile has no rows of events."""
+    of_run = _tables(directory)
+    run_is_trace = open_run(directory).mode == "trace"
+    names = table or [name for name, each in TABLES.items() if run_is_trace or not each.needs_trace]
+    frames = {name: of_run.scan(name) for name in names}
+    try:
+        parquet.mkdir()
+    except FileExistsError:
+        raise OutputError(f"{parquet} cannot be written", "it exists", "name a new directory") from None
+    except OSError as error:
+        raise OutputError(f"{parquet} cannot be written", error.strerror or str(error)) from error
+    try:
+        for name, frame in frames.items():
+            _write(of_run, frame, parquet / f"{name}.parquet")
+    except BaseException:
+        shutil.rmtree(parquet, ignore_errors=True)  # half of it would look like all of it
+        raise
+    say(f"wrote {plural(len(frames), 'table')} into {parquet}")
+
+
+def _tables(directory: Path) -> Tables:
+    run = open_run(directory)
+    resolver = Resolver.of_run(run)
+    return Tables(run, lambda construct: resolver.locate(run.definitions[construct]))
+
+
+def _write(of_run: Tables, frame: polars.LazyFrame, path: Path) -> None:
+    sink: Any = getattr(frame, _SINKS[path.suffix.lower()])
+    try:
+        of_run.finish(lambda: sink(path, engine="streaming"))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written", error.strerror or str(error)) from error
+
+
+def _print(frame: polars.DataFrame, most: int) -> None:
+    table = plain_table()
+    for name, kind in frame.schema.items():
+        table.add_column(Text(name), justify="right" if kind.is_numeric() else "left", overflow="fold")
+    for row in frame.head(most).iter_rows():
+        table.add_row(*(Text("" if value is None else _cell(value)) for value in row))
+    console_for().print(table)
+    if frame.height > most:
+        say(f"these are the first {plural(most, 'row')}; --rows N shows more, -o FILE writes all")
+
+
+def _cell(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _print_tables() -> None:
+    console = console_for()
+    for each in TABLES.values():
+        trace = " (of a trace)" if each.needs_trace else ""
+        console.print(Text.assemble((each.name, "bold"), f": {each.meaning}{trace}"))
+        table = plain_table()
+        for _ in range(3):
+            table.add_column(overflow="fold")
+        for column in each.columns:
+            table.add_row(column.name, "text" if column.labels else column.type, column.meaning)
+        console.print(table)

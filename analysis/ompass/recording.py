@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run for notebooks and programs: its tables, its metrics and its figures, each by one call.
+
+Owns no figure of its own: readers read, metrics compute, figures draw. docs/python-api.md shows it in use.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ompass.metrics import Breakdown, ConstructTotals, Finding, Scope, time_breakdown
+from ompass.model import Run
+from ompass.model_graph import TaskGraph
+from ompass.readers import EventTable, open_run, read_events, read_task_graph
+from ompass.readers.schedule import DEFAULT_LIMIT, Schedule, read_schedule
+from ompass.readers.tables import Tables
+from ompass.reports import ReportContent, collect
+from ompass.reports.reuse import ReuseContent, ReuseOptions, collect_reuse
+from ompass.symbols import Location
+
+if TYPE_CHECKING:
+    import polars
+
+
+class Recording:
+    """One run directory. What was read once is kept, but for rows of events.
+
+    `run` has what was recorded, in integer nanoseconds, counts and bytes; `report` what the report shows.
+    """
+
+    def __init__(self, path: Path, run: Run) -> None:
+        self.path = path
+        self.run = run
+
+    def __repr__(self) -> str:
+        return f"<Recording {self.path} ({self.run.mode}, {len(self.run.threads)} threads)>"
+
+    # ------------------------------------------------------------ tables
+
+    def scan(self, table: str) -> polars.LazyFrame:
+        """A table of ompass.TABLES as a lazy frame: nothing is read before it is collected or written.
+
+        UsageError for another name, NothingToShowError for rows of events of a run in profile mode.
+        """
+        return self._tables.scan(table)
+
+    def table(self, table: str, *columns: str) -> polars.DataFrame:
+        """A table, or some of its columns, in memory: 8 bytes or less per row and column."""
+        frame = self.scan(table)
+        return self._collect(frame.select(columns) if columns else frame)
+
+    def sql(self, query: str) -> polars.DataFrame:
+        """What a query over all tables selects, as `ompass query` does. UsageError with what is wrong."""
+        return self._collect(self._tables.sql(query))
+
+    def events(self, *, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1) -> EventTable:
+        """Decoded events as numpy columns, of one thread (-1: of all) and a window (-1: to the end)."""
+        return read_events(self.path, thread=thread, start_ns=start_ns, end_ns=end_ns, limit=limit)
+
+    # ------------------------------------------------------------ metrics
+
+    @cached_property
+    def report(self) -> ReportContent:
+        """Breakdown, constructs, kernels, granularity, findings and source locations."""
+        return collect(self.run)
+
+    def breakdown(self, scope: Scope = Scope.REGIONS) -> Breakdown:
+        """Thread-time by state, in all parallel regions or the whole program; adds up to the nanosecond."""
+        return time_breakdown(self.run, scope)
+
+    @property
+    def constructs(self) -> tuple[ConstructTotals, ...]:
+        """Task constructs by cost."""
+        return self.report.tasks
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Why the run did not scale, with figures."""
+        return self.report.findings
+
+    def location(self, construct: int) -> Location:
+        """Where a construct stands in the source."""
+        return self.report.location(construct)
+
+    def graph(self, depth: int = 3, max_tasks: int = 10_000) -> TaskGraph:
+        """Work, span and the task graph, folded below `depth` levels. DamagedRunError without a trace."""
+        return read_task_graph(self.path, self.run.definitions, depth=depth, max_tasks=max_tasks)
+
+    def schedule(
+        self, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, by_home: bool = False,
+        n_bins: int = 200,
+    ) -> Schedule:  # fmt: skip
+        """A window, states over time, who ran whose tasks. DamagedRunError without a trace."""
+        return read_schedule(
+            self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
+        )
+
+    def reuse(self, options: ReuseOptions | None = None) -> ReuseContent:
+        """Kernel reuse distances. NothingToShowError when no kernel declares accesses, or without a trace."""
+        return collect_reuse(self.run, options)
+
+    # ------------------------------------------------------------ inside
+
+    @cached_property
+    def _tables(self) -> Tables:
+        return Tables(self.run, self.location)
+
+    def _collect(self, frame: polars.LazyFrame) -> polars.DataFrame:
+        collected: Any = self._tables.finish(lambda: frame.collect(engine="streaming"))
+        return collected  # type: ignore[no-any-return]
+
+
+def open_recording(path: str | PathLike[str]) -> Recording:
+    """The run in a directory that `ompass run` or the tool wrote. RunNotFoundError, DamagedRunError."""
+    directory = Path(path)
+    return Recording(directory, open_run(directory))

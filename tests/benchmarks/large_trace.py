@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures every analysis on a trace of 100 million events: seconds and memory, on one core and 4 GiB.
+
+Records a short run of a benchmark program and repeats its regions, with ids and times moved on, as if the
+program had executed them that many times: once with tasks as fine as they get (fib without a cut-off), once
+with declared kernels (health). Each analysis is a process of its own, bound to one core, its own memory
+(RLIMIT_DATA) limited to 4 GiB. Prints a table and writes JSON. Run it with the Python that has the package
+installed; needs the build (release preset) and some 5 GB of disk in --scratch.
+
+CPU seconds are what a quiet core would take. The statistics that the tool keeps beside the events stay those
+of the short run: `report` without `--from events` is measured, but tells of that run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ompass import _core
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+MEMORY_BYTES = 4 << 30
+LIMIT_SECONDS = 60
+PROGRAMS = {
+    "tasks": ["fib-tasks", "--cutoff", "none", "--size", "20"],
+    "kernels": ["health-tasks-marked", "--class", "test"],
+}
+EXTENT_WORDS = 8 << 20
+HEADER_BYTES, EXTENT_HEADER_BYTES, EXTENT_MAGIC, EVENTS = 4096, 64, 0x58504D4F, 4
+
+# Analyses by the trace that they are measured on. WINDOW is a millisecond in the middle of the run.
+ANALYSES: dict[str, dict[str, list[str]]] = {
+    "tasks": {
+        "report": ["report", "RUN"],
+        "report from events": ["report", "RUN", "--from", "events"],
+        "report --html": ["report", "RUN", "--html", "OUT/report.html"],
+        "graph": ["graph", "RUN"],
+        "timeline window": ["timeline", "RUN", "--from", "WINDOW_BEGIN", "--to", "WINDOW_END", "--perfetto",
+                            "OUT/window.pftrace"],
+        "timeline figure": ["timeline", "RUN", "--figure", "OUT/gantt.svg"],
+        "query": ["query", "RUN", "SELECT construct, count(*), sum(work_ns) FROM tasks GROUP BY construct"],
+    },
+    "kernels": {
+        "report --html": ["report", "RUN", "--html", "OUT/report.html"],
+        "krd": ["krd", "RUN"],
+        "krd --sample 0.1": ["krd", "RUN", "--sample", "0.1"],
+    },
+}  # fmt: skip
+
+NAMES = [name for name, _ in _core.event_kinds()]
+KIND = {name: number for number, name in enumerate(NAMES)}
+TWO_WORDS = (
+    "time", "create_span_long", "start", "complete_to", "discard", "fulfill", "barrier_end", "implicit_begin",
+    "counter",
+)  # fmt: skip
+THREE_WORDS = (
+    "start_ready", "resume", "dependence", "region_begin", "region_end", "read", "write", "resync"
+)  # fmt: skip
+WORDS = dict.fromkeys(NAMES, 1) | dict.fromkeys(TWO_WORDS, 2) | dict.fromkeys(THREE_WORDS, 3)
+# Words of a record that hold ids of tasks or regions.
+ID_WORDS = dict.fromkeys(
+    ["start", "start_ready", "resume", "discard", "fulfill", "complete_to", "region_begin", "region_end",
+     "implicit_begin", "resync"], (1,)
+) | {"dependence": (1, 2)}  # fmt: skip
+HAS_ID = ("create", "region_begin", "implicit_begin")  # their ids are the thread's next ones
+UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
+           "implicit_end", "read", "write", "cpu", "counter", "time")  # fmt: skip
+
+
+class ThreadLog:
+    """The words of one thread's log, cut into what comes before, in, and after its regions."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        contents = path.read_bytes()
+        self.head = bytearray(contents[:HEADER_BYTES])
+        events = []
+        place = HEADER_BYTES
+        while place + EXTENT_HEADER_BYTES <= len(contents):
+            magic, kind, n_bytes = struct.unpack_from("<2IQ", contents, place)
+            if magic != EXTENT_MAGIC:
+                break
+            if kind == EVENTS:
+                events.append(
+                    np.frombuffer(contents[place + EXTENT_HEADER_BYTES : place + n_bytes], np.uint64)
+                )
+            else:
+                self.head += contents[place : place + n_bytes]
+            place += n_bytes
+        self.records = list(self._decode(events))
+        leader = path.name == "thread-00000.log"
+        first, last = ("region_begin", "region_end") if leader else ("implicit_begin", "implicit_end")
+        names = [name for name, _, _ in self.records]
+        self.begin = names.index(first) if first in names else len(names)
+        self.end = len(names) - names[::-1].index(last) if last in names else self.begin
+        if (
+            not leader and first in names[self.end :]
+        ):  # a worker learns of the end of the last region late, or never
+            now = self.records[-1][1]
+            self.records.append((last, now, [KIND[last]]))
+            self.end = len(self.records)
+
+    @staticmethod
+    def _decode(
+        extents: list[np.ndarray[Any, np.dtype[np.uint64]]],
+    ) -> Iterator[tuple[str, int, list[int]]]:
+        """(name, absolute time, words) of every record."""
+        now = 0
+        for extent in extents:
+            values = extent.tolist()
+            place = 0
+            while place < len(values) and values[place]:
+                name = NAMES[values[place] & 63]
+                record = values[place : place + WORDS[name]]
+                place += WORDS[name]
+                if name == "time":
+                    now = record[1]
+                    continue
+                if name not in UNTIMED:
+                    now += record[0] >> 32
+                yield name, now, record
+
+    def n_ids(self) -> int:
+        return sum(name in HAS_ID for name, _, _ in self.records[self.begin : self.end])
+
+
+def repeated(
+    log: ThreadLog, times: int, duration: int, ids_per_thread: list[int]
+) -> Iterator[np.ndarray[Any, np.dtype[np.uint64]]]:
+    """The words of the log with its regions executed `times` times, `duration` ticks apart."""
+    now = 0
+
+    def encode(records: list[tuple[str, int, list[int]]], shift: int, again: bool) -> list[int]:
+        nonlocal now
+        words: list[int] = []
+        for name, time_ticks, record in records:
+            if again and name == "inline_code":  # a thread says it once
+                continue
+            first, *rest = record
+            if name not in UNTIMED:
+                delta = time_ticks + shift - now
+                if not 0 <= delta < 1 << 32:
+                    words += [KIND["time"], time_ticks + shift]
+                    delta = 0
+                now = time_ticks + shift
+                first = first & 0xFFFFFFFF | delta << 32
+            words += [first, *rest]
+        return words
+
+    yield np.array(encode(log.records[: log.begin], 0, False), np.uint64)
+    body = log.records[log.begin : log.end]
+    if body:
+        yield np.array(encode(body, 0, False), np.uint64)
+        now = body[0][1] + duration
+        pattern = [KIND["time"], now, *encode(body, duration, True)]
+        per_round = np.zeros(len(pattern), np.uint64)  # what each further round adds to each word
+        per_round[1] = duration
+        place = 2
+        for name, _, record in body:
+            if name == "inline_code":
+                continue
+            if pattern[place] & 63 == KIND["time"]:
+                per_round[place + 1] = duration
+                place += 2
+            for k in ID_WORDS.get(name, ()):
+                thread = (record[k] & (1 << 62) - 1) >> 40
+                per_round[place + k] = ids_per_thread[thread] if record[k] else 0
+            if name == "region_end":
+                per_round[place + 2] = 2 * duration
+            place += WORDS[name]
+        words = np.array(pattern, np.uint64)
+        # The first further round: ids and last arrivals move on; times have moved already.
+        words += np.where(per_round == duration, np.uint64(0), per_round)
+        for _ in range(times - 1):
+            yield words
+            words = words + per_round
+    now = 0  # what follows names its time
+    yield np.array(encode(log.records[log.end :], (times - 1) * duration, False), np.uint64)
+
+
+def write_events(path: Path, head: bytes, chunks: Iterator[np.ndarray[Any, np.dtype[np.uint64]]]) -> None:
+    with path.open("wb") as file:
+        file.write(head)
+        pending: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
+        n_pending = 0
+
+        def flush() -> None:
+            nonlocal n_pending
+            body = np.concatenate(pending).tobytes() if pending else b""
+            n_bytes = -(-(EXTENT_HEADER_BYTES + len(body)) // 4096) * 4096
+            header = struct.pack("<2I7Q", EXTENT_MAGIC, EVENTS, n_bytes, 0, *[0] * 5)
+            file.write((header + body).ljust(n_bytes, b"\0"))
+            pending.clear()
+            n_pending = 0
+
+        for chunk in chunks:
+            pending.append(chunk)
+            n_pending += len(chunk)
+            if n_pending >= EXTENT_WORDS:
+                flush()
+        flush()
+
+
+def make_large(short: Path, large: Path, n_events: int) -> int:
+    """Writes the large run; returns how often the regions are in it."""
+    logs = [ThreadLog(path) for path in sorted(short.glob("thread-*.log"))]
+    bodies = [log.records[log.begin : log.end] for log in logs]
+    n_short = sum(map(len, bodies))
+    times = max(1, round(n_events / n_short))
+    duration = logs[0].records[logs[0].end - 1][1] - bodies[0][0][1] + 1000
+    ids = [log.n_ids() for log in logs]
+    large.mkdir()
+    for path in short.iterdir():
+        if not path.name.startswith("thread-"):
+            shutil.copy(path, large)
+    for log in logs:
+        write_events(large / log.path.name, bytes(log.head), repeated(log, times, duration, ids))
+    return times
+
+
+def record(program: list[str], directory: Path, build: Path) -> None:
+    environment = os.environ | {
+        "OMP_TOOL_LIBRARIES": str(build / "lib/libompass.so"),
+        "OMPASS_MODE": "trace",
+        "OMPASS_DIR": str(directory),
+        "OMPASS_SUMMARY": "off",
+        "OMP_NUM_THREADS": "2",
+        "OMP_WAIT_POLICY": "passive",
+    }
+    command = [str(build / "bots" / program[0]), "--threads", "2", *program[1:]]
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def limits() -> None:
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+
+
+def measure(command: list[str], prepare: Callable[[], None]) -> dict[str, Any]:
+    begin = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ompass", *command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=prepare,
+    )
+    assert process.stderr is not None
+    complaint = process.stderr.read().strip()
+    _, status, used = os.wait4(process.pid, 0)
+    return {
+        "seconds": time.perf_counter() - begin,
+        "cpu_seconds": used.ru_utime + used.ru_stime,
+        "peak_bytes": used.ru_maxrss * 1024,  # with the pages of the mapped log
+        "status": os.waitstatus_to_exitcode(status),
+        "message": complaint.splitlines()[-1] if complaint else "",
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--events", type=int, default=100_000_000)
+    parser.add_argument("--build", type=Path, default=REPOSITORY / "build/release")
+    parser.add_argument("--scratch", type=Path, help="a folder for the traces (default: a temporary one)")
+    parser.add_argument("--only", action="append", help="analyses to measure, such as `graph` (default: all)")
+    parser.add_argument("--json", type=Path, help="write all figures there")
+    arguments = parser.parse_args()
+    results: dict[str, Any] = {"events": arguments.events, "analyses": []}
+    print(f"{'trace':<9}{'analysis':<20}{'s':>8}{'CPU s':>8}{'MiB':>8}  status")
+    with tempfile.TemporaryDirectory(dir=arguments.scratch) as scratch:
+        for trace, analyses in ANALYSES.items():
+            chosen = {n: c for n, c in analyses.items() if not arguments.only or n in arguments.only}
+            if not chosen:
+                continue
+            short, large = Path(scratch) / f"{trace}-short.ompass", Path(scratch) / f"{trace}.ompass"
+            record(PROGRAMS[trace], short, arguments.build)
+            times = make_large(short, large, arguments.events)
+            n_threads = len(list(large.glob("thread-*.log")))
+            short_ns = _core.read_schedule(str(short), limit=0, n_bins=0)["end_ns"]
+            middle = short_ns * times // 2
+            names = {"RUN": str(large), "WINDOW_BEGIN": str(middle), "WINDOW_END": str(middle + 1_000_000)}
+            for name, command in chosen.items():
+                words = [names.get(word, word).replace("OUT/", f"{scratch}/") for word in command]
+                found = measure(words, limits) | {"trace": trace, "analysis": name, "threads": n_threads}
+                results["analyses"].append(found)
+                verdict = "ok" if found["status"] == 0 and found["cpu_seconds"] < LIMIT_SECONDS else "FAILS"
+                print(
+                    f"{trace:<9}{name:<20}{found['seconds']:>8.1f}{found['cpu_seconds']:>8.1f}"
+                    f"{found['peak_bytes'] / 2**20:>8.0f}  {verdict} {found['message']}",
+                    flush=True,
+                )
+            shutil.rmtree(large)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    main()
