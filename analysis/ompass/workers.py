@@ -42,8 +42,8 @@ class Workers:
     def map(self, work: Callable[[Path], Content], paths: Sequence[Path]) -> list[Content]:
         """`work` of every run directory, in their order.
 
-        `work` is pickled: a function of a module, or a partial of one. What it returns is a dataclass with the
-        run in its field `run`. The first error is raised here as it was there.
+        `work` is pickled: a function of a module, or a partial of one. What it returns is a dataclass with
+        the run in its field `run`. The first error is raised here as it was there.
         """
         if self.dask:
             return [_called(content, path) for content, path in zip(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ompass scale` names the disease of real programs, measured now: it takes two CPUs that nobody else uses.
 
-Those of health and cilksort follow Acar et al., Fig. 3: a small input with a small cut-off, a cut-off above the
-input, a large input with a small cut-off. Two cores do not use up a memory that is made for many, so what is
+Those of health and cilksort follow Acar et al., Fig. 3: a small input with a small cut-off, a cut-off above
+the input, a large input with a small cut-off. Two cores do not use up a memory that is made for many, so what is
 memory bound here are tasks that take one cache line from each other.
 """
 

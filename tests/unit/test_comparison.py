@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ompass.metrics import Scope, thresholds
-from ompass.metrics.comparison import Change, Part, Repeat, changes
+from ompass.metrics import Scope, WorkOf, thresholds
+from ompass.metrics.comparison import Change, Repeat, changes
 from ompass.metrics.significance import least_p, permutation_p
 from ompass.model import StateTimes
 from ompass.reports import collect
@@ -64,7 +64,7 @@ def test_many_measurements_are_drawn_from_and_agree() -> None:
 
 
 def repeat(work_ns: int, n_tasks: int = 10) -> Repeat[str]:
-    return Repeat(work_ns, StateTimes(work_ns=work_ns), n_tasks, {"task": Part(work_ns, 0, n_tasks)})
+    return Repeat(work_ns, StateTimes(work_ns=work_ns), n_tasks, {"task": WorkOf(work_ns, n_tasks)})
 
 
 def test_a_change_is_called_by_what_the_runs_can_show() -> None:

@@ -131,7 +131,7 @@ def test_schema_documents_every_field_and_no_other() -> None:
         part["counters"] = {}
     documented = set(re.findall(r"^\| `([a-z_]+)` ", SCHEMA.read_text(encoding="utf-8"), re.MULTILINE))
     assert _names(report) - documented == set(), "undocumented"
-    assert documented - _names(report) == {"runs"}, "documented but not there"
+    assert documented - _names(report) == {"runs", "sweeps", "job"}, "documented but not there"
 
 
 def test_schema_document_names_the_version_in_use() -> None:

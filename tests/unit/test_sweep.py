@@ -85,6 +85,8 @@ def test_finished_jobs_are_there_after_reopening(tmp_path: Path, program: Path) 
     first = Done(Job(RECORDED, 2, 0, 1), 5, None, "a.ompass", 0.25)
     second = Done(Job(BASELINE, 1, 0, 1), 6, 7, "")
     with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:
+        for name in ("a.ompass", "b.ompass"):
+            (sweep.runs / name).mkdir()
         sweep.finish(first)
         sweep.finish(second)
     with (tmp_path / "s" / "journal.jsonl").open("a") as journal:
@@ -96,6 +98,9 @@ def test_finished_jobs_are_there_after_reopening(tmp_path: Path, program: Path) 
         sweep.finish(third)
     with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:
         assert set(sweep.done()) == {first.job, second.job, third.job}
+        (sweep.runs / "a.ompass").rmdir()
+    with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:
+        assert set(sweep.done()) == {second.job, third.job}, "a recording that was removed is made again"
 
 
 def refuse(
@@ -107,12 +112,19 @@ def refuse(
 
 
 def test_a_directory_holds_one_sweep_of_one_program(tmp_path: Path, program: Path) -> None:
-    with SweepDirectory.open(tmp_path / "s", SPEC, program):
-        pass
+    with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:
+        sweep.finish(Done(Job(RECORDED, 1, 0, 1), 5, None, "a.ompass"))
     other = replace(SPEC, command=("./fib", "31"))
     refuse(tmp_path / "s", other, program, UsageError, "command was `./fib 30`, now it is `./fib 31`")
     program.write_text("two", encoding="utf-8")
     refuse(tmp_path / "s", SPEC, program, UsageError, "has changed")
+
+
+def test_a_sweep_in_which_nothing_is_done_may_be_corrected(tmp_path: Path, program: Path) -> None:
+    with SweepDirectory.open(tmp_path / "s", replace(SPEC, baseline=("./absent",)), program):
+        pass
+    with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:
+        assert sweep.spec == SPEC
 
 
 def test_a_directory_is_used_by_one_sweep_at_a_time(tmp_path: Path, program: Path) -> None:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ompass.commands.options import ScopeName
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.metrics import Scope
@@ -29,13 +29,6 @@ _EPILOG = """
 
   ompass compare before/ after/ --json > change.json
 """
-
-
-class ScopeName(str, Enum):
-    """What the times cover."""
-
-    REGIONS = "regions"
-    PROGRAM = "program"
 
 
 def register(app: typer.Typer) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have: where many runs are analysed, which window of time is meant."""
+"""Options that several commands have: what is covered, which window, where many runs are analysed."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ import typer
 
 from ompass.errors import UsageError
 from ompass.units import parse_duration
+
+
+class ScopeName(str, Enum):
+    """What the times cover; the values of metrics' Scope that can be asked for by name."""
+
+    REGIONS = "regions"
+    PROGRAM = "program"
 
 
 class Colour(str, Enum):

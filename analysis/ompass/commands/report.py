@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import DaskOption, ProcessesOption, parse_window
+from ompass.commands.options import DaskOption, ProcessesOption, ScopeName, parse_window
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import DamagedRunError, NothingToShowError, UsageError
 from ompass.metrics import Scope
@@ -60,13 +60,6 @@ _EPILOG = """
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
-
-
-class ScopeName(str, Enum):
-    """What the thread-time covers."""
-
-    REGIONS = "regions"
-    PROGRAM = "program"
 
 
 class Source(str, Enum):

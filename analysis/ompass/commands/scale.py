@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ompass.commands.options import ScopeName
+from ompass.commands.progress import measuring_bar
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
 from ompass.figures import render
@@ -49,19 +50,12 @@ _EPILOG = """
 
   ompass scale -t 1,2 --baseline "./sort-serial" --seconds "seconds +([0-9.]+)" -- ./sort-tasks
 
-  ompass scale -o s.sweep --svg curves.svg          report on a sweep again, or go on with it
+  ompass scale -o s.sweep --figure curves.pdf          report on a sweep again, or go on with it
 
 Runs are interleaved over the numbers of threads, and pinned. A killed sweep goes on by the same command.
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
-
-
-class ScopeName(str, Enum):
-    """What the times cover."""
-
-    REGIONS = "regions"
-    PROGRAM = "program"
 
 
 def register(app: typer.Typer) -> None:
@@ -124,8 +118,11 @@ def scale(
         bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")
     ] = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.POINTS,  # type: ignore[attr-defined]
-    svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Draw the curves and the breakdown.")
+    figure: Annotated[
+        Path | None,
+        typer.Option(
+            "--figure", "--svg", metavar="FILE", help="Draw the curves and the breakdown (.svg, .pdf, .png)."
+        ),
     ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the report as one page to FILE.")
@@ -152,8 +149,8 @@ def scale(
         content = collect_scaling(
             load_runs(sweep, chosen, counts), sweep.spec, chosen, str(directory), len(allowed_cpus())
         )
-    if svg is not None:
-        render(side_by_side(content), svg)
+    if figure is not None:
+        render(side_by_side(content), figure)
     if html is not None:
         write_result(html_report([], [content]), html)
     if as_json:
@@ -237,7 +234,9 @@ def _run_all(sweep: SweepDirectory, jobs: list[Job], quiet: bool) -> None:
         executor = Executor.prepare(sweep.spec, os.environ, scratch)
         if not quiet:
             _announce(executor, sweep, len(jobs), len(left))
-        progress = stack.enter_context(_progress(quiet))
+        progress = stack.enter_context(
+            measuring_bar(not quiet and console_for(stderr=True).is_terminal, transient=True)
+        )
         bar = progress.add_task("", total=len(jobs), completed=len(jobs) - len(left))
         for job in left:
             progress.update(bar, description=job.key, refresh=True)
@@ -253,17 +252,3 @@ def _announce(executor: Executor, sweep: SweepDirectory, n_jobs: int, n_left: in
     own = users_own(os.environ)
     if sweep.spec.pinned and own:
         say(f"{own} is set, so threads are pinned as it says")
-
-
-def _progress(quiet: bool) -> Progress:
-    """A bar that is drawn between runs only: a thread that drew it would run beside what is measured."""
-    return Progress(
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-        console=console_for(stderr=True),
-        auto_refresh=False,
-        disable=quiet or not console_for(stderr=True).is_terminal,
-        transient=True,
-    )

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from ompass.commands.progress import measuring_bar
 from ompass.commands.streams import console_for, say
 from ompass.errors import IncompleteInstallationError, OutputError, UsageError
 from ompass.suite import (
@@ -206,15 +206,7 @@ def _journal(result: Path, plan: Plan, *, named: bool) -> Journal:
 
 def _measure_all(plan: Plan, journal: Journal, timeout_s: float) -> None:
     shown = sys.stderr.isatty()
-    with Progress(
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}"),
-        console=console_for(stderr=True),
-        disable=not shown,
-        auto_refresh=False,  # by us, between measurements: a thread that draws would disturb them
-    ) as progress:
+    with measuring_bar(shown) as progress:
         bar = progress.add_task("", total=plan.n_measurements, completed=len(journal))
         for round_number, configuration in plan.in_order():
             if journal.has(configuration, round_number):

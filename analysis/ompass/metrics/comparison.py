@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Final, Generic, TypeVar
 
 from ompass.metrics import thresholds
+from ompass.metrics.inflation import WorkOf
 from ompass.metrics.significance import SIGNIFICANT_P, least_p, permutation_p
 from ompass.model import StateTimes
 
@@ -31,22 +32,13 @@ STATE_NAMES = ("work", "create", "schedule", "sync", "idle")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Own work and creation of one construct in one run."""
-
-    work_ns: int
-    create_ns: int
-    n_runs: int  # tasks, executions of a kernel, instances of a region
-
-
-@dataclass(frozen=True, slots=True)
 class Repeat(Generic[Key]):
     """One run of a group, in the scope that is compared."""
 
     time_ns: int
     states: StateTimes
     n_tasks: int
-    parts: Mapping[Key, Part]
+    parts: Mapping[Key, WorkOf]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +116,7 @@ def changes(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tupl
     for repeat in (*before, *after):
         keys.update(dict.fromkeys(repeat.parts))
     parts = []
-    nothing = Part(0, 0, 0)
+    nothing = WorkOf(0, 0)
     for key in keys:
         for figure in ("work", "create"):
             values = [

@@ -20,6 +20,7 @@ class WorkOf:
 
     work_ns: int
     n_runs: int  # tasks, executions of a kernel, instances of a region
+    create_ns: int = 0  # to create all of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
 from ompass.metrics.facts import Facts, Finding
@@ -68,37 +70,41 @@ def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
         if breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
             continue
         least_ns = min(t.states.work_ns for t in region.threads)
-        # A single thread at work, and no task: a loop is rarely so uneven, a cut-off above the input is.
-        undivided = not region.n_tasks and region.imbalance >= thresholds.UNDIVIDED_PART * n_threads
-        if undivided:
-            cure = "create tasks: lower the cut-off below which the serial code runs, or share the loop"
-        elif region.n_tasks:
+        if region.n_tasks:
             cure = "split the longest tasks and create them first, so that the last ones to run are short"
         else:
             cure = "share the loop in smaller pieces (schedule(dynamic) or guided), or turn it into tasks"
-        found.append(
-            Finding(
-                kind="undivided" if undivided else "imbalance",
-                severity="problem",
-                title="One thread does all the work"
-                if undivided
-                else "Work is unevenly shared between threads",
-                because=f"thread {most.thread} worked {duration(most.states.work_ns)}, "
-                f"{region.imbalance:.2f} times the mean, the least loaded one {duration(least_ns)}; "
-                f"the others waited for {percent(breakdown.share(lost_ns))} of the thread-time"
-                + (", and no task was created" if undivided else ""),
-                cure=cure,
-                cost_ns=lost_ns,
-                construct=region.construct,
-                numbers=(
-                    ("max_over_mean", region.imbalance),
-                    ("max_work_ns", most.states.work_ns),
-                    ("min_work_ns", least_ns),
-                    ("busiest_thread", most.thread),
-                ),
-            )
+        uneven = Finding(
+            kind="imbalance",
+            severity="problem",
+            title="Work is unevenly shared between threads",
+            because=f"thread {most.thread} worked {duration(most.states.work_ns)}, "
+            f"{region.imbalance:.2f} times the mean, the least loaded one {duration(least_ns)}; "
+            f"the others waited for {percent(breakdown.share(lost_ns))} of the thread-time",
+            cure=cure,
+            cost_ns=lost_ns,
+            construct=region.construct,
+            numbers=(
+                ("max_over_mean", region.imbalance),
+                ("max_work_ns", most.states.work_ns),
+                ("min_work_ns", least_ns),
+                ("busiest_thread", most.thread),
+            ),
         )
+        # A single thread at work, and no task: a loop is rarely so uneven, a cut-off above the input is.
+        alone = not region.n_tasks and region.imbalance >= thresholds.UNDIVIDED_PART * n_threads
+        found.append(_undivided(uneven) if alone else uneven)
     return found
+
+
+def _undivided(uneven: Finding) -> Finding:
+    return replace(
+        uneven,
+        kind="undivided",
+        title="One thread does all the work",
+        because=f"{uneven.because}, and no task was created",
+        cure="create tasks: lower the cut-off below which the serial code runs, or share the loop",
+    )
 
 
 def lock_contention(facts: Facts) -> list[Finding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ompass.reports.as_json import json_report
@@ -33,7 +33,12 @@ def csv_table(contents: Sequence[ReportContent], table: str) -> str:
         report = json_report(content)
         source = report[_FIELDS[table]] if _FIELDS[table] else [report]
         rows += [{"directory": report["directory"], **_flat(row)} for row in source]
-    columns: dict[str, None] = {"directory": None}
+    return csv_rows(rows, "directory")
+
+
+def csv_rows(rows: Sequence[Mapping[str, Any]], *first: str) -> str:
+    """Rows under a heading of all their keys, the `first` ones first; what a row lacks is empty."""
+    columns = dict.fromkeys(first)
     for row in rows:
         columns.update(dict.fromkeys(row))
     out = io.StringIO()

@@ -81,7 +81,7 @@ class SweepDirectory:
         self.spec = spec
         self.runs = path / "runs"
         self.lock = lock  # descriptor; inherited by the programs of the sweep
-        self._journal = path / "journal.jsonl"
+        self._journal = journal_of(path)
         self._done: dict[Job, Done] = {}
         self._read_journal()
 
@@ -148,7 +148,22 @@ class SweepDirectory:
                 raise DamagedRunError(
                     f"{self._journal}, line {number}", "is no line of a journal", "remove that line"
                 ) from error
-            self._done[done.job] = done
+            if not done.run or self.run_of(done).is_dir():  # a recording that was removed is made again
+                self._done[done.job] = done
+
+
+def journal_of(path: Path) -> Path:
+    """The journal of the sweep in `path`; it is there once a job is finished."""
+    return path / "journal.jsonl"
+
+
+def _begin(path: Path, spec: SweepSpec, program: Path) -> SweepSpec:
+    """Write the specification; it is there whole or not at all."""
+    values = {"schema": _SCHEMA, "spec": spec.to_json(), "program_sha256": digest_of(program)}
+    fresh = path / "sweep.new"
+    fresh.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
+    fresh.replace(path / "sweep.json")
+    return spec
 
 
 def _agree(path: Path, spec: SweepSpec | None, program: Path | None) -> SweepSpec:
@@ -156,11 +171,7 @@ def _agree(path: Path, spec: SweepSpec | None, program: Path | None) -> SweepSpe
     file = path / "sweep.json"
     if not file.is_file():
         assert spec is not None and program is not None
-        values = {"schema": _SCHEMA, "spec": spec.to_json(), "program_sha256": digest_of(program)}
-        fresh = file.with_suffix(".new")
-        fresh.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-        fresh.replace(file)
-        return spec
+        return _begin(path, spec, program)
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
         there = SweepSpec.from_json(values["spec"])
@@ -169,6 +180,9 @@ def _agree(path: Path, spec: SweepSpec | None, program: Path | None) -> SweepSpe
         raise DamagedRunError(
             f"{file}", "cannot be read as a sweep", "name another directory with -o"
         ) from error
+    begun = journal_of(path)
+    if spec is not None and program is not None and not (begun.is_file() and begun.stat().st_size):
+        return _begin(path, spec, program)  # nothing is done: it may be corrected
     if spec is not None and spec != there:
         raise UsageError(
             f"{path}",

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ompass.metrics import Scope
-from ompass.metrics.comparison import Change, Part, Repeat, changes
+from ompass.metrics.comparison import Change, Repeat, changes
 from ompass.metrics.significance import SIGNIFICANT_P, least_p
 from ompass.reports.content import ReportContent
-from ompass.reports.scaling.content import Place, place_of
+from ompass.reports.scaling.content import Place, work_of
 from ompass.units import duration, percent, plural
 
 
@@ -81,20 +81,7 @@ def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
 
 
 def _repeat(content: ReportContent, time_ns: int) -> Repeat[Place]:
-    parts: dict[Place, Part] = {}
-
-    def add(kind: str, construct: int, work_ns: int, create_ns: int, n_runs: int) -> None:
-        place = place_of(kind, content.location(construct))
-        known = parts.get(place, Part(0, 0, 0))
-        parts[place] = Part(known.work_ns + work_ns, known.create_ns + create_ns, known.n_runs + n_runs)
-
-    for task in content.tasks:
-        add("task", task.construct, task.work_ns, task.create_ns, task.n_completed)
-    for region in content.regions:
-        add("implicit", region.construct, region.implicit_ns, 0, region.n_instances)
-    for kernel in content.kernels:
-        add("kernel", kernel.construct, kernel.work_ns, 0, kernel.n_completed)
-    return Repeat(time_ns, content.breakdown.states, content.breakdown.n_tasks, parts)
+    return Repeat(time_ns, content.breakdown.states, content.breakdown.n_tasks, work_of(content))
 
 
 def _compared(before: Side, after: Side, n: int, m: int) -> Compared:

@@ -127,7 +127,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> Column:
     contents = [collect(run, scope=scope) for run in runs.recorded]
     same = runs.recorded == runs.one_thread
     ones = contents if same else [collect(run, scope=scope) for run in runs.one_thread]
-    rows = inflation(runs.threads, [_work_of(c) for c in contents], [_work_of(c) for c in ones])
+    rows = inflation(runs.threads, [work_of(c) for c in contents], [work_of(c) for c in ones])
     verdict, place = None, ""
     if runs.threads > 1:
         typical = _typical(contents, [m.time_ns for m in samples.recorded])
@@ -173,28 +173,27 @@ def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> Repo
 
 
 def _task_place(content: ReportContent, construct: int | None) -> Place:
-    return place_of("task", content.location(construct))
+    return _place("task", content.location(construct))
 
 
-def place_of(kind: str, location: Location) -> Place:
-    """The name of a construct that is the same in every run of a program."""
+def _place(kind: str, location: Location) -> Place:
     if location.line or not location.module:
         return Place(kind, location.function, location.file, location.line, "", 0)
     return Place(kind, location.function, "", 0, location.module, location.offset)
 
 
-def _work_of(content: ReportContent) -> dict[Place, WorkOf]:
+def work_of(content: ReportContent) -> dict[Place, WorkOf]:
     """Own work of every task construct, of every region's implicit tasks, and of every kernel."""
     work: dict[Place, WorkOf] = {}
 
-    def add(place: Place, work_ns: int, n_runs: int) -> None:
+    def add(place: Place, work_ns: int, n_runs: int, create_ns: int = 0) -> None:
         before = work.get(place, WorkOf(0, 0))
-        work[place] = WorkOf(before.work_ns + work_ns, before.n_runs + n_runs)
+        work[place] = WorkOf(before.work_ns + work_ns, before.n_runs + n_runs, before.create_ns + create_ns)
 
     for task in content.tasks:
-        add(_task_place(content, task.construct), task.work_ns, task.n_completed)
+        add(_task_place(content, task.construct), task.work_ns, task.n_completed, task.create_ns)
     for region in content.regions:
-        add(place_of("implicit", content.location(region.construct)), region.implicit_ns, region.n_instances)
+        add(_place("implicit", content.location(region.construct)), region.implicit_ns, region.n_instances)
     for kernel in content.kernels:
-        add(place_of("kernel", content.location(kernel.construct)), kernel.work_ns, kernel.n_completed)
+        add(_place("kernel", content.location(kernel.construct)), kernel.work_ns, kernel.n_completed)
     return work

@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Any, Final
 
+from ompass.reports.as_csv import csv_rows
 from ompass.reports.scaling.as_json import json_point
 from ompass.reports.scaling.content import ScalingContent
 
@@ -25,14 +24,7 @@ def csv_scaling(content: ScalingContent, table: str) -> str:
             rows.append(_flat(point))
         else:
             rows += [{"threads": point["threads"], **row} for row in constructs]
-    columns: dict[str, None] = {}
-    for row in rows:
-        columns.update(dict.fromkeys(row))
-    out = io.StringIO()
-    writer = csv.DictWriter(out, fieldnames=list(columns), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    return csv_rows(rows)
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The groups of a task graph: tasks of one construct that were created in one group, down to a depth.
+// Owns the folding while the trace is read; what is folded for readers later is metrics'.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "task_graph.h"
+
+namespace ompass {
+
+class GroupTree {
+public:
+    GroupTree(uint32_t depth, std::vector<TaskGroup> &groups) : depth_(depth), groups_(groups) {
+        groups_.emplace_back(); // the program
+        children_.emplace_back();
+    }
+
+    // The group of tasks of a construct that are created in `parent`.
+    uint32_t intern(uint32_t parent, uint32_t construct, bool is_region = false) {
+        if (!is_region && groups_[parent].depth >= depth_ + 1) { // folded into the level of the parent
+            if (groups_[parent].construct == construct) {
+                groups_[parent].folded = true;
+                return parent;
+            }
+            const uint32_t above = groups_[parent].parent;
+            const uint32_t group = child_group(above, construct);
+            groups_[group].folded = true;
+            return group;
+        }
+        return child_group(parent, construct);
+    }
+
+private:
+    uint32_t child_group(uint32_t parent, uint32_t construct) {
+        for (const auto &[known, group] : children_[parent])
+            if (known == construct) return group;
+        const auto group = static_cast<uint32_t>(groups_.size());
+        children_[parent].emplace_back(construct, group);
+        children_.emplace_back();
+        TaskGroup made;
+        made.parent = parent;
+        made.construct = construct;
+        made.depth = groups_[parent].depth + 1;
+        groups_.push_back(made);
+        return group;
+    }
+
+    uint32_t depth_;
+    std::vector<TaskGroup> &groups_;
+    std::vector<std::vector<std::pair<uint32_t, uint32_t>>> children_; // by group: construct, group
+};
+
+} // namespace ompass

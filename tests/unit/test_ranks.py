@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ranks of a job: when runs are one, how even the work is; workers that return what the function does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ompass.errors import UsageError
+from ompass.figures import RUN_FIGURES
+from ompass.metrics import time_breakdown
+from ompass.metrics.ranks import Job, Rank, job_of
+from ompass.model import StateTimes
+from ompass.page import RunPart, html_report
+from ompass.reports import ReportContent, collect
+from ompass.reports.ranks import job_of_reports, json_job, shown_reports
+from ompass.workers import Workers
+from unit.made_runs import MS, made_run, team
+
+
+def rank(number: int, work_ns: int, idle_ns: int = 0, n_threads: int = 2) -> Rank:
+    states = StateTimes(work_ns=work_ns * n_threads, idle_ns=idle_ns * n_threads)
+    return Rank(number, "node", f"r{number}.ompass", n_threads, work_ns + idle_ns, states, 1)
+
+
+jobs = st.lists(
+    st.tuples(st.integers(1, 10**12), st.integers(0, 10**12), st.integers(1, 64)), min_size=2, max_size=20
+).map(lambda parts: Job(tuple(rank(k, *part) for k, part in enumerate(parts))))
+
+
+@given(jobs)
+def test_imbalance_is_the_largest_work_over_the_mean(job: Job) -> None:
+    work = [each.states.work_ns for each in job.ranks]
+    assert job.imbalance == pytest.approx(max(work) / fmean(work))
+    assert job.imbalance * (1 + 1e-9) >= 1
+    assert job.imbalance <= len(work) * (1 + 1e-9)
+    assert fmean(job.relative_work(each) for each in job.ranks) == pytest.approx(1)
+    assert max(job.relative_work(each) for each in job.ranks) == pytest.approx(job.imbalance)
+
+
+@given(jobs)
+def test_lost_thread_time_fills_every_rank_up_to_the_longest(job: Job) -> None:
+    n_threads = sum(each.n_threads for each in job.ranks)
+    assert job.lost_ns + job.states.total_ns == n_threads * job.wall_ns
+    assert 0 <= job.lost_share < 1
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=16).filter(any))
+def test_imbalance_of_a_region_is_the_largest_work_of_a_thread_over_the_mean(work: list[int]) -> None:
+    longest = max(work)
+    rows = team(0, [{"work_ns": w, "idle_ns": longest - w} for w in work])
+    region = time_breakdown(made_run(rows)).regions[0]
+    assert region.imbalance == pytest.approx(longest / fmean(work))
+
+
+def test_runs_are_a_job_when_each_has_a_rank_of_its_own() -> None:
+    first, second = rank(0, 5), rank(1, 5)
+    assert job_of([second, first]) == Job((first, second))
+    assert job_of([first]) is None
+    assert job_of([first, None]) is None
+    assert job_of([first, second, rank(0, 7)]) is None
+
+
+def report_of(folder: Path, number: int, work_ns: int) -> ReportContent:
+    """The report of a made-up rank; its directory holds what the tool writes of the launcher."""
+    path = folder / f"r{number:04}.ompass"
+    path.mkdir()
+    (path / "meta.json").write_text(json.dumps({"rank": number, "host": "node"}))
+    run = made_run(team(0, [{"work_ns": work_ns}] * 2))
+    return collect(replace(run, path=path))
+
+
+def test_of_many_ranks_the_least_and_the_most_loaded_are_reported(tmp_path: Path) -> None:
+    contents = [report_of(tmp_path, k, (1 + (k * 7) % 50) * MS) for k in range(50)]
+    job = job_of_reports(contents)
+    assert job is not None
+    shown, left_out = shown_reports(job, contents)
+    assert {c.breakdown.states.work_ns for c in shown} == {2 * MS, 100 * MS}
+    assert "least and most" in left_out
+    values = json_job(job)
+    assert values is not None
+    assert [one["rank"] for one in values["ranks"]] == list(range(50))
+    figure = RUN_FIGURES["breakdown"].make(contents)
+    assert figure is not None
+    assert len({row["bar"] for row in figure["data"]["values"]}) == 50
+    page = html_report([RunPart(content) for content in shown], [], contents)
+    assert "The job: 50 ranks" in page
+    assert page.count("<article") == 2
+
+
+def test_two_ranks_are_both_reported(tmp_path: Path) -> None:
+    contents = [report_of(tmp_path, k, (k + 1) * MS) for k in range(2)]
+    job = job_of_reports(contents)
+    assert job is not None
+    assert shown_reports(job, contents) == (contents, "")
+    assert job.imbalance == pytest.approx(4 / 3)
+
+
+def named(path: Path, work_ns: int) -> ReportContent:
+    run = made_run(team(0, [{"work_ns": work_ns + len(path.name)}] * 2))
+    return collect(replace(run, path=path))
+
+
+def refused(path: Path) -> ReportContent:
+    raise UsageError(f"{path}", "it is not wanted", "go away")
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_workers_return_results_in_the_order_of_the_runs(processes: int) -> None:
+    paths = [Path(f"{'x' * k}.ompass") for k in (3, 1, 2)]
+    found = Workers(processes=processes).map(partial(named, work_ns=MS), paths)
+    assert [content.run.path for content in found] == paths
+    assert [content.breakdown.states.work_ns for content in found] == [
+        2 * (MS + len(path.name)) for path in paths
+    ]
+
+
+@pytest.mark.parametrize("processes", [0, 2])
+def test_an_error_of_a_worker_is_that_of_the_function(processes: int) -> None:
+    with pytest.raises(UsageError) as raised:
+        Workers(processes=processes).map(refused, [Path("a.ompass"), Path("b.ompass")])
+    assert raised.value.one_line() == "a.ompass: it is not wanted; go away"
