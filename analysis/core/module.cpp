@@ -149,6 +149,15 @@ nb::dict to_dict(const RunFiles &run, const RunProfile &profile) {
         row["implicit_ns"] = region.implicit_ns;
         row["lock_ns"] = region.lock_ns;
         row["n_tasks"] = region.n_tasks;
+        row["domain"] = region.domain;
+        row["n_rescued"] = region.n_rescued;
+        row["n_steals"] = region.n_steals;
+        row["n_failed_steals"] = region.n_failed_steals;
+        row["steal_ns"] = region.steal_ns;
+        row["failed_steal_ns"] = region.failed_steal_ns;
+        nb::list from_domain;
+        for (const uint64_t count : region.n_from_domain) from_domain.append(count);
+        row["n_from_domain"] = from_domain;
         row["counters"] = counters_of(run, region.counters);
         regions.append(row);
     }

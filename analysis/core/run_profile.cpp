@@ -56,6 +56,13 @@ RegionRow make_region_row(const RunClock &clock, const RegionSlot &slot, uint32_
     row.nested_ns = clock.ns(slot.nested_ticks);
     row.lock_ns = clock.ns(slot.lock_ticks);
     row.n_tasks = slot.n_tasks;
+    row.domain = static_cast<int64_t>(slot.domain) - 1;
+    row.n_rescued = slot.n_rescued;
+    row.n_steals = slot.n_steals;
+    row.n_failed_steals = slot.n_failed_steals;
+    row.steal_ns = clock.ns(slot.steal_ticks);
+    row.failed_steal_ns = clock.ns(slot.failed_steal_ticks);
+    std::copy(std::begin(slot.n_from_domain), std::end(slot.n_from_domain), row.n_from_domain);
     uint64_t sum = 0, sum_ns = 0; // each state is the difference of converted sums, so the states add up exactly
     for (size_t i = 0; i < format::kStates; i++) {
         sum += slot.state_ticks[i];

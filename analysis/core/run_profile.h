@@ -23,6 +23,9 @@ struct RegionRow {
     uint64_t level, n_instances, n_primary, wall_ns, capacity_ns, max_team_size, total_ns, nested_ns;
     uint64_t state_ns[format::kStates];
     uint64_t implicit_ns, lock_ns, n_tasks;
+    int64_t domain; // -1: none
+    uint64_t n_rescued, n_steals, n_failed_steals, steal_ns, failed_steal_ns;
+    uint64_t n_from_domain[format::kDomainCounts];
     uint64_t counters[format::kMaxCounters];
 };
 

@@ -123,6 +123,8 @@ struct Cursor {
             switch (next.kind) {
             case format::kCpu:
             case format::kDependence:
+            case format::kDomain:
+            case format::kPlaced:
             case format::kInlineCode:
             case format::kCreate:
                 if (i < kFurthest) continue;
@@ -834,6 +836,8 @@ private:
         case format::kCreate:
         case format::kCpu:
         case format::kDependence:
+        case format::kDomain:
+        case format::kPlaced:
         case format::kInlineCode: break;
         default: cursor.created = 0;
         }

@@ -375,11 +375,21 @@ private:
         construct.n_other_thread += (id >> format::kThreadShift) != index_;
         construct.n_other_core += (record.words[1] & format::kOtherCore) != 0;
         construct.n_other_domain += (record.words[1] & format::kOtherDomain) != 0;
+        if (domain_) count_domains();
         if (shared_.observer) shared_.observer->started(thread(), id, record.argument, ready, record.time);
         Task *task = push(id, record.argument);
         task->ready = std::min(ready, record.time);
         task->start = record.time;
         open_ = Open::kWork;
+    }
+
+    // Tasks that the extension did not hold cannot be told from those that it placed here: it holds all or none.
+    void count_domains() {
+        const uint32_t home = placed_ ? (placed_ - 1) >> 1 : domain_ - 1;
+        region().domain = domain_;
+        region().n_from_domain[std::min(home, format::kDomainCounts - 1)]++;
+        region().n_rescued += placed_ ? (placed_ - 1) & 1 : 0;
+        placed_ = 0;
     }
 
     // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
@@ -408,10 +418,9 @@ private:
         close_open(record.time);
         Task *task = current_;
         if (task->construct == 0) return false;
-        if (task->is_inline) task->worked = 0; // detached: its own time is known, its duration is not
         if (task->resumed)
             shared_.pieced_together.push_back({index_, task->construct, task->id, task->worked, record.time});
-        else
+        else if (!task->is_inline) // else detached: its own time is known, its duration is not
             count_duration(slot(task->construct), task->worked, 1);
         if (shared_.observer && !task->resumed)
             shared_.observer->completed({thread(), task->construct, task->id, 0, shared_.created_at(task->id),
@@ -500,6 +509,8 @@ private:
         switch (kind) {
         case format::kCpu:
         case format::kDependence:
+        case format::kDomain:
+        case format::kPlaced:
         case format::kInlineCode: return;
         case format::kCreate:
         case format::kCreateSpan:
@@ -532,10 +543,13 @@ private:
             const uint64_t ticks = record.kind == format::kCreateSpan ? record.argument : record.words[1];
             close_work(now - ticks);
             close(State::kCreate, now);
-            const uint32_t weight = record.kind == format::kCreateSpanLong ? std::max(record.argument, 1u) : 1;
+            const bool is_told = record.kind == format::kCreateSpan || !(record.argument & format::kUntoldCreation);
+            const uint32_t weight =
+                record.kind == format::kCreateSpanLong ? std::max(record.argument & ~format::kUntoldCreation, 1u) : 1;
             if (weight > 1) region().create_weight += ticks * weight;
             span_ = {ticks, weight > 1 ? ticks * weight : 0};
-            if (created_) charge_span(created_);
+            if (created_ && is_told) charge_span(created_);
+            if (!is_told) span_ = {};
             created_ = 0;
             open_ = Open::kWork;
             return true;
@@ -577,6 +591,14 @@ private:
             if (!complete(record)) return false;
             if (!return_to(record.words[1])) push(record.words[1], 0)->resumed = true;
             enter_current(now);
+            return true;
+        }
+        case format::kDomain: domain_ = record.argument + 1; return true;
+        case format::kPlaced: placed_ = record.argument + 1; return true;
+        case format::kSteal: {
+            const bool succeeded = record.argument & 1;
+            (succeeded ? region().n_steals : region().n_failed_steals)++;
+            (succeeded ? region().steal_ticks : region().failed_steal_ticks) += record.argument >> 1;
             return true;
         }
         case format::kDiscard: slot(record.argument).n_cancelled++; return true;
@@ -717,6 +739,8 @@ private:
         uint64_t ticks, weight;
     } span_ = {}; // a creation that is not yet charged to a construct
     uint64_t counter_ = 0; // of the thread's ids
+    uint32_t domain_ = 0; // 1 + the argument of the last such event; 0: none
+    uint32_t placed_ = 0; // the same of the task that starts next
 
     friend Problem ompass::replay_trace(const RunFiles &, std::vector<ThreadAccount> &, ReplayObserver *);
 };

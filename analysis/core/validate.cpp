@@ -46,6 +46,29 @@ void check_count(uint64_t kept, uint64_t replayed, const std::string &what, Sent
                         std::to_string(replayed) + ".");
 }
 
+// What the extension told of the tasks that it holds.
+void check_domains(const std::vector<ThreadAccount> &kept, const std::vector<ThreadAccount> &replayed,
+                   Sentences &found) {
+    format::RegionSlot sums[2] = {};
+    for (int side = 0; side < 2; side++)
+        for (const ThreadAccount &account : side ? replayed : kept)
+            for (const format::RegionSlot &slot : account.regions) {
+                sums[side].n_rescued += slot.n_rescued;
+                sums[side].n_steals += slot.n_steals;
+                sums[side].n_failed_steals += slot.n_failed_steals;
+                sums[side].steal_ticks += slot.steal_ticks + slot.failed_steal_ticks;
+                for (unsigned home = 0; home < format::kDomainCounts; home++)
+                    sums[side].n_from_domain[home] += slot.n_from_domain[home];
+            }
+    check_count(sums[0].n_rescued, sums[1].n_rescued, "the rescued tasks", found);
+    check_count(sums[0].n_steals, sums[1].n_steals, "the steals", found);
+    check_count(sums[0].n_failed_steals, sums[1].n_failed_steals, "the failed steals", found);
+    check_count(sums[0].steal_ticks, sums[1].steal_ticks, "the ticks of steals", found);
+    for (unsigned home = 0; home < format::kDomainCounts; home++)
+        check_count(sums[0].n_from_domain[home], sums[1].n_from_domain[home],
+                    "the tasks placed in domain " + std::to_string(home), found);
+}
+
 // Sums over threads: one thread's share may differ where an event fell on the border of two accounts.
 void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std::vector<ThreadAccount> &replayed,
                      Sentences &found) {
@@ -61,6 +84,7 @@ void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std:
                     sums[side].n_cancelled += slot.n_cancelled;
                     sums[side].n_timed += slot.n_timed;
                     sums[side].n_other_thread += slot.n_other_thread;
+                    sums[side].n_other_domain += slot.n_other_domain;
                 }
         const std::string name = " of construct " + std::to_string(id);
         check_count(sums[0].n_deferred, sums[1].n_deferred, "the deferred tasks" + name, found);
@@ -69,7 +93,9 @@ void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std:
         check_count(sums[0].n_cancelled, sums[1].n_cancelled, "the cancelled tasks" + name, found);
         check_count(sums[0].n_timed, sums[1].n_timed, "the timed tasks" + name, found);
         check_count(sums[0].n_other_thread, sums[1].n_other_thread, "the migrated tasks" + name, found);
+        check_count(sums[0].n_other_domain, sums[1].n_other_domain, "the tasks outside their domain" + name, found);
     }
+    check_domains(kept, replayed, found);
     uint64_t totals[2] = {}, states[2][format::kStates] = {};
     for (int side = 0; side < 2; side++)
         for (const ThreadAccount &account : side ? replayed : kept)

@@ -60,6 +60,13 @@ class RegionRow(TypedDict):
     implicit_ns: int  # part of work_ns spent in the implicit task itself
     lock_ns: int  # part of sync_ns spent in locks, critical, ordered, atomic
     n_tasks: int  # explicit tasks completed by this thread in this region
+    domain: int  # locality domain of libomp_ext.so in which this thread started tasks last; -1: it held none
+    n_rescued: int  # started here outside of their domain, since the program would have hung
+    n_steals: int  # tasks taken from other threads' queues
+    n_failed_steals: int  # attempts at queues with tasks that took none
+    steal_ns: int
+    failed_steal_ns: int
+    n_from_domain: list[int]  # tasks started here by the domain where they were placed; the last: and all beyond
     counters: list[int]  # of the implicit task, one per name in RunProfile.counters
 
 class ConstructRow(TypedDict):

@@ -80,6 +80,19 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldTasks:
+    """What libomp_ext.so told of the tasks that it held and one thread started."""
+
+    domain: int = -1  # where the thread started tasks last; -1: none was held
+    n_rescued: int = 0
+    n_steals: int = 0
+    n_failed_steals: int = 0
+    steal_ns: int = 0
+    failed_steal_ns: int = 0
+    n_from_domain: tuple[int, ...] = ()  # by the domain where they were placed; the last: and all beyond
+
+
+@dataclass(frozen=True, slots=True)
 class RegionTime:
     """One thread's time in all instances of one parallel construct (`OUTSIDE`: in none)."""
 
@@ -97,6 +110,7 @@ class RegionTime:
     implicit_ns: int
     lock_ns: int
     n_tasks: int
+    held: HeldTasks = HeldTasks()
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,11 +161,17 @@ int run_version(int argc, char **argv, const ProgramSpec &spec, const Version &v
             print_description(spec, version);
             return 0;
         }
-        const std::unique_ptr<Workload> workload = make_workload(options);
-        const Outcome outcome = measure(*workload, options.n_repeats);
-        (options.json ? print_json : print_text)(spec, version, options, outcome);
-        if (outcome.complaint.empty()) return 0;
-        std::fprintf(stderr, "%s: wrong result: %s\n", program.c_str(), outcome.complaint.c_str());
+        const bool verifies = !options.verify_threads.empty();
+        for (const Options &variant :
+             verifies ? variants_of(options, argc, argv, spec, version) : std::vector<Options>{options}) {
+            const std::unique_ptr<Workload> workload = make_workload(variant);
+            const Outcome outcome = measure(*workload, variant.n_repeats);
+            (variant.json ? print_json : print_text)(spec, version, variant, outcome);
+            if (outcome.complaint.empty()) continue;
+            std::fprintf(stderr, "%s: wrong result: %s\n", program.c_str(), outcome.complaint.c_str());
+            return kExitWrong;
+        }
+        return 0;
     } catch (const UsageError &error) {
         std::fprintf(stderr, "%s: %s\n", program.c_str(), error.what());
         return kExitUsage;

@@ -51,4 +51,9 @@ int serial_main(int argc, char **argv, const ProgramSpec &spec) {
                        [](const Options &options) { return std::make_unique<SerialWorkload>(options); });
 }
 
+// run_version for a version of this name with OpenMP tasks, whose default is the runtime's number of threads. In
+// tasks.cpp, because the harness itself has no OpenMP.
+int run_tasks_version(int argc, char **argv, const ProgramSpec &spec, std::string_view version,
+                      const MakeWorkload &make_workload);
+
 } // namespace bots

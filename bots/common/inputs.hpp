@@ -35,7 +35,11 @@ inline constexpr ProgramSpec kArraywalk = {
                 {"additions", "L, to a cell when it is visited", 0, 1'000'000, {1, 1, 1, 1}},
                 {"gap", "G, from one cell visited to the next", 1, 1'000'000, {32, 32, 32, 32}},
                 {"rounds", "R, visits to every cell", 0, 1'000'000'000, {5, 1, 1, 4}}}},
-    .cuts = {{{"grain", "cells up to which a walk is not divided", 1, std::int64_t{1} << 36, {1'000, 1'000, 1'000, 1'000}}}},
+    .cuts = {{{"grain",
+               "cells up to which a walk is not divided",
+               1,
+               std::int64_t{1} << 36,
+               {1'000, 1'000, 1'000, 1'000}}}},
 };
 
 inline constexpr ProgramSpec kBitcounter = {
@@ -54,7 +58,11 @@ inline constexpr ProgramSpec kBlackscholes = {
     .unit = "option",
     .inputs = {{{"size", "number of options", 3, 1'000'000'000, {10'000, 400'000, 4'000'000, 10'000'000}},
                 {"rounds", "how often all options are priced", 1, 1'000'000'000, {10, 50, 50, 500}}}},
-    .cuts = {{{"grain", "options up to which a range of them is not divided", 1, 1'000'000'000, {512, 4'096, 4'096, 4'096}}}},
+    .cuts = {{{"grain",
+               "options up to which a range of them is not divided",
+               1,
+               1'000'000'000,
+               {512, 4'096, 4'096, 4'096}}}},
 };
 
 // The elements up to which cilksort sorts and merges without tasks: 1000, or 8000 over the number of threads.
@@ -66,17 +74,14 @@ inline constexpr ProgramSpec kCilksort = {
     .name = "cilksort",
     .purpose = "sorts random 32-bit integers by parallel mergesort, with cut-offs for sorts and for merges",
     .unit = "element",
-    .inputs = {{{"size",
-                 "number of elements",
-                 0,
-                 std::int64_t{1} << 32,
-                 {200'000, 10'000'000, 100'000'000, 1'000'000'000}},
-                {"grains",
-                 "of sorts and merges: 1000 elements, or 8000 divided by the number of threads",
-                 0,
-                 1,
-                 {0, 0, 0, 0},
-                 {"fixed", "shrinking"}}}},
+    .inputs =
+        {{{"size", "number of elements", 0, std::int64_t{1} << 32, {20'000, 10'000'000, 100'000'000, 1'000'000'000}},
+          {"grains",
+           "of sorts and merges: 1000 elements, or 8000 divided by the number of threads",
+           0,
+           1,
+           {0, 0, 0, 0},
+           {"fixed", "shrinking"}}}},
     .cuts = {{{"sort-grain",
                "elements up to which a sort creates no tasks",
                0,
@@ -97,9 +102,10 @@ inline constexpr ProgramSpec kConcom = {
     .name = "concom",
     .purpose = "finds the connected components of a random graph",
     .unit = "neighbour",
-    .inputs = {{{"size", "number of nodes", 1, 1 << 30, {50'000, 2'000'000, 20'000'000, 200'000'000}},
+    .inputs = {{{"size", "number of nodes", 1, 1 << 30, {20'000, 2'000'000, 20'000'000, 200'000'000}},
                 {"degree", "mean number of neighbours of a node", 0, 1'000, {8, 8, 8, 8}}}},
-    .cuts = {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
+    .cuts =
+        {{{"grain", "nodes of a breadth-first wave up to which it is not divided", 1, 1 << 30, {128, 512, 512, 512}}}},
 };
 
 inline constexpr ProgramSpec kFft = {
@@ -118,7 +124,7 @@ inline constexpr ProgramSpec kFib = {
     .name = "fib",
     .purpose = "computes a Fibonacci number by its double recursion",
     .unit = "call",
-    .inputs = {{{"size", "index of the Fibonacci number", 0, 60, {24, 42, 47, 52}}}},
+    .inputs = {{{"size", "index of the Fibonacci number", 0, 60, {20, 42, 47, 52}}}},
     .cuts = {{{"depth", "levels of the call tree that create tasks", 0, 100, {6, 14, 16, 20}}}},
 };
 
@@ -126,7 +132,7 @@ inline constexpr ProgramSpec kFloorplan = {
     .name = "floorplan",
     .purpose = "finds the floorplan of the least area for cells with several shapes, by branch and bound",
     .unit = "cell placed",
-    .inputs = {{{"size", "number of cells", 1, 24, {14, 17, 18, 20}}}},
+    .inputs = {{{"size", "number of cells", 1, 24, {11, 17, 18, 20}}}},
     .cuts = {{{"depth", "cells, from the first on, whose places become tasks", 0, 24, {5, 6, 6, 7}}}},
 };
 
@@ -166,8 +172,8 @@ inline constexpr ProgramSpec kHeat = {
     .name = "heat",
     .purpose = "computes the diffusion of heat on a square plate by the five-point stencil",
     .unit = "cell-step",
-    .inputs = {{{"size", "rows and columns of the plate, without its edge", 1, 100'000, {250, 2'000, 4'000, 16'000}},
-                {"steps", "time steps", 0, 1'000'000, {200, 400, 800, 1'000}}}},
+    .inputs = {{{"size", "rows and columns of the plate, without its edge", 1, 100'000, {120, 2'000, 4'000, 16'000}},
+                {"steps", "time steps", 0, 1'000'000, {60, 400, 800, 1'000}}}},
     .cuts = {{{"grain", "rows up to which a band creates no tasks", 1, 100'000, {16, 32, 32, 32}}}},
 };
 
@@ -176,8 +182,12 @@ inline constexpr ProgramSpec kKnapsack = {
     .name = "knapsack",
     .purpose = "fills a knapsack with the most valuable items, by branch and bound",
     .unit = "packing visited",
-    .inputs = {{{"size", "number of items to choose from", 0, 1'000, {70, 80, 92, 100}}}},
-    .cuts = {{{"depth", "items, from the most valuable per weight on, whose choices become tasks", 0, 1'000, {12, 16, 18, 20}}}},
+    .inputs = {{{"size", "number of items to choose from", 0, 1'000, {38, 80, 92, 100}}}},
+    .cuts = {{{"depth",
+               "items, from the most valuable per weight on, whose choices become tasks",
+               0,
+               1'000,
+               {12, 16, 18, 20}}}},
 };
 
 inline constexpr ProgramSpec kLu = {
@@ -186,7 +196,11 @@ inline constexpr ProgramSpec kLu = {
     .unit = "operation",
     .inputs = {{{"size", "rows and columns of the matrix", 1, 100'000, {720, 3'072, 6'144, 16'384}},
                 {"block", "rows and columns of a block", 0, 3, {0, 1, 1, 1}, {"16", "32", "64", "128"}}}},
-    .cuts = {{{"grain", "blocks on a side of the trailing matrix up to which a step has no tasks", 0, 100'000, {4, 4, 4, 4}}}},
+    .cuts = {{{"grain",
+               "blocks on a side of the trailing matrix up to which a step has no tasks",
+               0,
+               100'000,
+               {4, 4, 4, 4}}}},
     .cutoffs = {Cutoff::kNone, Cutoff::kIf, Cutoff::kManual}, // its tasks have no children that could be included
 };
 
@@ -212,7 +226,11 @@ inline constexpr ProgramSpec kMis = {
     .purpose = "finds a maximal independent set of a two-dimensional grid",
     .unit = "vertex",
     .inputs = {{{"size", "vertices on a side of the grid", 1, 32'000, {400, 3'000, 12'000, 25'000}}}},
-    .cuts = {{{"grain", "vertices up to which a range of them is not divided", 1, 1'024'000'000, {1'024, 2'048, 2'048, 2'048}}}},
+    .cuts = {{{"grain",
+               "vertices up to which a range of them is not divided",
+               1,
+               1'024'000'000,
+               {1'024, 2'048, 2'048, 2'048}}}},
 };
 
 inline constexpr ProgramSpec kNQueens = {
@@ -227,11 +245,8 @@ inline constexpr ProgramSpec kSamplesort = {
     .name = "samplesort",
     .purpose = "sorts random 32-bit integers by sample sort",
     .unit = "element",
-    .inputs = {{{"size",
-                 "number of elements",
-                 0,
-                 std::int64_t{1} << 32,
-                 {200'000, 10'000'000, 100'000'000, 1'000'000'000}}}},
+    .inputs =
+        {{{"size", "number of elements", 0, std::int64_t{1} << 32, {200'000, 10'000'000, 100'000'000, 1'000'000'000}}}},
     .cuts = {{{"grain", "blocks or buckets up to which a range of them is not divided", 1, 1'000'000, {2, 2, 2, 2}}}},
 };
 
@@ -253,9 +268,18 @@ inline constexpr ProgramSpec kSparseLu = {
     .purpose = "factors a sparse matrix of blocks into a lower and an upper triangular one",
     .unit = "flop",
     .inputs = {{{"size", "blocks on a side of the matrix", 1, 10'000, {20, 50, 100, 200}},
-                {"block", "rows and columns of a block", 0, 7, {1, 5, 5, 5}, {"16", "32", "48", "64", "80", "96", "112", "128"}},
+                {"block",
+                 "rows and columns of a block",
+                 0,
+                 7,
+                 {1, 5, 5, 5},
+                 {"16", "32", "48", "64", "80", "96", "112", "128"}},
                 {"sparsity", "one of how many blocks off the diagonal is not zero", 1, 1'000'000, {8, 8, 8, 8}}}},
-    .cuts = {{{"grain", "blocks on a side of the trailing matrix up to which a step creates no tasks", 0, 10'000, {2, 2, 2, 2}}}},
+    .cuts = {{{"grain",
+               "blocks on a side of the trailing matrix up to which a step creates no tasks",
+               0,
+               10'000,
+               {2, 2, 2, 2}}}},
 };
 
 inline constexpr ProgramSpec kStrassen = {
@@ -279,7 +303,11 @@ inline constexpr ProgramSpec kStreamcluster = {
                 {"dimensions", "coordinates of a point", 1, 10'000, {16, 64, 64, 128}},
                 {"clusters", "planted centers; so many to twice as many are sought", 1, 1'000, {5, 10, 10, 20}},
                 {"chunk", "points that are clustered together", 1, 1'000'000'000, {1'024, 8'192, 32'768, 262'144}}}},
-    .cuts = {{{"grain", "points up to which a range of them is not divided", 1, 1'000'000'000, {512, 1'024, 1'024, 1'024}}}},
+    .cuts = {{{"grain",
+               "points up to which a range of them is not divided",
+               1,
+               1'000'000'000,
+               {512, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kSwaptions = {
@@ -287,16 +315,21 @@ inline constexpr ProgramSpec kSwaptions = {
     .purpose = "prices swaptions by simulating the curve of interest rates",
     .unit = "path",
     .inputs = {{{"size", "number of swaptions", 1, 1'000'000, {16, 128, 256, 1'024}},
-                {"paths", "paths per swaption; rounded up to a multiple of 64", 1'000, 1'000'000'000, {1'000, 10'000, 50'000, 1'000'000}}}},
-    .cuts = {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
+                {"paths",
+                 "paths per swaption; rounded up to a multiple of 64",
+                 1'000,
+                 1'000'000'000,
+                 {1'000, 10'000, 50'000, 1'000'000}}}},
+    .cuts =
+        {{{"grain", "paths up to which a range of them is not divided", 1, 1'000'000'000, {256, 1'024, 1'024, 1'024}}}},
 };
 
 inline constexpr ProgramSpec kTreeadd = {
     .name = "treeadd",
     .purpose = "adds the values in the nodes of a binary tree",
     .unit = "node",
-    .inputs = {{{"size", "levels of the tree", 1, 36, {13, 22, 24, 27}},
-                {"passes", "how often the tree is added up", 0, 1'000'000'000, {10, 60, 150, 200}}}},
+    .inputs = {{{"size", "levels of the tree", 1, 36, {11, 22, 24, 27}},
+                {"passes", "how often the tree is added up", 0, 1'000'000'000, {4, 60, 150, 200}}}},
     .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {6, 12, 12, 14}}}},
 };
 
@@ -311,12 +344,13 @@ inline constexpr ProgramSpec kUts = {
     .purpose = "searches an unbalanced tree that is a rule on SHA-1 digests",
     .unit = "node",
     .inputs = {{{"tree",
-                 "sample tree of the UTS distribution; tiny is T1 with 7 levels",
+                 "sample tree of the UTS distribution; tiny is T1 with 6 levels",
                  0,
                  9,
                  {0, 3, 6, 9},
                  {"tiny", "T1", "T2", "T3", "T4", "T5", "T1L", "T2L", "T3L", "T1XL"}}}},
-    .cuts = {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
+    .cuts =
+        {{{"depth", "levels of the tree, from the root, whose children become tasks", 0, 100'000, {}, {}, uts_depth}}},
 };
 
 } // namespace bots

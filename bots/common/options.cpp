@@ -94,6 +94,19 @@ public:
         return number(parameter.min, parameter.max);
     }
 
+    // Numbers with commas between them.
+    std::vector<int> numbers(int min, int max) {
+        std::vector<int> numbers;
+        std::string_view rest = value();
+        for (bool more = true; more;) {
+            const std::size_t comma = rest.find(',');
+            numbers.push_back(static_cast<int>(parse_number(option_, rest.substr(0, comma), min, max)));
+            more = comma != std::string_view::npos;
+            if (more) rest.remove_prefix(comma + 1);
+        }
+        return numbers;
+    }
+
     // For an option that is complete without a value.
     void expect_no_value() const {
         if (has_value_) throw UsageError(std::string(option_) + " takes no value");
@@ -156,7 +169,7 @@ Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec
         const auto input = arguments.among(spec.inputs);
         const auto cut = arguments.among(spec.cuts);
         const bool sets_kind = arguments.is("--tied") || arguments.is("--untied");
-        if (serial && (cut || sets_kind || arguments.is("--cutoff")))
+        if (serial && (cut || sets_kind || arguments.is("--cutoff") || arguments.is("--verify")))
             throw UsageError(std::string(arguments.option()) + ": the serial version creates no tasks");
         if (arguments.is("--class")) {
             class_index = index_of(kClassNames, "--class", arguments.value());
@@ -168,6 +181,8 @@ Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec
             options.cutoff = static_cast<Cutoff>(index_of(kCutoffNames, "--cutoff", arguments.value()));
         } else if (arguments.is("--threads")) {
             options.n_threads = static_cast<int>(arguments.number(1, serial ? 1 : kMaxThreads));
+        } else if (arguments.is("--verify")) {
+            options.verify_threads = arguments.numbers(1, kMaxThreads);
         } else if (arguments.is("--repeat")) {
             options.n_repeats = static_cast<int>(arguments.number(1, kMaxRepeats));
         } else if (sets_kind) {
@@ -200,6 +215,28 @@ Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec
     }
     for (std::size_t i = 0; i < kMaxCuts; i++) options.cuts[i] = cuts[i] ? *cuts[i] : default_value(spec.cuts[i]);
     return options;
+}
+
+std::vector<Options> variants_of(const Options &options, int argc, const char *const *argv, const ProgramSpec &spec,
+                                 const Version &version) {
+    // By words after those of the user, because the numbers of threads decide on values that were not given.
+    std::vector<Options> variants;
+    const CutoffSet cutoffs = cutoffs_of(spec, version);
+    for (std::size_t i = 0; i < kCutoffNames.size(); i++) {
+        const auto cutoff = static_cast<Cutoff>(i);
+        if (!cutoffs.has(cutoff)) continue;
+        for (const bool untied : {false, true}) {
+            if (untied && (!version.has_untied || cutoff == Cutoff::kIf)) continue;
+            for (const int n_threads : options.verify_threads) {
+                const std::string cutoff_word = "--cutoff=" + std::string(name_of(cutoff));
+                const std::string threads_word = "--threads=" + std::to_string(n_threads);
+                std::vector<const char *> words(argv, argv + argc);
+                words.insert(words.end(), {cutoff_word.c_str(), threads_word.c_str(), untied ? "--untied" : "--tied"});
+                variants.push_back(parse_options(static_cast<int>(words.size()), words.data(), spec, version));
+            }
+        }
+    }
+    return variants;
 }
 
 std::string help_text(const ProgramSpec &spec, const Version &version) {
@@ -240,8 +277,10 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
         if (version.has_untied) line("--tied, --untied", "kind of the tasks (default tied)");
     }
     text << "\nRun\n";
+    if (!version.is_serial())
+        line("--verify N,...", "one run after another at these numbers of threads, of every cut-off and kind of tasks");
     line("--repeat N", "repetitions; the median is shown (default 1)");
-    line("--json", "the result as one JSON object on standard output");
+    line("--json", "the result as one JSON object on standard output, a line each for --verify");
     line("--describe", "what the program offers, as one JSON object");
     line("--help", "this text");
     text << "\nThe result is always verified. Exit status: 0 verified, 1 wrong result or failure, 2 bad arguments.\n"
@@ -250,6 +289,7 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
         text << "  " << program << " --repeat 5 --json\n";
     } else {
         text << "  " << program << " --threads 2 --repeat 5 --json\n"
+             << "  " << program << " --class test --verify 1,2,4,8\n"
              << "  " << program << " --class test --cutoff none" << (version.has_untied ? " --untied" : "") << "\n";
         if (spec.cuts[0].exists())
             text << "  " << program << " --cutoff " << name_of(default_of(cutoffs)) << " --" << spec.cuts[0].name << " "

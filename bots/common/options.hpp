@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "spec.hpp"
 
@@ -25,6 +26,7 @@ struct Options {
     bool json = false;
     bool help = false;
     bool describe = false;
+    std::vector<int> verify_threads; // of --verify; empty without it
 };
 
 // A command line that cannot be run; what() is one line for the user.
@@ -37,6 +39,11 @@ CutoffSet cutoffs_of(const ProgramSpec &spec, const Version &version);
 
 // Reads a command line. A serial version has no options about tasks. Throws UsageError.
 Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec, const Version &version);
+
+// For --verify: the same request with each cut-off and kind of tasks that the version offers, at each of the numbers of
+// threads asked for.
+std::vector<Options> variants_of(const Options &options, int argc, const char *const *argv, const ProgramSpec &spec,
+                                 const Version &version);
 
 // The text of --help.
 std::string help_text(const ProgramSpec &spec, const Version &version);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the programs create tasks: the choice of cut-off and of tied or untied, made once at compile time per variant,
-// so that no program pays for the choice at run time. The only file of bots/common/ that knows OpenMP; oneTBB's twin of
+// so that no program pays for the choice at run time. With tasks.cpp the only file of bots/common/ that knows OpenMP; oneTBB's twin of
 // TaskGroup and tasks_main is in tbb_tasks.hpp.
 #pragma once
 
@@ -94,8 +94,8 @@ void with_task_kind(const Options &options, const Visitor &visit) {
 // The main function of a version with OpenMP tasks. BOTS_VERSION, from the build, is its name.
 template <class TasksWorkload>
 int tasks_main(int argc, char **argv, const ProgramSpec &spec) {
-    return run_version(argc, argv, spec, {.name = BOTS_VERSION, .default_threads = omp_get_max_threads()},
-                       [](const Options &options) { return std::make_unique<TasksWorkload>(options); });
+    return run_tasks_version(argc, argv, spec, BOTS_VERSION,
+                             [](const Options &options) { return std::make_unique<TasksWorkload>(options); });
 }
 
 } // namespace bots

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fmm.hpp"
+#include "instruction_set.hpp"
 #include "random.hpp"
 
 namespace bots {

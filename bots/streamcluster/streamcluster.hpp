@@ -24,6 +24,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -40,20 +41,18 @@ struct CenterRange {
     std::size_t capacity() const { return 4 * most; } // that are open at any time, at most
 };
 
-// Calls body(0, n): the loop of the serial version.
-struct SerialLoop {
-    template <class Body>
-    void operator()(std::int64_t n, const Body &body) {
-        body(std::int64_t{0}, n);
-    }
-};
+// How pieces are gone through. Called with a number of pieces n and a body, it calls body(first, last) for ranges that
+// make up [0, n), and returns when all have returned. A piece is some microseconds, so calls need not be inlined.
+using Pieces = std::function<void(std::int64_t first, std::int64_t last)>;
+using PieceLoop = std::function<void(std::int64_t n, const Pieces &body)>;
 
-// A solution for a set of points, and its improvement. `Loop`: called with a number of pieces n and a body, it calls
-// body(first, last) for ranges that make up [0, n), and returns when all have returned.
-template <class Loop>
+// The loop of the serial version.
+inline void serial_loop(std::int64_t n, const Pieces &body) { body(0, n); }
+
+// A solution for a set of points, and its improvement.
 class LocalSearch {
 public:
-    LocalSearch(CenterRange range, Loop &loop) : range_(range), loop_(loop) {}
+    LocalSearch(CenterRange range, PieceLoop loop) : range_(range), loop_(std::move(loop)) {}
 
     // Clusters the points, of which there is at least one, and appends the centers with their weights to `centers`.
     void cluster(const PointSet &points, Random &random, PointSet &centers) {
@@ -213,7 +212,7 @@ private:
     }
 
     CenterRange range_;
-    Loop &loop_;
+    PieceLoop loop_;
     std::uint64_t n_distances_ = 0;
 
     const PointSet *points_ = nullptr;
@@ -239,8 +238,7 @@ struct StreamResult {
 };
 
 // Clusters a stream.
-template <class Loop>
-StreamResult cluster_stream(const PointStream &stream, CenterRange range, Loop &&loop) {
+inline StreamResult cluster_stream(const PointStream &stream, CenterRange range, const PieceLoop &loop) {
     const std::size_t n_dimensions = stream.planted_centers().n_dimensions();
     Random random(1999);
     LocalSearch search(range, loop);

@@ -19,8 +19,7 @@ public:
     explicit TaskLoop(std::int64_t grain)
         : cut_{.leaf = 1, .grain = grain / static_cast<std::int64_t>(kPointsInPiece)} {}
 
-    template <class Body>
-    void operator()(std::int64_t n, const Body &body) {
+    void operator()(std::int64_t n, const Pieces &body) {
         for_range<kKind>(n, cut_, body);
         n_tasks_ += count_range_tasks(n, cut_, kKind.cutoff);
     }

@@ -2,6 +2,8 @@
 //
 // Driver: clustering of a stream with tasks. Verified against the serial clustering, which runs once, after the first
 // run.
+#include <functional>
+
 #include "inputs.hpp"
 #include "streamcluster_tasks.hpp"
 #include "streamcluster_workload.hpp"
@@ -16,12 +18,12 @@ public:
             bots::TaskLoop<kKind> loop(options_.cuts[0]);
 #pragma omp parallel num_threads(options_.n_threads)
 #pragma omp single
-            result_ = bots::cluster_stream(stream_, range_, loop);
+            result_ = bots::cluster_stream(stream_, range_, std::ref(loop));
             n_tasks_ = loop.n_tasks();
         });
     }
     std::string check() override {
-        if (!expected_) expected_ = bots::cluster_stream(stream_, range_, bots::SerialLoop());
+        if (!expected_) expected_ = bots::cluster_stream(stream_, range_, bots::serial_loop);
         if (!(result_->centers == expected_->centers)) return "the centers are not those of the serial clustering";
         return StreamclusterWorkload::check();
     }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of omp_ext.h about tasks, modes and statistics. Those about memory are
+// The functions of omp_ext.h about tasks and modes, and of omp_ext_tool.h. Those about memory are
 // allocation.cpp's, those about the machine domains.cpp's.
 #include "omp_ext.h"
+#include "omp_ext_tool.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "activation.h"
 #include "domains.h"
+#include "observer.h"
 #include "options.h"
 #include "team.h"
 
@@ -56,6 +58,14 @@ int omp_ext_get_domain_threads(int domain, int *numbers, int max) {
         n++;
     }
     return n;
+}
+
+int omp_ext_observe(const omp_ext_observer *candidate) {
+    const bool fits = candidate && candidate->bytes >= sizeof *candidate;
+    if (candidate && !fits)
+        say("the tool of this process knows less of tasks than this library tells; it sees OMPT only.");
+    observer = fits ? candidate : nullptr;
+    return fits && is_active();
 }
 
 void omp_ext_display(void) {

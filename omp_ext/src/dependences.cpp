@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "mailbox.h"
+#include "observer.h"
+#include "task.h"
 
 namespace omp_ext {
 
@@ -45,6 +47,9 @@ void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) 
                 take(node);
                 node->n_predecessors.fetch_add(1, std::memory_order_relaxed);
                 predecessor->successors.push_back(node);
+                // Alive, since it is not complete.
+                if (__builtin_expect(observer != nullptr, 0) && node->task && predecessor->task->seen)
+                    tell(&omp_ext_observer::task_depends, predecessor->task->seen, node->task->seen);
             }
         }
         predecessor->lock.unlock();

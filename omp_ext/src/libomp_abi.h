@@ -95,9 +95,10 @@ inline Task *task_of(const void *block) {
     return reinterpret_cast<Task *>(static_cast<char *>(static_cast<const Block *>(block)->shareds) - sizeof(Task));
 }
 
-// Creates a task of the member's current task, of this many bytes besides the shared ones.
+// Creates a task of the member's current task, of this many bytes besides the shared ones; `code`: where the program
+// called for it.
 Task *make_task(struct ::omp_ext::Member &member, void *location, int32_t flags, size_t block_bytes,
-                size_t shared_bytes, Routine routine);
+                size_t shared_bytes, Routine routine, const void *code);
 // Hands a task over to the scheduler, or runs it when its parent is final.
 void submit(Member &member, Task &task);
 void submit_at_once(Member &member, Task &task); // runs it

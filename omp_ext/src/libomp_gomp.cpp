@@ -6,6 +6,7 @@
 
 #include "libomp_abi.h"
 #include "loop_division.h"
+#include "observer.h"
 #include "scheduler.h"
 
 namespace omp_ext {
@@ -45,12 +46,12 @@ int32_t call(int32_t, void *block) {
 }
 
 Task *make_call(Member &member, Function function, void *data, CopyFunction copy, long bytes, long alignment,
-                unsigned flags, int priority) {
+                unsigned flags, int priority, const void *code) {
     const int32_t block_flags = (flags & kGompUntied ? 0 : kTiedBlock) | (flags & kGompFinal ? kFinalBlock : 0) |
                                 (priority > 0 ? kPriorityBlock : 0) | (flags & kGompDetach ? kDetachableBlock : 0);
     const auto mask = static_cast<uintptr_t>(alignment > 1 ? alignment - 1 : 0);
     const size_t room = sizeof(Call) + static_cast<size_t>(bytes) + mask;
-    Task *task = make_task(member, nullptr, block_flags, sizeof(Block), room, call);
+    Task *task = make_task(member, nullptr, block_flags, sizeof(Block), room, call, code);
     auto *shareds = static_cast<Call *>(static_cast<Block *>(task->block)->shareds);
     const uintptr_t behind = reinterpret_cast<uintptr_t>(shareds + 1);
     void *copied = reinterpret_cast<void *>((behind + mask) & ~mask);
@@ -189,7 +190,7 @@ OMP_EXT_PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
 #define OMP_EXT_BARRIER(result, name)                                                                                  \
     OMP_EXT_HOOK(result, name, (), ()) {                                                                               \
-        if (this_member) barrier(*this_member);                                                                        \
+        if (this_member) barrier(*this_member, kOmptBarrierExplicit);                                                  \
         return real_##name()();                                                                                        \
     }
 OMP_EXT_BARRIER(void, GOMP_barrier)
@@ -206,9 +207,9 @@ OMP_EXT_HOOK(void *, GOMP_single_copy_start, (), ()) {
     Member *member = this_member;
     if (!member) return real_GOMP_single_copy_start()();
     if (GOMP_single_start()) return nullptr; // this thread runs the construct
-    barrier(*member);
+    barrier(*member, kOmptBarrierImplicit, false);
     void *copied = member->team->copied.load(std::memory_order_acquire);
-    barrier(*member); // before the next one is written
+    barrier(*member, kOmptBarrierImplicit, false); // before the next one is written
     return copied;
 }
 
@@ -216,8 +217,8 @@ OMP_EXT_HOOK(void, GOMP_single_copy_end, (void *copied), (copied)) {
     Member *member = this_member;
     if (!member) return real_GOMP_single_copy_end()(copied);
     member->team->copied.store(copied, std::memory_order_release);
-    barrier(*member);
-    barrier(*member);
+    barrier(*member, kOmptBarrierImplicit, false);
+    barrier(*member, kOmptBarrierImplicit, false);
 }
 
 // ---------------------------------------------------------------- tasks
@@ -232,8 +233,8 @@ OMP_EXT_HOOK(void, GOMP_task,
         return real_GOMP_task()(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority,
                                 detach);
     // What an older caller did not pass is not looked at.
-    Task *task =
-        make_call(*member, function, data, copy, bytes, alignment, flags, flags & kGompPriority ? priority : 0);
+    Task *task = make_call(*member, function, data, copy, bytes, alignment, flags, flags & kGompPriority ? priority : 0,
+                           __builtin_return_address(0));
     if (flags & kGompDetach) {
         void *event = __kmpc_task_allow_completion_event(nullptr, member->runtime_thread, task->block);
         *static_cast<void **>(detach) = event; // both the program's variable and its copy in the task
@@ -245,6 +246,7 @@ OMP_EXT_HOOK(void, GOMP_task,
     if (if_clause) return submit_dependent(*member, *task, n, list.data(), 0, nullptr);
     if (n > 0) wait_for_dependences(*member, n, list.data(), 0, nullptr);
     void *block = task->block;
+    tell(&omp_ext_observer::undeferred_starts, task->code);
     __kmpc_omp_task_begin_if0(nullptr, member->runtime_thread, block);
     call(member->runtime_thread, block);
     __kmpc_omp_task_complete_if0(nullptr, member->runtime_thread, block);
@@ -264,7 +266,7 @@ OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (
 // Each chunk is a call whose data begin with its first iteration and the one after its last.
 static void run_gomp_loop(Member &member, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                           unsigned flags, uint64_t parameter, int priority, uint64_t start, uint64_t n_iterations,
-                          uint64_t step) {
+                          uint64_t step, const void *code) {
     if (!(flags & kGompNoGroup)) {
         __kmpc_taskgroup(nullptr, member.runtime_thread);
         if (flags & kGompReduction) {
@@ -279,7 +281,7 @@ static void run_gomp_loop(Member &member, Function function, void *data, CopyFun
     const Division division = divide(n_iterations, schedule, parameter, flags & kGompStrict, member.team->n_members);
     for (uint64_t i = 0; i < division.n_chunks; i++) {
         const uint64_t size = i + 1 == division.n_chunks ? division.last_size : division.size + (i < division.n_longer);
-        Task *task = make_call(member, function, data, copy, bytes, alignment, flags, priority);
+        Task *task = make_call(member, function, data, copy, bytes, alignment, flags, priority, code);
         auto *bounds = static_cast<uint64_t *>(static_cast<Call *>(static_cast<Block *>(task->block)->shareds)->data);
         bounds[0] = start;
         bounds[1] = start += size * step;
@@ -303,7 +305,9 @@ OMP_EXT_HOOK(void, GOMP_taskloop,
     const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(end), by = static_cast<uint64_t>(step);
     const bool is_empty = step > 0 ? start >= end : start <= end;
     const uint64_t n = is_empty ? 0 : step > 0 ? (to - from + by - 1) / by : (from - to - by - 1) / (0 - by);
-    if (n > 0) run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, from, n, by);
+    if (n > 0)
+        run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, from, n, by,
+                      __builtin_return_address(0));
 }
 
 OMP_EXT_HOOK(void, GOMP_taskloop_ull,
@@ -320,7 +324,8 @@ OMP_EXT_HOOK(void, GOMP_taskloop_ull,
     const bool is_empty = is_up ? start >= end : start <= end;
     const uint64_t n = is_empty ? 0 : is_up ? (end - start + step - 1) / step : (start - end - step - 1) / (0 - step);
     if (n > 0)
-        run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, start, n, step);
+        run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, start, n, step,
+                      __builtin_return_address(0));
 }
 
 } // namespace omp_ext

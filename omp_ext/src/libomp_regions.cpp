@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "libomp_abi.h"
+#include "observer.h"
 #include "scheduler.h"
 
 namespace omp_ext {
@@ -18,7 +19,7 @@ Member *begin_part(const void *key, int number, int32_t runtime_thread) {
 }
 
 void end_part(Member &member, Member *outer) {
-    barrier(member);
+    barrier(member, kOmptBarrierImplicit);
     leave_team(member);
     this_member = outer;
 }

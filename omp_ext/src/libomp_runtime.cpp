@@ -56,7 +56,8 @@ int search_library(dl_phdr_info *info, size_t, void *argument) {
     auto *search = static_cast<Search *>(argument);
     void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
     if (!library) return 0;
-    void *symbol = dlsym(library, search->name);
+    // Tools that stand in front of a runtime have its functions too, but for this one.
+    void *symbol = dlsym(library, "omp_get_num_threads") ? dlsym(library, search->name) : nullptr;
     dlclose(library);
     if (!symbol || base_of(symbol) == base_of(&state)) return 0;
     search->found = symbol;
@@ -140,8 +141,11 @@ bool find_tool() {
     const char *libraries = getenv("OMP_TOOL_LIBRARIES");
     const char *start = getenv("OMP_TOOL");
     if (start && strcasecmp(start, "disabled") == 0) return false;
-    void *symbol = dlsym(RTLD_DEFAULT, "ompt_start_tool");
-    return (libraries && *libraries) || (symbol && base_of(symbol) != runtime_base);
+    if (libraries && *libraries) return true;
+    const auto is_tool = [](void *symbol) {
+        return symbol && base_of(symbol) != runtime_base && base_of(symbol) != base_of(&state);
+    };
+    return is_tool(dlsym(RTLD_DEFAULT, "ompt_start_tool")) || is_tool(find_real("ompt_start_tool"));
 }
 
 bool find_cancellation() {
@@ -167,10 +171,9 @@ void set_targets(bool to_ours) {
 
 void decide() {
     if (!std::exchange(options_are_read, true)) options = read_options();
+    // No runtime yet; perhaps one comes by dlopen. Tools too stand in front of hooked functions, but not of this one.
+    if (!find_real("omp_get_num_threads")) return;
     for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) hook->real = find_real(hook->name);
-    bool any = false;
-    for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) any |= hook->real != nullptr;
-    if (!any) return; // no runtime yet; perhaps one comes by dlopen
     runtime_base = base_of(find_real("__kmpc_barrier"));
     References references;
     dl_iterate_phdr(look_at_library, &references);

@@ -9,6 +9,7 @@
 
 #include "domains.h"
 #include "libomp_abi.h"
+#include "observer.h"
 #include "placement.h"
 #include "runtime.h"
 #include "scheduler.h"
@@ -120,7 +121,7 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
     note_task_creation();
     if (!member || (flags & (kProxyBlock | kHiddenHelperBlock)))
         return real___kmpc_omp_task_alloc()(location, thread, flags, block_bytes, shared_bytes, routine);
-    return make_task(*member, location, flags, block_bytes, shared_bytes, routine)->block;
+    return make_task(*member, location, flags, block_bytes, shared_bytes, routine, __builtin_return_address(0))->block;
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *block), (location, thread, block)) {
@@ -220,14 +221,15 @@ OMP_EXT_HOOK(void, omp_fulfill_event, (void *event), (event)) {
 
 // ---------------------------------------------------------------- waits
 
-// The runtime has to wait too for what it schedules itself, and for tools, which see waits through it.
+// The runtime has to wait too for what it schedules itself, and for tools, which see waits through it unless we tell them.
 static bool runtime_waits_too(const Member &member) {
-    return (member.current->flags & kHasForeign) || tool_is_active();
+    return (member.current->flags & kHasForeign) || (tool_is_active() && !(observer && observer->wait_begins));
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (location, thread)) {
     if (Member *member = this_member) {
         wait_for_children(*member);
+        if (tool_is_active()) wait_for_the_finishing(*member); // so that a child's completion is told before the wait's
         if (!runtime_waits_too(*member)) return 0;
         wait_for_the_finishing(*member);
     }
@@ -294,12 +296,12 @@ OMP_EXT_HOOK(void, __kmpc_task_reduction_modifier_fini, (void *location, int32_t
 }
 
 OMP_EXT_HOOK(void, __kmpc_barrier, (void *location, int32_t thread), (location, thread)) {
-    if (this_member) barrier(*this_member);
+    if (this_member) barrier(*this_member, kOmptBarrierExplicit);
     real___kmpc_barrier()(location, thread);
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_cancel_barrier, (void *location, int32_t thread), (location, thread)) {
-    if (this_member) barrier(*this_member);
+    if (this_member) barrier(*this_member, kOmptBarrierExplicit);
     return real___kmpc_cancel_barrier()(location, thread);
 }
 
@@ -307,20 +309,20 @@ OMP_EXT_HOOK(int32_t, __kmpc_cancel_barrier, (void *location, int32_t thread), (
 OMP_EXT_HOOK(int32_t, __kmpc_reduce,
              (void *location, int32_t thread, int32_t n, size_t bytes, void *reduced, void *function, void *lock),
              (location, thread, n, bytes, reduced, function, lock)) {
-    if (this_member) barrier(*this_member);
+    if (this_member) barrier(*this_member, kOmptBarrierImplicit, false);
     return real___kmpc_reduce()(location, thread, n, bytes, reduced, function, lock);
 }
 
 OMP_EXT_HOOK(void, __kmpc_copyprivate,
              (void *location, int32_t thread, size_t bytes, void *copied, void *function, int32_t did_it),
              (location, thread, bytes, copied, function, did_it)) {
-    if (this_member) barrier(*this_member);
+    if (this_member) barrier(*this_member, kOmptBarrierImplicit, false);
     real___kmpc_copyprivate()(location, thread, bytes, copied, function, did_it);
 }
 
 OMP_EXT_HOOK(void *, __kmpc_copyprivate_light, (void *location, int32_t thread, void *copied),
              (location, thread, copied)) {
-    if (this_member) barrier(*this_member);
+    if (this_member) barrier(*this_member, kOmptBarrierImplicit, false);
     return real___kmpc_copyprivate_light()(location, thread, copied);
 }
 
@@ -328,8 +330,9 @@ OMP_EXT_HOOK(void *, __kmpc_copyprivate_light, (void *location, int32_t thread, 
 
 namespace abi {
 
-Task *make_task(Member &member, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes,
-                Routine routine) {
+Task *make_task(Member &member, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine,
+                const void *code) {
+    tell(&omp_ext_observer::creation_begins);
     uint16_t task_flags = 0;
     // Tied, never queued by the runtime, and without its priority: queues are ours.
     int32_t runtime_flags = ((flags | kTiedBlock | kAtOnceBlock) & ~kPriorityBlock);
@@ -363,6 +366,8 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
     task->n_created = task->n_done_here = 0;
     task->block_bytes = static_cast<uint32_t>(block_bytes);
     task->shared_bytes = static_cast<uint32_t>(shared_bytes);
+    task->code = code;
+    task->seen = nullptr;
     task->node = nullptr;
     return task;
 }
@@ -402,7 +407,8 @@ Task *duplicate(Member &member, const Task &pattern) {
     const int32_t flags = (pattern.flags & kUntied ? 0 : kTiedBlock) | (pattern.flags & kFinal ? kFinalBlock : 0) |
                           (pattern.flags & kPriority ? kPriorityBlock : 0) |
                           (pattern.flags & kDestructors ? kDestructorsBlock : 0);
-    Task *copy = make_task(member, pattern.location, flags, pattern.block_bytes, pattern.shared_bytes, pattern.routine);
+    Task *copy = make_task(member, pattern.location, flags, pattern.block_bytes, pattern.shared_bytes, pattern.routine,
+                           pattern.code);
     // Private variables and their like lie behind the shareds and the routine, which are the copy's own.
     constexpr size_t kOwnBytes = offsetof(Block, part);
     memcpy(static_cast<char *>(copy->block) + kOwnBytes, static_cast<const char *>(pattern.block) + kOwnBytes,
@@ -417,8 +423,10 @@ void discard(Member &member, Task &task) {
     task.flags |= kUndeferred;
     prepare_destructors(task);
     void *location = task.location, *block = task.block;
+    tell(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{member.domain}, OMP_EXT_FOUND);
     real___kmpc_omp_task_begin_if0()(location, member.runtime_thread, block);
     real___kmpc_omp_task_complete_if0()(location, member.runtime_thread, block);
+    tell(&omp_ext_observer::creation_ends);
 }
 
 } // namespace abi

@@ -7,6 +7,7 @@
 
 #include "domains.h"
 #include "injection.h"
+#include "observer.h"
 #include "runtime.h"
 #include "steal.h"
 #include "waits.h"
@@ -57,6 +58,15 @@ void count_elsewhere(Team &team, Task &parent, int creator) {
     if (wanted == static_cast<int64_t>(now) || wanted == kAnyCompletion) wake(waiting);
 }
 
+// ---------------------------------------------------------------- for tools
+
+void tell_of_creation(const Member &member, Task &task, bool has_dependences) {
+    const int flags =
+        kOmptExplicitTask | (task.flags & kUntied ? kOmptUntied : 0) | (task.flags & kFinal ? kOmptFinal : 0);
+    const int home = member.team->posts[task.domain].home.load(std::memory_order_relaxed);
+    task.seen = observer->task_created(task.code, flags, has_dependences, home);
+}
+
 // ---------------------------------------------------------------- running
 
 void run(Member &member, Task &task) {
@@ -73,6 +83,8 @@ void run(Member &member, Task &task) {
     member.mark = member.deque.bottom();
     member.table = nullptr;
     inject_sleep();
+    if (__builtin_expect(task.seen != nullptr, 0))
+        observer->task_starts(task.seen, member.domain, task.flags & kRescued ? OMP_EXT_RESCUED : OMP_EXT_FOUND);
     runtime::execute(member, task, directly);
     inject_sleep();
     if (!is_here) member.finishing.store(nullptr, std::memory_order_release);
@@ -246,16 +258,21 @@ Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns) {
                 letter = team.posts[domain].mailbox.take(~0u, [&](const Letter *other) { return search.fits(other); });
     }
     if (!letter) return nullptr;
-    if (!team.serves(member, task_of(letter)->domain)) member.statistics.n_rescued.add();
+    if (!team.serves(member, task_of(letter)->domain)) {
+        member.statistics.n_rescued.add();
+        task_of(letter)->flags |= kRescued;
+    }
     return task_of(letter);
 }
 
 // Runs tasks until `is_over()`. `prepare()` is called before the thread sleeps, and in barriers whenever no task is
 // found: it says in Member::wanted which count of completions is to wake the thread, and whether the wait is over now.
+// `kind`: for tools.
 template <typename IsOver, typename Prepare>
-void wait(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_barrier = false) {
+void wait(Member &member, int kind, IsOver &&is_over, Prepare &&prepare, bool is_barrier = false) {
     const Search search{member, member.current, !is_barrier && !options.relaxed};
     if (is_over()) return;
+    tell(&omp_ext_observer::wait_begins, kind);
     Idle idle(member);
     int64_t next_search_ns = 20 * kRescueAfterNs;
     const bool was_constrained = member.is_constrained.load(std::memory_order_relaxed);
@@ -290,21 +307,26 @@ void wait(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_barrier =
 } // namespace
 
 void hold(Member &member, Task &task) {
+    if (__builtin_expect(observer != nullptr, 0)) tell_of_creation(member, task, false);
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);
     place(member, task, true);
+    tell(&omp_ext_observer::creation_ends);
 }
 
 void hold_dependent(Member &member, Task &task, const Dependence *dependences, int n) {
+    if (__builtin_expect(observer != nullptr, 0)) tell_of_creation(member, task, true);
     task.node = enter(member.table, dependences, n, &task);
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);
     if (release_creation(task.node)) place(member, task, true);
+    tell(&omp_ext_observer::creation_ends);
 }
 
 void run_at_once(Member &member, Task &task) {
+    tell(&omp_ext_observer::undeferred_starts, task.code);
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);
@@ -330,11 +352,12 @@ void end_undeferred(Member &member, Task &task) {
 void wait_for_children(Member &member) {
     Task &task = *member.current;
     wait(
-        member, [&] { return !has_children_to_wait_for(task); },
+        member, kOmptTaskwait, [&] { return !has_children_to_wait_for(task); },
         [&] {
             member.wanted.store(task.n_created - task.n_done_here, std::memory_order_seq_cst);
             return !has_children_to_wait_for(task);
         });
+    tell(&omp_ext_observer::wait_ends, kOmptTaskwait);
 }
 
 void begin_group(Member &member) {
@@ -346,7 +369,7 @@ void wait_for_group(Member &member) {
     Group *group = member.current->group;
     if (!group || group->member != &member) return; // opened before the scheduler was there
     const auto is_over = [&] { return group->n_here + group->n_elsewhere.load(std::memory_order_seq_cst) == 0; };
-    wait(member, is_over, [&] {
+    wait(member, kOmptTaskgroup, is_over, [&] {
         member.wanted.store(-group->n_here, std::memory_order_seq_cst);
         return is_over();
     });
@@ -372,15 +395,16 @@ void wait_for_predecessors(Member &member, const Dependence *dependences, int n)
     DependenceNode *node = enter_wait(member.table, dependences, n);
     release_creation(node);
     wait(
-        member, [&] { return is_ready(node); },
+        member, OMP_EXT_WAIT_PREDECESSORS, [&] { return is_ready(node); },
         [&] {
             member.wanted.store(kAnyCompletion, std::memory_order_seq_cst);
             return is_ready(node);
         });
+    tell(&omp_ext_observer::wait_ends, OMP_EXT_WAIT_PREDECESSORS);
     give_back(node);
 }
 
-void barrier(Member &member) {
+void barrier(Member &member, int kind, bool is_followed) {
     Team &team = *member.team;
     const uint64_t number = ++member.n_barriers;
     const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_members);
@@ -396,7 +420,9 @@ void barrier(Member &member) {
         wake_all(team);
         return true;
     };
-    if (!try_to_end()) wait(member, is_over, try_to_end, true);
+    if (!is_followed) tell(&omp_ext_observer::wait_begins, kind);
+    if (!try_to_end()) wait(member, kind, is_over, try_to_end, true);
+    if (!is_followed) tell(&omp_ext_observer::wait_ends, kind);
 }
 
 void yield(Member &member) {

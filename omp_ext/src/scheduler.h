@@ -28,13 +28,14 @@ void begin_undeferred(Member &member, Task &task);
 void end_undeferred(Member &member, Task &task);
 
 // Waits for the children, for the completion of all tasks of the innermost taskgroup, for the predecessors of a task
-// that is about to be run at once, and for all threads and tasks of the team.
+// that is about to be run at once, and for all threads and tasks of the team. `kind`: for tools, as OMPT's;
+// `is_followed`: by the runtime's own barrier.
 void wait_for_children(Member &member);
 void begin_group(Member &member);
 void wait_for_group(Member &member);
 void end_group(Member &member); // waits as well
 void wait_for_predecessors(Member &member, const Dependence *dependences, int n);
-void barrier(Member &member);
+void barrier(Member &member, int kind, bool is_followed = true);
 
 // After wait_for_children: until the children are complete for the runtime too, a few instructions later.
 void wait_for_the_finishing(Member &member);

@@ -2,6 +2,8 @@
 // The steal policies.
 #include "steal.h"
 
+#include "observer.h"
+
 namespace omp_ext {
 
 namespace {
@@ -21,7 +23,10 @@ int random_below(Member &member, int n) { return static_cast<int>(next_random(me
 Task *try_victim(Member &thief, Member &victim, uint16_t min_tag) {
     thief.statistics.n_steal_attempts.add();
     Task *task = nullptr;
-    switch (victim.deque.steal(&task, min_tag)) {
+    tell(&omp_ext_observer::steal_begins);
+    const StealResult result = victim.deque.steal(&task, min_tag);
+    tell(&omp_ext_observer::steal_ends, result == StealResult::kTaken);
+    switch (result) {
     case StealResult::kTaken: thief.last_victim = victim.number; return task;
     case StealResult::kLost: thief.statistics.n_lost_races.add(); break;
     case StealResult::kEmpty:

@@ -31,6 +31,7 @@ enum TaskFlag : uint16_t {
     kDestructors = 256, // has destructors of the program
     kRemote = 512, // not run by its parent's thread inside its parent
     kUndeferred = 1024, // run by its creator inside its parent, never held
+    kRescued = 2048, // taken out of its domain
 };
 
 // The last line is touched only by tasks that are mailed, dependent, detachable or parents of such.
@@ -54,6 +55,8 @@ struct Task : Letter {
     std::atomic<uint32_t> n_done_elsewhere; // all others
 
     // Cold.
+    const void *code; // return address of the program's call that created it
+    void *seen; // what stands for it in the tool, or null
     uint32_t block_bytes, shared_bytes; // of the runtime's task, as the compiler asked for them
     DependenceNode *node; // its dependences on siblings and theirs on it, or null
     int32_t (*destructors)(int32_t, void *);

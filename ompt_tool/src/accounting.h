@@ -74,10 +74,11 @@ inline void close_creation(ThreadState &thread, uint64_t now) {
         if (construct) construct->create_weight += ticks * thread.create_weight;
     }
     if (thread.tracing) {
-        if (ticks < format::kArgumentLimit && thread.create_weight == 1) // its begin and its end in one word
+        if (ticks < format::kArgumentLimit && thread.create_weight == 1 && construct) // both in one word
             thread.log.timed(format::kCreateSpan, static_cast<uint32_t>(ticks), now);
         else
-            thread.log.timed(format::kCreateSpanLong, thread.create_weight, now, ticks);
+            thread.log.timed(format::kCreateSpanLong, thread.create_weight | (construct ? 0 : format::kUntoldCreation),
+                             now, ticks);
     }
 }
 
@@ -189,7 +190,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
     thread.inline_period = construct->period;
     task->below = creator;
     task->frame = creator->frame;
-    task->flags = kInline | kStarted;
+    task->flags |= kStarted;
     if (__builtin_expect(thread.sample_pending | creator->creating | (construct->slot->countdown == 1), 0))
         return begin_inline_slowly(thread, task);
     construct->slot->countdown--;
@@ -214,7 +215,9 @@ void convert_inline(ThreadState &thread, TaskState *task);
 // Is this the task, or the untied task of the part, that the thread runs?
 bool runs(const ThreadState &thread, const TaskState *task);
 
-void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct);
+// `home`: 1 + the domain in which the extension placed it; 0: the runtime holds it.
+void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
+void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);

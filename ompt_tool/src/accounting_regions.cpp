@@ -62,7 +62,7 @@ void end_wait(ThreadState &thread, uint32_t kind) {
         if (kind == format::kTaskwait) task->flags &= static_cast<uint16_t>(~kHasChildren);
         if (thread.tracing) thread.log.timed(format::kWaitEnd, kind, now);
     }
-    task->flags &= static_cast<uint16_t>(~kWaiting);
+    task->flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait));
     open_stretch(thread, format::kOpenWork);
 }
 

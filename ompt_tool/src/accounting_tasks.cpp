@@ -62,6 +62,21 @@ uint64_t ready_time(const TaskState &task) {
     return ready;
 }
 
+// A task that the extension held: counts it by the domain where it was placed. True when that is not where it runs.
+bool count_domains(ThreadState &thread, const TaskState &task) {
+    const uint32_t home = task.weight - 1, here = thread.domain - 1;
+    format::RegionSlot &slot = *thread.region->slot;
+    if (slot.domain != thread.domain) slot.domain = thread.domain;
+    slot.n_from_domain[home < format::kDomainCounts ? home : format::kDomainCounts - 1] += thread.counting;
+    slot.n_rescued += thread.counting & thread.is_rescue;
+    if (thread.tracing) {
+        if (thread.traced_domain != thread.domain) thread.log.untimed(format::kDomain, here);
+        thread.traced_domain = thread.domain;
+        if (home != here) thread.log.untimed(format::kPlaced, home << 1 | thread.is_rescue);
+    }
+    return home != here;
+}
+
 // Closes the open stretch because `next` will run from now on.
 void leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
     if (thread.header->open_state == format::kOpenGap)
@@ -141,7 +156,7 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 
 // ---------------------------------------------------------------- deferred tasks
 
-void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct) {
+void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
     // The clock is not read again where the account already has a time that is as good: the begin of the bracket, or, in
     // a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
     TaskState *creator = thread.current;
@@ -152,6 +167,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     task->ready = now;
     const uint32_t cpu = cpu::current();
     task->creator_cpu = static_cast<uint16_t>(cpu);
+    task->weight = home;
     note_cpu(thread, cpu);
     construct->slot->n_deferred++;
     thread.region->slot->n_created += thread.counting;
@@ -171,6 +187,12 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
         else
             thread.log.timed(format::kCreate, construct->id, now);
     }
+}
+
+void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after) {
+    after.predecessors[after.n_predecessors % kMaxPredecessors] = {&before, before.id};
+    if (after.n_predecessors < kMaxPredecessors) after.n_predecessors++;
+    if (thread.tracing) thread.log.untimed(format::kDependence, 0, before.id, after.id);
 }
 
 // A part of an untied task for this thread. What other parts created is not known here, so every wait counts.
@@ -237,8 +259,9 @@ void start_task(ThreadState &thread, TaskState *task) {
     if (cpu != task->creator_cpu) {
         const cpu::Place here = cpu::places[cpu], there = cpu::places[task->creator_cpu];
         if (here.core != there.core) slot.n_other_core++, moved |= format::kOtherCore;
-        if (here.domain != there.domain) slot.n_other_domain++, moved |= format::kOtherDomain;
+        if (here.domain != there.domain && !task->weight) slot.n_other_domain++, moved |= format::kOtherDomain;
     }
+    if (task->weight && count_domains(thread, *task)) slot.n_other_domain++, moved |= format::kOtherDomain;
     if (thread.tracing) {
         if (task->n_predecessors)
             thread.log.timed(format::kStartReady, task->construct, now, task->id | moved, waited);
@@ -286,9 +309,11 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     close_open(thread, now);
     thread.last_creator = nullptr;
     format::ConstructSlot &slot = *place->local->slot;
-    const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
-    count_duration(slot, worked, 1);
-    consider_coarse(*place->local, worked);
+    if (!(task->flags & kInline)) { // converted: its own time is known, its duration is not
+        const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
+        count_duration(slot, worked, 1);
+        consider_coarse(*place->local, worked);
+    }
     TaskState *below = place->below ? place->below : &thread.base_task;
     TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
     if (thread.tracing) {

@@ -38,7 +38,8 @@ int search_library(dl_phdr_info *info, size_t, void *argument) {
     auto *search = static_cast<Search *>(argument);
     void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
     if (!library) return 0;
-    void *symbol = dlsym(library, search->name);
+    // The extension stands in front of a runtime as we do, and has its functions too, but for this one.
+    void *symbol = dlsym(library, "omp_get_num_threads") ? dlsym(library, search->name) : nullptr;
     dlclose(library);
     if (!symbol || is_ours(symbol)) return 0;
     search->found = symbol;
@@ -70,7 +71,8 @@ template <typename Function>
 ThreadState *recording_thread() {
     if (!active) return nullptr;
     ThreadState *thread = recorder::this_thread;
-    return thread && thread->seen_switch == recorder::kOn ? thread : nullptr;
+    if (!thread || thread->seen_switch != recorder::kOn) return nullptr;
+    return thread->announced ? nullptr : thread; // what the extension announced is no creation
 }
 
 // Brackets one call that creates a single task. The runtime would take our address for the program's; and the
@@ -124,6 +126,11 @@ struct LoopCreation {
 
 void look_whether_in_front(bool wanted) {
     void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
+    // The extension may stand before us: what it does not take itself it passes on, with the program's address.
+    void *extension = dlsym(RTLD_DEFAULT, "omp_ext_observe");
+    Dl_info there, its;
+    if (first && extension && dladdr(first, &there) && dladdr(extension, &its) && there.dli_fbase == its.dli_fbase)
+        first = dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc") ? reinterpret_cast<void *>(&look_whether_in_front) : nullptr;
     active = wanted && first && is_ours(first);
 }
 

@@ -7,6 +7,7 @@
 
 #include "accounting.h"
 #include "brackets.h"
+#include "held_tasks.h"
 #include "process_log.h"
 #include "recorder.h"
 
@@ -62,36 +63,46 @@ const void *bracketed_address(ThreadState &thread, const void *address) {
 
 [[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
-    if (!thread) return;
+    if (!thread) return held_tasks::forget_announcement();
+    if (thread->announced && !(flags & ompt_task_taskwait)) {
+        const auto announced = std::exchange(thread->announced, ThreadState::kNothing);
+        if (announced == ThreadState::kHeldTask) data->ptr = thread->announced_task;
+        if (announced == ThreadState::kAddress) address = thread->announced_address;
+        if (announced != ThreadState::kAddress) return;
+    }
     if (flags & ompt_task_taskwait) { // `taskwait depend` is told as a task
         begin_wait(*thread, format::kTaskwaitDepend);
         return;
     }
     if (thread->in_bracket) address = bracketed_address(*thread, address);
     TaskConstruct *construct = thread->construct_at(address, static_cast<uint32_t>(flags));
-    if (flags & ompt_task_undeferred) {
+    const int untied = flags & ompt_task_untied ? kUntied : 0;
+    if ((flags & ompt_task_undeferred) && !has_dependences) {
         TaskState *task = thread->pool.peek();
         data->ptr = task;
         if (!task) return;
         task->local = construct;
-        task->flags = kInline;
+        task->flags = static_cast<uint16_t>(kInline | untied);
         return;
     }
     TaskState *task = thread->pool.take();
     data->ptr = task;
     if (!task) return;
     task->construct = construct->id;
-    task->flags = static_cast<uint16_t>((has_dependences ? kDependent : 0) | (flags & ompt_task_untied ? kUntied : 0));
+    task->flags = static_cast<uint16_t>((has_dependences ? kDependent : 0) | untied);
     create_deferred(*thread, task, construct);
 }
 
-// An undeferred task starts at once, or never (merged with its creator): its state is not taken before it starts. The
-// short path is that of a known construct without brackets.
+// An undeferred task starts at once, or never (merged with its creator): its state is not taken before it starts. In
+// teams of one thread, one with dependences may have to wait for a target task: it counts as deferred. The short path is
+// that of a known construct without brackets.
 void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int flags, int has_dependences,
                     const void *address) {
     ThreadState *thread = recorder::this_thread;
-    if (__builtin_expect((flags & (ompt_task_undeferred | ompt_task_taskwait)) == ompt_task_undeferred, 1) && thread &&
-        thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed) && !thread->in_bracket) {
+    constexpr int kKinds = ompt_task_undeferred | ompt_task_untied | ompt_task_taskwait;
+    if (__builtin_expect((flags & kKinds) == ompt_task_undeferred && !has_dependences, 1) && thread &&
+        thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed) &&
+        !(thread->in_bracket | (thread->announced != ThreadState::kNothing))) {
         TaskConstruct *construct = thread->known_construct_at(address);
         TaskState *task = thread->pool.peek_known();
         if (__builtin_expect(construct && task, 1)) {
@@ -108,16 +119,19 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     ThreadState *thread = recorder::thread();
     const TaskState *before = task_of(source);
     TaskState *after = task_of(sink);
-    if (!thread || !before || !after) return;
-    auto &entry = after->predecessors[after->n_predecessors % kMaxPredecessors];
-    entry = {before, before->id};
-    if (after->n_predecessors < kMaxPredecessors) after->n_predecessors++;
-    if (thread->tracing) thread->log.untimed(format::kDependence, 0, before->id, after->id);
+    if (thread && before && after) note_dependence(*thread, *before, *after);
 }
 
 void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_task_status_t status) {
     if (!(task->flags & kStarted)) {
-        if (!(task->flags & kInline)) discard_task(thread, task);
+        if (task->flags & kInline) { // cancelled instead of being started; else it was merged with its creator
+            if (status != ompt_task_cancel || !thread.pool.is_next(task)) return;
+            thread.pool.take_next();
+            task->construct = task->local->id;
+            task->flags = 0;
+            create_deferred(thread, task, task->local);
+        }
+        discard_task(thread, task);
         return;
     }
     if (task->flags & kInline) {
@@ -128,8 +142,14 @@ void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_t
     complete_task(thread, task, task_of(next), status);
 }
 
+// Undeferred and untied, in a team of one thread: it is told to leave and to go on between its parts, which it does not.
+bool only_seems_to_switch(const TaskState *task) {
+    constexpr uint16_t kBoth = kInline | kUntied;
+    return task && (task->flags & (kBoth | kStarted)) == (kBoth | kStarted);
+}
+
 [[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, TaskState *next) {
-    if (!next || runs(thread, next)) return;
+    if (!next || runs(thread, next) || only_seems_to_switch(prior) || only_seems_to_switch(next)) return;
     if (prior && !runs(thread, prior) && (prior->flags & kStarted)) resume_task(thread, prior);
     if (next->flags & kStarted)
         resume_task(thread, next);
@@ -163,7 +183,7 @@ void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_t
     if (!thread) return;
     if (status != ompt_task_switch && status != ompt_task_yield) return finish(*thread, prior_data, status, next_data);
     TaskState *next = task_of(next_data);
-    if (next && next->flags == kInline && thread->pool.is_next(next)) {
+    if (next && (next->flags & ~kUntied) == kInline && thread->pool.is_next(next)) {
         thread->pool.take_next();
         begin_inline(*thread, next);
     } else {
@@ -201,7 +221,7 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
     const uint16_t flags = thread->current->flags;
     if (endpoint == ompt_scope_end) {
         if (flags & kWaiting) end_wait(*thread, kind);
-    } else if (!has_nothing_to_wait_for(flags, kind)) {
+    } else if (!(flags & kHeldWait) && !has_nothing_to_wait_for(flags, kind)) {
         begin_wait(*thread, kind);
     }
 }
@@ -257,7 +277,8 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_mutex_acquired, &on_mutex_acquired);
     add(ompt_callback_control_tool, &on_control);
     brackets::look_whether_in_front(recorder::options().brackets);
-    process_log::header()->brackets = brackets::active;
+    // The extension tells of the begin and end of creations too.
+    process_log::header()->brackets = held_tasks::observe() || brackets::active;
     return 1;
 }
 

@@ -198,6 +198,8 @@ static_assert(sizeof(ConstructSlot) <= kSlotBytes);
 
 constexpr uint64_t begun_undeferred(const ConstructSlot &slot) { return slot.n_drawn + slot.weight - slot.countdown; }
 
+inline constexpr unsigned kDomainCounts = 48;
+
 // What one thread knows of one parallel construct; slot 0: of the time outside of every region.
 struct RegionSlot {
     uint32_t id; // construct; slot 0 has kind kProgram
@@ -217,6 +219,15 @@ struct RegionSlot {
     uint64_t create_weight; // share of the creation of undeferred tasks in pool_ticks
     uint64_t sampled_weight; // share of the implicit task in pool_ticks
     uint64_t counters[kMaxCounters]; // of the implicit task
+    // Of tasks that libomp_ext.so holds.
+    uint64_t domain; // 1 + the locality domain of this thread, when it last started a task; 0: none
+    uint64_t n_rescued; // tasks started here outside their domain, lest the program hang
+    uint64_t n_steals; // tasks taken from another thread's queue
+    uint64_t n_failed_steals; // attempts at queues with tasks that took none
+    uint64_t steal_ticks; // of the former
+    uint64_t failed_steal_ticks;
+    uint64_t n_from_domain
+        [kDomainCounts]; // tasks started here by the domain where they were placed; the last: and all beyond
 };
 static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
@@ -233,7 +244,7 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
     X(kCreate, 1, 1, "create", "deferred task created; argument construct; its id is the thread's next")               \
     X(kCreateSpan, 1, 1, "create_span", "end of a creation begun `argument` ticks ago")                                \
     X(kCreateSpanLong, 2, 1, "create_span_long",                                                                       \
-      "the same begun word 1 ticks ago; it stands for `argument` creations")                                           \
+      "the same begun word 1 ticks ago; it stands for `argument` creations; bit 25: none of a task told before")       \
     X(kInlineBegin, 1, 0, "inline_begin", "undeferred task created and started, untimed; argument construct")          \
     X(kInlineBeginTimed, 1, 1, "inline_begin_timed", "undeferred task created and started, its duration is timed")     \
     X(kInlineEnd, 1, 0, "inline_end", "untimed undeferred task completed; logs have it in inline_ops only")            \
@@ -274,7 +285,11 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
     X(kPhase, 1, 1, "phase", "process enters a phase; argument construct, 0 none")                                     \
     X(kCpu, 1, 0, "cpu", "thread was seen on CPU `argument`")                                                          \
     X(kCounter, 2, 0, "counter", "counter `argument` rose by word 1 since the record before last")                     \
-    X(kResync, 3, 1, "resync", "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")
+    X(kResync, 3, 1, "resync", "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")  \
+    X(kDomain, 1, 0, "domain", "tasks that this thread starts from here on run in locality domain `argument`")         \
+    X(kPlaced, 1, 0, "placed",                                                                                         \
+      "the task that starts next was placed in another domain; argument that domain * 2 + rescued")                    \
+    X(kSteal, 1, 1, "steal", "end of an attempt to take a task from another's queue; argument ticks * 2 + succeeded")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, text, meaning) name,
@@ -297,6 +312,7 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 };
 
 inline constexpr uint32_t kArgumentLimit = 1u << 26;
+inline constexpr uint32_t kUntoldCreation = 1u << 25; // in the argument of a create_span_long
 // Numbers of OMPT (OpenMP 5.1, section 4.4.4) that records carry.
 inline constexpr uint32_t kTaskwait = 5; // ompt_sync_region_taskwait
 inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup

@@ -69,6 +69,18 @@ struct ThreadState {
     TaskConstruct *create_construct;
     uint32_t create_weight;
     bool in_bracket; // a bracketed creation is under way, here or in a task around the current one
+    enum Announced : uint8_t {
+        kNothing, // OMPT tells of creations by itself
+        kHeldTask, // the next one is no creation, but the begin of announced_task
+        kNoTask, // the next one is of no task of the program
+        kAddress // the next one is of announced_address
+    } announced; // by the extension
+    TaskState *announced_task;
+    const void *announced_address;
+    uint32_t domain; // 1 + locality domain of the extension in which this thread starts tasks; 0: not known,
+    uint32_t traced_domain; // and the one that the trace says
+    bool is_rescue; // of announced_task
+    uint64_t steal_begin;
     const void *bracket_address; // of the creation being bracketed, until OMPT tells of it
     const void *allocated; // task allocated last, not necessarily created,
     const void *allocated_at; // and from where

@@ -36,7 +36,8 @@ enum TaskFlag : uint16_t {
     kUntied = 256, // what its threads run are parts
     kPart = 512, // one thread's part of an untied task
     kUncounted = 1024, // inline, on the stack while a pause began or ended: neither begun nor completed for the record
-    kInitial = 2048 // implicit, of a thread and not of a region
+    kInitial = 2048, // implicit, of a thread and not of a region
+    kHeldWait = 4096 // in a wait of which the extension told: the runtime's own is a part of it
 };
 
 // Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to parts.
@@ -53,7 +54,8 @@ struct alignas(64) TaskState {
     uint16_t flags; // TaskFlag
     uint8_t n_predecessors;
     uint8_t creating; // inside a bracketed creation
-    uint32_t weight; // inline and timed: the number of tasks for which it stands
+    uint32_t
+        weight; // inline and timed: the number of tasks for which it stands; deferred: its home, see held_tasks.cpp
 
     uint64_t end; // when it completed, valid while `id` is unchanged
     struct {

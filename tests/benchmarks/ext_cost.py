@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the scheduler of libomp_ext.so costs and gains, against the same runtime alone.
 
-Each way of running a program is timed in turn, round after round, so that whatever else the machine does falls
-on all of them alike; the figure is the ratio of medians, with the smallest and largest ratio of single rounds.
+Each way of running a program is timed in turn, round after round, so that whatever else the machine does
+falls on all of them alike; the figure is the ratio of medians, with the smallest and largest ratio of single
+rounds.
 Standard library only. Give it a machine that does nothing else; all cases take about an hour.
 
     tests/benchmarks/ext_cost.py                         # all cases, table

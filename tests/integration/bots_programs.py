@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolchains import BUILD, REPOSITORY, neutral_environment
+from toolchains import BUILD, COMPILED, REPOSITORY, neutral_environment
 
 _LINE = re.compile(r"^bots_program\((?P<words>[^)]*)\)", re.MULTILINE)
 EXTENSION = BUILD / "lib" / "libomp_ext.so"
+
+# Passive: the tests run more threads than there are processors.
+ENVIRONMENT = {"OMP_WAIT_POLICY": "passive"}
 
 Answer = dict[str, Any]
 
@@ -77,8 +80,7 @@ def run(
     words = ["--class", input_class, "--json", *kind.options(), *options]
     if kind.cutoff is not None:
         words += ["--threads", str(threads)]
-    # Passive: these tests run more threads than there are processors.
-    made = {**neutral_environment(), "OMP_WAIT_POLICY": "passive", **(environment or {})}
+    made = {**neutral_environment(), **ENVIRONMENT, **(environment or {})}
     ended = subprocess.run(
         [program, *words], env=made, capture_output=True, text=True, timeout=timeout_s, check=False
     )
@@ -89,3 +91,41 @@ def run(
     asked = {"threads": threads if kind.cutoff is not None else 1, "cutoff": kind.cutoff, "tied": kind.tied}
     assert {name: answer[name] for name in asked} == asked, said
     return answer
+
+
+def verify(program: Path, threads: Sequence[int], input_class: str, timeout_s: float) -> list[Answer]:
+    """Run a version with every kind of task at each number of threads; AssertionError when one fails.
+
+    A serial version is run once.
+    """
+    words = ["--class", input_class, "--json"]
+    wanted: set[tuple[int, str | None, bool | None]] = {(1, None, None)}
+    if not described(program)["serial"]:
+        words += ["--verify", ",".join(map(str, threads))]
+        wanted = {(n, kind.cutoff, kind.tied) for kind in kinds(program) for n in threads}
+    ended = subprocess.run(
+        [program, *words],
+        env={**neutral_environment(), **ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    assert ended.returncode == 0, f"{program.name} {' '.join(words)}: {ended.stdout[-500:]}{ended.stderr}"
+    answers: list[Answer] = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert all(answer["verified"] is True for answer in answers)
+    assert {(answer["threads"], answer["cutoff"], answer["tied"]) for answer in answers} == wanted
+    assert len(answers) == len(wanted)
+    return answers
+
+
+@cache
+def built_by_gcc(*programs: str) -> Path:
+    """The folder of these programs, all versions, as built by g++ for libgomp; no names mean all programs."""
+    folder = COMPILED / "-".join(("bots-gcc", *programs))
+    configure = ["cmake", "-G", "Ninja", "-S", str(REPOSITORY / "bots"), "-B", str(folder)]
+    configure += ["-DCMAKE_CXX_COMPILER=g++", f"-DBOTS_PROGRAMS={';'.join(programs)}"]
+    for command in (configure, ["cmake", "--build", str(folder)]):
+        made = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:]
+    return folder

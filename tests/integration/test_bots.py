@@ -7,75 +7,87 @@ The programs verify themselves: against their serial version, or a property that
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
+from typing import Any
 
-import bots_programs
 import pytest
-from bots_programs import Kind
 
-from toolchains import BUILD
+from integration import bots_programs
+from integration.bots_programs import Kind
 
 THREADS = (1, 2, 4, 8)
 VERSIONS = bots_programs.versions()
-WITH_TASKS = [name for name in VERSIONS if not name.endswith("-serial")]
-
-BUILDS = {"libomp": BUILD / "bots", "libgomp": BUILD / "bots-gcc"}
+OF_GCC = ("fib",)  # what the quick tests build and run
 
 
-@pytest.fixture(params=sorted(BUILDS))
-def build(request: pytest.FixtureRequest) -> Path:
-    """Each folder of benchmark programs: as built by clang, and by gcc."""
-    directory: Path = BUILDS[request.param]
-    if not directory.is_dir():
-        pytest.fail(f"{directory} is not built: ./run test builds it")
-    return directory
+@pytest.fixture(scope="session")
+def bots_of_gcc() -> Path:
+    """Some benchmark programs as built by gcc."""
+    return bots_programs.built_by_gcc(*OF_GCC)
+
+
+BRANCH_AND_BOUND = ("floorplan", "knapsack")  # whose work depends on when good solutions are found
+
+
+def check_version(directory: Path, version: str, input_class: str = "test", timeout_s: float = 170) -> None:
+    """All its runs verify, and do the serial version's work, with as many tasks at any number of threads."""
+    program = version.partition("-")[0]
+    [serial] = bots_programs.verify(directory / f"{program}-serial", (1,), input_class, timeout_s)
+    assert serial["tasks"] == 0
+    n_tasks: dict[Kind, Any] = {}
+    for answer in bots_programs.verify(directory / version, THREADS, input_class, timeout_s):
+        assert (answer["inputs"], answer["unit"]) == (serial["inputs"], serial["unit"])
+        if program in BRANCH_AND_BOUND:
+            continue
+        assert answer["units"] == serial["units"]
+        kind = Kind(answer["cutoff"], answer["tied"])
+        assert answer["tasks"] == n_tasks.setdefault(kind, answer["tasks"]), f"{version}, {kind}"
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_verifies_at_every_cutoff_kind_and_number_of_threads(build: Path, version: str) -> None:
-    program = build / version
-    for kind in bots_programs.kinds(program):
-        for threads in THREADS if kind.cutoff else (1,):
-            bots_programs.run(program, threads=threads, kind=kind)
+def test_every_version_verifies_at_every_cutoff_kind_and_number_of_threads(
+    bots_dir: Path, version: str
+) -> None:
+    check_version(bots_dir, version)
+
+
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version.partition("-")[0] in OF_GCC])
+def test_programs_that_gcc_built_verify_on_its_runtime(bots_of_gcc: Path, version: str) -> None:
+    check_version(bots_of_gcc, version)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_verifies_on_small_inputs(bots_dir: Path, version: str) -> None:
-    program = bots_dir / version
-    for kind in bots_programs.kinds(program):
-        for threads in THREADS if kind.cutoff else (1,):
-            bots_programs.run(program, threads=threads, kind=kind, input_class="small", timeout_s=1800)
+    check_version(bots_dir, version, "small", timeout_s=7000)
 
 
-@pytest.mark.parametrize(
-    "version", [name for name in WITH_TASKS if not name.endswith(("-tbb", "-tbb-marked"))]
-)
-def test_serial_versions_have_no_openmp_and_the_others_have_it(build: Path, version: str) -> None:
-    program = build / version
-    serial = build / f"{version.partition('-')[0]}-serial"
-
-    def libraries(path: Path) -> str:
-        return subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
-
-    assert "omp" not in libraries(serial)
-    assert ("libgomp.so" if build.name.endswith("gcc") else "libomp.so") in libraries(program)
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("version", [version for version in VERSIONS if not version.endswith("-locality")])
+def test_every_version_that_gcc_built_verifies(version: str) -> None:
+    check_version(bots_programs.built_by_gcc(), version)
 
 
-@pytest.mark.parametrize("version", WITH_TASKS)
-def test_equal_requests_give_equal_work(bots_dir: Path, version: str) -> None:
-    """What does not depend on the schedule is the same twice, and the same as the serial version's."""
-    program = bots_dir / version
-    serial = bots_dir / f"{version.partition('-')[0]}-serial"
-    by_serial = bots_programs.run(serial, threads=1, kind=Kind(None, None))
-    first = next(bots_programs.kinds(program))
-    one, two = (bots_programs.run(program, threads=threads, kind=first) for threads in (1, 4))
-    assert one["inputs"] == two["inputs"] == by_serial["inputs"]
-    assert one["unit"] == by_serial["unit"]
-    assert one["units"] == two["units"] == by_serial["units"]
-    assert by_serial["tasks"] == 0
+def libraries(path: Path) -> str:
+    """What a program is linked with."""
+    return subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_serial_versions_have_no_openmp_and_the_others_have_it(bots_dir: Path, version: str) -> None:
+    if re.search("-serial|-tbb", version):
+        assert "omp" not in libraries(bots_dir / version)
+    else:
+        assert "libomp.so" in libraries(bots_dir / version)
+
+
+def test_gcc_builds_for_libgomp(bots_of_gcc: Path) -> None:
+    assert "libgomp.so" in libraries(bots_of_gcc / "fib-tasks")
+    assert "omp" not in libraries(bots_of_gcc / "fib-serial")
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -108,6 +120,11 @@ def test_help_names_every_option_and_its_examples_run(bots_dir: Path, version: s
         (["fib-serial", "--untied"], "the serial version creates no tasks"),
         (["fib-serial", "--depth", "3"], "the serial version creates no tasks"),
         (["fib-serial", "--threads", "2"], "not a whole number from 1 to 1"),
+        (["fib-serial", "--verify", "1"], "the serial version creates no tasks"),
+        (["fib-tasks", "--verify", "1,,2"], "--verify: '' is not a whole number from 1"),
+        (["fib-tasks", "--verify", "2,"], "--verify: '' is not a whole number from 1"),
+        (["fib-tasks", "--size=-3"], "'-3' is not a whole number from 0 to 60"),
+        (["sort-tasks", "--size", "99999999999999999999"], "is not a whole number from 0 to 4294967296"),
         (["matmul-tbb", "--cutoff", "final"], "has only none, manual"),
         (["matmul-tbb", "--untied"], "neither tied nor untied"),
         (["uts-tasks", "--tree", "oak"], "no such value 'oak'; one of"),

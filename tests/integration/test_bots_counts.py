@@ -6,17 +6,19 @@ Expected numbers are published, or derived here in another way than in the progr
 
 from __future__ import annotations
 
+import math
 import re
 import subprocess
+from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import product
+from hashlib import sha1
+from itertools import count, islice
 from pathlib import Path
 
-import bots_programs
 import pytest
-from bots_programs import Kind
-from recorded_run import check_sound
 
+from integration import bots_programs
+from integration.bots_programs import Kind
 from ompass.readers import open_run
 from ompass.reports import collect, json_report
 from toolchains import neutral_environment
@@ -41,12 +43,8 @@ def result_of(program: Path, *options: str) -> str:
     )
 
 
-@pytest.mark.parametrize("version", RECORDED)
-def test_the_report_counts_the_tasks_that_the_program_counts(
-    bots_dir: Path, version: str, libompass: Path, tmp_path: Path
-) -> None:
-    program = bots_dir / version
-    for number, (kind, threads) in enumerate(product(bots_programs.kinds(program), (1, 3))):
+def check_counts(program: Path, libompass: Path, tmp_path: Path, kinds: Iterable[Kind], threads: int) -> None:
+    for number, kind in enumerate(kinds):
         run_dir = tmp_path / f"{number}.ompass"
         answer = bots_programs.run(
             program,
@@ -59,10 +57,28 @@ def test_the_report_counts_the_tasks_that_the_program_counts(
                 "OMPASS_SUMMARY": "off",
             },
         )
-        assert answer["tasks"] is not None, f"{version} {kind} does not know how many tasks it made"
-        check_sound(run_dir)
+        assert answer["tasks"] is not None, f"{program.name} {kind} does not know how many tasks it made"
         report = json_report(collect(open_run(run_dir)))
-        assert report["tasks"] == answer["tasks"], f"{version}, {kind}, {threads} threads"
+        assert report["tasks"] == answer["tasks"], f"{program.name}, {kind}, {threads} threads"
+
+
+@pytest.mark.parametrize("version", RECORDED)
+def test_the_report_counts_the_tasks_that_the_program_counts(
+    bots_dir: Path, version: str, libompass: Path, tmp_path: Path
+) -> None:
+    """Of tasks down to the leaves of the algorithm: as many as the program can make."""
+    program = bots_dir / version
+    check_counts(program, libompass, tmp_path, islice(bots_programs.kinds(program), 1), threads=2)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("version", RECORDED)
+def test_the_report_counts_every_kind_of_task(
+    bots_dir: Path, version: str, libompass: Path, tmp_path: Path
+) -> None:
+    program = bots_dir / version
+    check_counts(program, libompass, tmp_path, bots_programs.kinds(program), threads=3)
 
 
 @cache
@@ -115,3 +131,127 @@ def test_queens_make_a_task_for_every_placement(bots_dir: Path, n: int) -> None:
         bots_dir / "nqueens-tasks", "--size", str(n), threads=2, kind=Kind("none", True)
     )
     assert answer["tasks"] == answer["units"] == placements(n)
+
+
+# Sizes published with the sample trees of UTS 2.1: nodes, leaves, depth.
+SAMPLE_TREES = {
+    "T1": (4_130_071, 3_305_118, 10),
+    "T2": (4_117_769, 2_342_762, 81),
+    "T3": (4_112_897, 3_599_034, 1572),
+    "T4": (4_132_453, 3_108_986, 134),
+    "T5": (4_147_582, 2_181_318, 20),
+}
+
+
+@pytest.mark.parametrize(("tree", "version"), [("T1", "serial"), ("T3", "tasks"), ("T4", "tasks")])
+def test_sample_trees_have_the_published_sizes(bots_dir: Path, tree: str, version: str) -> None:
+    check_sample_tree(bots_dir / f"uts-{version}", tree)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tree", SAMPLE_TREES)
+@pytest.mark.parametrize("version", ["serial", "tasks"])
+def test_all_sample_trees_have_the_published_sizes(bots_dir: Path, tree: str, version: str) -> None:
+    check_sample_tree(bots_dir / f"uts-{version}", tree)
+
+
+def check_sample_tree(program: Path, tree: str) -> None:
+    nodes, leaves, depth = SAMPLE_TREES[tree]
+    result = result_of(program, "--tree", tree)
+    assert result == f"{tree} has {nodes} nodes, {leaves} leaves, depth {depth}"
+
+
+def test_the_tiny_tree_is_the_one_that_its_rule_gives(bots_dir: Path) -> None:
+    """Geometric, about four children, to depth six: searched here with the SHA-1 of Python's library."""
+
+    def search(state: bytes, depth: int) -> tuple[int, int]:
+        number = (int.from_bytes(state[16:], "big") & 0x7FFFFFFF) / 2**31
+        n = min(100, math.floor(math.log(1 - number) / math.log(1 - 1 / (1 + 4)))) if depth < 6 else 0
+        below = [search(sha1(state + i.to_bytes(4, "big")).digest(), depth + 1) for i in range(n)]
+        return 1 + sum(nodes for nodes, _ in below), sum(leaves for _, leaves in below) if n else 1
+
+    nodes, leaves = search(sha1(bytes(16) + (19).to_bytes(4, "big")).digest(), 0)
+    for version in ("serial", "tasks"):
+        result = result_of(bots_dir / f"uts-{version}", "--tree", "tiny")
+        assert result == f"tiny has {nodes} nodes, {leaves} leaves, depth 6"
+
+
+MASK = 2**64 - 1
+
+
+def mixed(word: int) -> int:
+    """SplitMix64's finalizer, from its publication (Steele, Lea, Flood, 2014)."""
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & MASK
+    return word ^ (word >> 31)
+
+
+def random_words(seed: int) -> Iterator[int]:
+    for i in count(1):
+        yield mixed(seed + i * 0x9E3779B97F4A7C15 & MASK)
+
+
+def knapsack_optimum(n_items: int) -> int:
+    """By dynamic programming from value to least weight; the programs go from weight to largest value."""
+    words = random_words(mixed(n_items))
+    least_weight = {0: 0}
+    total = 0
+    for _ in range(n_items):
+        weight = 1 + next(words) % 1000
+        value = max(1, weight + next(words) % 201 - 100)
+        total += weight
+        for packed, packed_weight in list(least_weight.items()):
+            new, new_weight = packed + value, packed_weight + weight
+            if new_weight < least_weight.get(new, new_weight + 1):
+                least_weight[new] = new_weight
+    return max(value for value, weight in least_weight.items() if weight <= total // 2)
+
+
+@pytest.mark.parametrize("n_items", [1, 2, 7, 20, 45])
+def test_knapsacks_have_the_optimum_of_another_recurrence(bots_dir: Path, n_items: int) -> None:
+    for version in ("serial", "tasks"):
+        result = result_of(bots_dir / f"knapsack-{version}", "--size", str(n_items))
+        assert result.startswith(f"value {knapsack_optimum(n_items)} of {n_items} items")
+
+
+def least_floorplan(n_cells: int) -> int:
+    """The least area by trying every shape and place of every cell, without any bound."""
+    words = random_words(19830401)
+    cells = []
+    for i in range(n_cells):
+        width, height = (1 + (next(words) >> 32) % 5 for _ in range(2))
+        owner = i - 4 if i % 4 == 0 else i - 1
+        cells.append((((width, height), (height, width), (width + 1, (height + 1) // 2)), owner, i % 4 != 0))
+
+    def least(placed: tuple[tuple[int, int, int, int], ...]) -> float:
+        if len(placed) == n_cells:
+            return max(right for _, _, right, _ in placed) * max(bottom for *_, bottom in placed)
+        shapes, owner, to_the_right = cells[len(placed)]
+        best = math.inf
+        for width, height in shapes:
+            corners = [(0, 0)]
+            if placed:
+                left, top, right, bottom = placed[owner]
+                if to_the_right:
+                    corners = [(right, y) for y in range(max(0, top - height + 1), bottom)]
+                else:
+                    corners = [(x, bottom) for x in range(max(0, left - width + 1), right)]
+            for x, y in corners:
+                if all(
+                    x >= right or left >= x + width or y >= bottom or top >= y + height
+                    for left, top, right, bottom in placed
+                ):
+                    best = min(best, least((*placed, (x, y, x + width, y + height))))
+        return best
+
+    return int(least(()))
+
+
+@pytest.mark.parametrize("n_cells", range(1, 7))
+def test_floorplans_have_the_least_area_of_all(bots_dir: Path, n_cells: int) -> None:
+    area = least_floorplan(n_cells)
+    for version in ("serial", "tasks"):
+        result = result_of(bots_dir / f"floorplan-{version}", "--size", str(n_cells))
+        found = re.match(r"area (\d+) x (\d+),", result)
+        assert found
+        assert int(found[1]) * int(found[2]) == area

@@ -116,6 +116,15 @@ def test_every_form_of_the_report_says_the_same(
     assert "diseases.c" in constructs
     picture = (tmp_path / "f.svg").read_text(encoding="utf-8")
     assert all(name in picture for name in ("idle-time specific", "serial elision", "schedule"))
+    again = json.loads(call(environment, tmp_path, "report", "f.sweep", "--json").stdout)
+    assert again["points"] == report["points"]
+    compared = json.loads(call(environment, tmp_path, "compare", "f.sweep", "f.sweep", "--json").stdout)
+    assert [one["threads_after"] for one in compared["compared"]] == [1, 2]
+    for change in (change for one in compared["compared"] for change in one["changes"]):
+        assert change["difference_ns"] == 0
+        assert change["p_value"] in (1, None)
+    mixed = call(environment, tmp_path, "compare", "f.sweep/runs", "f.sweep/runs", status=2)
+    assert "these are no repeats" in mixed.stderr
     page = call(environment, tmp_path, "scale", "-o", "f.sweep").stdout
     assert f"{report['points'][-1]['speedup']:.2f}" in page
     assert "T_1 leaves the cost of queues out" in page

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every kind of task under the scheduler of libomp_ext.so: OpenMP stays OpenMP.
 
-The programs of tests/programs/kinds check themselves. The whole set runs preloaded with 1, 2, 4 and 8 threads on
-the default toolchain, strict and not, in one, two and four domains; on the others each program runs once. The
-time limit of each run is the watchdog that tells a hang.
+The programs of tests/programs/kinds check themselves. The whole set runs preloaded with 1, 2, 4 and 8 threads
+on the default toolchain, strict and not, in one, two and four domains; on the others each program runs once.
+The time limit of each run is the watchdog that tells a hang.
 """
 
 from __future__ import annotations

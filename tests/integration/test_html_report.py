@@ -21,7 +21,7 @@ WIDTHS = (400, 1600)
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a traced run with kernels, and a profiled one."""
+    """The page of a traced run with kernels, a profiled one, and a sweep."""
     folder = tmp_path_factory.mktemp("html")
     bots = REPOSITORY / "build" / "release" / "bots"
     for name, mode, program in (
@@ -31,8 +31,26 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command = [sys.executable, "-m", "ompass", "run", "--mode", mode, "-o", f"{name}.ompass", "--"]
         command += [str(bots / program), "--class", "test", "--threads", "2"]
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    command = [
+        sys.executable,
+        "-m",
+        "ompass",
+        "scale",
+        "-q",
+        "-t",
+        "1,2",
+        "-r",
+        "1",
+        "-o",
+        "sort.sweep",
+        "--",
+    ]
+    subprocess.run(
+        [*command, str(bots / "sort-tasks"), "--class", "test"], cwd=folder, check=True, capture_output=True
+    )
     page = folder / "report.html"
-    command = [sys.executable, "-m", "ompass", "report", "sort.ompass", "health.ompass", "--html", str(page)]
+    command = [sys.executable, "-m", "ompass", "report", "sort.ompass", "health.ompass", "sort.sweep"]
+    command += ["--html", str(page)]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return page
 
@@ -79,9 +97,35 @@ def visit(request: pytest.FixtureRequest, browser: Browser, report: Path) -> Ite
 
 def test_figures_are_drawn_without_a_complaint_or_a_request(visit: Visit, report: Path) -> None:
     visit.scroll_through()
-    assert visit.page.locator(".plot svg.marks").count() >= 6
+    assert visit.page.locator(".plot svg.marks").count() >= 12
     assert visit.complaints == []
     assert visit.requests == [report.as_uri()]
+
+
+def test_every_section_is_there(visit: Visit) -> None:
+    titles = visit.page.locator("h3").all_text_contents()
+    for title in (
+        "Findings",
+        "Where the thread-time went",
+        "Parallel regions",
+        "Task constructs by cost",
+        "Granularity",
+        "Kernels",
+        "Reuse distance of the kernels",
+        "Schedule",
+        "Verdict",
+        "Scaling",
+        "Factored speed-up",
+        "Inflation by construct",
+    ):
+        assert title in titles
+    # every entry of the contents leads to a section
+    anchors = visit.page.locator("nav a").evaluate_all(
+        "links => links.map(link => link.getAttribute('href'))"
+    )
+    assert len(anchors) > len(titles)
+    for anchor in anchors:
+        assert visit.page.locator(anchor).count() == 1
 
 
 def test_the_page_is_no_wider_than_its_window(visit: Visit) -> None:

@@ -2,7 +2,8 @@
 """Every kind of task and every situation around it, on every toolchain: nothing changes, the counts are true.
 
 The programs and their needs are in task_programs.py, what must hold of a recorded run in recorded_run.py.
-The whole set runs in four ways on the default toolchain; elsewhere each program runs once in either mode.
+The whole set runs in five ways on the default toolchain; elsewhere each program runs once, and once more, in
+the other mode and without optimization, in the slow tests.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from integration.recorded_run import (
     check_accounts_agree,
@@ -33,15 +35,29 @@ from toolchains import (
 )
 
 # (optimization, mode, threads)
-EVERY_WAY = (("-O0", "profile", 3), ("-O0", "trace", 2), ("-O2", "profile", 2), ("-O2", "trace", 4))
-TWO_WAYS = (("-O0", "profile", 3), ("-O2", "trace", 2))
+EVERY_WAY = (
+    ("-O0", "profile", 3),
+    ("-O0", "trace", 2),
+    ("-O2", "profile", 2),
+    ("-O2", "trace", 1),
+    ("-O2", "trace", 4),
+)
+ONE_WAY = ("-O2", "trace", 2)
+SLOW_WAY = ("-O0", "profile", 3)
+
+
+def case(program: TaskProgram, toolchain: Toolchain, way: tuple[str, str, int]) -> ParameterSet:
+    is_slow = toolchain.name != DEFAULT_TOOLCHAIN and way == SLOW_WAY
+    name = "-".join([program.name, toolchain.name, *map(str, way)])
+    return pytest.param(program, toolchain.name, *way, id=name, marks=[pytest.mark.slow] if is_slow else [])
+
 
 CASES = [
-    pytest.param(program, toolchain.name, *way, id="-".join([program.name, toolchain.name, *map(str, way)]))
+    case(program, toolchain, way)
     for toolchain in TOOLCHAINS
     for program in TASK_PROGRAMS
     if toolchain.name not in program.lacks
-    for way in (EVERY_WAY if toolchain.name == DEFAULT_TOOLCHAIN else TWO_WAYS)
+    for way in (EVERY_WAY if toolchain.name == DEFAULT_TOOLCHAIN else (ONE_WAY, SLOW_WAY))
 ]
 
 

@@ -58,7 +58,7 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
             "sort": {"field": "order"},
             "axis": {"title": None, "labelLimit": 220, "labelOverlap": True},
         },
-        "x": {"field": "seconds", "type": "quantitative", "axis": {"title": "thread-time [s]"}},
+        "x": {"field": "seconds", "type": "quantitative", "axis": _seconds_axis("thread-time")},
         "color": {
             "field": "state",
             "type": "nominal",
@@ -84,6 +84,16 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
         encoding=encoding,
         **({"resolve": {"scale": {"y": "independent"}}} if several else {}),
     )
+
+
+def _seconds_axis(title: str) -> Spec:
+    """Seconds in the unit that a person would choose, as many as there is room for."""
+    return {
+        "title": title,
+        "tickCount": 6,
+        "labelExpr": "format(datum.value, '~s') + 's'",
+        "labelOverlap": True,
+    }
 
 
 def _height(n_bars: int) -> int:

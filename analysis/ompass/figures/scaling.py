@@ -126,7 +126,7 @@ def thread_time(content: ScalingContent) -> Spec:
     return figure(
         "Thread-time by number of threads",
         rows,
-        mark={"type": "bar"},
+        mark={"type": "bar", "width": {"band": 0.6}},
         height=_HEIGHT,
         encoding={
             "x": {"field": "threads", "type": "ordinal", "axis": {"title": "threads", "labelAngle": 0}},

@@ -9,6 +9,7 @@ from ompass.metrics.facts import Finding
 from ompass.metrics.findings import find_causes
 from ompass.metrics.granularity import Bin, granularity
 from ompass.metrics.inflation import Inflation, WorkOf, inflation
+from ompass.metrics.locality import Locality, locality
 from ompass.metrics.scaling import (
     CURVES,
     MeanStates,
@@ -31,6 +32,7 @@ __all__ = [
     "Finding",
     "Gap",
     "Inflation",
+    "Locality",
     "Loss",
     "MeanStates",
     "Measured",
@@ -49,6 +51,7 @@ __all__ = [
     "gaps",
     "granularity",
     "inflation",
+    "locality",
     "measured",
     "recording_cost",
     "scaling_point",

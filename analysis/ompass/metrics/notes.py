@@ -106,7 +106,7 @@ def _locality(facts: Facts) -> Iterator[Finding]:
             "other_domain",
             "Tasks run far from where they were created",
             f"{percent(n_far / facts.n_completed)} of the tasks ran in another memory domain than where "
-            "they were created",
+            "they were created or placed",
             "bind threads (OMP_PROC_BIND, OMP_PLACES) and let the threads that own the data create its tasks",
             other_domain_share=n_far / facts.n_completed,
         )

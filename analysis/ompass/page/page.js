@@ -10,6 +10,14 @@
 
     const isDark = () => root.dataset.theme === "dark";
 
+    // Legends of long names have a name a line, others three.
+    function makeNarrow(colour, room) {
+        if (!colour || !colour.legend || colour.type !== "nominal") return;
+        const long = colour.legend.labelLimit > 200;
+        Object.assign(colour.legend, { columns: long ? 1 : Math.min(colour.legend.columns || 3, room < 460 ? 2 : 3) });
+        if (long) colour.legend.labelLimit = room - 40;
+    }
+
     function draw(place) {
         const dark = isDark();
         const ink = dark ? "#e4e8ec" : "#1d2126";
@@ -23,7 +31,10 @@
                 ...spec.config[part], labelColor: ink, titleColor: ink, gridColor: dark ? "#59636e" : "#c5ccd4",
                 domainColor: dark ? "#8a949e" : "#888888", tickColor: dark ? "#8a949e" : "#888888",
             };
-        if (room < 560) spec.config.axis.labelLimit = 110;
+        if (room < 560) {
+            spec.config.axis.labelLimit = 110;
+            for (const part of [spec, ...(spec.layer || [])]) makeNarrow(part.encoding && part.encoding.color, room);
+        }
         const options = {
             renderer: "svg",
             actions: { export: true, source: false, compiled: false, editor: false },

@@ -24,7 +24,7 @@ from ompass.reports.bars import STATES, state_values
 from ompass.reports.content import ReportContent
 from ompass.reports.ranks import job_of_reports, job_sentence
 from ompass.reports.reuse import ReuseContent
-from ompass.reports.terminal import scope_sentence
+from ompass.reports.terminal import locality_sentences, scope_sentence
 from ompass.symbols.names import compact_name
 from ompass.symbols.resolver import Location
 from ompass.units import count, duration, percent, plural, size
@@ -50,6 +50,7 @@ def run_sections(
         _tasks(content, number, sources),
         _granularity(content, number),
         _kernels(content, number),
+        _locality(content, number),
         reuse_section(reuse, number) if reuse else None,
         _schedule(content, number, schedule) if schedule else None,
     ]
@@ -365,6 +366,25 @@ def _kernels(content: ReportContent, number: int) -> Section | None:
         )
     body = join((table("Kernels", columns, rows), hidden_rows(len(content.kernels), "kernel")))
     return Section(f"kernels-{number}", "Kernels", body)
+
+
+def _locality(content: ReportContent, number: int) -> Section | None:
+    locality = content.locality
+    if locality is None:
+        return None
+    said = [element("p", sentence + ".") for sentence in locality_sentences(locality)]
+    domains = range(len(locality.matrix))
+    if len(domains) > 1:
+        columns = (
+            Column("placed in", True, "the locality domain where the task was placed"),
+            *(Column(f"ran in {domain}", True, "tasks") for domain in domains),
+        )
+        rows = [
+            Row((Cell(str(placed), placed), *(Cell(count(n), n) for n in locality.matrix[placed])))
+            for placed in domains
+        ]
+        said.append(table("Tasks by domain", columns, rows))
+    return Section(f"locality-{number}", "Locality domains", join(said))
 
 
 def _schedule(content: ReportContent, number: int, schedule: Schedule) -> Section | None:

@@ -37,7 +37,7 @@ def _verdict(content: ScalingContent, number: int) -> Section | None:
         element("p", _sentence(verdict.cure), class_="cure") if verdict.cure else "",
         element("p", f"Besides: {'; '.join(verdict.also).lower()}.") if verdict.also else "",
     ]
-    return Section(f"verdict-{number}", "Why it does not scale", element("div", *parts, class_="verdict"))
+    return Section(f"verdict-{number}", "Verdict", element("div", *parts, class_="verdict"))
 
 
 def _scaling(content: ScalingContent, number: int) -> Section:

@@ -14,6 +14,6 @@ __all__ = [
     "is_run_directory",
     "open_run",
     "read_events",
-    "read_task_graph",
     "read_reuse",
+    "read_task_graph",
 ]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ompass.errors import IncompleteInstallationError
-from ompass.model import ConstructCounts, Definition, Module, RegionTime, Run, StateTimes, Thread
+from ompass.model import ConstructCounts, Definition, HeldTasks, Module, RegionTime, Run, StateTimes, Thread
 from ompass.readers.core import check_directory, core_errors, load_core
 
 if TYPE_CHECKING:
@@ -95,6 +95,15 @@ def region_time(row: RegionRow) -> RegionTime:
         implicit_ns=row["implicit_ns"],
         lock_ns=row["lock_ns"],
         n_tasks=row["n_tasks"],
+        held=HeldTasks(
+            domain=row["domain"],
+            n_rescued=row["n_rescued"],
+            n_steals=row["n_steals"],
+            n_failed_steals=row["n_failed_steals"],
+            steal_ns=row["steal_ns"],
+            failed_steal_ns=row["failed_steal_ns"],
+            n_from_domain=tuple(row["n_from_domain"]),
+        ),
     )
 
 

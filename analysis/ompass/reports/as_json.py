@@ -10,7 +10,7 @@ import datetime
 from typing import Any, Final
 
 from ompass import __version__
-from ompass.metrics import ConstructTotals, Finding, RegionShare, ThreadShare
+from ompass.metrics import ConstructTotals, Finding, Locality, RegionShare, ThreadShare
 from ompass.model import StateTimes
 from ompass.reports.content import ReportContent
 
@@ -53,6 +53,7 @@ def json_report(content: ReportContent) -> dict[str, Any]:
         "constructs": [_construct(content, task) for task in content.tasks],
         "kernels": [_kernel(content, kernel) for kernel in content.kernels],
         "granularity": _bins(content),
+        "locality": _locality(content.locality),
         "counters": list(run.counters),
         "findings": [_finding(content, finding) for finding in content.findings],
         "problems": list(content.problems),
@@ -167,6 +168,22 @@ def _kernel(content: ReportContent, kernel: ConstructTotals) -> dict[str, Any]:
 
 def _counters(content: ReportContent, totals: ConstructTotals) -> dict[str, int]:
     return dict(zip(content.run.counters, totals.counters, strict=False))
+
+
+def _locality(locality: Locality | None) -> dict[str, Any] | None:
+    if locality is None:
+        return None
+    return {
+        "tasks": locality.n_tasks,
+        "tasks_local": locality.n_local,
+        "tasks_remote": locality.n_remote,
+        "tasks_rescued": locality.n_rescued,
+        "placed_ran": [list(row) for row in locality.matrix],
+        "steals": locality.n_steals,
+        "steals_failed": locality.n_failed_steals,
+        "steal_ns": locality.steal_ns,
+        "steal_failed_ns": locality.failed_steal_ns,
+    }
 
 
 def _bins(content: ReportContent) -> list[dict[str, int]]:

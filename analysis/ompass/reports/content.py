@@ -15,11 +15,13 @@ from ompass.metrics import (
     Breakdown,
     ConstructTotals,
     Finding,
+    Locality,
     RegionShare,
     Scope,
     construct_totals,
     find_causes,
     granularity,
+    locality,
     time_breakdown,
 )
 from ompass.model import Run
@@ -38,6 +40,7 @@ class ReportContent:
     findings: tuple[Finding, ...]
     locations: Mapping[int, Location]  # of every construct number above
     problems: tuple[str, ...]  # what kept symbols from being read
+    locality: Locality | None = None  # of tasks that libomp_ext.so held
 
     def location(self, construct: int | None) -> Location:
         return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
@@ -78,6 +81,7 @@ def collect(
         findings=find_causes(run, whole, tasks),
         locations=locations,
         problems=tuple(resolver.problems),
+        locality=locality(run),
     )
 
 

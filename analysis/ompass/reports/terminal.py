@@ -13,13 +13,14 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from ompass.metrics import Breakdown, Finding, Scope
+from ompass.metrics import Breakdown, Finding, Locality, Scope
 from ompass.reports import tables
 from ompass.reports.bars import STATES, STYLES, Canvas, glyph, length_bar, state_bar, state_values
 from ompass.reports.content import ReportContent
 from ompass.units import duration, percent, plural
 
 MAX_THREADS_SHOWN = 16
+MAX_DOMAINS_SHOWN = 8
 
 
 def print_report(console: Console, content: ReportContent) -> None:
@@ -34,6 +35,8 @@ def print_report(console: Console, content: ReportContent) -> None:
         section(console, "Granularity of tasks", tables.granularity_table(content, canvas))
     if content.kernels:
         section(console, "Kernels", tables.kernels_table(content))
+    if content.locality:
+        locality_section(console, content.locality)
     findings_section(console, content)
 
 
@@ -118,6 +121,41 @@ def _threads_table(breakdown: Breakdown, canvas: Canvas) -> Table:
             "", "", "", "", "", Text(f"and {plural(hidden, 'thread')} more: --csv --table threads", "dim")
         )
     return table
+
+
+def locality_sentences(locality: Locality) -> tuple[str, ...]:
+    """What the extension did, in words."""
+    tasks = locality.n_tasks
+    local = percent(locality.n_local / tasks if tasks else 1.0)
+    said = [
+        f"{plural(tasks, 'held task')}, {local} of them local: run in the domain where they were placed"
+        + (f"; {plural(locality.n_rescued, 'rescue')}" if locality.n_rescued else "")
+    ]
+    if locality.n_steals or locality.n_failed_steals:
+        mean = duration(locality.steal_ns / locality.n_steals) if locality.n_steals else "-"
+        said.append(
+            f"{plural(locality.n_steals, 'steal')}, {percent(locality.steal_success)} of the attempts, "
+            f"{mean} each; {duration(locality.failed_steal_ns)} in attempts that failed"
+        )
+    return tuple(said)
+
+
+def locality_section(console: Console, locality: Locality) -> None:
+    """The matrix of domains, where there is more than one, and the steals."""
+    console.print()
+    console.print(Text("Locality domains", style="bold"))
+    for sentence in locality_sentences(locality):
+        console.print(Padding(sentence, (0, 0, 0, 2)))
+    domains = range(min(len(locality.matrix), MAX_DOMAINS_SHOWN))
+    if len(domains) < 2:
+        return
+    table = tables.plain_table()
+    table.add_column("placed in", justify="right", no_wrap=True)
+    for domain in domains:
+        table.add_column(f"ran in {domain}", justify="right", no_wrap=True)
+    for domain in domains:
+        table.add_row(str(domain), *(f"{locality.matrix[domain][ran]:,}" for ran in domains))
+    console.print(Padding(table, (0, 0, 0, 2)))
 
 
 def findings_section(console: Console, content: ReportContent) -> None:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * taskloop with a grainsize that divides the iterations, so that the number of tasks is known; kept under ten tasks a
- * thread at two threads, above which libomp splits the loop through tasks of its own (taskloop_many.c).
+ * taskloop with a grainsize that divides the iterations, so that the number of tasks is known; kept under ten tasks,
+ * above which a thread splits the loop through tasks of the runtime's own (taskloop_many.c).
  */
 #include "../facts.h"
 
-enum { kIterations = 200, kGrain = 10 };
+enum { kIterations = 200, kGrain = 25 };
 
 int main(void) {
     long sum = 0;

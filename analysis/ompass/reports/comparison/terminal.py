@@ -71,7 +71,7 @@ def _table(rows: Sequence[Change[Place]], first: str) -> Table:
 
 def _relative(change: Change[Place]) -> str:
     if change.ratio is None:
-        return "new"
+        return "new" if change.after_mean else "-"
     if change.after_mean == 0:
         return "gone"
     return f"{'+' if change.ratio > 1 else '-' if change.ratio < 1 else ''}{percent(abs(change.ratio - 1))}"

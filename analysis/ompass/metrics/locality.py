@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks by the locality domain where libomp_ext.so placed them and the one where they ran, and its steals.
+
+The definitions are those of docs/metrics.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ompass.model import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Locality:
+    """Of all regions of a run that the extension scheduled."""
+
+    matrix: tuple[tuple[int, ...], ...]
+    """Tasks by the domain where they were placed (rows) and the domain where they ran (columns)."""
+    n_rescued: int
+    n_steals: int
+    n_failed_steals: int
+    steal_ns: int
+    failed_steal_ns: int
+
+    @property
+    def n_tasks(self) -> int:
+        return sum(map(sum, self.matrix))
+
+    @property
+    def n_local(self) -> int:
+        """Tasks that ran in the domain where they were placed."""
+        return sum(row[domain] for domain, row in enumerate(self.matrix))
+
+    @property
+    def n_remote(self) -> int:
+        return self.n_tasks - self.n_local
+
+    @property
+    def steal_success(self) -> float:
+        """Successful attempts over all, 0 to 1; 0 when there were none."""
+        attempts = self.n_steals + self.n_failed_steals
+        return self.n_steals / attempts if attempts else 0.0
+
+
+def locality(run: Run) -> Locality | None:
+    """The figures of a run; None when no task was held by the extension.
+
+    Domains beyond the last that the format counts share its place.
+    """
+    rows = [row.held for row in run.regions if row.held.domain >= 0]
+    if not rows:
+        return None
+    last = len(rows[0].n_from_domain) - 1
+    used = [d for row in rows for d, n in enumerate(row.n_from_domain) if n]
+    n_domains = 1 + min(last, max([*used, *(row.domain for row in rows)]))
+    matrix = [[0] * n_domains for _ in range(n_domains)]
+    for row in rows:
+        for placed, n_tasks in enumerate(row.n_from_domain[:n_domains]):
+            matrix[placed][min(row.domain, last)] += n_tasks
+    return Locality(
+        matrix=tuple(tuple(row) for row in matrix),
+        n_rescued=sum(row.n_rescued for row in rows),
+        n_steals=sum(row.n_steals for row in rows),
+        n_failed_steals=sum(row.n_failed_steals for row in rows),
+        steal_ns=sum(row.steal_ns for row in rows),
+        failed_steal_ns=sum(row.failed_steal_ns for row in rows),
+    )

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * For performance tools: what libomp_ext.so tells of the tasks that it holds. OMPT tells of such a task when it begins
+ * to run, on the thread that runs it, as created at once from inside this library; an observer learns when, where and by
+ * whom it really was created, where it was placed, how it was found, and of waits, of which OMPT sees only the rest.
+ *
+ * A tool looks the function omp_ext_observe up (dlsym, RTLD_DEFAULT) when its OMPT initializer runs. libompass.so does.
+ */
+#ifndef OMP_EXT_TOOL_H
+#define OMP_EXT_TOOL_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(default)
+
+/* How a task came to the thread that starts it: see omp_ext_observer.task_starts. */
+#define OMP_EXT_FOUND 0   /* in the ordinary way */
+#define OMP_EXT_RESCUED 1 /* taken out of its domain, since the program would have hung */
+
+/* What stands for a sync region of OMPT before the predecessors of a task, which OMPT tells as a task. */
+#define OMP_EXT_WAIT_PREDECESSORS 63
+
+/*
+ * All functions are called by the thread that does what they tell, which may be in no task of OMPT's yet. None may call
+ * OpenMP or omp_ext.h. Every task that was created is started or dropped once.
+ */
+struct omp_ext_observer {
+    size_t bytes; /* sizeof(struct omp_ext_observer), as the tool was compiled */
+
+    /* The current task begins, and ends, the creation of a task. Pairs; more tasks may be created, and run, in between. */
+    void (*creation_begins)(void);
+    void (*creation_ends)(void);
+    /* In between: a deferred task was created at this return address of the program, to run in a domain. `flags` as in
+       OMPT's task_create. Returns what stands for it in the calls below; null: it is not of interest. */
+    void *(*task_created)(const void *code, int flags, int has_dependences, int domain);
+    /* The second must wait for the first. Called by the creator of both, between task_created and creation_ends. */
+    void (*task_depends)(void *before, void *after);
+
+    /* The calling thread starts the task in this domain: OMPT's task_create and task_schedule of the same task follow
+       at once on this thread. Null: what follows is no task of the program, but the pattern of a taskloop. */
+    void (*task_starts)(void *task, int domain, int how);
+
+    /* The task that OMPT tells of next, undeferred and begun at once, is of this return address of the program. */
+    void (*undeferred_starts)(const void *code);
+
+    /* The current task begins a wait, of OMPT's sync region kinds or one above. The runtime's own wait of the same
+       kind follows, unless the end is told. */
+    void (*wait_begins)(int kind);
+    void (*wait_ends)(int kind);
+
+    /* The thread tries to take a task from another thread's queue, which was not empty. */
+    void (*steal_begins)(void);
+    void (*steal_ends)(int succeeded);
+};
+
+/*
+ * From now on the observer is told; it must live as long as the process. Null: nobody. To be called before the first
+ * parallel region. Returns 1 when the library schedules this program, 0 when it leaves it to the runtime until the
+ * program asks for placement.
+ */
+int omp_ext_observe(const struct omp_ext_observer *observer);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+
+#endif

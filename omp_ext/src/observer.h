@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tool that is told what OMPT cannot know of held tasks (omp_ext_tool.h), or nobody.
+#pragma once
+
+#include "omp_ext_tool.h"
+
+namespace omp_ext {
+
+// Set before the first region.
+inline const omp_ext_observer *observer = nullptr;
+
+// Calls, for instance, tell(&omp_ext_observer::wait_begins, kind) when somebody listens.
+template <typename... Parameters, typename... Arguments>
+inline void tell(void (*omp_ext_observer::*what)(Parameters...), Arguments... arguments) {
+    if (__builtin_expect(observer != nullptr, 0) && observer->*what) (observer->*what)(arguments...);
+}
+
+// Of OMPT, which this library does not include.
+enum OmptNumber : int {
+    kOmptBarrierImplicit = 2,
+    kOmptBarrierExplicit = 3,
+    kOmptTaskwait = 5,
+    kOmptTaskgroup = 6,
+    kOmptExplicitTask = 0x4,
+    kOmptUntied = 0x10000000,
+    kOmptFinal = 0x20000000,
+};
+
+} // namespace omp_ext

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the benchmark programs in nanoseconds per unit of work: serial, and with tasks on one thread.
+
+The first says whether a kernel is as quick as a serious implementation should be, the second what tasks cost
+at the program's own cut-off. Programs without a count of their work are left out. Rounds are interleaved,
+and the quickest run of each program counts. Prints the table of docs/bots.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+VERSIONS = ("serial", "tasks")
+RUN_TIMEOUT_S = 1800
+# What steers a runtime, a tool or the loader must not come from the shell.
+STEERING = ("OMP_", "KMP_", "OMPASS_", "LD_")
+
+
+class BenchmarkError(Exception):
+    """The benchmark cannot go on; the message is one line for the user."""
+
+
+def run(program: Path, input_class: str) -> dict[str, Any]:
+    """One run on one thread: the program's answer."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
+    command = [str(program), "--class", input_class, "--threads", "1", "--json"]
+    ended = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=RUN_TIMEOUT_S
+    )
+    if ended.returncode != 0:
+        complaint = ended.stderr.strip().splitlines()[-1:] or ["no message"]
+        raise BenchmarkError(f"{' '.join(command)} ended with {ended.returncode}: {complaint[0]}")
+    answer: dict[str, Any] = json.loads(ended.stdout)
+    return answer
+
+
+def measure(bots: Path, programs: list[str], input_class: str, n_rounds: int) -> dict[str, dict[str, Any]]:
+    """By program: unit, inputs, and for each version the nanoseconds per unit of every round."""
+    results: dict[str, dict[str, Any]] = {}
+    for number in range(n_rounds):
+        for program in programs:
+            print(f"round {number + 1} of {n_rounds}: {program}", file=sys.stderr, flush=True)
+            for version in VERSIONS:
+                answer = run(bots / f"{program}-{version}", input_class)
+                result = results.setdefault(program, {name: answer[name] for name in ("unit", "inputs")})
+                if answer["units"]:
+                    samples = result.setdefault(version, {"ns_per_unit": [], "tasks": answer["tasks"]})
+                    samples["ns_per_unit"].append(1e9 * answer["seconds"] / answer["units"])
+    return results
+
+
+def table(results: dict[str, dict[str, Any]]) -> str:
+    """The quickest rounds in Markdown."""
+    lines = ["| program | unit of work | serial | tasks | tasks / serial |", "|---|---|---|---|---|"]
+    for program, result in results.items():
+        if not all(version in result for version in VERSIONS):
+            continue
+        serial, tasks = (min(result[version]["ns_per_unit"]) for version in VERSIONS)
+        lines.append(
+            f"| {program} | {result['unit']} | {serial:.3g} ns | {tasks:.3g} ns | {tasks / serial:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description="Measures the benchmark programs in nanoseconds per unit of their work, on one thread.",
+        epilog="Example: bots_units.py --programs fib,uts,sort --class small --rounds 5 --json units.json",
+    )
+    parser.add_argument("--class", dest="input_class", default="small", help="of inputs (default small)")
+    parser.add_argument("--programs", metavar="LIST", help="comma-separated (default: all)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="rounds (default 3)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples there")
+    parser.add_argument(
+        "--bots",
+        type=Path,
+        default=REPOSITORY / "build" / "release" / "bots",
+        metavar="DIR",
+        help="the programs",
+    )
+    arguments = parser.parse_args()
+    try:
+        built = sorted(path.name.removesuffix("-serial") for path in arguments.bots.glob("*-serial"))
+        programs = arguments.programs.split(",") if arguments.programs else built
+        unknown = [program for program in programs if program not in built]
+        if unknown or not built:
+            raise BenchmarkError(f"there is no {', '.join(unknown) or 'program'} in {arguments.bots}")
+        if arguments.rounds < 1:
+            raise BenchmarkError("--rounds: at least one")
+        results = measure(arguments.bots, programs, arguments.input_class, arguments.rounds)
+    except (BenchmarkError, OSError) as error:
+        print(f"bots_units: {error}", file=sys.stderr)
+        return 1
+    print(table(results))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

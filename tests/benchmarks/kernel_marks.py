@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what kernel marks cost in trace mode: matmul and fmm at their published task sizes.
+
+The papers' figure is at most 5% over the unmarked program, with tasks of 17 us (matmul) and 3.25 us (fmm).
+Every round runs all variants once, in an order of its own, so that a drift of the machine meets all of them
+alike; ratios to the unmarked program are taken within a round, and their medians are reported. Needs the
+build (release preset); takes a few minutes and wants an otherwise idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RUN_TIMEOUT_S = 600
+LARGEST_COST = 0.05
+# What steers a runtime, a tool or the loader must not come from the shell.
+STEERING = ("OMP_", "KMP_", "OMPASS_", "LD_")
+
+
+class Variant(NamedTuple):
+    """A build of a program, and whether it is recorded."""
+
+    name: str
+    version: str
+    traced: bool
+
+
+BASELINE = "unmarked"
+VARIANTS = (
+    Variant(BASELINE, "tasks", False),
+    Variant("marked", "tasks-marked", False),
+    Variant("unmarked, traced", "tasks", True),
+    Variant("marked, traced", "tasks-marked", True),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program with an input, and what its tasks are to take."""
+
+    program: str
+    arguments: tuple[str, ...]
+    published_task_us: float
+
+
+# The grain of each program is that of its papers. Long enough for a second or so on one core.
+CASES = (
+    Case("matmul", ("--size", "3072", "--grain", "96"), 17.0),
+    Case("fmm", ("--size", "300000", "--grain", "300"), 3.25),
+)
+
+
+class BenchmarkError(Exception):
+    """The benchmark cannot go on; the message is one line for the user."""
+
+
+def run(build: Path, case: Case, variant: Variant, threads: int, scratch: Path) -> dict[str, Any]:
+    """One run: the program's answer, and `trace_bytes`; the run directory is deleted."""
+    program = build / "bots" / f"{case.program}-{variant.version}"
+    command = [str(program), "--json", "--threads", str(threads), *case.arguments]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
+    with tempfile.TemporaryDirectory(prefix="marks-", dir=scratch) as directory:
+        run_dir = Path(directory) / "run.ompass"
+        if variant.traced:
+            environment |= {
+                "OMP_TOOL_LIBRARIES": str(build / "lib" / "libompass.so"),
+                "OMPASS_MODE": "trace",
+                "OMPASS_DIR": str(run_dir),
+                "OMPASS_SUMMARY": "off",
+            }
+        ended = subprocess.run(
+            command, env=environment, capture_output=True, text=True, check=False, timeout=RUN_TIMEOUT_S
+        )
+        if ended.returncode != 0:
+            complaint = ended.stderr.strip().splitlines()[-1:] or ["no message"]
+            raise BenchmarkError(f"{' '.join(command)} ended with {ended.returncode}: {complaint[0]}")
+        answer: dict[str, Any] = json.loads(ended.stdout)
+        logs = list(run_dir.glob("thread-*.log"))
+        if variant.traced and not logs:
+            raise BenchmarkError(f"{program.name}: libompass.so left no thread logs")
+        answer["trace_bytes"] = sum(log.stat().st_size for log in logs)
+    return answer
+
+
+def measure(build: Path, case: Case, threads: int, n_rounds: int, scratch: Path) -> Iterator[dict[str, Any]]:
+    """Rounds: by variant, the program's answer."""
+    order = random.Random(0)
+    for number in range(n_rounds):
+        print(
+            f"{case.program}, {threads} threads: round {number + 1} of {n_rounds}",
+            file=sys.stderr,
+            flush=True,
+        )
+        answers = {}
+        for variant in order.sample(VARIANTS, len(VARIANTS)):
+            answers[variant.name] = run(build, case, variant, threads, scratch)
+        yield answers
+
+
+def evaluate(case: Case, threads: int, rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Medians over the rounds; costs are relative to the unmarked program, within a round."""
+    first = rounds[0][BASELINE]
+    n_tasks = first["tasks"]
+    least_s = min(answers[BASELINE]["seconds"] for answers in rounds)
+    variants = {}
+    for variant in VARIANTS:
+        seconds = [answers[variant.name]["seconds"] for answers in rounds]
+        costs = [answers[variant.name]["seconds"] / answers[BASELINE]["seconds"] - 1 for answers in rounds]
+        variants[variant.name] = {
+            "seconds": seconds,
+            "median_s": statistics.median(seconds),
+            "min_s": min(seconds),
+            "median_cost": statistics.median(costs),
+            "cost_of_minima": min(seconds) / least_s - 1,
+            "ns_per_task": 1e9 * threads * (min(seconds) - least_s) / n_tasks,
+            "trace_bytes": rounds[0][variant.name]["trace_bytes"],
+        }
+    return {
+        "program": case.program,
+        "threads": threads,
+        "inputs": first["inputs"],
+        "cuts": first["cuts"],
+        "tasks": n_tasks,
+        "task_us": 1e6 * threads * least_s / n_tasks,
+        "published_task_us": case.published_task_us,
+        "variants": variants,
+    }
+
+
+def print_report(results: list[dict[str, Any]]) -> None:
+    for result in results:
+        print(
+            f"{result['program']}, {result['threads']} threads: {result['tasks']} tasks of "
+            f"{result['task_us']:.2f} us (published: {result['published_task_us']:g} us)"
+        )
+        for name, values in result["variants"].items():
+            print(
+                f"  {name:18} median {values['median_s']:8.4f} s  min {values['min_s']:8.4f} s  "
+                f"cost {100 * values['median_cost']:+6.2f}%  "
+                f"by minima {100 * values['cost_of_minima']:+6.2f}%  {values['ns_per_task']:7.0f} ns/task"
+            )
+        cost = result["variants"]["marked, traced"]["median_cost"]
+        verdict = "within" if cost <= LARGEST_COST else "ABOVE"
+        print(f"  {verdict} the papers' {100 * LARGEST_COST:g}%")
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Measures what kernel marks cost in trace mode, against the unmarked program.",
+        epilog="Example: kernel_marks.py --threads 1,2 --rounds 15 --json marks.json",
+    )
+    parser.add_argument("--rounds", type=int, default=15, metavar="N", help="rounds (default 15)")
+    parser.add_argument("--threads", default="1,2", metavar="LIST", help="team sizes (default 1,2)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples and statistics there")
+    parser.add_argument(
+        "--build", type=Path, default=REPOSITORY / "build" / "release", metavar="DIR", help="the build"
+    )
+    parser.add_argument(
+        "--scratch", type=Path, metavar="DIR", help="where traces go, up to 100 MB (default: in the build)"
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    build: Path = arguments.build.resolve()
+    scratch: Path = arguments.scratch or build / "benchmarks" / "scratch"
+    try:
+        words = arguments.threads.split(",")
+        if not all(word.isdecimal() and int(word) > 0 for word in words):
+            raise BenchmarkError(f"--threads: {arguments.threads!r} is not a list of whole numbers from 1 on")
+        if arguments.rounds < 1:
+            raise BenchmarkError("--rounds: at least one")
+        scratch.mkdir(parents=True, exist_ok=True)
+        results = [
+            evaluate(case, threads, list(measure(build, case, threads, arguments.rounds, scratch)))
+            for case in CASES
+            for threads in map(int, words)
+        ]
+    except (BenchmarkError, OSError) as error:
+        print(f"kernel_marks: {error}", file=sys.stderr)
+        return 1
+    print_report(results)
+    if arguments.json:
+        report = {"rounds": arguments.rounds, "cpu_count": os.cpu_count(), "results": results}
+        arguments.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks that libomp_ext.so holds, as tools see them: where, when and by whom created, and where they ran.
+
+Ompass sees them through the observer of omp_ext_tool.h, whatever the order in which both libraries come; any
+other tool through OMPT, whose life cycle of a task must hold. The programs are those of test_task_kinds.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ext_programs import compile_with_ext, ext_library
+from integration.recorded_run import (
+    check_accounts_agree,
+    check_facts,
+    check_sound,
+    counted,
+    facts_in,
+    run_directories,
+)
+from integration.task_programs import TASK_PROGRAMS, TaskProgram, flags_for
+from ompass import _core
+from ompass.metrics import locality
+from ompass.readers.rundir import open_run
+from toolchains import RunRecorded, Toolchain, compile_source, toolchain_named
+
+SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "2"}
+KINDS = pytest.mark.parametrize("program", TASK_PROGRAMS, ids=lambda program: program.name)
+
+
+def compiled(program: TaskProgram, toolchain: Toolchain) -> list[str]:
+    """Return the command that runs the program."""
+    flags = flags_for(toolchain)
+    if not program.is_library_too:
+        return [str(compile_source(program.source, toolchain, flags=flags))]
+    library = compile_source(program.source, toolchain, flags=(*flags, "-DLIBRARY", "-shared", "-fPIC"))
+    return [str(compile_source(program.source, toolchain, openmp=False)), str(library)]
+
+
+def check_recorded(run_dir: Path, stdout: str, program: TaskProgram) -> _core.RunProfile:
+    profile = check_sound(run_dir)
+    check_facts(facts_in(stdout), profile, ends_in_flight=program.ends_in_flight)
+    replay = _core.replay_trace(str(run_dir))
+    check_accounts_agree(profile, replay)
+    assert counted(replay) == counted(profile)
+    assert not profile["create_estimated"], "the extension tells how long creations take"
+    return profile
+
+
+@KINDS
+def test_held_tasks_are_recorded_as_they_were(
+    program: TaskProgram, default_toolchain: Toolchain, libompass: Path, run_recorded: RunRecorded
+) -> None:
+    executable, *arguments = compiled(program, default_toolchain)
+    number = TASK_PROGRAMS.index(program)
+    both_orders = (f"{libompass}:{ext_library()}", f"{ext_library()}:{libompass}")
+    libraries = (*both_orders, str(ext_library()))[number % 3]
+    recorded = run_recorded(
+        Path(executable),
+        default_toolchain,
+        *arguments,
+        mode="trace",
+        threads=4,
+        environment={
+            "LD_PRELOAD": libraries,
+            **({} if number % 3 == 2 else {"OMP_TOOL_LIBRARIES": ""}),
+            "OMP_EXT_STRICT": str(number % 2),
+            **SCHEDULED,
+            **program.environment,
+        },
+    )
+    assert len(run_directories(recorded.run_dir.parent)) == program.n_processes
+    check_recorded(recorded.run_dir, recorded.process.stdout, program)
+
+
+@pytest.mark.parametrize("name", ["tied", "taskloop_grainsize", "depend", "undeferred"])
+@pytest.mark.parametrize("comes_first", ["tool", "extension"])
+def test_gcc_programs_are_recorded_as_they_were(
+    name: str, comes_first: str, libompass: Path, run_recorded: RunRecorded
+) -> None:
+    toolchain = toolchain_named("gcc-12-libomp-19")
+    program = next(program for program in TASK_PROGRAMS if program.name == name)
+    executable = compile_source(program.source, toolchain, flags=flags_for(toolchain))
+    both = [str(libompass), str(ext_library())]
+    preloaded = ":".join(both if comes_first == "tool" else reversed(both))
+    recorded = run_recorded(
+        executable,
+        toolchain,
+        mode="trace",
+        threads=4,
+        environment={"LD_PRELOAD": preloaded, "OMP_TOOL_LIBRARIES": "", **SCHEDULED},
+    )
+    profile = check_recorded(recorded.run_dir, recorded.process.stdout, program)
+    modules = [Path(module["path"]).name for module in profile["modules"]]
+    of_tasks = {modules[d["module"]] for d in profile["definitions"] if d["kind"] == "task"}
+    assert of_tasks == {executable.name}, "constructs that are not the program's"
+
+
+@KINDS
+def test_any_tool_sees_a_conforming_life_cycle(program: TaskProgram, default_toolchain: Toolchain) -> None:
+    if program.ends_in_flight or program.name in ("exit_in_region", "fork_exit", "fork_plain"):
+        pytest.skip("the process ends while tasks are under way, so the tool has nothing to sum up")
+    checker = compile_source(
+        "ext/life_cycle_checker.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
+    )
+    for way in ({}, {"OMP_EXT_STRICT": "1"}):
+        finished = subprocess.run(
+            compiled(program, default_toolchain),
+            env=default_toolchain.run_environment(
+                {
+                    "LD_PRELOAD": str(ext_library()),
+                    "OMP_TOOL_LIBRARIES": str(checker),
+                    "OMP_NUM_THREADS": "4",
+                    **SCHEDULED,
+                    **way,
+                    **program.environment,
+                }
+            ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        told = [line for line in finished.stderr.splitlines() if line.startswith("life_cycle_checker: ")]
+        assert told and all(line.endswith("faults 0") for line in told), finished.stderr
+
+
+@pytest.mark.parametrize("comes_first", ["tool", "extension", "loaded"])
+@pytest.mark.parametrize("strict", ["0", "1"])
+def test_report_shows_constructs_domains_and_steals(
+    comes_first: str, strict: str, default_toolchain: Toolchain, libompass: Path, run_recorded: RunRecorded
+) -> None:
+    program = compile_with_ext("ext/strict.c", default_toolchain)
+    preloaded = {
+        "tool": f"{libompass}:{ext_library()}",
+        "extension": f"{ext_library()}:{libompass}",
+        "loaded": "",
+    }[comes_first]
+    recorded = run_recorded(
+        program,
+        default_toolchain,
+        "64",
+        "7",
+        mode="trace",
+        threads=4,
+        environment={
+            "LD_PRELOAD": preloaded,
+            **({"OMP_TOOL_LIBRARIES": ""} if preloaded else {}),
+            "OMP_EXT_STRICT": strict,
+            "OMP_EXT_DOMAINS": "2",
+        },
+    )
+    check_accounts_agree(check_sound(recorded.run_dir), _core.replay_trace(str(recorded.run_dir)))
+    figures = locality(open_run(recorded.run_dir))
+    assert figures is not None
+    assert figures.n_tasks == 64 * 255
+    names = ("created", "run", "local", "rescued", "outside")
+    told = dict(zip(names, numbers_of(recorded.process.stdout), strict=True))
+    assert (figures.n_local, figures.n_rescued) == (told["local"], told["rescued"])
+    if strict == "1":
+        assert [sum(row) for row in figures.matrix] == [32 * 255, 32 * 255]
+    again = locality(open_run(recorded.run_dir, "events"))
+    assert again == figures
+
+    report = subprocess.run(
+        [sys.executable, "-m", "ompass", "report", "--json", str(recorded.run_dir)],
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert report.returncode == 0, report.stderr
+    shown = json.loads(report.stdout)
+    assert shown["locality"]["placed_ran"] == [list(row) for row in figures.matrix]
+    assert {(c["file"].rsplit("/", 1)[-1], c["line"]) for c in shown["constructs"]} == {
+        ("strict.c", 22),
+        ("strict.c", 37),
+    }
+
+
+def numbers_of(stdout: str) -> list[int]:
+    """Return the numbers of the line that says what the library counted."""
+    line = next(line for line in stdout.splitlines() if line.startswith("created "))
+    return [int(part.split()[-1]) for part in line.split(",")]
