@@ -23,8 +23,8 @@ public:
         schedule.ran.resize(schedule.n_threads * schedule.n_threads);
     }
 
-    void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task,
-                 uint32_t construct) override {
+    void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task, uint32_t construct,
+                 int32_t domain) override {
         begin = std::max(begin, schedule_.begin);
         end = std::min(end, schedule_.end);
         if (begin >= end) return;
@@ -37,7 +37,8 @@ public:
         }
         settle();
         if (thread != held_.thread) flush_pool();
-        const auto home = task ? static_cast<int32_t>(task >> format::kThreadShift) : -1;
+        const auto home = domain >= 0 ? domain : task ? static_cast<int32_t>(task >> format::kThreadShift) : -1;
+        schedule_.domains |= domain >= 0;
         held_ = {begin, end, task, thread, construct, state, home, 1};
     }
 

@@ -15,7 +15,7 @@ struct ScheduleOptions {
     int64_t start_ns = 0;  // of the window, since the start of the run
     int64_t end_ns = -1;   // -1: to the end
     uint64_t limit = 0;    // stretches at most, as long as that is four per thread; 0: none are wanted
-    bool by_home = false;  // what stretches are pooled by: the threads that created their tasks, not the constructs
+    bool by_home = false; // what stretches are pooled by: the homes of their tasks, not the constructs
     uint32_t n_bins = 0;   // of equal length over the window, for the states over time
 };
 
@@ -26,13 +26,14 @@ struct Stretch {
     uint64_t task; // 0: implicit, outside of regions, or several pooled
     uint32_t thread, construct;
     format::State state;
-    int32_t home; // the thread that created the task; -1: no deferred task
+    int32_t home; // the domain that the task was placed in, or else the thread that created it; -1: no deferred task
     uint64_t pooled; // stretches in it; 1: just as it was
 };
 
 struct Schedule {
     uint64_t begin = 0, end = 0; // the window
     uint64_t shortest = 0;
+    bool domains = false; // homes are domains: the run had the locality extension
     std::vector<Stretch> stretches; // thread by thread, in order of time
     uint64_t n_tasks = 0; // deferred ones that started in the window
     std::vector<std::array<uint64_t, format::kStates>> bins; // thread-time by state

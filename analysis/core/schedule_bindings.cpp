@@ -28,6 +28,7 @@ nb::dict read(const std::string &directory, int64_t start_ns, int64_t end_ns, ui
     result["end_ns"] = time(schedule.end);
     result["shortest_ns"] = clock.ns(schedule.shortest);
     result["n_tasks"] = schedule.n_tasks;
+    result["domains"] = schedule.domains;
 
     nb::dict stretches;
     stretches["thread"] = column(schedule.stretches, [](const Stretch &row) { return row.thread; });

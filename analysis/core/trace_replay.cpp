@@ -102,6 +102,7 @@ struct Task {
     bool is_inline = false, timed = false, waiting = false, resumed = false;
     uint64_t worked = 0;
     uint64_t ready = 0, start = 0;
+    int32_t domain = -1; // where it was placed; -1: not told
     Task *below = nullptr;
     Task *frame = nullptr;
 };
@@ -191,7 +192,7 @@ private:
         if (!shared_.observer || now <= mark_) return;
         const Task &task = *current_->frame;
         shared_.observer->stretch(thread(), state, mark_, now, task.construct ? task.id : 0,
-                                  task.construct ? task.construct : part_->construct);
+                                  task.construct ? task.construct : part_->construct, task.domain);
     }
 
     void close_work(uint64_t now) {
@@ -375,21 +376,22 @@ private:
         construct.n_other_thread += (id >> format::kThreadShift) != index_;
         construct.n_other_core += (record.words[1] & format::kOtherCore) != 0;
         construct.n_other_domain += (record.words[1] & format::kOtherDomain) != 0;
-        if (domain_) count_domains();
         if (shared_.observer) shared_.observer->started(thread(), id, record.argument, ready, record.time);
         Task *task = push(id, record.argument);
         task->ready = std::min(ready, record.time);
         task->start = record.time;
+        if (domain_) task->domain = count_domains();
         open_ = Open::kWork;
     }
 
     // Tasks that the extension did not hold cannot be told from those that it placed here: it holds all or none.
-    void count_domains() {
+    int32_t count_domains() {
         const uint32_t home = placed_ ? (placed_ - 1) >> 1 : domain_ - 1;
         region().domain = domain_;
         region().n_from_domain[std::min(home, format::kDomainCounts - 1)]++;
         region().n_rescued += placed_ ? (placed_ - 1) & 1 : 0;
         placed_ = 0;
+        return static_cast<int32_t>(home);
     }
 
     // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
@@ -422,7 +424,9 @@ private:
             shared_.pieced_together.push_back({index_, task->construct, task->id, task->worked, record.time});
         else if (!task->is_inline) // else detached: its own time is known, its duration is not
             count_duration(slot(task->construct), task->worked, 1);
-        if (shared_.observer && !task->resumed)
+        if (task->is_inline)
+            tell_undeferred(*task, record.time, task->frame->worked - task->worked);
+        else if (shared_.observer && !task->resumed)
             shared_.observer->completed({thread(), task->construct, task->id, 0, shared_.created_at(task->id),
                                          task->ready, task->start, record.time, task->worked, true});
         if (record.argument != format::kStatusDetach) {

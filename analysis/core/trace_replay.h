@@ -41,9 +41,10 @@ public:
     };
 
     virtual ~ReplayObserver() = default;
-    // Stretches of a thread do not overlap. Where `task` is 0, `construct` is the region's, or 0 outside.
+    // Stretches of a thread do not overlap. Where `task` is 0, `construct` is the region's, or 0 outside. `domain`: where
+    // the locality extension placed the task; -1 without it.
     virtual void stretch(uint32_t /*thread*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint64_t /*task*/,
-                         uint32_t /*construct*/) {}
+                         uint32_t /*construct*/, int32_t /*domain*/) {}
     // A deferred task is created by `parent`.
     virtual void created(uint64_t /*task*/, uint64_t /*parent*/) {}
     // A deferred task starts. `ready`: when it was created, or its last predecessor ended.

@@ -93,8 +93,8 @@ private:
 class SegmentRows final : public Rows {
 public:
     explicit SegmentRows(const Rows &rows) : Rows(rows) {}
-    void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task,
-                 uint32_t number) override {
+    void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task, uint32_t number,
+                 int32_t) override {
         push(std::array{int64_t{thread}, static_cast<int64_t>(state), id(task), construct(number), at(begin), at(end)});
     }
 };

@@ -268,7 +268,7 @@ class ScheduleStretches(TypedDict):
     state: object  # uint8: 0 work, 1 create, 2 schedule, 3 sync, 4 idle
     construct: object  # int32: of the task, or of the region in implicit tasks; -1 outside
     task: object  # uint64; 0: no deferred task, or several pooled
-    home: object  # int32: the thread that created the task; -1: no deferred task
+    home: object  # int32: where the task comes from, see Schedule.domains; -1: no deferred task
     pooled: object  # uint64: stretches in it; 1: just as it was
     start_ns: object  # int64
     end_ns: object  # int64
@@ -278,6 +278,7 @@ class Schedule(TypedDict):
     end_ns: int
     shortest_ns: int  # what is shorter is pooled with its neighbours, and stands for what it mostly was
     n_tasks: int  # deferred tasks that started in the window
+    domains: bool  # homes are the domains that tasks were placed in; else the threads that created them
     stretches: ScheduleStretches
     bins: list[list[int]]  # n_bins x the five states: thread-time of equal parts of the window
     ran: list[list[int]]  # [creating thread][running thread]: deferred tasks of the whole run

@@ -41,7 +41,7 @@ class Recording:
     # ------------------------------------------------------------ tables
 
     def scan(self, table: str) -> polars.LazyFrame:
-        """A table of ompass.TABLES as a lazy frame: nothing is read before it is collected or written.
+        """A table of docs/query.md as a lazy frame: nothing is read before it is collected or written.
 
         UsageError for another name, NothingToShowError for rows of events of a run in profile mode.
         """

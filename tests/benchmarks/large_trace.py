@@ -77,7 +77,7 @@ ID_WORDS = dict.fromkeys(
 ) | {"dependence": (1, 2)}  # fmt: skip
 HAS_ID = ("create", "region_begin", "implicit_begin")  # their ids are the thread's next ones
 UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
-           "implicit_end", "read", "write", "cpu", "counter", "time")  # fmt: skip
+           "implicit_end", "read", "write", "cpu", "counter", "time", "domain", "placed")  # fmt: skip
 
 
 class ThreadLog:

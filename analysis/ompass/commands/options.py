@@ -29,7 +29,7 @@ class Colour(str, Enum):
 ColourOption = Annotated[
     Colour,
     typer.Option(
-        "--colour", help="Of a schedule: colour tasks by construct, or by the thread that created them."
+        "--colour", help="Of a schedule: colour tasks by construct, or by domain (else creating thread)."
     ),
 ]
 

@@ -50,7 +50,8 @@ def gantt(
 ) -> Spec | None:
     """A bar per thread over time: work in the colour of its task construct, the other states in theirs.
 
-    `by_home`: in the colour of the thread that created the task; the schedule must have been read so.
+    `by_home`: in the colour of the locality domain that the task was placed in, or else of the thread that
+    created it; the schedule must have been read so.
     `threads`: only these (none: all).
     """
     colours = _home_colours(schedule) if by_home else _construct_colours(content, schedule)
@@ -59,7 +60,8 @@ def gantt(
         return None
     present = {bar.kind for bar in bars}
     shown = {kind: colour for kind, colour in (colours | _FIXED_COLOURS).items() if kind in present}
-    what = "the thread that created it" if by_home else "task construct"
+    home = "the domain of its task" if schedule.domains else "the thread that created its task"
+    what = home if by_home else "task construct"
     rows: list[Spec] = [
         {
             "thread": bar.thread,
@@ -130,20 +132,22 @@ def _bars(content: ReportContent, schedule: Schedule, by_home: bool, colours: di
         elif home < 0:
             kind = _IMPLICIT if construct >= 0 else _OUTSIDE
         elif by_home:
-            kind = _home_label(home)
+            kind = _home_label(schedule, home)
         else:
             kind = place if place in colours else _OTHERS
         bars.append(_Bar(thread, kind, place, start, end, pooled))
     return bars
 
 
-def _home_label(home: int) -> str:
-    return f"tasks of thread {home}"
+def _home_label(schedule: Schedule, home: int) -> str:
+    return f"tasks of {'domain' if schedule.domains else 'thread'} {home}"
 
 
 def _home_colours(schedule: Schedule) -> dict[str, str]:
     homes = sorted({home for home in schedule.stretches.home.tolist() if home >= 0})
-    return {_home_label(home): f"hsl({360 * k // len(homes)}, 60%, 48%)" for k, home in enumerate(homes)}
+    return {
+        _home_label(schedule, home): f"hsl({360 * k // len(homes)}, 60%, 48%)" for k, home in enumerate(homes)
+    }
 
 
 def _construct_colours(content: ReportContent, schedule: Schedule) -> dict[str, str]:

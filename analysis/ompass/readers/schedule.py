@@ -24,8 +24,9 @@ class Stretches:
     """What threads did, thread by thread in order of time, cut off at the window; columns of one length.
 
     thread uint32; state uint8, an index into bars.STATES; construct int32, of the task, or of the region in
-    implicit tasks, -1 outside; task uint64, 0: no deferred task, or several; home int32, the thread that
-    created the task, -1: none did; pooled uint64, shorter stretches that the row stands for, 1: it is
+    implicit tasks, -1 outside; task uint64, 0: no deferred task, or several; home int32, the
+    locality domain that the task was placed in, or without such domains the thread that created it, -1: no
+    deferred task; pooled uint64, shorter stretches that the row stands for, 1: it is
     just as it was; start_ns and end_ns int64 since the start of the run.
     """
 
@@ -51,6 +52,7 @@ class Schedule:
     shortest_ns: int  # what is shorter is pooled with its neighbours, and shown as what it mostly was
     stretches: Stretches
     n_tasks: int  # deferred tasks that started in the window
+    domains: bool  # homes are locality domains
     bins: tuple[tuple[int, ...], ...]  # thread-time by state, of equal parts of the window
     ran: tuple[tuple[int, ...], ...]  # [creating thread][running thread]: deferred tasks of the whole run
 
@@ -71,7 +73,7 @@ def read_schedule(
 ) -> Schedule:
     """The schedule in [start_ns, end_ns) (-1: to the end), of at most `limit` stretches, or four per thread.
 
-    `by_home`: tasks are pooled by the thread that created them, not by their construct. Raises
+    `by_home`: tasks are pooled by their homes, not by their constructs. Raises
     RunNotFoundError, DamagedRunError (also when the run has no trace).
     """
     check_directory(path)
@@ -85,6 +87,7 @@ def read_schedule(
         shortest_ns=read["shortest_ns"],
         stretches=Stretches(**columns),
         n_tasks=read["n_tasks"],
+        domains=read["domains"],
         bins=tuple(tuple(row) for row in read["bins"]),
         ran=tuple(tuple(row) for row in read["ran"]),
     )
