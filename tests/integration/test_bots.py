@@ -16,6 +16,7 @@ import pytest
 
 from integration import bots_programs
 from integration.bots_programs import Kind
+from toolchains import REPOSITORY
 
 THREADS = (1, 2, 4, 8)
 VERSIONS = bots_programs.versions()
@@ -100,6 +101,18 @@ def test_help_names_every_option_and_its_examples_run(bots_dir: Path, version: s
         assert f"--{option} " in text
     assert ("--cutoff" in text) != described["serial"]
     assert ("--untied" in text) == described["untied"]
+
+
+def test_the_document_has_every_version_and_option(bots_dir: Path) -> None:
+    document = (REPOSITORY / "docs" / "bots.md").read_text(encoding="utf-8")
+    for version in VERSIONS:
+        described = bots_programs.described(bots_dir / version)
+        name = described["program"]
+        [row] = re.findall(rf"^\| `{name}` \| {described['unit']} \| .*$", document, re.MULTILINE)
+        options = [*described["inputs"], *(() if described["serial"] else described["cuts"])]
+        for word in (described["version"], *(f"--{option}" for option in options)):
+            assert f"`{word}`" in row, f"{name}: {word} is missing in docs/bots.md"
+        assert len(re.findall(rf"^\| `{name}`(?: \*)? \|", document, re.MULTILINE)) == 2
 
 
 @pytest.mark.parametrize(
