@@ -59,6 +59,15 @@ def test_programs_that_gcc_built_verify_on_its_runtime(bots_of_gcc: Path, versio
     check_version(bots_of_gcc, version)
 
 
+@pytest.mark.parametrize("schedule", ["0", "1"])
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version.endswith("-locality")])
+def test_placed_tasks_and_memory_verify_on_several_domains(
+    bots_dir: Path, version: str, schedule: str
+) -> None:
+    environment = {"OMP_EXT_DOMAINS": "3", "OMP_EXT_SCHEDULE": schedule}
+    bots_programs.verify(bots_dir / version, (1, 2, 4), environment=environment)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
 @pytest.mark.parametrize("version", VERSIONS)
