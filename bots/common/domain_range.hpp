@@ -9,6 +9,7 @@
 #include <omp.h>
 
 #include <cstddef>
+#include <vector>
 
 #include "omp_ext.h"
 
@@ -50,12 +51,16 @@ void for_domain_parts(std::size_t first, std::size_t n, const DomainRange &domai
 // thread is to touch what belongs to a domain. One thread owns each domain, one of its own if it has any.
 template <class Visit>
 void on_domains(int n_threads, const Visit &visit) {
+    std::vector<int> owners(static_cast<std::size_t>(omp_get_num_locality_domains()), 0);
 #pragma omp parallel num_threads(n_threads)
-    visit([](int domain) {
-        int owner = 0;
-        if (omp_ext_get_domain_threads(domain, &owner, 1) < 1) owner = 0;
-        return owner == omp_get_thread_num();
-    });
+    {
+        const int thread = omp_get_thread_num();
+        // All threads have to see the same owners, so each says itself where it is, and one after the other.
+#pragma omp critical
+        owners[static_cast<std::size_t>(omp_get_locality_domain_num())] = thread;
+#pragma omp barrier
+        visit([&owners, thread](int domain) { return owners[static_cast<std::size_t>(domain)] == thread; });
+    }
 }
 
 } // namespace bots

@@ -42,17 +42,23 @@ def run(program: Path, input_class: str) -> dict[str, Any]:
 
 
 def measure(bots: Path, programs: list[str], input_class: str, n_rounds: int) -> dict[str, dict[str, Any]]:
-    """By program: unit, inputs, and for each version the nanoseconds per unit of every round."""
+    """By program: unit, inputs, and for each version the nanoseconds per unit of every round.
+
+    Interrupted, it returns what is complete.
+    """
     results: dict[str, dict[str, Any]] = {}
-    for number in range(n_rounds):
-        for program in programs:
-            print(f"round {number + 1} of {n_rounds}: {program}", file=sys.stderr, flush=True)
-            for version in VERSIONS:
-                answer = run(bots / f"{program}-{version}", input_class)
-                result = results.setdefault(program, {name: answer[name] for name in ("unit", "inputs")})
-                if answer["units"]:
-                    samples = result.setdefault(version, {"ns_per_unit": [], "tasks": answer["tasks"]})
-                    samples["ns_per_unit"].append(1e9 * answer["seconds"] / answer["units"])
+    try:
+        for number in range(n_rounds):
+            for program in programs:
+                print(f"round {number + 1} of {n_rounds}: {program}", file=sys.stderr, flush=True)
+                for version in VERSIONS:
+                    answer = run(bots / f"{program}-{version}", input_class)
+                    result = results.setdefault(program, {name: answer[name] for name in ("unit", "inputs")})
+                    if answer["units"]:
+                        samples = result.setdefault(version, {"ns_per_unit": [], "tasks": answer["tasks"]})
+                        samples["ns_per_unit"].append(1e9 * answer["seconds"] / answer["units"])
+    except KeyboardInterrupt:
+        print("interrupted; reporting what is complete", file=sys.stderr)
     return results
 
 

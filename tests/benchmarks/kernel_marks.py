@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import statistics
@@ -51,14 +52,18 @@ class Case:
     """A program with an input, and what its tasks are to take."""
 
     program: str
-    arguments: tuple[str, ...]
+    size: int
+    grains: tuple[int, ...]  # of which the one is taken whose tasks are nearest to the published time
     published_task_us: float
 
+    def arguments(self, grain: int) -> list[str]:
+        return ["--size", str(self.size), "--grain", str(grain)]
 
-# The grain of each program is that of its papers. Long enough for a second or so on one core.
+
+# Long enough for a second or so on one core.
 CASES = (
-    Case("matmul", ("--size", "3072", "--grain", "96"), 17.0),
-    Case("fmm", ("--size", "300000", "--grain", "300"), 3.25),
+    Case("matmul", 3072, (48, 96, 192), 17.0),
+    Case("fmm", 300_000, (200, 300, 400, 500, 600, 800), 3.25),
 )
 
 
@@ -66,10 +71,10 @@ class BenchmarkError(Exception):
     """The benchmark cannot go on; the message is one line for the user."""
 
 
-def run(build: Path, case: Case, variant: Variant, threads: int, scratch: Path) -> dict[str, Any]:
+def run(build: Path, case: Case, grain: int, variant: Variant, threads: int, scratch: Path) -> dict[str, Any]:
     """One run: the program's answer, and `trace_bytes`; the run directory is deleted."""
     program = build / "bots" / f"{case.program}-{variant.version}"
-    command = [str(program), "--json", "--threads", str(threads), *case.arguments]
+    command = [str(program), "--json", "--threads", str(threads), *case.arguments(grain)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
     with tempfile.TemporaryDirectory(prefix="marks-", dir=scratch) as directory:
         run_dir = Path(directory) / "run.ompass"
@@ -94,7 +99,21 @@ def run(build: Path, case: Case, variant: Variant, threads: int, scratch: Path) 
     return answer
 
 
-def measure(build: Path, case: Case, threads: int, n_rounds: int, scratch: Path) -> Iterator[dict[str, Any]]:
+def choose_grain(build: Path, case: Case, scratch: Path) -> int:
+    """The grain whose tasks, unmarked and on one thread, are nearest to the published time."""
+
+    def distance(grain: int) -> float:
+        answers = [run(build, case, grain, VARIANTS[0], 1, scratch) for _ in range(3)]
+        task_us = 1e6 * min(answer["seconds"] for answer in answers) / answers[0]["tasks"]
+        return abs(math.log(task_us / case.published_task_us))
+
+    print(f"{case.program}: choosing the size of tasks", file=sys.stderr, flush=True)
+    return min(case.grains, key=distance)
+
+
+def measure(
+    build: Path, case: Case, grain: int, threads: int, n_rounds: int, scratch: Path
+) -> Iterator[dict[str, Any]]:
     """Rounds: by variant, the program's answer."""
     order = random.Random(0)
     for number in range(n_rounds):
@@ -105,7 +124,7 @@ def measure(build: Path, case: Case, threads: int, n_rounds: int, scratch: Path)
         )
         answers = {}
         for variant in order.sample(VARIANTS, len(VARIANTS)):
-            answers[variant.name] = run(build, case, variant, threads, scratch)
+            answers[variant.name] = run(build, case, grain, variant, threads, scratch)
         yield answers
 
 
@@ -184,11 +203,12 @@ def main() -> int:
         if arguments.rounds < 1:
             raise BenchmarkError("--rounds: at least one")
         scratch.mkdir(parents=True, exist_ok=True)
-        results = [
-            evaluate(case, threads, list(measure(build, case, threads, arguments.rounds, scratch)))
-            for case in CASES
-            for threads in map(int, words)
-        ]
+        results = []
+        for case in CASES:
+            grain = choose_grain(build, case, scratch)
+            for threads in map(int, words):
+                rounds = list(measure(build, case, grain, threads, arguments.rounds, scratch))
+                results.append(evaluate(case, threads, rounds))
     except (BenchmarkError, OSError) as error:
         print(f"kernel_marks: {error}", file=sys.stderr)
         return 1

@@ -93,7 +93,13 @@ def run(
     return answer
 
 
-def verify(program: Path, threads: Sequence[int], input_class: str, timeout_s: float) -> list[Answer]:
+def verify(
+    program: Path,
+    threads: Sequence[int],
+    input_class: str = "test",
+    timeout_s: float = 170.0,
+    environment: Mapping[str, str] | None = None,
+) -> list[Answer]:
     """Run a version with every kind of task at each number of threads; AssertionError when one fails.
 
     A serial version is run once.
@@ -105,7 +111,7 @@ def verify(program: Path, threads: Sequence[int], input_class: str, timeout_s: f
         wanted = {(n, kind.cutoff, kind.tied) for kind in kinds(program) for n in threads}
     ended = subprocess.run(
         [program, *words],
-        env={**neutral_environment(), **ENVIRONMENT},
+        env={**neutral_environment(), **ENVIRONMENT, **(environment or {})},
         capture_output=True,
         text=True,
         timeout=timeout_s,

@@ -16,6 +16,7 @@ import pytest
 
 from integration import bots_programs
 from integration.bots_programs import Kind
+from toolchains import REPOSITORY
 
 THREADS = (1, 2, 4, 8)
 VERSIONS = bots_programs.versions()
@@ -56,6 +57,15 @@ def test_every_version_verifies_at_every_cutoff_kind_and_number_of_threads(
 @pytest.mark.parametrize("version", [version for version in VERSIONS if version.partition("-")[0] in OF_GCC])
 def test_programs_that_gcc_built_verify_on_its_runtime(bots_of_gcc: Path, version: str) -> None:
     check_version(bots_of_gcc, version)
+
+
+@pytest.mark.parametrize("schedule", ["0", "1"])
+@pytest.mark.parametrize("version", [version for version in VERSIONS if version.endswith("-locality")])
+def test_placed_tasks_and_memory_verify_on_several_domains(
+    bots_dir: Path, version: str, schedule: str
+) -> None:
+    environment = {"OMP_EXT_DOMAINS": "3", "OMP_EXT_SCHEDULE": schedule}
+    bots_programs.verify(bots_dir / version, (1, 2, 4), environment=environment)
 
 
 @pytest.mark.slow
@@ -100,6 +110,18 @@ def test_help_names_every_option_and_its_examples_run(bots_dir: Path, version: s
         assert f"--{option} " in text
     assert ("--cutoff" in text) != described["serial"]
     assert ("--untied" in text) == described["untied"]
+
+
+def test_the_document_has_every_version_and_option(bots_dir: Path) -> None:
+    document = (REPOSITORY / "docs" / "bots.md").read_text(encoding="utf-8")
+    for version in VERSIONS:
+        described = bots_programs.described(bots_dir / version)
+        name = described["program"]
+        [row] = re.findall(rf"^\| `{name}` \| {described['unit']} \| .*$", document, re.MULTILINE)
+        options = [*described["inputs"], *(() if described["serial"] else described["cuts"])]
+        for word in (described["version"], *(f"--{option}" for option in options)):
+            assert f"`{word}`" in row, f"{name}: {word} is missing in docs/bots.md"
+        assert len(re.findall(rf"^\| `{name}`(?: \*)? \|", document, re.MULTILINE)) == 2
 
 
 @pytest.mark.parametrize(

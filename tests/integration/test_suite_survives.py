@@ -146,7 +146,7 @@ def test_a_program_that_does_not_end_is_a_result(tmp_path: Path, environment: di
     assert run["error"] == "did not end within 0.2 s"
 
 
-@pytest.mark.timeout(170)
+@pytest.mark.timeout(600)
 def test_a_killed_suite_goes_on_without_repeating_or_losing_a_measurement(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -237,6 +237,21 @@ def test_earlier_results_are_not_overwritten_unasked(tmp_path: Path, environment
     assert ended.returncode == 2
     assert "suite.json is there already" in ended.stderr
     assert (tmp_path / "suite.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize(
+    ("result", "complaint"),
+    [(".", "it is a directory"), ("nowhere/r.json", "its directory does not exist")],
+)
+def test_results_that_cannot_be_written_are_refused_at_once(
+    tmp_path: Path, environment: dict[str, str], result: str, complaint: str
+) -> None:
+    bots = fakes(tmp_path / "bots", "one")
+    ended = suite("--json", tmp_path / result, "--bots", bots, environment=environment, cwd=tmp_path)
+    assert ended.returncode == 7
+    assert ended.stderr.count("\n") == 1
+    assert complaint in ended.stderr
+    assert not (tmp_path / "starts").exists()
 
 
 def test_a_dry_run_starts_nothing(tmp_path: Path, environment: dict[str, str]) -> None:

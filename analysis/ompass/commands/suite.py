@@ -194,6 +194,8 @@ def _journal(result: Path, plan: Plan, *, named: bool) -> Journal:
     path = result.with_name(f"{result.name}.journal")
     if not result.absolute().parent.is_dir():
         raise OutputError(f"--json {result}", "its directory does not exist", "make it first")
+    if result.is_dir():
+        raise OutputError(f"--json {result}", "it is a directory", "name a file in it")
     if result.exists() and not named and not path.exists():
         raise UsageError(
             f"{result} is there already", "it may be worth keeping", "name it, or another file, with --json"
