@@ -249,8 +249,7 @@ TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) 
         if (!replay_trace(run, accounts)) (void)make_profile(run, accounts, true);
         Schedule schedule;
         (void)read_schedule(run, {.limit = 50, .n_bins = 7}, schedule);
-        for (size_t table = 0; table < trace_tables().size(); table++)
-            (void)read_rows(run, table, {0, 1}, 100, [](RowBatch &) {});
+        (void)read_rows(run, static_cast<size_t>(round) % trace_tables().size(), {0, 1}, 100, [](RowBatch &) {});
         SliceColumns slices;
         bool too_many = false;
         (void)read_slices(run, {}, slices, too_many);
