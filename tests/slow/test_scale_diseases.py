@@ -2,8 +2,8 @@
 """`ompass scale` names the disease of real programs, measured now: it takes two CPUs that nobody else uses.
 
 Those of health and cilksort follow Acar et al., Fig. 3: a small input with a small cut-off, a cut-off above
-the input, a large input with a small cut-off. Two cores do not use up a memory that is made for many, so what
-is memory bound here are tasks that take one cache line from each other.
+the input, a large input with a small cut-off. Two cores do not use up a memory that is made for many, so
+what is memory bound here are tasks that take one cache line from each other.
 """
 
 from __future__ import annotations
