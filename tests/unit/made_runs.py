@@ -24,7 +24,8 @@ def region(construct: int, thread: int, **fields: Any) -> dict[str, Any]:
         "construct": construct, "thread": thread, "level": 0 if construct < 0 else 1, "n_instances": 1,
         "n_primary": 1 if thread == 0 else 0, "wall_ns": 0, "capacity_ns": 0, "max_team_size": 1,
         "nested_ns": 0, "work_ns": 0, "create_ns": 0, "schedule_ns": 0, "sync_ns": 0, "idle_ns": 0,
-        "implicit_ns": 0, "lock_ns": 0, "n_tasks": 0,
+        "implicit_ns": 0, "lock_ns": 0, "n_tasks": 0, "domain": -1, "n_rescued": 0, "n_steals": 0,
+        "n_failed_steals": 0, "steal_ns": 0, "failed_steal_ns": 0, "n_from_domain": [],
     }  # fmt: skip
     row.update(fields)
     row["total_ns"] = sum(row[state] for state in STATES)
