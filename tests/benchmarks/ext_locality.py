@@ -32,7 +32,7 @@ STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
 
 # Two L2 caches of 512 KiB: two plates of 200 x 200 doubles are 640 KiB; a health of 5 levels some 800 KiB.
 INPUTS = {
-    "heat": ("--size", "200", "--steps", "2000", "--cutoff", "manual", "--grain", "16"),
+    "heat": ("--size", "200", "--steps", "500", "--cutoff", "manual", "--grain", "16"),
     "health": ("--class", "test", "--cutoff", "manual"),
 }
 
