@@ -17,9 +17,13 @@ inline void inject_sleep() {
     state ^= state << 13;
     state ^= state >> 17;
     state ^= state << 5;
+    // The first few thousand interruptions are dense; then they become rare, lest programs with very many tasks not end.
+    static thread_local uint32_t n_interruptions = 0;
+    if (state % 8 != 0 || (n_interruptions > 4096 && state % 4096 != 0)) return;
+    n_interruptions++;
     if (state % 64 == 0)
         usleep(state % 211);
-    else if (state % 8 == 0)
+    else
         sched_yield();
 }
 #else

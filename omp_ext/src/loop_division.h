@@ -24,7 +24,6 @@ inline Division divide(uint64_t n_iterations, int32_t schedule, uint64_t paramet
             const uint64_t n_chunks = (n_iterations + parameter - 1) / parameter;
             return {n_chunks, parameter, 0, n_iterations - (n_chunks - 1) * parameter};
         }
-        schedule = kNumTasks;
         parameter = n_iterations / parameter; // rounded down: no chunk is smaller than the grainsize
     } else if (schedule == kNoSchedule || parameter == 0) {
         parameter = static_cast<uint64_t>(n_threads) * 10;
