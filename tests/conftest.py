@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -100,6 +101,14 @@ def run_recorded(libompass: Path, tmp_path: Path) -> RunRecorded:
         )
 
     return run
+
+
+def pytest_configure() -> None:
+    """Keep from programs what is the tests' own: signals ignored (by nohup, a script's &), the terminal's width."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    os.environ.pop("COLUMNS", None)  # the width of the tests' own terminal
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

@@ -117,11 +117,32 @@ static bool is_in(const ThreadState &thread, const format::RegionInstance *insta
     return region != nullptr;
 }
 
+static void leave_region(ThreadState &thread);
+
+// All of end_implicit but giving back the state.
+static void leave_implicit(ThreadState &thread, const TaskState *task) {
+    RegionContext *region = thread.region;
+    if (region->implicit == task) region->implicit = nullptr;
+    if (region->primary || region->instance == nullptr || task->flags & kInitial) {
+        const uint64_t now = clock::now();
+        close_open(thread, now);
+        open_stretch(thread, region->primary ? format::kOpenFork : format::kOpenNone);
+        if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
+    } else {
+        if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
+        leave_region(thread);
+        close_ended_regions(thread);
+    }
+    thread.current = task->below ? task->below : &thread.base_task;
+}
+
 // The region that the thread entered last, whatever data the runtime names: libomp gives a nested team free, and its data
 // to another region, before it tells that the region has ended; and inside a serialised league it names the outer one.
 void end_region(ThreadState &thread) {
     if (!thread.region->primary) return;
     RegionContext *region = thread.region;
+    // The implicit task ends before: libomp does not tell it of gcc's leagues. The state stays, in case that it does.
+    if (region->implicit && region->implicit == thread.current) leave_implicit(thread, region->implicit);
     format::RegionInstance *instance = region->instance;
     const uint64_t now = clock::now();
     close_open(thread, now);
@@ -144,8 +165,6 @@ void end_region(ThreadState &thread) {
     enter(thread, thread.current, now);
     process_log::renew_calibration();
 }
-
-static void leave_region(ThreadState &thread);
 
 TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size) {
     close_ended_regions(thread);
@@ -183,6 +202,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             close_open(thread, now);
         }
         task->construct = instance->construct;
+        thread.region->implicit = task;
         if (thread.tracing) thread.log.timed(format::kImplicitBegin, team_size, now, instance->id);
     }
     note_cpu(thread, cpu::current());
@@ -192,18 +212,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
 }
 
 void end_implicit(ThreadState &thread, TaskState *task) {
-    RegionContext *region = thread.region;
-    if (region->primary || region->instance == nullptr || task->flags & kInitial) {
-        const uint64_t now = clock::now();
-        close_open(thread, now);
-        open_stretch(thread, region->primary ? format::kOpenFork : format::kOpenNone);
-        if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
-    } else {
-        if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
-        leave_region(thread);
-        close_ended_regions(thread);
-    }
-    thread.current = task->below ? task->below : &thread.base_task;
+    leave_implicit(thread, task);
     free_task(thread, task);
 }
 

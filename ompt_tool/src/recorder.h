@@ -34,6 +34,7 @@ struct RegionContext {
     RegionContext *outer;
     format::RegionSlot *slot;
     format::RegionInstance *instance; // null outside
+    TaskState *implicit; // this thread's implicit task, until it ends
     uint64_t begin;
     uint32_t construct;
     uint32_t level;

@@ -51,7 +51,7 @@ def test_time_written_by_a_person_is_read_exactly(text: str, ns: int) -> None:
     assert parse_duration(text) == ns
 
 
-@given(st.integers(0, 10**19))
+@given(st.integers(0, 10**18))
 def test_no_nanosecond_is_lost_in_reading(ns: int) -> None:
     assert parse_duration(f"{ns // 10**9}.{ns % 10**9:09d}s") == ns
 

@@ -79,7 +79,7 @@ def gantt(
         "field": "kind",
         "type": "nominal",
         "scale": {"domain": list(shown), "range": list(shown.values())},
-        "legend": None,
+        "legend": {"title": None, "orient": "top", "columns": 2, "labelLimit": 270},
     }
     return figure(
         f"Schedule: work by {what}, and the other states, of every thread",
@@ -101,10 +101,7 @@ def gantt(
                 "axis": {"title": "time since the start of the run [ms]", "grid": False},
             },
             "x2": {"field": "end"},
-            "color": {
-                **kind,
-                "legend": {"title": None, "orient": "top", "columns": 2, "labelLimit": 270},
-            },
+            "color": kind,
             "stroke": kind,  # without, the paper shines through between neighbours of one colour
             "tooltip": [
                 {"field": f, "type": "nominal"} for f in ("kind", "length", "place", "thread")

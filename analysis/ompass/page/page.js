@@ -33,7 +33,8 @@
             };
         if (room < 560) {
             spec.config.axis.labelLimit = 110;
-            for (const part of [spec, ...(spec.layer || [])]) makeNarrow(part.encoding && part.encoding.color, room);
+            for (const part of [spec, ...(spec.layer || [])])
+                for (const channel of ["color", "stroke"]) makeNarrow(part.encoding && part.encoding[channel], room);
         }
         const options = {
             renderer: "svg",
