@@ -104,7 +104,7 @@ def run_recorded(libompass: Path, tmp_path: Path) -> RunRecorded:
 
 
 def pytest_configure() -> None:
-    """Keep from programs what is the tests' own: signals ignored (by nohup, a script's &), the terminal's width."""
+    """Keep from programs what is the tests' own: signals ignored by nohup, the width of the terminal."""
     for number in (signal.SIGHUP, signal.SIGINT):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

@@ -6,12 +6,12 @@ Whatever goes wrong is part of the result; nothing is raised.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import signal
+import shutil
 import subprocess
 from datetime import datetime, timezone
+from functools import cache
 from typing import Any
 
 from ompass.launch.child import signal_name
@@ -19,8 +19,6 @@ from ompass.suite.plan import Configuration
 
 Run = dict[str, Any]  # one measurement as JSON; see docs/bots.md
 
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)  # loaded here: between fork and exec nothing may be looked up
 _ANSWERED = ("inputs", "cuts", "seconds", "tasks", "unit", "units", "verified")
 _COMPLAINT_CHARACTERS = 300
 
@@ -42,9 +40,8 @@ def measure(configuration: Configuration, round_number: int, timeout_s: float) -
         "error": None,
     }
     try:
-        # a program must not go on when we are killed, and disturb the measurement that is made again
         ended = subprocess.run(
-            configuration.command(),
+            [*_ending_with_us(), *configuration.command()],
             env=configuration.environment(os.environ),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -52,7 +49,6 @@ def measure(configuration: Configuration, round_number: int, timeout_s: float) -
             errors="replace",
             timeout=timeout_s,
             check=False,
-            preexec_fn=_end_with_parent,
         )
     except subprocess.TimeoutExpired:
         run["error"] = f"did not end within {timeout_s:g} s"
@@ -67,8 +63,14 @@ def measure(configuration: Configuration, round_number: int, timeout_s: float) -
     return run
 
 
-def _end_with_parent() -> None:
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+@cache
+def _ending_with_us() -> tuple[str, ...]:
+    """What to put before a command, lest it goes on when we are killed, and disturbs what is measured again.
+
+    Not a preexec_fn: with one, Python loses an interrupt that comes while it starts the program.
+    """
+    setpriv = shutil.which("setpriv")
+    return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 
 
 def _answer(stdout: str) -> Run:
