@@ -15,29 +15,20 @@ from pathlib import Path
 import pytest
 
 import toolchains
+from needs import require_toolchain
 from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
-
-
-def _require(toolchain: Toolchain) -> Toolchain:
-    missing = toolchain.missing()
-    if missing:
-        reason = f"toolchain {toolchain.name} lacks {', '.join(missing)} (./run test installs it)"
-        if toolchains.matrix_is_required():
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return toolchain
 
 
 @pytest.fixture(scope="session", params=[toolchain.name for toolchain in toolchains.TOOLCHAINS])
 def toolchain(request: pytest.FixtureRequest) -> Toolchain:
     """Each compiler and runtime of the matrix in turn."""
-    return _require(toolchains.toolchain_named(request.param))
+    return require_toolchain(toolchains.toolchain_named(request.param))
 
 
 @pytest.fixture(scope="session")
 def default_toolchain() -> Toolchain:
     """The newest compiler on its own runtime, for tests whose claim does not depend on the toolchain."""
-    return _require(toolchains.toolchain_named(toolchains.DEFAULT_TOOLCHAIN))
+    return require_toolchain(toolchains.toolchain_named(toolchains.DEFAULT_TOOLCHAIN))
 
 
 @pytest.fixture(scope="session")

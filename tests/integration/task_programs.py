@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from toolchains import PROGRAMS, Toolchain
+from toolchains import PROGRAMS, Toolchain, compile_source
 
 _NO_GOMP_DETACH = "gcc asks for omp_fulfill_event of symbol version OMP_5.0.1, which libomp does not have"
 _NO_DISPATCH_DEINIT = "clang 19 calls __kmpc_dispatch_deinit at dynamic loops, which came with libomp 19"
@@ -104,6 +104,16 @@ TASK_PROGRAMS: tuple[TaskProgram, ...] = (
     ),
     *_VARIANTS,
 )
+
+
+def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str = "-O2") -> list[str]:
+    """Return the command that runs the program."""
+    flags = flags_for(toolchain)
+    if not program.is_library_too:
+        return [str(compile_source(program.source, toolchain, opt_level, flags=flags))]
+    library_flags = (*flags, "-DLIBRARY", "-shared", "-fPIC")
+    library = compile_source(program.source, toolchain, opt_level, flags=library_flags)
+    return [str(compile_source(program.source, toolchain, opt_level, openmp=False)), str(library)]
 
 
 def flags_for(toolchain: Toolchain) -> tuple[str, ...]:

@@ -4,17 +4,15 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from integration.command import ompass
 from ompass import _core
-from toolchains import CompileProgram, RunRecorded, Toolchain, neutral_environment
+from toolchains import CompileProgram, RunRecorded, Toolchain
 
 # One thread: blocks a and b of 1000 bytes, then both halves of a and b as one range that overlaps both.
 ONE_THREAD = """\
@@ -53,18 +51,6 @@ int main(void) {
   }
 }
 """
-
-
-def ompass(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    result = subprocess.run(
-        [sys.executable, "-m", "ompass", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=neutral_environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
-    )
-    assert result.returncode == status, result.stderr
-    return result
 
 
 def krd(*arguments: str) -> dict[str, Any]:

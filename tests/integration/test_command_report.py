@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from needs import require_commands
 from toolchains import CompileProgram, RunRecorded, Toolchain, neutral_environment
 
 SOURCE = """\
@@ -198,8 +199,7 @@ def test_program_that_was_rebuilt_since_is_noticed(
 def test_program_without_debug_information_still_has_functions(
     trace: Path, program: Path, default_toolchain: Toolchain
 ) -> None:
-    if shutil.which("strip") is None:
-        pytest.skip("needs strip")
+    require_commands("strip")
     # the build id stays, so that the file is still known to be the one that ran
     subprocess.run(["strip", "--strip-debug", program], check=True)
     report = json_of("report", trace)
@@ -209,8 +209,7 @@ def test_program_without_debug_information_still_has_functions(
 
 
 def test_debug_information_in_a_file_of_its_own_is_found(trace: Path, program: Path) -> None:
-    if shutil.which("objcopy") is None:
-        pytest.skip("needs objcopy")
+    require_commands("objcopy")
     debug = program.with_name("spawn.debug")
     subprocess.run(["objcopy", "--only-keep-debug", program, debug], check=True)
     subprocess.run(["objcopy", "--strip-debug", f"--add-gnu-debuglink={debug}", program], check=True)

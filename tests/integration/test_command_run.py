@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from needs import require_commands, require_toolchain
 from toolchains import CompileProgram, Toolchain, neutral_environment, toolchain_named
 
 # Recursive tasks whose number is known: fib(n) makes two tasks for each call with n >= 2.
@@ -156,9 +156,7 @@ def test_threads_option_reaches_the_runtime(ompass: Launcher, fib: Path) -> None
 def test_gcc_program_is_recorded_on_libomp(
     ompass: Launcher, source: Path, compile_program: CompileProgram, brackets: str
 ) -> None:
-    gcc = toolchain_named("gcc-12-libomp-19")
-    if gcc.missing():
-        pytest.skip(f"lacks {gcc.missing()}")
+    gcc = require_toolchain(toolchain_named("gcc-12-libomp-19"))
     program = compile_program(source, gcc)
     # found by itself: nothing in the environment leads to a libomp under libgomp's name
     del ompass.environment["LD_LIBRARY_PATH"]
@@ -171,8 +169,7 @@ def test_gcc_program_is_recorded_on_libomp(
 
 
 def test_static_program_is_refused_with_the_reason(ompass: Launcher, tmp_path: Path) -> None:
-    if shutil.which("gcc") is None:
-        pytest.skip("needs gcc")
+    require_commands("gcc")
     (tmp_path / "a.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
     subprocess.run(["gcc", "-static", "-o", tmp_path / "a", tmp_path / "a.c"], check=True)
     done = ompass("run", "--", tmp_path / "a")

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
@@ -14,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from integration.command import ompass
 from ompass import _core
-from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain, neutral_environment
+from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
 
 # Tasks that wait for their children, undeferred ones among them, a critical section and a taskgroup.
 SOURCE = """\
@@ -41,18 +40,6 @@ int main(void) {
 }
 """
 TASKS = 150
-
-
-def ompass(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    result = subprocess.run(
-        [sys.executable, "-m", "ompass", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=neutral_environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
-    )
-    assert result.returncode == status, result.stderr
-    return result
 
 
 @pytest.fixture

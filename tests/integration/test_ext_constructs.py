@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ext_programs import compile_with_ext, ext_library
-from integration.task_programs import TASK_PROGRAMS, TaskProgram, flags_for
+from integration.task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import DEFAULT_TOOLCHAIN, TOOLCHAINS, Toolchain, compile_source, toolchain_named
 
 WATCHDOG_S = 60.0
@@ -54,23 +54,10 @@ def run(
         pytest.fail(f"hangs: {' '.join(command)} with {settings}")
 
 
-def compiled(program: TaskProgram, toolchain: Toolchain) -> list[str]:
-    """Return the command that runs the program."""
-    flags = flags_for(toolchain)
-    if not program.is_library_too:
-        return [str(compile_source(program.source, toolchain, flags=flags))]
-    library = compile_source(program.source, toolchain, flags=(*flags, "-DLIBRARY", "-shared", "-fPIC"))
-    return [str(compile_source(program.source, toolchain, openmp=False)), str(library)]
-
-
-@pytest.mark.parametrize(("program", "toolchain_name"), CASES)
-def test_construct_keeps_its_meaning(program: TaskProgram, toolchain_name: str) -> None:
-    toolchain = toolchain_named(toolchain_name)
-    missing = toolchain.missing()
-    if missing:
-        pytest.skip(f"toolchain {toolchain.name} lacks {', '.join(missing)} (./run test installs it)")
+@pytest.mark.parametrize(("program", "toolchain"), CASES, indirect=["toolchain"])
+def test_construct_keeps_its_meaning(program: TaskProgram, toolchain: Toolchain) -> None:
     command = compiled(program, toolchain)
-    for threads, domains, others in EVERY_WAY if toolchain_name == DEFAULT_TOOLCHAIN else ONE_WAY:
+    for threads, domains, others in EVERY_WAY if toolchain.name == DEFAULT_TOOLCHAIN else ONE_WAY:
         settings = {
             "LD_PRELOAD": str(ext_library()),
             "OMP_EXT_SCHEDULE": "1",

@@ -24,23 +24,20 @@ from integration.recorded_run import (
     facts_in,
     run_directories,
 )
-from integration.task_programs import TASK_PROGRAMS, TaskProgram, flags_for
+from integration.task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from ompass import _core
 from ompass.metrics import locality
 from ompass.readers.rundir import open_run
 from toolchains import RunRecorded, Toolchain, compile_source, toolchain_named
 
 SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "2"}
+# Of the others a process ends while tasks are under way, so that a tool has nothing to sum up.
+SUMMED_UP = [
+    program
+    for program in TASK_PROGRAMS
+    if not program.ends_in_flight and program.name not in ("exit_in_region", "fork_exit", "fork_plain")
+]
 KINDS = pytest.mark.parametrize("program", TASK_PROGRAMS, ids=lambda program: program.name)
-
-
-def compiled(program: TaskProgram, toolchain: Toolchain) -> list[str]:
-    """Return the command that runs the program."""
-    flags = flags_for(toolchain)
-    if not program.is_library_too:
-        return [str(compile_source(program.source, toolchain, flags=flags))]
-    library = compile_source(program.source, toolchain, flags=(*flags, "-DLIBRARY", "-shared", "-fPIC"))
-    return [str(compile_source(program.source, toolchain, openmp=False)), str(library)]
 
 
 def check_recorded(run_dir: Path, stdout: str, program: TaskProgram) -> _core.RunProfile:
@@ -102,10 +99,8 @@ def test_gcc_programs_are_recorded_as_they_were(
     assert of_tasks == {executable.name}, "constructs that are not the program's"
 
 
-@KINDS
+@pytest.mark.parametrize("program", SUMMED_UP, ids=lambda program: program.name)
 def test_any_tool_sees_a_conforming_life_cycle(program: TaskProgram, default_toolchain: Toolchain) -> None:
-    if program.ends_in_flight or program.name in ("exit_in_region", "fork_exit", "fork_plain"):
-        pytest.skip("the process ends while tasks are under way, so the tool has nothing to sum up")
     checker = compile_source(
         "ext/life_cycle_checker.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
     )

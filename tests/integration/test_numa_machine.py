@@ -11,8 +11,8 @@ import re
 import pytest
 
 import numa_machine
-import toolchains
 from ext_programs import compile_with_ext, ext_library
+from needs import require
 from numa_machine import CPUS_PER_NODE, DISTANCES, N_NODES, Finished, Job
 from toolchains import Toolchain
 
@@ -43,12 +43,7 @@ def jobs(toolchain: Toolchain) -> list[Job]:
 
 @pytest.fixture(scope="module")
 def finished(default_toolchain: Toolchain) -> dict[str, Finished]:
-    missing = numa_machine.what_is_missing()
-    if missing:
-        reason = f"the virtual machine lacks {', '.join(missing)} (./run numa-test installs it)"
-        if toolchains.matrix_is_required():
-            pytest.fail(reason)
-        pytest.skip(reason)
+    require("the virtual machine", numa_machine.what_is_missing(), "./run numa-test")
     return numa_machine.run_jobs(jobs(default_toolchain), default_toolchain, [ext_library()])
 
 

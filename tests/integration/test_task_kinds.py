@@ -22,7 +22,7 @@ from integration.recorded_run import (
     facts_in,
     run_directories,
 )
-from integration.task_programs import TASK_PROGRAMS, TaskProgram, flags_for
+from integration.task_programs import TASK_PROGRAMS, TaskProgram, compiled
 from ompass import _core
 from toolchains import (
     DEFAULT_TOOLCHAIN,
@@ -30,7 +30,6 @@ from toolchains import (
     CompileProgram,
     RunRecorded,
     Toolchain,
-    compile_source,
     toolchain_named,
 )
 
@@ -61,21 +60,11 @@ CASES = [
 ]
 
 
-def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str) -> tuple[Path, list[str]]:
-    """Return the executable and its arguments."""
-    flags = flags_for(toolchain)
-    if not program.is_library_too:
-        return compile_source(program.source, toolchain, opt_level, flags=flags), []
-    library_flags = (*flags, "-DLIBRARY", "-shared", "-fPIC")
-    library = compile_source(program.source, toolchain, opt_level, flags=library_flags)
-    return compile_source(program.source, toolchain, opt_level, openmp=False), [str(library)]
-
-
 def run_without_tool(
-    executable: Path, arguments: list[str], program: TaskProgram, toolchain: Toolchain, threads: int
+    command: list[str], program: TaskProgram, toolchain: Toolchain, threads: int
 ) -> subprocess.CompletedProcess[str]:
     finished = subprocess.run(
-        [str(executable), *arguments],
+        command,
         env=toolchain.run_environment({"OMP_NUM_THREADS": str(threads), **program.environment}),
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -103,12 +92,12 @@ def test_tool_records_what_happened_and_changes_nothing(
     threads: int,
     run_recorded: RunRecorded,
 ) -> None:
-    executable, arguments = compiled(program, toolchain, opt_level)
+    command = compiled(program, toolchain, opt_level)
     recorded = run_recorded(
-        executable, toolchain, *arguments, mode=mode, threads=threads, environment=program.environment
+        Path(command[0]), toolchain, *command[1:], mode=mode, threads=threads, environment=program.environment
     )
     stdout = recorded.process.stdout
-    plain = run_without_tool(executable, arguments, program, toolchain, threads)
+    plain = run_without_tool(command, program, toolchain, threads)
     assert without_facts(stdout) == without_facts(plain.stdout)
     assert recorded.process.stderr == plain.stderr  # a runtime's own warnings come with and without a tool
 
@@ -126,9 +115,14 @@ def test_tool_records_what_happened_and_changes_nothing(
 def test_brackets_change_neither_output_nor_counts(
     program: TaskProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
-    executable, arguments = compiled(program, default_toolchain, "-O2")
+    executable, *arguments = compiled(program, default_toolchain)
     recorded = run_recorded(
-        executable, default_toolchain, *arguments, mode="trace", preload=True, environment=program.environment
+        Path(executable),
+        default_toolchain,
+        *arguments,
+        mode="trace",
+        preload=True,
+        environment=program.environment,
     )
     profile = check_sound(recorded.run_dir)
     check_facts(facts_in(recorded.process.stdout), profile, ends_in_flight=program.ends_in_flight)

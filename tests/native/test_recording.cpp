@@ -23,8 +23,8 @@ namespace ompass {
 namespace {
 
 std::string fresh_directory() {
-    char path[] = "/tmp/ompass-native-XXXXXX";
-    return std::string(mkdtemp(path)) + "/run.ompass";
+    std::string path = testing::TempDir() + "ompass-native-XXXXXX"; // mkdtemp replaces the X
+    return std::string(mkdtemp(path.data())) + "/run.ompass";
 }
 
 class Recording : public testing::Test {

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 import numa_machine
-import toolchains
 from ext_programs import compile_with_ext, ext_library
 from integration.test_numa_machine import claims_in
+from needs import require
 from numa_machine import N_NODES, Job
 from toolchains import Toolchain
 
@@ -22,12 +22,7 @@ HUGE_PAGE_PAGES = 512
 
 @pytest.fixture(autouse=True)
 def _machine_is_there() -> None:
-    missing = numa_machine.what_is_missing()
-    if missing:
-        reason = f"the virtual machine lacks {', '.join(missing)} (./run numa-test installs it)"
-        if toolchains.matrix_is_required():
-            pytest.fail(reason)
-        pytest.skip(reason)
+    require("the virtual machine", numa_machine.what_is_missing(), "./run numa-test")
 
 
 def test_every_runtime_places(toolchain: Toolchain) -> None:
