@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Driver: the serial program that sample sort is compared with, quicksort.
-#include "../sort/sort.hpp"
-#include "harness.hpp"
+#include "../sort/sort_workload.hpp"
 #include "inputs.hpp"
 
 namespace {
 
-class SamplesortSerial : public bots::Workload {
+class SamplesortSerial : public bots::SortWorkload {
 public:
-    explicit SamplesortSerial(const bots::Options &options) : input_(static_cast<std::size_t>(options.inputs[0])) {}
-    void prepare() override { input_.fill(); }
+    using SortWorkload::SortWorkload;
     void run() override { bots::quicksort(input_.data(), input_.data() + input_.size()); }
-    std::string check() override { return input_.check(); }
-    std::optional<double> n_units() override { return static_cast<double>(input_.size()); }
-    std::string describe_result() const override { return input_.describe(); }
-
-private:
-    bots::SortInput input_;
 };
 
 } // namespace

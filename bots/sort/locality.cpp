@@ -3,16 +3,15 @@
 // Driver: Cilksort with tasks that are placed: a part of the array is filled and sorted in one domain. Merges read from
 // elsewhere, as a sort cannot but do.
 #include "domain_range.hpp"
-#include "harness.hpp"
 #include "inputs.hpp"
 #include "sort_tasks.hpp"
+#include "sort_workload.hpp"
 
 namespace {
 
-class SortLocality : public bots::Workload {
+class SortLocality : public bots::SortTasksWorkload {
 public:
-    explicit SortLocality(const bots::Options &options)
-        : options_(options), input_(static_cast<std::size_t>(options.inputs[0])) {}
+    using SortTasksWorkload::SortTasksWorkload;
     void prepare() override {
         input_.begin_filling();
         bots::on_domains(options_.n_threads, [this](const auto &owns) {
@@ -29,15 +28,6 @@ public:
                                                   options_.n_threads, bots::DomainRange());
         });
     }
-    std::string check() override { return input_.check(); }
-    std::optional<std::uint64_t> n_tasks() override { return n_tasks_; }
-    std::optional<double> n_units() override { return static_cast<double>(input_.size()); }
-    std::string describe_result() const override { return input_.describe(); }
-
-private:
-    bots::Options options_;
-    bots::SortInput input_;
-    std::uint64_t n_tasks_ = 0;
 };
 
 } // namespace

@@ -119,7 +119,9 @@ def shortfalls(profile: _core.RunProfile, stdout: str) -> list[str]:
     constructs = sorted(measured_constructs(profile), key=lambda construct: construct["tasks"])
     assert [construct["tasks"] for construct in constructs] == [answer["tasks"] for answer in answers]
     n_spins = 1 + sum(answer["tasks"] for answer in answers)
-    floors = {"work_ns of regions": (measured_states(profile)["work_ns"], states["work_ns"])}
+    # The warm-up too: on a busy machine it need not be the shortest.
+    work_ns = sum(row["work_ns"] for row in profile["regions"] if row["construct"] != OUTSIDE)
+    floors = {"work_ns of regions": (work_ns, states["work_ns"])}
     for figure in ("work_ns", "min_ns", "max_ns"):
         floors[f"{figure} of all constructs"] = (
             sum(construct[figure] for construct in constructs),
