@@ -13,7 +13,7 @@ struct EventRecord {
     format::EventKind kind;
     uint32_t argument;
     uint64_t time;         // recorded ticks; of untimed records: of the timed record before
-    const uint64_t *words; // the first word and those that follow
+    const uint64_t *words; // the first word and those that follow; valid until the next record
 };
 
 class EventDecoder {
@@ -44,6 +44,10 @@ public:
             }
             if (traits.timed) time_ += format::event_delta(word);
             record = {kind, format::event_argument(word), time_, place_};
+            if (kind == format::kReadNear || kind == format::kWriteNear)
+                unpack_near(record);
+            else if (kind == format::kRead || kind == format::kWrite)
+                address_ = place_[1];
             place_ += traits.words;
             n_records_++;
             return true;
@@ -64,6 +68,15 @@ private:
         extent_++;
         return true;
     }
+    // Short forms of accesses are for the log alone: outside of it there are kRead and kWrite.
+    void unpack_near(EventRecord &record) {
+        const uint64_t word = record.words[0];
+        address_ += static_cast<uint64_t>(format::near_distance(word));
+        access_[1] = address_;
+        access_[2] = format::near_bytes(word);
+        record.kind = record.kind == format::kReadNear ? format::kRead : format::kWrite;
+        record.words = access_;
+    }
     bool fail(const char *what) {
         problem_ = {thread_.file.path(), offset(), what};
         place_ = end_;
@@ -77,6 +90,8 @@ private:
     const uint64_t *end_ = nullptr;
     uint64_t time_ = 0;
     uint64_t n_records_ = 0;
+    uint64_t address_ = 0; // of the last access
+    uint64_t access_[3] = {}; // the words of the last access, if it had the short form
     bool truncated_ = false;
     Problem problem_;
 };

@@ -5,7 +5,8 @@
 //
 // A tree of sums with kFanout children per node, level by level in arrays; the leaves are the slots:
 //   levels_[0][s] = bytes last touched at slot s;  levels_[k + 1][i] = sum of levels_[k][i * kFanout ... + kFanout - 1]
-// A query reads, and an update writes, one node per level; slots of the recent past share nodes, and stay in cache.
+// Only what lies before a slot is ever summed up, so a sum is made when the last slot of its node is: a new moment costs
+// next to nothing. A query reads, and an update writes, one node per level.
 #pragma once
 
 #include <algorithm>
@@ -30,36 +31,47 @@ public:
 
     // A new moment, later than all others. Not when full(): compact first.
     Slot append(uint64_t bytes) {
-        uint64_t node = n_slots_++;
-        for (ZeroedArray<uint64_t> &level : levels_) {
-            level[node] += bytes;
-            node /= kFanout;
+        total_ += bytes;
+        levels_[0][n_slots_] = bytes;
+        uint64_t n_done = ++n_slots_;
+        for (size_t k = 1; k < levels_.size() && n_done % kFanout == 0; k++) {
+            n_done /= kFanout;
+            levels_[k][n_done - 1] = sum_of(&levels_[k - 1][(n_done - 1) * kFanout]);
         }
         return newest();
     }
 
     // Bytes whose last touch is later than the slot's.
     uint64_t newer_than(Slot slot) const {
-        uint64_t sum = 0, odd_sum = 0, node = slot;
+        uint64_t sum = levels_[0][slot], node = slot;
         for (const ZeroedArray<uint64_t> &level : levels_) {
-            const uint64_t place = node % kFanout;
-            const uint64_t *siblings = &level[node - place], *later = kLater + (kFanout - 1 - place);
-            for (uint64_t i = 0; i < kFanout; i += 2) {
-                sum += siblings[i] & later[i];
-                odd_sum += siblings[i + 1] & later[i + 1];
-            }
+            sum += sum_before(&level[node - node % kFanout], node % kFanout);
             node /= kFanout;
         }
-        return sum + odd_sum;
+        return total_ - sum;
     }
 
     // `bytes` of the slot have been touched again.
     void take(Slot slot, uint64_t bytes) {
+        total_ -= bytes;
         uint64_t node = slot;
         for (ZeroedArray<uint64_t> &level : levels_) {
+            level[node] -= bytes; // also of nodes that are not summed up yet: they will be set
+            node /= kFanout;
+        }
+    }
+
+    // Both in one way up the tree: newer_than(slot), then take(slot, bytes).
+    uint64_t newer_and_take(Slot slot, uint64_t bytes) {
+        uint64_t sum = levels_[0][slot], node = slot;
+        for (ZeroedArray<uint64_t> &level : levels_) {
+            sum += sum_before(&level[node - node % kFanout], node % kFanout);
             level[node] -= bytes;
             node /= kFanout;
         }
+        const uint64_t newer = total_ - sum;
+        total_ -= bytes;
+        return newer;
     }
 
     [[gnu::always_inline]] void prefetch(Slot slot) const {
@@ -94,8 +106,11 @@ public:
         n_slots_ = 0;
         for (uint64_t i = 0; i < n_old; i++)
             if (old[i] != 0) levels_[0][n_slots_++] = old[i];
-        for (size_t k = 1; k < levels_.size(); k++)
-            for (uint64_t i = 0; i < levels_[k - 1].size(); i++) levels_[k][i / kFanout] += levels_[k - 1][i];
+        uint64_t n_done = n_slots_;
+        for (size_t k = 1; k < levels_.size(); k++) {
+            n_done /= kFanout;
+            for (uint64_t i = 0; i < n_done; i++) levels_[k][i] = sum_of(&levels_[k - 1][i * kFanout]);
+        }
     }
 
     size_t memory_bytes() const {
@@ -108,11 +123,26 @@ private:
     static constexpr uint64_t kFanout = 8; // the children of a node are one cache line
     static constexpr uint64_t kFirstCapacity = 1 << 12;
     static constexpr uint64_t kRoom = 4;
-    // Read from kLater + kFanout - 1 - p on: all ones for the children after place p, zeros up to it. Adding what is
+    // Read from kBefore + kFanout - p on: all ones for the children before place p, zeros from it on. Adding what is
     // masked is faster than a loop whose length nobody can predict.
     static constexpr uint64_t kNo = 0, kYes = ~uint64_t{0};
-    static constexpr uint64_t kLater[2 * kFanout] = {kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,
-                                                     kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes};
+    static constexpr uint64_t kBefore[2 * kFanout] = {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes,
+                                                      kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo};
+
+    static uint64_t sum_of(const uint64_t *node) {
+        uint64_t sum = 0;
+        for (uint64_t i = 0; i < kFanout; i++) sum += node[i];
+        return sum;
+    }
+    static uint64_t sum_before(const uint64_t *node, uint64_t place) {
+        const uint64_t *before = kBefore + (kFanout - place);
+        uint64_t sum = 0, odd_sum = 0;
+        for (uint64_t i = 0; i < kFanout; i += 2) {
+            sum += node[i] & before[i];
+            odd_sum += node[i + 1] & before[i + 1];
+        }
+        return sum + odd_sum;
+    }
 
     void resize(uint64_t wanted) {
         capacity_ = std::max(wanted, kFirstCapacity);
@@ -126,6 +156,7 @@ private:
     }
 
     uint64_t capacity_ = 0, n_slots_ = 0;
+    uint64_t total_ = 0; // the weight of all slots
     std::vector<ZeroedArray<uint64_t>> levels_;
 };
 

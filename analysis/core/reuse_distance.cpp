@@ -69,11 +69,11 @@ void ReuseStream::touch(const Access *pieces, size_t n_pieces) {
     make_room();
     TouchedRange *range = n_pieces == 1 ? touches_.find(pieces->begin) : nullptr;
     if (range && range->end == pieces->begin + pieces->bytes) { // just the bytes of an earlier access
-        const bool again = range->slot == weights_.newest();
-        count(*pieces, pieces->bytes, again ? 0 : weights_.newer_than(range->slot), range->invalid != 0);
+        const bool invalid = range->invalid != 0;
         range->invalid = 0;
-        if (again && weights_.weight(range->slot) == pieces->bytes) return; // all of the latest moment: nothing moves
-        weights_.take(range->slot, pieces->bytes);
+        if (range->slot == weights_.newest() && weights_.weight(range->slot) == pieces->bytes)
+            return count(*pieces, pieces->bytes, 0, invalid); // all of the latest moment: nothing moves
+        count(*pieces, pieces->bytes, weights_.newer_and_take(range->slot, pieces->bytes), invalid);
         range->slot = weights_.append(pieces->bytes);
         return;
     }

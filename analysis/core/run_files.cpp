@@ -8,6 +8,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <map>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -190,19 +191,32 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread) 
     problem = check_header(thread.file, format::kThreadMagic, header->version, header->header_bytes);
     if (problem) return problem;
     thread.header = header;
-    return for_each_extent(thread.file, run.losses,
-                           [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) -> Problem {
-                               if (extent.kind == ExtentKind::kSlots) {
-                                   thread.slots.push_back(contents);
-                                   thread.first_slot.push_back(static_cast<uint32_t>(extent.first));
-                               } else if (extent.kind == ExtentKind::kEvents) {
-                                   thread.events.emplace_back(reinterpret_cast<const uint64_t *>(contents.data()),
-                                                              contents.size() / 8);
-                               } else {
-                                   return {path, offset, "is damaged: unexpected kind of extent"};
-                               }
-                               return {};
-                           });
+    std::map<uint64_t, std::span<const uint64_t>> events; // by number
+    problem =
+        for_each_extent(thread.file, run.losses,
+                        [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) -> Problem {
+                            if (extent.kind == ExtentKind::kSlots) {
+                                thread.slots.push_back(contents);
+                                thread.first_slot.push_back(static_cast<uint32_t>(extent.first));
+                            } else if (extent.kind == ExtentKind::kEvents) {
+                                if (extent.first == format::kNoNumber) return {};
+                                auto &found = events[extent.first];
+                                if (found.size() < contents.size() / 8) // else there twice, this one cut short
+                                    found = {reinterpret_cast<const uint64_t *>(contents.data()), contents.size() / 8};
+                            } else {
+                                return {path, offset, "is damaged: unexpected kind of extent"};
+                            }
+                            return {};
+                        });
+    if (problem) return problem;
+    for (const auto &[number, words] : events) {
+        if (number != thread.events.size()) {
+            run.losses.push_back(path + ": events are missing in the middle, and those after them cannot be read.");
+            break;
+        }
+        thread.events.push_back(words);
+    }
+    return {};
 }
 
 } // namespace

@@ -58,7 +58,7 @@ struct ThreadFile {
     const format::ThreadHeader *header = nullptr;
     std::vector<std::span<const char>> slots;         // whole arrays of slots, kSlotsPerExtent each
     std::vector<uint32_t> first_slot;                 // id of the first one of each
-    std::vector<std::span<const uint64_t>> events;    // words of each event extent, unused tail included
+    std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
 };
 
 struct RunFiles {
@@ -68,7 +68,7 @@ struct RunFiles {
     std::vector<Module> modules;
     std::vector<Definition> definitions;
     std::vector<const format::RegionInstance *> instances; // by index
-    std::vector<ThreadFile> threads;                       // by index of the log; some may be missing
+    std::vector<ThreadFile> threads; // by index of the log; some may be missing
     std::vector<std::string> losses; // what was there and is not any more: truncated or missing files; also in remarks
     std::vector<std::string> remarks; // what a killed writer left unfinished: sentences, not errors
     uint64_t log_bytes = 0;

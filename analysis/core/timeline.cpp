@@ -4,19 +4,12 @@
 #include "timeline.h"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "event_decoder.h"
+#include "trace_index.h"
 
 namespace ompass {
 
 namespace {
-
-struct Region {
-    uint64_t end = 0; // 0: not known
-    uint32_t construct = 0;
-};
-using Regions = std::unordered_map<uint64_t, Region>;
 
 struct Frame {
     SliceKind kind;
@@ -28,7 +21,7 @@ struct Frame {
 
 class ThreadSlices {
 public:
-    ThreadSlices(const RunFiles &run, const Regions &regions, const SliceFilter &filter, uint32_t thread,
+    ThreadSlices(const RunFiles &run, const RecordedRegions &regions, const SliceFilter &filter, uint32_t thread,
                  SliceColumns &slices)
         : clock_(*run.process), regions_(regions), filter_(filter), thread_(thread), slices_(slices) {}
 
@@ -158,7 +151,7 @@ private:
     }
 
     RunClock clock_;
-    const Regions &regions_;
+    const RecordedRegions &regions_;
     const SliceFilter &filter_;
     uint32_t thread_;
     SliceColumns &slices_;
@@ -167,14 +160,11 @@ private:
     uint64_t now_ = 0, counter_ = 0, implicit_region_ = 0;
 };
 
-Problem read_regions(const RunFiles &run, Regions &regions) {
+Problem read_regions(const RunFiles &run, RecordedRegions &regions) {
     for (const ThreadFile &thread : run.threads) {
         EventDecoder decoder(thread);
         EventRecord record;
-        while (decoder.next(record)) {
-            if (record.kind == format::kRegionBegin) regions[record.words[1]].construct = record.argument;
-            if (record.kind == format::kRegionEnd) regions[record.words[1]].end = record.time;
-        }
+        while (decoder.next(record)) note_region(record, regions);
         if (decoder.problem()) return decoder.problem();
     }
     return {};
@@ -183,7 +173,7 @@ Problem read_regions(const RunFiles &run, Regions &regions) {
 } // namespace
 
 Problem read_slices(const RunFiles &run, const SliceFilter &filter, SliceColumns &slices, bool &too_many) {
-    Regions regions;
+    RecordedRegions regions;
     if (const Problem problem = read_regions(run, regions)) return problem;
     too_many = false;
     for (uint32_t i = 0; i < run.threads.size() && !too_many; i++) {

@@ -15,6 +15,8 @@
 #include <memory>
 #include <new>
 
+#include "instruction_set.hpp"
+
 namespace bots {
 
 inline constexpr std::size_t kSmallestBlock = 16;  // a block's number of rows is a multiple of it
@@ -53,9 +55,11 @@ inline constexpr std::size_t kLanes = 2, kRows = 4, kVectors = 2;
 template <bool kSubtract>
 BlockProduct choose_product() {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f")) return avx512::accumulate_product<kSubtract>;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return avx2::accumulate_product<kSubtract>;
+    switch (best_instruction_set()) {
+    case InstructionSet::kAvx512: return avx512::accumulate_product<kSubtract>;
+    case InstructionSet::kAvx2: return avx2::accumulate_product<kSubtract>;
+    case InstructionSet::kBaseline: break;
+    }
 #endif
     return baseline::accumulate_product<kSubtract>;
 }

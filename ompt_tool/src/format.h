@@ -41,10 +41,14 @@ struct ExtentHeader {
     uint32_t magic; // kExtentMagic; written last, so an extent whose writer died at birth reads as the end of the file
     ExtentKind kind; //
     uint64_t bytes; // of the whole extent, this header included; a multiple of 4096
-    uint64_t first; // kSlots: id of the first slot; else the running number of the extent of this kind
+    uint64_t first; // kSlots: id of the first slot; kEvents: see below; else the running number among those of the kind
     uint64_t unused[5];
 };
 static_assert(sizeof(ExtentHeader) == 64);
+
+// Extents of events are numbered from 0 in order of time, which is not their order in the file. One that is just being
+// emptied has no number and no events. When a writer died, the latest may be there twice.
+inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
 
@@ -289,7 +293,9 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
     X(kDomain, 1, 0, "domain", "tasks that this thread starts from here on run in locality domain `argument`")         \
     X(kPlaced, 1, 0, "placed",                                                                                         \
       "the task that starts next was placed in another domain; argument that domain * 2 + rescued")                    \
-    X(kSteal, 1, 1, "steal", "end of an attempt to take a task from another's queue; argument ticks * 2 + succeeded")
+    X(kSteal, 1, 1, "steal", "end of an attempt to take a task from another's queue; argument ticks * 2 + succeeded")  \
+    X(kReadNear, 1, 0, "read_near", "a short read close to the last access of this thread, see below")                 \
+    X(kWriteNear, 1, 0, "write_near", "a short write close to the last access of this thread, see below")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, text, meaning) name,
@@ -339,6 +345,19 @@ inline constexpr unsigned kInlineOpsPerWord = 14;
 inline constexpr unsigned kInlineOpEnd = 1;
 inline constexpr unsigned kInlineOpBegin = 2;
 constexpr unsigned inline_op(uint64_t word, unsigned i) { return static_cast<unsigned>(word >> (8 + 4 * i)) & 15; }
+
+// kReadNear and kWriteNear are most accesses, in a third of the space: distance:38 | bytes:20 | kind:6. The address is
+// that of the thread's last access of any kind, 0 at first, plus the signed distance.
+inline constexpr unsigned kNearBytesBits = 20, kNearDistanceBits = 38;
+constexpr bool is_near(int64_t distance, uint64_t bytes) {
+    constexpr int64_t kLimit = int64_t{1} << (kNearDistanceBits - 1);
+    return bytes < uint64_t{1} << kNearBytesBits && distance >= -kLimit && distance < kLimit;
+}
+constexpr uint64_t pack_near(EventKind kind, int64_t distance, uint64_t bytes) {
+    return static_cast<uint64_t>(distance) << (64 - kNearDistanceBits) | bytes << 6 | kind;
+}
+constexpr int64_t near_distance(uint64_t word) { return static_cast<int64_t>(word) >> (64 - kNearDistanceBits); }
+constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} << kNearBytesBits) - 1); }
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 

@@ -77,8 +77,7 @@ void access(const void *address, size_t bytes, bool write) {
     if (!thread->counting) return;
     format::ConstructSlot &slot = *thread->kernels[thread->n_kernels - 1].slot;
     (write ? slot.write_bytes : slot.read_bytes) += bytes;
-    if (thread->tracing)
-        thread->log.untimed(write ? format::kWrite : format::kRead, 0, reinterpret_cast<uintptr_t>(address), bytes);
+    if (thread->tracing) thread->log.access(write, reinterpret_cast<uintptr_t>(address), bytes);
 }
 
 void read(const void *address, size_t bytes) { access(address, bytes, false); }

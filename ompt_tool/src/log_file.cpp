@@ -40,6 +40,16 @@ void refuse(const std::string &path, int error) {
         path.c_str(), strerror(error));
 }
 
+int write_all(int descriptor, const char *from, size_t bytes, uint64_t offset) {
+    while (bytes > 0) {
+        const ssize_t written = pwrite(descriptor, from, bytes, static_cast<off_t>(offset));
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return written < 0 ? errno : ENOSPC;
+        from += written, offset += static_cast<uint64_t>(written), bytes -= static_cast<size_t>(written);
+    }
+    return 0;
+}
+
 int allocate(int descriptor, uint64_t offset, uint64_t bytes) {
     if (!within_size_limit(offset + bytes)) return EFBIG;
     int status;
@@ -50,10 +60,8 @@ int allocate(int descriptor, uint64_t offset, uint64_t bytes) {
     static const char zeros[65536] = {}; // file systems that cannot allocate: write the space
     for (uint64_t done = 0; done < bytes;) {
         const size_t piece = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
-        const ssize_t written = pwrite(descriptor, zeros, piece, static_cast<off_t>(offset + done));
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return written < 0 ? errno : ENOSPC;
-        done += static_cast<uint64_t>(written);
+        if (const int error = write_all(descriptor, zeros, piece, offset + done)) return error;
+        done += piece;
     }
     return 0;
 }
@@ -120,6 +128,29 @@ void *LogFile::append(format::ExtentKind kind, size_t bytes, uint64_t first, boo
     header->first = first;
     __atomic_store_n(&header->magic, format::kExtentMagic, __ATOMIC_RELEASE);
     return extent;
+}
+
+bool LogFile::append_copy(const void *extent, size_t bytes) {
+    constexpr size_t kHead = sizeof(format::ExtentHeader);
+    int error = ENOSPC;
+    if (size_ != 0) {
+        const int descriptor = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+        error = descriptor < 0 ? errno : within_size_limit(size_ + bytes) ? 0 : EFBIG;
+        const char *from = static_cast<const char *>(extent);
+        // The head last: an extent whose writer died is the end of the file.
+        if (!error) error = write_all(descriptor, from + kHead, bytes - kHead, size_ + kHead);
+        if (!error) error = write_all(descriptor, from, kHead, size_);
+        if (error && descriptor >= 0) (void)!ftruncate(descriptor, static_cast<off_t>(size_));
+        if (descriptor >= 0) close(descriptor);
+    }
+    if (error) {
+        refuse(path_, error);
+        return false;
+    }
+    size_ += bytes;
+    last_ = nullptr;
+    bytes_on_disk += bytes;
+    return true;
 }
 
 void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {

@@ -54,6 +54,20 @@ public:
             place[1] = word1, place[2] = word2, store(place, format::pack_event(kind, argument, delta));
     }
 
+    void access(bool write, uint64_t address, uint64_t bytes) {
+        const auto distance = static_cast<int64_t>(address - last_address_);
+        uint64_t *place;
+        if (__builtin_expect(format::is_near(distance, bytes), 1)) {
+            if (!(place = reserve(1))) return;
+            store(place, format::pack_near(write ? format::kWriteNear : format::kReadNear, distance, bytes));
+        } else {
+            if (!(place = reserve(3))) return;
+            place[1] = address, place[2] = bytes;
+            store(place, format::pack_event(write ? format::kWrite : format::kRead, 0, 0));
+        }
+        last_address_ = address;
+    }
+
     // Begin and end of an untimed undeferred task, packed into the last record while that is such a record with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
     void inline_end() { append_op(format::kInlineOpEnd); }
@@ -105,20 +119,20 @@ private:
         return delta;
     }
     uint64_t write_time(uint64_t now);
-    bool refill();
+    bool refill(); // makes room for events
+    void begin_window(uint64_t number);
     void *make_slots(uint32_t id);
 
     uint64_t *next_ = nullptr; // place of the next record
-    uint64_t *limit_ = nullptr; // end of the extent, less one word that stays zero; null when not tracing
+    uint64_t *limit_ = nullptr; // end of the window, less one word that stays zero; null when not tracing
     uint64_t *last_ = nullptr; // the last record
     uint64_t ops_ = 0; // the last record while it is a kInlineOps with room,
     unsigned ops_shift_ = kNoOps; // and where its next operation goes
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record
+    uint64_t last_address_ = 0; // of the last access
     format::ThreadHeader *header_ = nullptr;
-    void *extent_ = nullptr;
-    size_t extent_bytes_ = 0;
-    uint64_t n_extents_ = 0;
+    format::ExtentHeader *window_ = nullptr; // the extent of the latest events, at one place in file and memory
     bool dropping_ = false;
     LogFile file_;
     char *slots_[kMaxSlotExtents] = {};

@@ -3,76 +3,134 @@
 """What the scheduler of libomp_ext.so costs and gains, against the same runtime alone.
 
 Each way of running a program is timed in turn, round after round, so that whatever else the machine does
-falls on all of them alike; the figure is the ratio of medians, with the smallest and largest ratio of single
-rounds.
-Standard library only. Give it a machine that does nothing else; all cases take about an hour.
+falls on all of them alike; the figure is the median of the ratios of single rounds, with the smallest and the
+largest.
+Standard library and a clang only. Give it a machine that does nothing else; all cases take about an hour.
+
+Fine tasks are those of fib and nqueens without a cut-off; placed ones those of placed_tasks.c. Every other
+case is a program at one of the cut-offs that it offers, in its class `test`, repeated until it takes half a
+second.
 
     tests/benchmarks/ext_cost.py                         # all cases, table
-    tests/benchmarks/ext_cost.py --rounds 15 --json      # JSON on standard output
+    tests/benchmarks/ext_cost.py --rounds 15 --json F    # and all of it to a file
     tests/benchmarks/ext_cost.py --only fib --threads 2
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import math
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / "build" / "release"
 
+PLACED_TASKS = Path(__file__).with_name("placed_tasks.c")
+COMPILERS = ("clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14", "clang")
+RUN_SECONDS = 0.5  # least length of what is timed of a program
+TIMEOUT_S = 600
+
 STOCK: dict[str, str] = {}
 ONE_DOMAIN = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "1"}
 DORMANT = {"OMP_EXT_SCHEDULE": "0"}
+TWO_STRICT = {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to run a case. Its library is preloaded unless `environment` is empty: the runtime alone."""
+
+    name: str
+    environment: dict[str, str]
+    target: float | None = None  # ratio to the first way
+    command: tuple[str, ...] = ()  # where it is not the case's
 
 
 @dataclass(frozen=True)
 class Case:
-    """One program at one size, and the ways that are compared with the runtime alone, with their targets."""
+    """One program at one size, and the ways that are compared with the first one."""
 
     name: str
     command: tuple[str, ...]
     threads: int
-    ways: tuple[tuple[str, dict[str, str], float], ...]
+    ways: tuple[Way, ...]
 
 
-def programs() -> list[str]:
-    """Return the task programs that are built."""
-    return sorted(path.name for path in (BUILD / "bots").glob("*-tasks"))
+def compile_placed(name: str, library: Path, *flags: str) -> str:
+    """Compile placed_tasks.c with the first compiler that can."""
+    target = BUILD / "benchmarks" / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for compiler in filter(shutil.which, COMPILERS):
+        command = [compiler, "-O2", "-fopenmp", f"-I{REPOSITORY}/omp_ext/include", str(PLACED_TASKS)]
+        command += [*flags, f"-L{library.parent}", f"-Wl,-rpath,{library.parent}", "-o", str(target)]
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            return str(target)
+    sys.exit(f"ext_cost.py: none of {', '.join(COMPILERS)} compiles {PLACED_TASKS.name}")
 
 
-def cases(threads: Iterable[int]) -> list[Case]:
-    """Return all cases: fine tasks at every number of threads, all programs at all cut-offs at two."""
-    made = []
-    fine = {"fib-tasks": ("27", 0.25), "nqueens-tasks": ("11", 0.16)}
+def fine_cases(threads: Iterable[int]) -> Iterator[Case]:
+    """Yield fib and nqueens without a cut-off."""
     for n in threads:
-        for name, (size, target) in fine.items():
-            command = (name, "--cutoff", "none", "--size", size)
-            ways = (("one domain", ONE_DOMAIN, target if n == 2 else 0.5), ("dormant", DORMANT, 1.005))
-            made.append(Case(f"{name} without cut-off", command, n, ways))
-    for name in programs():
-        for cutoff in ("if", "final", "manual"):
-            ways = (("one domain", ONE_DOMAIN, 1.03), ("dormant", DORMANT, 1.005))
-            made.append(Case(f"{name} {cutoff}", (name, "--cutoff", cutoff, "--class", "small"), 2, ways))
-    return made
+        for program, size, target in (("fib", "27", 0.25), ("nqueens", "11", 0.16)):
+            command = (str(BUILD / "bots" / f"{program}-tasks"), "--cutoff", "none", "--size", size, "--json")
+            ways = (
+                Way("stock", STOCK),
+                Way("one domain", ONE_DOMAIN, target if n == 2 else 0.5),
+                Way("dormant", DORMANT, 1.005),
+            )
+            yield Case(f"{program} none", command, n, ways)
 
 
-def time_run(case: Case, way: dict[str, str], library: Path) -> float:
+def placed_cases(library: Path) -> Iterator[Case]:
+    """Yield fib with its top levels placed, and flat tasks placed and not."""
+    stock, placed = (
+        compile_placed("stock_tasks", library, "-DSTOCK"),
+        compile_placed("placed_tasks", library, "-lomp_ext"),
+    )
+    fib = ("fib", "27", "6")
+    strict = Way("two strict domains", TWO_STRICT, 0.4, (placed, *fib))
+    yield Case("fib, 6 levels placed", (), 2, (Way("stock", STOCK, command=(stock, *fib)), strict))
+    for domains in ("1", "2"):
+        settings = {"OMP_EXT_DOMAINS": domains, "OMP_EXT_STRICT": "1"}
+        ways = [
+            Way(f"{where} domain", settings, command=(placed, "flat", "2000000", where))
+            for where in (("default", "own") if domains == "1" else ("default", "own", "next"))
+        ]
+        yield Case(f"flat, {domains} domains", (), int(domains), tuple(ways))
+
+
+def program_cases() -> Iterator[Case]:
+    """Yield every task program at every cut-off, but the fine ones."""
+    for path in sorted((BUILD / "bots").glob("*-tasks")):
+        told = subprocess.run([path, "--describe"], capture_output=True, text=True, check=True).stdout
+        facts = json.loads(told)
+        for cutoff in facts["cutoffs"]:
+            if (facts["program"], cutoff) in {("fib", "none"), ("nqueens", "none")}:
+                continue
+            command = (str(path), "--cutoff", cutoff, "--class", "test", "--json")
+            ways = (Way("stock", STOCK), Way("one domain", ONE_DOMAIN, 1.03), Way("dormant", DORMANT, 1.005))
+            yield Case(f"{facts['program']} {cutoff}", command, 2, ways)
+
+
+def time_run(case: Case, way: Way, library: Path, *more: str) -> float:
     """Return the seconds that the program itself reports, or exit when it fails."""
-    settings = {"OMP_NUM_THREADS": str(case.threads), **way}
-    if way:
+    settings = {"OMP_NUM_THREADS": str(case.threads), **way.environment}
+    if way.environment:
         settings["LD_PRELOAD"] = str(library)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "KMP_"))}
-    command = [str(BUILD / "bots" / case.command[0]), *case.command[1:], "--json"]
+    command = [*(way.command or case.command), *more]
     finished = subprocess.run(
-        command, env=environment | settings, capture_output=True, text=True, check=False, timeout=600
+        command, env=environment | settings, capture_output=True, text=True, check=False, timeout=TIMEOUT_S
     )
     if finished.returncode != 0:
         sys.exit(f"ext_cost.py: {' '.join(command)} failed:\n{finished.stdout}{finished.stderr}")
@@ -81,29 +139,31 @@ def time_run(case: Case, way: dict[str, str], library: Path) -> float:
 
 def measure(case: Case, rounds: int, library: Path) -> list[dict[str, object]]:
     """Time all ways of a case in turn, after one round that does not count."""
-    ways: list[tuple[str, dict[str, str], float]] = [("stock", STOCK, 1.0), *case.ways]
-    seconds: dict[str, list[float]] = {name: [] for name, _, _ in ways}
+    base = case.ways[0]
+    first = time_run(case, base, library)
+    is_bots = bool(case.command)
+    more = ("--repeat", str(min(100, math.ceil(RUN_SECONDS / first)))) if is_bots else ()
+    seconds: dict[str, list[float]] = {way.name: [] for way in case.ways}
     for number in range(rounds + 1):
-        for name, way, _ in ways:
-            taken = time_run(case, way, library)
+        for way in case.ways:
+            taken = time_run(case, way, library, *more)
             if number > 0:
-                seconds[name].append(taken)
-    stock = seconds["stock"]
+                seconds[way.name].append(taken)
     rows: list[dict[str, object]] = []
-    for name, _, target in ways[1:]:
-        singles = [own / base for own, base in zip(seconds[name], stock, strict=True)]
-        ratio = statistics.median(seconds[name]) / statistics.median(stock)
+    for way in case.ways[1:]:
+        singles = [own / other for own, other in zip(seconds[way.name], seconds[base.name], strict=True)]
         rows.append(
             {
                 "case": case.name,
                 "threads": case.threads,
-                "way": name,
-                "ratio": ratio,
+                "way": way.name,
+                "against": base.name,
+                "ratio": statistics.median(singles),
                 "ratio_min": min(singles),
                 "ratio_max": max(singles),
-                "target": target,
-                "stock_seconds": statistics.median(stock),
-                "seconds": statistics.median(seconds[name]),
+                "target": way.target,
+                "base_seconds": statistics.median(seconds[base.name]),
+                "seconds": statistics.median(seconds[way.name]),
                 "rounds": rounds,
             }
         )
@@ -119,28 +179,28 @@ def main() -> None:
     parser.add_argument("--only", default="", help="cases whose name contains this")
     parser.add_argument("--threads", type=int, nargs="+", default=[2, 4, 8], help="for the fine tasks")
     parser.add_argument("--library", type=Path, default=BUILD / "lib" / "libomp_ext.so")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
     arguments = parser.parse_args()
     if arguments.rounds < 1:
         parser.error("--rounds must be at least 1")
-    if not arguments.library.is_file() or not programs():
+    if not arguments.library.is_file() or not list((BUILD / "bots").glob("*-tasks")):
         parser.error("nothing is built: ./run build")
+    library = arguments.library.resolve()
     rows = []
-    for case in cases(arguments.threads):
+    for case in itertools.chain(fine_cases(arguments.threads), placed_cases(library), program_cases()):
         if arguments.only not in case.name:
             continue
-        for row in measure(case, arguments.rounds, arguments.library.resolve()):
+        for row in measure(case, arguments.rounds, library):
             rows.append(row)
-            if not arguments.json:
-                print(
-                    f"{row['case']:32} {row['threads']:2} threads  {row['way']:12} {row['ratio']:6.3f} "
-                    f"({row['ratio_min']:.3f} to {row['ratio_max']:.3f}; target {row['target']})",
-                    flush=True,
-                )
+            target = "" if row["target"] is None else f"; target {row['target']}"
+            print(
+                f"{row['case']:24} {row['threads']:2} threads  {row['way']:18} {row['ratio']:6.3f} "
+                f"of {row['against']} ({row['ratio_min']:.3f} to {row['ratio_max']:.3f}{target})",
+                flush=True,
+            )
     if arguments.json:
         machine = {"machine": platform.machine(), "processors": os.cpu_count(), "load": os.getloadavg()[0]}
-        json.dump({"machine": machine, "rows": rows}, sys.stdout, indent=1)
-        print()
+        arguments.json.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -182,6 +182,8 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rounds", type=int, default=15, metavar="N", help="rounds (default 15)")
     parser.add_argument("--threads", default="1,2", metavar="LIST", help="team sizes (default 1,2)")
+    names = ",".join(case.program for case in CASES)
+    parser.add_argument("--programs", default=names, metavar="LIST", help=f"programs (default {names})")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples and statistics there")
     parser.add_argument(
         "--build", type=Path, default=REPOSITORY / "build" / "release", metavar="DIR", help="the build"
@@ -205,6 +207,8 @@ def main() -> int:
         scratch.mkdir(parents=True, exist_ok=True)
         results = []
         for case in CASES:
+            if case.program not in arguments.programs.split(","):
+                continue
             grain = choose_grain(build, case, scratch)
             for threads in map(int, words):
                 rounds = list(measure(build, case, grain, threads, arguments.rounds, scratch))

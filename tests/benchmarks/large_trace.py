@@ -87,20 +87,20 @@ class ThreadLog:
         self.path = path
         contents = path.read_bytes()
         self.head = bytearray(contents[:HEADER_BYTES])
-        events = []
+        events = {}  # by number
         place = HEADER_BYTES
         while place + EXTENT_HEADER_BYTES <= len(contents):
-            magic, kind, n_bytes = struct.unpack_from("<2IQ", contents, place)
+            magic, kind, n_bytes, number = struct.unpack_from("<2I2Q", contents, place)
             if magic != EXTENT_MAGIC:
                 break
             if kind == EVENTS:
-                events.append(
-                    np.frombuffer(contents[place + EXTENT_HEADER_BYTES : place + n_bytes], np.uint64)
+                events[number] = np.frombuffer(
+                    contents[place + EXTENT_HEADER_BYTES : place + n_bytes], np.uint64
                 )
             else:
                 self.head += contents[place : place + n_bytes]
             place += n_bytes
-        self.records = list(self._decode(events))
+        self.records = list(self._decode([words for _, words in sorted(events.items())]))
         leader = path.name == "thread-00000.log"
         first, last = ("region_begin", "region_end") if leader else ("implicit_begin", "implicit_end")
         names = [name for name, _, _ in self.records]
@@ -195,13 +195,14 @@ def write_events(path: Path, head: bytes, chunks: Iterator[np.ndarray[Any, np.dt
     with path.open("wb") as file:
         file.write(head)
         pending: list[np.ndarray[Any, np.dtype[np.uint64]]] = []
-        n_pending = 0
+        n_pending = n_extents = 0
 
         def flush() -> None:
-            nonlocal n_pending
+            nonlocal n_pending, n_extents
             body = np.concatenate(pending).tobytes() if pending else b""
             n_bytes = -(-(EXTENT_HEADER_BYTES + len(body)) // 4096) * 4096
-            header = struct.pack("<2I7Q", EXTENT_MAGIC, EVENTS, n_bytes, 0, *[0] * 5)
+            header = struct.pack("<2I7Q", EXTENT_MAGIC, EVENTS, n_bytes, n_extents, *[0] * 5)
+            n_extents += 1
             file.write((header + body).ljust(n_bytes, b"\0"))
             pending.clear()
             n_pending = 0

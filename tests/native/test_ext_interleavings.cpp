@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every interleaving of the smallest cases, and those of larger ones with few preemptions: the deque loses and doubles nothing, and no barrier ends before the last task.
+// Every interleaving of the smallest cases, and those of larger ones with few preemptions: the deque loses and doubles
+// nothing, and no barrier ends before the last task.
 #include <array>
 #include <atomic>
 #include <gtest/gtest.h>
@@ -54,94 +55,81 @@ struct Case {
     }
 };
 
+using Act = std::function<void(Case &)>;
+
+// What the members do to one deque, in every order that the explorer knows. Returns the number of orders.
+uint64_t explore(Explorer explorer, int64_t capacity, const Act &prepare, const std::vector<Act> &members,
+                 const Act &check) {
+    std::unique_ptr<Case> state;
+    return explorer.explore(
+        [&] {
+            state = std::make_unique<Case>(capacity);
+            prepare(*state);
+            std::vector<std::function<void()>> acts;
+            for (const Act &member : members) acts.emplace_back([&state, &member] { member(*state); });
+            return acts;
+        },
+        [&] { check(*state); });
+}
+
+void nothing(Case &) {}
+void push_first(Case &state) { state.push(0); }
+void steal_once(Case &state) { state.steal(); }
+void steal_twice(Case &state) {
+    state.steal();
+    state.steal();
+}
+Act each_once(size_t n) {
+    return [n](Case &state) { state.expect_each_once(n); };
+}
+
 TEST(DequeInterleavings, OwnerAndThiefFightForTheLastItem) {
     SKIP_UNDER_SANITIZERS();
-    std::unique_ptr<Case> state;
-    const uint64_t n = Explorer().explore( // all of them
-        [&]() -> std::vector<std::function<void()>> {
-            state = std::make_unique<Case>(4);
-            return {[&] {
-                        state->push(0);
-                        state->pop();
-                    },
-                    [&] { state->steal(); }};
-        },
-        [&] { state->expect_each_once(1); });
-    EXPECT_GT(n, 1000u);
+    const auto owner = [](Case &state) {
+        state.push(0);
+        state.pop();
+    };
+    EXPECT_GT(explore(Explorer(), 4, nothing, {owner, steal_once}, each_once(1)), 1000u); // all of them
 }
 
 TEST(DequeInterleavings, OwnerAndThiefTakeEachItemOnce) {
     SKIP_UNDER_SANITIZERS();
-    std::unique_ptr<Case> state;
-    const uint64_t n = Explorer(4).explore(
-        [&]() -> std::vector<std::function<void()>> {
-            state = std::make_unique<Case>(4);
-            state->push(0);
-            return {[&] {
-                        state->push(1);
-                        state->pop();
-                        state->pop();
-                    },
-                    [&] {
-                        state->steal();
-                        state->steal();
-                    }};
-        },
-        [&] { state->expect_each_once(2); });
-    EXPECT_GT(n, 1000u);
+    const auto owner = [](Case &state) {
+        state.push(1);
+        state.pop();
+        state.pop();
+    };
+    EXPECT_GT(explore(Explorer(4), 4, push_first, {owner, steal_twice}, each_once(2)), 1000u);
 }
 
 TEST(DequeInterleavings, TwoThievesAndTheOwnerFightForTheLastItem) {
     SKIP_UNDER_SANITIZERS();
-    std::unique_ptr<Case> state;
-    const uint64_t n = Explorer(4).explore(
-        [&]() -> std::vector<std::function<void()>> {
-            state = std::make_unique<Case>(4);
-            state->push(0);
-            return {[&] { state->pop(); }, [&] { state->steal(); }, [&] { state->steal(); }};
-        },
-        [&] { state->expect_each_once(1); });
-    EXPECT_GT(n, 1000u);
+    const auto owner = [](Case &state) { state.pop(); };
+    EXPECT_GT(explore(Explorer(4), 4, push_first, {owner, steal_once, steal_once}, each_once(1)), 1000u);
 }
 
 TEST(DequeInterleavings, NothingIsLostWhileItGrows) {
     SKIP_UNDER_SANITIZERS();
-    std::unique_ptr<Case> state;
-    const uint64_t n = Explorer(3).explore(
-        [&]() -> std::vector<std::function<void()>> {
-            state = std::make_unique<Case>(1);
-            return {[&] {
-                        for (size_t i = 0; i < 4; i++) state->push(i);
-                        state->pop();
-                    },
-                    [&] {
-                        state->steal();
-                        state->steal();
-                    }};
-        },
-        [&] { state->expect_each_once(4); });
-    EXPECT_GT(n, 1000u);
+    const auto owner = [](Case &state) {
+        for (size_t i = 0; i < 4; i++) state.push(i);
+        state.pop();
+    };
+    EXPECT_GT(explore(Explorer(3), 1, nothing, {owner, steal_twice}, each_once(4)), 1000u);
 }
 
 TEST(DequeInterleavings, ItemsBelowTheMarkAndOfLowTagsStay) {
     SKIP_UNDER_SANITIZERS();
-    std::unique_ptr<Case> state;
-    Explorer(4).explore(
-        [&]() -> std::vector<std::function<void()>> {
-            state = std::make_unique<Case>(4);
-            state->push(0);
-            return {[&] {
-                        const int64_t mark = state->deque->bottom();
-                        state->push(1);
-                        state->pop(mark);
-                        state->pop(mark);
-                    },
-                    [&] { state->steal(1); }};
-        },
-        [&] {
-            ASSERT_EQ(state->items[0].n_taken, 0);
-            state->expect_each_once(2);
-        });
+    const auto owner = [](Case &state) {
+        const int64_t mark = state.deque->bottom();
+        state.push(1);
+        state.pop(mark);
+        state.pop(mark);
+    };
+    const auto check = [](Case &state) {
+        ASSERT_EQ(state.items[0].n_taken, 0);
+        state.expect_each_once(2);
+    };
+    explore(Explorer(4), 4, push_first, {owner, [](Case &state) { state.steal(1); }}, check);
 }
 
 // Two members; tasks of level k create one of level k - 1, in a bag from which either takes.

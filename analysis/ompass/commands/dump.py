@@ -12,11 +12,11 @@ from typing import Annotated
 
 import typer
 
+from ompass.commands.options import FromOption, ToOption, parse_from_to
 from ompass.errors import NothingToShowError, UsageError
 from ompass.model import Run
 from ompass.readers import EventTable, event_kinds, open_run, read_events
 from ompass.symbols import Location, Resolver
-from ompass.units import parse_duration
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -47,10 +47,8 @@ def dump(
         Path, typer.Argument(metavar="DIR", help="A run directory recorded with --mode trace.")
     ],
     thread: Annotated[int, typer.Option("--thread", metavar="N", help="Only this thread.")] = -1,
-    start: Annotated[
-        str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
-    ] = "",
-    end: Annotated[str, typer.Option("--to", metavar="TIME", help="Before this time.")] = "",
+    start: FromOption = "",
+    end: ToOption = "",
     kind: Annotated[
         list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; may be repeated.")
     ] = None,
@@ -83,7 +81,7 @@ def dump(
     locations = {d.id: resolver.locate(d) for d in run.definitions}
     wanted_kinds = _kind_numbers(names, kind or [])
     wanted_constructs = _constructs(locations, construct) if construct else None
-    start_ns, end_ns = _time("--from", start, 0), _time("--to", end, -1)
+    start_ns, end_ns = parse_from_to(start, end)
     printed = 0
     for table in _slices(run, directory, thread, start_ns, end_ns):
         chosen = _filtered(table, wanted_kinds, wanted_constructs)
@@ -149,15 +147,6 @@ def _constructs(locations: dict[int, Location], text: str) -> list[int]:
             f"no construct is `{text}`", f"the constructs are {there}", "name one of these"
         )
     return chosen
-
-
-def _time(option: str, text: str, default: int) -> int:
-    if not text:
-        return default
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}", str(error)) from error
 
 
 def task_name(task: int) -> str:

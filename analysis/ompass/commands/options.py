@@ -33,6 +33,11 @@ ColourOption = Annotated[
     ),
 ]
 
+FromOption = Annotated[
+    str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
+]
+ToOption = Annotated[str, typer.Option("--to", metavar="TIME", help="Before this time.")]
+
 DaskOption = Annotated[
     str,
     typer.Option(
@@ -51,6 +56,23 @@ ProcessesOption = Annotated[
         help="Read this many runs at a time (default: as many as CPUs, once the logs are large).",
     ),
 ]
+
+
+def parse_from_to(start: str, end: str) -> tuple[int, int]:
+    """Nanoseconds of --from and --to; where one is empty, 0 and -1: the begin and the end of the run."""
+    start_ns, end_ns = _parse_time("--from", start, 0), _parse_time("--to", end, -1)
+    if 0 <= end_ns <= start_ns:
+        raise UsageError("--from and --to", "the window is empty", "let --to be later than --from")
+    return start_ns, end_ns
+
+
+def _parse_time(option: str, text: str, default: int) -> int:
+    if not text:
+        return default
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option} {text}", str(error)) from error
 
 
 def parse_window(window: str) -> tuple[int, int]:

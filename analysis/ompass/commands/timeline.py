@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import Colour, ColourOption
+from ompass.commands.options import Colour, ColourOption, FromOption, ToOption, parse_from_to
 from ompass.commands.streams import say
 from ompass.errors import NothingToShowError, UsageError
 from ompass.exports import write_jedule, write_otf2, write_perfetto
@@ -21,7 +21,7 @@ from ompass.readers.schedule import read_schedule
 from ompass.readers.timeline import check_has_events, read_timeline
 from ompass.reports import collect
 from ompass.symbols import Resolver
-from ompass.units import parse_duration, plural
+from ompass.units import plural
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -67,10 +67,8 @@ def timeline(
         ),
     ] = None,
     colour: ColourOption = Colour.CONSTRUCT,
-    start: Annotated[
-        str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
-    ] = "",
-    end: Annotated[str, typer.Option("--to", metavar="TIME", help="Before this time.")] = "",
+    start: FromOption = "",
+    end: ToOption = "",
     thread: Annotated[
         list[int] | None, typer.Option("--thread", metavar="N", help="Only this thread; may be repeated.")
     ] = None,
@@ -87,9 +85,7 @@ def timeline(
             "no form is named",
             "add --perfetto FILE, --otf2 DIR, --jedule FILE or --figure FILE",
         )
-    start_ns, end_ns = _time("--from", start, 0), _time("--to", end, -1)
-    if 0 <= end_ns <= start_ns:
-        raise UsageError("--from and --to", "the window is empty", "let --to be later than --from")
+    start_ns, end_ns = parse_from_to(start, end)
     run = open_run(directory)
     check_has_events(run)
     known = {recorded.thread for recorded in run.threads}
@@ -129,12 +125,3 @@ def _draw(run: Run, path: Path, colour: Colour, threads: Sequence[int], start_ns
         )
     render(spec, path)
     say(f"wrote {path}")
-
-
-def _time(option: str, text: str, default: int) -> int:
-    if not text:
-        return default
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise UsageError(f"{option} {text}", str(error)) from error
