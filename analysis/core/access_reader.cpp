@@ -7,7 +7,7 @@
 namespace ompass {
 
 AccessReader::AccessReader(const RunFiles &run, const GroupMap &groups, Sampling sampling)
-    : run_(run), groups_(groups), sampling_(sampling),
+    : run_(run), groups_(groups), all_(sampling.all()), sampler_(sampling),
       totals_(groups.n_groups, std::vector<Totals>(run.definitions.size())) {
     cursors_.reserve(run.threads.size());
     for (uint32_t i = 0; i < run.threads.size(); i++) {
@@ -85,11 +85,11 @@ void AccessReader::emit(const Access &access, std::vector<Access> &batch) {
     Totals &totals = totals_[access.group][access.kernel];
     totals.n_accesses++;
     totals.bytes += access.bytes;
-    if (sampling_.all()) {
+    if (all_) {
         batch.push_back(access);
         return;
     }
-    append_sampled(access, sampling_, batch);
+    sampler_.append(access, batch);
 }
 
 void AccessReader::sift_down(size_t at) {

@@ -58,7 +58,8 @@ private:
 
     const RunFiles &run_;
     const GroupMap &groups_;
-    Sampling sampling_;
+    bool all_; // no sample
+    Sampler sampler_;
     std::vector<Cursor> cursors_;
     std::vector<Cursor *> heap_; // the earliest first
     std::vector<std::vector<Totals>> totals_;

@@ -107,13 +107,14 @@ void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettin
     std::vector<std::vector<AccessReader::Totals>> totals(settings.groups.n_groups,
                                                           std::vector<AccessReader::Totals>(n_kernels));
     std::vector<ReuseStream> streams = make_streams(settings, sampling, n_kernels);
+    const Sampler sampler(sampling);
     std::vector<Access> batch, sampled;
     for (source(batch); !batch.empty(); source(batch)) {
         sampled.clear();
         for (const Access &access : batch) {
             totals[access.group][access.kernel].n_accesses++;
             totals[access.group][access.kernel].bytes += access.bytes;
-            if (!sampling.all()) append_sampled(access, sampling, sampled);
+            if (!sampling.all()) sampler.append(access, sampled);
         }
         run_all(streams.size(), settings.n_jobs, [&](size_t i) {
             streams[i].process(sampling.all() ? batch : sampled, settings.coherent && streams.size() > 1);

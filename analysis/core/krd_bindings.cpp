@@ -121,14 +121,15 @@ nb::dict reuse_of_accesses(const Column<uint64_t> &address, const Column<uint64_
         size_t next = 0;
         const auto source = [&](std::vector<Access> &batch) {
             constexpr size_t kBatchAccesses = 1 << 14;
-            batch.clear();
-            for (; next < n && batch.size() < kBatchAccesses; next++) {
+            const size_t begin = next, end = std::min(n, begin + kBatchAccesses);
+            batch.resize(end - begin);
+            for (; next < end; next++) {
                 const Access access = {address.data()[next], bytes.data()[next],      kernel.data()[next],
                                        group.data()[next],   write.data()[next] != 0, false};
                 if (access.bytes == 0 || access.begin + access.bytes < access.begin)
                     throw nb::value_error("an access has no bytes, or goes beyond the end of the address space");
                 if (access.group >= settings.groups.n_groups) throw nb::value_error("an access is of an unknown group");
-                batch.push_back(access);
+                batch[next - begin] = access;
             }
         };
         analyse_reuse(source, n_kernels, settings, result);

@@ -27,13 +27,14 @@ public:
     LastTouches() : table_(kFirstEntries) { set_shift(); }
 
     // The range that begins just there, or null.
+    const TouchedRange *find(uint64_t begin) const { return const_cast<LastTouches *>(this)->find(begin); }
     TouchedRange *find(uint64_t begin) {
         for (size_t i = place_of(begin);; i = (i + 1) & mask_) {
             if (table_[i].end == 0) return nullptr;
             if (table_[i].begin == begin) return &table_[i];
         }
     }
-    // The entry where the search for `begin` starts: for prefetching, and for a look ahead.
+    // The entry where the search for `begin` starts: for prefetching.
     const TouchedRange &first_guess(uint64_t begin) const { return table_[place_of(begin)]; }
 
     // Calls visit(range) for every range that overlaps [begin, end), in order of address. The visit changes no cuts.
@@ -45,6 +46,12 @@ public:
             TouchedRange &range = *find(key);
             if (range.end > begin) visit(range);
         }
+    }
+
+    bool overlaps(uint64_t begin, uint64_t end) {
+        bool any = false;
+        for_each_overlap(begin, end, [&](const TouchedRange &) { any = true; });
+        return any;
     }
 
     // Makes `address` a border between ranges, if it is inside of one.

@@ -6,7 +6,7 @@
 // A tree of sums with kFanout children per node, level by level in arrays; the leaves are the slots:
 //   levels_[0][s] = bytes last touched at slot s;  levels_[k + 1][i] = sum of levels_[k][i * kFanout ... + kFanout - 1]
 // Only what lies before a slot is ever summed up, so a sum is made when the last slot of its node is: a new moment costs
-// next to nothing. A query reads, and an update writes, one node per level.
+// next to nothing, and nothing need be zero at first. A query reads, and an update writes, one node per level.
 #pragma once
 
 #include <algorithm>
@@ -100,12 +100,14 @@ public:
                    static_cast<Slot>(std::popcount(used[slot / 64] & ((uint64_t{1} << slot % 64) - 1)));
         };
         rename(new_number);
-        const ZeroedArray<uint64_t> old = std::move(levels_[0]);
-        const uint64_t n_old = n_slots_;
-        resize(n_used * kRoom);
-        n_slots_ = 0;
-        for (uint64_t i = 0; i < n_old; i++)
-            if (old[i] != 0) levels_[0][n_slots_++] = old[i];
+        if (n_used * kRoom > capacity_) {
+            const ZeroedArray<uint64_t> old = std::move(levels_[0]);
+            resize(n_used * kRoom);
+            pack(old, n_slots_);
+        } else {
+            pack(levels_[0], n_slots_);
+        }
+        n_slots_ = n_used;
         uint64_t n_done = n_slots_;
         for (size_t k = 1; k < levels_.size(); k++) {
             n_done /= kFanout;
@@ -129,6 +131,14 @@ private:
     static constexpr uint64_t kBefore[2 * kFanout] = {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes,
                                                       kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo};
 
+    // Moves the slots of weight above 0 to the front of levels_[0], where they may come from.
+    void pack(const ZeroedArray<uint64_t> &from, uint64_t n) {
+        uint64_t n_used = 0;
+        for (uint64_t i = 0; i < n; i++) {
+            levels_[0][n_used] = from[i];
+            n_used += from[i] != 0;
+        }
+    }
     static uint64_t sum_of(const uint64_t *node) {
         uint64_t sum = 0;
         for (uint64_t i = 0; i < kFanout; i++) sum += node[i];

@@ -24,15 +24,14 @@ size_t SampleTally::bin(uint64_t distance) {
     return octave * kBinsPerOctave + (distance >> (octave - kBits)) % kBinsPerOctave;
 }
 
-void append_sampled(const Access &access, Sampling sampling, std::vector<Access> &pieces) {
-    const uint64_t threshold = sampling.threshold(), block_bytes = uint64_t{1} << sampling.block_shift;
-    const uint64_t last = access.begin + access.bytes - 1, last_block = last >> sampling.block_shift;
+void Sampler::append_blocks(const Access &access, uint64_t first, uint64_t last, std::vector<Access> &pieces) const {
+    const uint64_t last_byte = access.begin + access.bytes - 1, block_bytes = uint64_t{1} << shift_;
     const size_t n_before = pieces.size();
-    for (uint64_t block = access.begin >> sampling.block_shift; block <= last_block; block++) {
-        if (Sampling::hash(block) >= threshold) continue;
+    for (uint64_t block = first; block <= last; block++) {
+        if (Sampling::hash(block) >= threshold_) continue;
         Access piece = access;
-        piece.begin = std::max(access.begin, block << sampling.block_shift);
-        piece.bytes = std::min(last, (block << sampling.block_shift) + (block_bytes - 1)) - piece.begin + 1;
+        piece.begin = std::max(access.begin, block << shift_);
+        piece.bytes = std::min(last_byte, (block << shift_) + (block_bytes - 1)) - piece.begin + 1;
         piece.more = true;
         pieces.push_back(piece);
     }
@@ -46,7 +45,7 @@ ReuseStream::ReuseStream(uint16_t group, Classes classes, Sampling sampling, siz
 
 void ReuseStream::process(std::span<const Access> batch, bool coherent) {
     // The accesses to come are known, so their entries are fetched while earlier ones are counted.
-    constexpr size_t kFar = 16, kNear = 6;
+    constexpr size_t kFar = 20, kNear = 8;
     for (size_t i = 0; i < batch.size();) {
         if (i + kFar < batch.size()) look_ahead(batch[i + kFar]);
         if (i + kNear < batch.size()) look_at_weights(batch[i + kNear]);
@@ -77,6 +76,10 @@ void ReuseStream::touch(const Access *pieces, size_t n_pieces) {
         range->slot = weights_.append(pieces->bytes);
         return;
     }
+    if (n_pieces == 1 && !touches_.overlaps(pieces->begin, pieces->begin + pieces->bytes)) {
+        count_cold(*pieces, pieces->bytes);
+        return touches_.add({pieces->begin, pieces->begin + pieces->bytes, weights_.append(pieces->bytes), 0});
+    }
     uint64_t bytes = 0;
     for (size_t k = 0; k < n_pieces; k++) {
         count_piece(pieces[k]);
@@ -96,7 +99,6 @@ void ReuseStream::count_piece(const Access &piece) {
         known += bytes;
     });
     if (known < piece.bytes) count_cold(piece, piece.bytes - known);
-    distinct_bytes_ += piece.bytes - known;
 }
 
 // Replaces what is known of these bytes by one range with the given moment.
@@ -153,6 +155,7 @@ void ReuseStream::count(const Access &piece, uint64_t bytes, uint64_t distance, 
 }
 
 void ReuseStream::count_cold(const Access &piece, uint64_t bytes) {
+    distinct_bytes_ += bytes;
     kernels_[piece.kernel].cold += bytes;
     if (sample_) sample_bin(piece, SampleTally::kCold) += bytes;
 }

@@ -60,11 +60,27 @@ struct Sampling {
         block = (block ^ block >> 31) * 0x9e3779b97f4a7c15u;
         return (block ^ block >> 29) * 0xbf58476d1ce4e5b9u;
     }
-    uint64_t threshold() const { return static_cast<uint64_t>(rate * 0x1p64); } // only when not all()
+    uint64_t threshold() const { return all() ? ~uint64_t{0} : static_cast<uint64_t>(rate * 0x1p64); }
 };
 
-// Appends the pieces of the access that are in the sample.
-void append_sampled(const Access &access, Sampling sampling, std::vector<Access> &pieces);
+// Takes the pieces of accesses that are in the sample.
+class Sampler {
+public:
+    explicit Sampler(Sampling sampling) : shift_(sampling.block_shift), threshold_(sampling.threshold()) {}
+
+    // Appends the pieces of the access that are in the sample; most accesses lie in one block, and are not.
+    void append(const Access &access, std::vector<Access> &pieces) const {
+        const uint64_t first = access.begin >> shift_, last = (access.begin + access.bytes - 1) >> shift_;
+        if (first == last && Sampling::hash(first) >= threshold_) return;
+        append_blocks(access, first, last, pieces);
+    }
+
+private:
+    void append_blocks(const Access &access, uint64_t first, uint64_t last, std::vector<Access> &pieces) const;
+
+    unsigned shift_;
+    uint64_t threshold_;
+};
 
 class ReuseStream {
 public:
@@ -96,8 +112,8 @@ private:
         if (access.group == group_ || access.write) __builtin_prefetch(&touches_.first_guess(access.begin), 1);
     }
     [[gnu::always_inline]] void look_at_weights(const Access &access) const {
-        const TouchedRange &guess = touches_.first_guess(access.begin);
-        if (access.group == group_ && guess.begin == access.begin && guess.end != 0) weights_.prefetch(guess.slot);
+        if (access.group != group_) return;
+        if (const TouchedRange *known = touches_.find(access.begin)) weights_.prefetch(known->slot);
     }
     uint64_t &sample_bin(const Access &piece, size_t bin);
     void make_room();
