@@ -93,7 +93,9 @@ Problem check_header(const MappedFile &file, const char *magic, uint32_t version
     return {};
 }
 
-// Calls visit(header, contents) for every extent. An extent without its magic is where a writer died: the end.
+constexpr int kAttempts = 100; // to read the log of a thread that writes
+
+// Calls visit(header, contents, offset) for every extent. An extent without its magic is where a writer died: the end.
 template <typename Visit>
 Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses, Visit visit) {
     const std::span<const char> bytes = file.bytes();
@@ -178,10 +180,27 @@ Problem read_process(RunFiles &run) {
                            });
 }
 
-Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread) {
+using Words = std::span<const uint64_t>;
+
+// The first extent of events is a window that its thread may be writing anew: copies it to a place of our own. Its number,
+// or kNoNumber if that changed meanwhile.
+uint64_t copy_window(const ExtentHeader &window, std::span<const char> contents, std::vector<uint64_t> &copy) {
+    const uint64_t number = __atomic_load_n(&window.first, __ATOMIC_ACQUIRE);
+    copy.resize(contents.size() / sizeof(uint64_t));
+    memcpy(copy.data(), contents.data(), copy.size() * sizeof(uint64_t));
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return __atomic_load_n(&window.first, __ATOMIC_RELAXED) == number ? number : format::kNoNumber;
+}
+
+bool has_grown(const MappedFile &file) {
+    struct stat now;
+    return stat(file.path().c_str(), &now) == 0 && static_cast<uint64_t>(now.st_size) > file.bytes().size();
+}
+
+// `window_moved`: events are not complete, for their thread has written on meanwhile.
+Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, bool &window_moved) {
     Problem problem = thread.file.open(path);
     if (problem) return problem;
-    run.log_bytes += thread.file.bytes().size();
     if (is_unborn(thread.file)) {
         run.remarks.push_back(path + ": the program ended while this log was being made.");
         return {};
@@ -191,7 +210,20 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread) 
     problem = check_header(thread.file, format::kThreadMagic, header->version, header->header_bytes);
     if (problem) return problem;
     thread.header = header;
-    std::map<uint64_t, std::span<const uint64_t>> events; // by number
+    std::map<uint64_t, Words> events; // by number
+    bool has_window = false;
+    const auto add_events = [&](const ExtentHeader &extent, std::span<const char> contents) {
+        uint64_t number = extent.first;
+        Words words(reinterpret_cast<const uint64_t *>(contents.data()), contents.size() / sizeof(uint64_t));
+        if (!has_window && run.process->end_reason == format::EndReason::kRunning) { // or killed
+            const auto *window = reinterpret_cast<const ExtentHeader *>(contents.data()) - 1;
+            number = copy_window(*window, contents, thread.window);
+            words = thread.window;
+            window_moved = number == format::kNoNumber;
+        }
+        has_window = true;
+        if (number != format::kNoNumber) events.try_emplace(number, words);
+    };
     problem =
         for_each_extent(thread.file, run.losses,
                         [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) -> Problem {
@@ -199,24 +231,17 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread) 
                                 thread.slots.push_back(contents);
                                 thread.first_slot.push_back(static_cast<uint32_t>(extent.first));
                             } else if (extent.kind == ExtentKind::kEvents) {
-                                if (extent.first == format::kNoNumber) return {};
-                                auto &found = events[extent.first];
-                                if (found.size() < contents.size() / 8) // else there twice, this one cut short
-                                    found = {reinterpret_cast<const uint64_t *>(contents.data()), contents.size() / 8};
+                                add_events(extent, contents);
                             } else {
                                 return {path, offset, "is damaged: unexpected kind of extent"};
                             }
                             return {};
                         });
-    if (problem) return problem;
-    for (const auto &[number, words] : events) {
-        if (number != thread.events.size()) {
-            run.losses.push_back(path + ": events are missing in the middle, and those after them cannot be read.");
-            break;
-        }
-        thread.events.push_back(words);
-    }
-    return {};
+    for (const auto &[number, words] : events)
+        if (number == thread.events.size()) thread.events.push_back(words);
+    if (thread.events.size() < events.size())
+        run.losses.push_back(path + ": events are missing in the middle, and those after them cannot be read.");
+    return problem;
 }
 
 } // namespace
@@ -245,8 +270,17 @@ Problem open_run(const std::string &directory, RunFiles &run) {
     for (const unsigned index : indices) {
         char name[32];
         snprintf(name, sizeof name, "/thread-%05u.log", index);
-        problem = read_thread(run, directory + name, run.threads[index]);
-        if (problem) return problem;
+        // What seems lost may only have been written while we read.
+        const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
+        for (int attempt = 1; attempt <= kAttempts; attempt++) {
+            bool window_moved = false;
+            run.losses.resize(n_losses), run.remarks.resize(n_remarks);
+            ThreadFile &thread = run.threads[index] = {};
+            problem = read_thread(run, directory + name, thread, window_moved);
+            if (problem) return problem;
+            if ((!window_moved && run.losses.size() == n_losses) || !has_grown(thread.file)) break;
+        }
+        run.log_bytes += run.threads[index].file.bytes().size();
     }
     if (indices.size() < run.process->n_threads)
         run.losses.push_back(directory + ": " + std::to_string(run.process->n_threads - indices.size()) +

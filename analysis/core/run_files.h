@@ -59,6 +59,7 @@ struct ThreadFile {
     std::vector<std::span<const char>> slots;         // whole arrays of slots, kSlotsPerExtent each
     std::vector<uint32_t> first_slot;                 // id of the first one of each
     std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
+    std::vector<uint64_t> window; // where the latest of them are, if the thread may be writing them
 };
 
 struct RunFiles {

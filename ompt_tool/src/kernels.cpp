@@ -12,18 +12,27 @@ namespace ompass {
 
 namespace {
 
+struct Named {
+    uint32_t construct;
+    format::ConstructSlot *slot;
+};
+
 // Names are looked up by address first, since most are literals, then checked by content.
-uint32_t construct_of(ThreadState &thread, format::DefinitionKind kind, const char *name) {
+Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     const auto number = reinterpret_cast<uintptr_t>(name) ^ static_cast<uintptr_t>(kind) << 5;
     ThreadState::KnownName &entry = thread.known_names[(number ^ number >> 6) % kKnownNames];
-    if (entry.address == name && strncmp(entry.text, name, sizeof entry.text) == 0) return entry.construct;
-    const uint32_t construct = process_log::construct_of_name(kind, name);
-    if (strlen(name) < sizeof entry.text) {
-        entry.address = name;
-        entry.construct = construct;
-        strncpy(entry.text, name, sizeof entry.text);
+    if (entry.address == name && strncmp(entry.text, name, sizeof entry.text) == 0) return {entry.construct, entry.slot};
+    ThreadState::KnownName found = {};
+    found.construct = process_log::construct_of_name(kind, name);
+    found.slot = static_cast<format::ConstructSlot *>(thread.log.slot(found.construct));
+    found.slot->id = found.construct;
+    found.slot->kind = kind;
+    if (strlen(name) < sizeof found.text) {
+        found.address = name;
+        strncpy(found.text, name, sizeof found.text);
+        entry = found;
     }
-    return construct;
+    return {found.construct, found.slot};
 }
 
 ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKind::kOther, true); }
@@ -37,10 +46,9 @@ void kernel_begin(const char *name) {
         name = "(unnamed)";
     }
     ThreadState::OpenKernel &kernel = thread->kernels[thread->n_kernels++];
-    kernel.construct = construct_of(*thread, format::DefinitionKind::kKernel, name);
-    kernel.slot = static_cast<format::ConstructSlot *>(thread->log.slot(kernel.construct));
-    kernel.slot->id = kernel.construct;
-    kernel.slot->kind = format::DefinitionKind::kKernel;
+    const Named named = find(*thread, format::DefinitionKind::kKernel, name);
+    kernel.construct = named.construct;
+    kernel.slot = named.slot;
     if (thread->counter_set != counters::kNone) counters::read(*thread, kernel.counters);
     kernel.begin = clock::now();
     if (thread->tracing) thread->log.timed(format::kKernelBegin, kernel.construct, kernel.begin);
@@ -88,11 +96,9 @@ void phase(const char *name) {
     if (!thread) return;
     uint32_t construct = 0;
     if (name && *name) {
-        construct = construct_of(*thread, format::DefinitionKind::kPhase, name);
-        auto *slot = static_cast<format::ConstructSlot *>(thread->log.slot(construct));
-        slot->id = construct;
-        slot->kind = format::DefinitionKind::kPhase;
-        slot->n_completed += thread->counting;
+        const Named named = find(*thread, format::DefinitionKind::kPhase, name);
+        construct = named.construct;
+        named.slot->n_completed += thread->counting;
     }
     if (thread->tracing) thread->log.timed(format::kPhase, construct, clock::now());
 }

@@ -104,8 +104,9 @@ struct ThreadState {
     unsigned n_kernels;
     struct KnownName { // of a kernel or phase, as this thread met it
         const char *address;
+        format::ConstructSlot *slot;
         uint32_t construct;
-        char text[52];
+        char text[44];
     } known_names[kKnownNames];
 
     // Counters, when asked for, as read last.

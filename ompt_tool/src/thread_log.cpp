@@ -89,7 +89,7 @@ void ThreadLog::begin_window(uint64_t number) {
     char *contents = reinterpret_cast<char *>(window_ + 1);
     if (number != 0) { // a new one is all zeros
         __atomic_store_n(&window_->first, format::kNoNumber, __ATOMIC_RELAXED);
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
+        __atomic_thread_fence(__ATOMIC_RELEASE);
         memset(contents, 0, kWindowBytes - sizeof *window_);
         __atomic_store_n(&window_->first, number, __ATOMIC_RELEASE);
     }

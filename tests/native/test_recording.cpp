@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "accounting.h"
+#include "event_decoder.h"
 #include "process_log.h"
 #include "schedule.h"
 #include "timeline.h"
@@ -215,6 +216,63 @@ TEST_F(Recording, a_log_read_while_it_is_written_lacks_nothing_that_was_complete
     for (const RegionRow &row : make_profile(run, replayed, true).regions) replayed_tasks += row.n_tasks;
     EXPECT_EQ(kept_tasks, n_tasks.load());
     EXPECT_EQ(replayed_tasks, n_tasks.load());
+}
+
+// Far more than a window of events: it is written anew while others read it.
+TEST_F(Recording, a_log_can_be_read_while_its_thread_writes_on) {
+    begin("trace");
+    constexpr uint64_t kAccesses = 2'000'000; // some 250 windows
+    std::atomic<bool> done{false};
+    std::thread writer([&] {
+        ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+        for (uint64_t i = 0; i < kAccesses; i++) thread->log.access(true, i, 1);
+        done = true;
+    });
+    uint64_t n_read = 0;
+    for (bool last = false; !last;) {
+        last = done;
+        RunFiles run;
+        ASSERT_FALSE(open_run(directory_, run));
+        EXPECT_TRUE(run.losses.empty()) << run.losses.front();
+        uint64_t next = 0;
+        for (const ThreadFile &thread : run.threads) {
+            EventDecoder decoder(thread);
+            for (EventRecord record; decoder.next(record);)
+                if (record.kind == format::kWrite && record.words[1] == next) next++;
+            EXPECT_FALSE(decoder.problem()) << decoder.problem().text();
+        }
+        EXPECT_GE(next, n_read);
+        n_read = next;
+    }
+    writer.join();
+    EXPECT_EQ(n_read, kAccesses);
+}
+
+TEST_F(Recording, accesses_near_and_far_are_read_as_they_were_declared) {
+    begin("trace");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    struct Access {
+        bool write;
+        uint64_t address, bytes;
+        bool operator==(const Access &) const = default;
+    };
+    std::vector<Access> declared, read;
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 50'000; i++) {
+        Access next = {random() % 2 == 0, 0, 1 + (random() >> random() % 64)};
+        const uint64_t last = declared.empty() ? 0 : declared.back().address;
+        const uint64_t distance = random() >> random() % 64;
+        next.address = random() % 2 ? last + distance : last - distance;
+        thread->log.access(next.write, next.address, next.bytes);
+        declared.push_back(next);
+    }
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    EventDecoder decoder(run.threads[0]);
+    for (EventRecord record; decoder.next(record);)
+        if (record.kind == format::kRead || record.kind == format::kWrite)
+            read.push_back({record.kind == format::kWrite, record.words[1], record.words[2]});
+    EXPECT_TRUE(read == declared);
 }
 
 // Damage of every kind: a reader may refuse, it may not crash, hang or read outside of the files.
