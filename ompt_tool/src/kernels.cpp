@@ -21,7 +21,8 @@ struct Named {
 Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     const auto number = reinterpret_cast<uintptr_t>(name) ^ static_cast<uintptr_t>(kind) << 5;
     ThreadState::KnownName &entry = thread.known_names[(number ^ number >> 6) % kKnownNames];
-    if (entry.address == name && strncmp(entry.text, name, sizeof entry.text) == 0) return {entry.construct, entry.slot};
+    if (entry.address == name && strncmp(entry.text, name, sizeof entry.text) == 0)
+        return {entry.construct, entry.slot};
     ThreadState::KnownName found = {};
     found.construct = process_log::construct_of_name(kind, name);
     found.slot = static_cast<format::ConstructSlot *>(thread.log.slot(found.construct));

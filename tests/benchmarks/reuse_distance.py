@@ -60,11 +60,13 @@ def run_olken(
 def run_core(columns: list[np.ndarray[Any, Any]], rate: float) -> tuple[list[int], int]:
     from ompass import _core
 
+    address, n_bytes, write, group, kernel = columns
+    classes = [(L2_BYTES, LLC_BYTES)]
     result = _core.reuse_of_accesses(
-        *columns, [(L2_BYTES, LLC_BYTES)], rate=rate, block_bytes=BLOCK_BYTES, n_jobs=1
+        address, n_bytes, write, group, kernel, classes, rate=rate, block_bytes=BLOCK_BYTES, n_jobs=1
     )
-    (kernel,) = result["groups"][0]["kernels"]
-    return kernel["bins"], kernel["cold_bytes"]
+    (found,) = result["groups"][0]["kernels"]
+    return found["bins"], found["cold_bytes"]
 
 
 def measure(variant: str, order: str, n: int, n_blocks: int, rate: float, library: Path) -> dict[str, Any]:

@@ -222,12 +222,14 @@ TEST_F(Recording, a_log_read_while_it_is_written_lacks_nothing_that_was_complete
 TEST_F(Recording, a_log_can_be_read_while_its_thread_writes_on) {
     begin("trace");
     constexpr uint64_t kAccesses = 2'000'000; // some 250 windows
-    std::atomic<bool> done{false};
+    std::atomic<bool> begun{false}, done{false};
     std::thread writer([&] {
         ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+        begun = true;
         for (uint64_t i = 0; i < kAccesses; i++) thread->log.access(true, i, 1);
         done = true;
     });
+    while (!begun) std::this_thread::yield();
     uint64_t n_read = 0;
     for (bool last = false; !last;) {
         last = done;
