@@ -122,7 +122,7 @@ def test_program_killed_while_it_starts_leaves_no_damaged_log(
         time.sleep(step * 0.0005)
         process.kill()
         process.wait()
-        if run_dir.exists():
+        if (run_dir / "process.log").exists():
             problems = _core.validate(str(run_dir))
             assert not problems, f"killed after {step / 2} ms: {problems}"
             n_recorded += not _core.read_profile(str(run_dir))["complete"]
