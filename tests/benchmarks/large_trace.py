@@ -78,6 +78,7 @@ ID_WORDS = dict.fromkeys(
 HAS_ID = ("create", "region_begin", "implicit_begin")  # their ids are the thread's next ones
 UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
            "implicit_end", "read", "write", "cpu", "counter", "time", "domain", "placed")  # fmt: skip
+NEAR_BYTES_BITS = 20  # of read_near and write_near: the rest above is the distance from the last access
 
 
 class ThreadLog:
@@ -117,8 +118,8 @@ class ThreadLog:
     def _decode(
         extents: list[np.ndarray[Any, np.dtype[np.uint64]]],
     ) -> Iterator[tuple[str, int, list[int]]]:
-        """(name, absolute time, words) of every record."""
-        now = 0
+        """(name, absolute time, words) of every record; accesses have their long form."""
+        now = address = 0
         for extent in extents:
             values = extent.tolist()
             place = 0
@@ -129,7 +130,16 @@ class ThreadLog:
                 if name == "time":
                     now = record[1]
                     continue
-                if name not in UNTIMED:
+                if name in ("read_near", "write_near"):
+                    distance = record[0] >> (6 + NEAR_BYTES_BITS)
+                    n_bytes = record[0] >> 6 & ((1 << NEAR_BYTES_BITS) - 1)
+                    name = name.removesuffix("_near")
+                    # Signed, of 38 bits.
+                    distance -= (distance >> 37) << 38
+                    record = [KIND[name], (address + distance) & (2**64 - 1), n_bytes]
+                if name in ("read", "write"):
+                    address = record[1]
+                elif name not in UNTIMED:
                     now += record[0] >> 32
                 yield name, now, record
 
