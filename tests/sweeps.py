@@ -1,36 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls the command `ompass` for tests on sweeps, and judges again what other programs disturbed."""
+"""Sweeps for tests, and judges again what other programs disturbed."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from command import call
+
 SECONDS = r"seconds +([0-9.]+)"
 PATIENCE_S = 120
 N_TRIES = 3
 QUIET_SHARE = 0.02
-
-
-def ompass(*arguments: object) -> list[str]:
-    """The command line that runs `ompass` with these arguments."""
-    return [sys.executable, "-m", "ompass", *(str(a) for a in arguments)]
-
-
-def call(
-    environment: Mapping[str, str], cwd: Path, *arguments: object, status: int = 0
-) -> subprocess.CompletedProcess[str]:
-    """What `ompass` printed; it must end with `status`."""
-    done = subprocess.run(
-        ompass(*arguments), env=environment, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == status, done.stderr + done.stdout
-    return done
 
 
 def sweep(environment: Mapping[str, str], cwd: Path, name: str, *arguments: object) -> dict[str, Any]:

@@ -7,7 +7,7 @@
 namespace ompass {
 
 AccessReader::AccessReader(const RunFiles &run, const GroupMap &groups, Sampling sampling)
-    : run_(run), groups_(groups), all_(sampling.all()), sampler_(sampling),
+    : run_(run), groups_(groups), sampler_(sampling),
       totals_(groups.n_groups, std::vector<Totals>(run.definitions.size())) {
     cursors_.reserve(run.threads.size());
     for (uint32_t i = 0; i < run.threads.size(); i++) {
@@ -85,7 +85,7 @@ void AccessReader::emit(const Access &access, std::vector<Access> &batch) {
     Totals &totals = totals_[access.group][access.kernel];
     totals.n_accesses++;
     totals.bytes += access.bytes;
-    if (all_) {
+    if (sampler_.all()) {
         batch.push_back(access);
         return;
     }

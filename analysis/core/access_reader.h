@@ -58,7 +58,6 @@ private:
 
     const RunFiles &run_;
     const GroupMap &groups_;
-    bool all_; // no sample
     Sampler sampler_;
     std::vector<Cursor> cursors_;
     std::vector<Cursor *> heap_; // the earliest first

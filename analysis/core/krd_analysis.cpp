@@ -114,10 +114,10 @@ void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettin
         for (const Access &access : batch) {
             totals[access.group][access.kernel].n_accesses++;
             totals[access.group][access.kernel].bytes += access.bytes;
-            if (!sampling.all()) sampler.append(access, sampled);
+            if (!sampler.all()) sampler.append(access, sampled);
         }
         run_all(streams.size(), settings.n_jobs, [&](size_t i) {
-            streams[i].process(sampling.all() ? batch : sampled, settings.coherent && streams.size() > 1);
+            streams[i].process(sampler.all() ? batch : sampled, settings.coherent && streams.size() > 1);
         });
     }
     result = collect(streams, totals, sampling);

@@ -48,10 +48,12 @@ public:
         }
     }
 
-    bool overlaps(uint64_t begin, uint64_t end) {
-        bool any = false;
-        for_each_overlap(begin, end, [&](const TouchedRange &) { any = true; });
-        return any;
+    // Is any of these bytes covered?
+    bool overlaps(uint64_t begin, uint64_t end) const {
+        OrderedKeys::Place place = begins_.floor(begin);
+        if (place == begins_.end()) return false;
+        if (find(begins_.key(place))->end <= begin) place = begins_.next(place);
+        return place != begins_.end() && begins_.key(place) < end;
     }
 
     // Makes `address` a border between ranges, if it is inside of one.

@@ -66,7 +66,10 @@ struct Sampling {
 // Takes the pieces of accesses that are in the sample.
 class Sampler {
 public:
-    explicit Sampler(Sampling sampling) : shift_(sampling.block_shift), threshold_(sampling.threshold()) {}
+    explicit Sampler(Sampling sampling)
+        : all_(sampling.all()), shift_(sampling.block_shift), threshold_(sampling.threshold()) {}
+
+    bool all() const { return all_; } // there is no sample: accesses stay whole
 
     // Appends the pieces of the access that are in the sample; most accesses lie in one block, and are not.
     void append(const Access &access, std::vector<Access> &pieces) const {
@@ -78,6 +81,7 @@ public:
 private:
     void append_blocks(const Access &access, uint64_t first, uint64_t last, std::vector<Access> &pieces) const;
 
+    bool all_;
     unsigned shift_;
     uint64_t threshold_;
 };

@@ -14,7 +14,6 @@ void note_region(const EventRecord &record, RecordedRegions &regions) {
     } else if (record.kind == format::kRegionEnd) {
         RecordedRegion &region = regions[record.words[1]];
         region.end = record.time;
-        region.team_size = record.argument;
         region.last_arrival = record.words[2] >> 1;
         region.had_tasks = record.words[2] & 1;
     }

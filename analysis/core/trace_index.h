@@ -11,7 +11,7 @@ namespace ompass {
 
 struct RecordedRegion {
     uint64_t begin = 0, end = 0, last_arrival = 0; // ticks; 0: not known
-    uint32_t construct = 0, team_size = 1, level = 1;
+    uint32_t construct = 0, level = 1;
     bool had_tasks = false;
 };
 using RecordedRegions = std::unordered_map<uint64_t, RecordedRegion>; // by id

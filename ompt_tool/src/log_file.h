@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A file that only grows: the header, then extents, mapped where they are still written. Owns space on disk and address space;
-// knows nothing of what is written there.
+// A file that only grows: the header, then extents, mapped where they are still written. Owns space on disk and
+// address space; knows nothing of what is written there.
 //
 // Space is allocated before it is mapped, so that a full disk, a quota or a file size limit is an answer here and
 // never a SIGBUS or SIGXFSZ in the program. No descriptor stays open: a program that closes or reuses descriptors
@@ -26,7 +26,7 @@ public:
     // Null when there is no space, unless `in_memory_if_full`. Callers serialize calls per file.
     void *append(format::ExtentKind kind, size_t bytes, uint64_t first, bool in_memory_if_full);
 
-    // Appends a copy of an extent, its header included, which the file need not map. False when there is no space.
+    // Appends a copy of an extent, its header included; it is not mapped. False when there is no space.
     bool append_copy(const void *extent, size_t bytes);
 
     // Cuts an extent to `kept` bytes, whole pages, if it is the last of the file. What was mapped of the rest becomes memory.

@@ -67,36 +67,33 @@ bool ThreadLog::refill() {
         if (dropping_) header_->n_dropped++;
         return false;
     }
-    bool has_room = recorder::may_grow(kWindowBytes);
-    if (has_room && !window_) {
-        window_ =
-            static_cast<format::ExtentHeader *>(file_.append(format::ExtentKind::kEvents, kWindowBytes, 0, false));
-        has_room = window_ != nullptr;
-        if (has_room) begin_window(0);
-    } else if (has_room) {
-        has_room = file_.append_copy(window_, kWindowBytes);
-        if (has_room) begin_window(window_->first + 1);
+    if (!recorder::may_grow(kWindowBytes) || !(window_ ? renew_window() : open_window())) {
+        recorder::stop_all_tracing(2); // unless it was a limit that refused
+        stop_tracing();
+        header_->n_dropped++;
+        return false;
     }
-    if (has_room) return true;
-    recorder::stop_all_tracing(2); // unless it was a limit that refused
-    stop_tracing();
-    header_->n_dropped++;
-    return false;
-}
-
-// Whoever reads the file while this goes on, or after the process was killed, finds the old window, none, or the new one.
-void ThreadLog::begin_window(uint64_t number) {
-    char *contents = reinterpret_cast<char *>(window_ + 1);
-    if (number != 0) { // a new one is all zeros
-        __atomic_store_n(&window_->first, format::kNoNumber, __ATOMIC_RELAXED);
-        __atomic_thread_fence(__ATOMIC_RELEASE);
-        memset(contents, 0, kWindowBytes - sizeof *window_);
-        __atomic_store_n(&window_->first, number, __ATOMIC_RELEASE);
-    }
-    next_ = reinterpret_cast<uint64_t *>(contents);
+    next_ = reinterpret_cast<uint64_t *>(window_ + 1);
     limit_ = next_ + (kWindowBytes - sizeof *window_) / sizeof(uint64_t) - 1;
     last_ = nullptr;
     ops_shift_ = kNoOps;
+    return true;
+}
+
+bool ThreadLog::open_window() {
+    window_ = static_cast<format::ExtentHeader *>(file_.append(format::ExtentKind::kEvents, kWindowBytes, 0, false));
+    return window_ != nullptr;
+}
+
+// Whoever reads the file while this goes on, or after the process was killed, finds the old window, none, or the new one.
+bool ThreadLog::renew_window() {
+    if (!file_.append_copy(window_, kWindowBytes)) return false;
+    const uint64_t number = window_->first + 1;
+    __atomic_store_n(&window_->first, format::kNoNumber, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    memset(static_cast<void *>(window_ + 1), 0, kWindowBytes - sizeof *window_);
+    __atomic_store_n(&window_->first, number, __ATOMIC_RELEASE);
+    return true;
 }
 
 void ThreadLog::trim() {

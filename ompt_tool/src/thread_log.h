@@ -120,7 +120,8 @@ private:
     }
     uint64_t write_time(uint64_t now);
     bool refill(); // makes room for events
-    void begin_window(uint64_t number);
+    bool open_window();
+    bool renew_window();
     void *make_slots(uint32_t id);
 
     uint64_t *next_ = nullptr; // place of the next record

@@ -206,8 +206,11 @@ def main() -> int:
             raise BenchmarkError("--rounds: at least one")
         scratch.mkdir(parents=True, exist_ok=True)
         results = []
+        chosen = arguments.programs.split(",")
+        if unknown := set(chosen) - {case.program for case in CASES}:
+            raise BenchmarkError(f"--programs: there is no {min(unknown)!r}")
         for case in CASES:
-            if case.program not in arguments.programs.split(","):
+            if case.program not in chosen:
                 continue
             grain = choose_grain(build, case, scratch)
             for threads in map(int, words):

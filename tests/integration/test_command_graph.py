@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from command import call, ompass
 from integration.recorded_run import OUTSIDE
 from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain
@@ -79,21 +79,16 @@ def test_every_form_of_the_graph(
     executable = compile_program("answers/nested_waits.c", default_toolchain, "-O0")
     run_dir = run_recorded(executable, default_toolchain, mode="trace").run_dir
 
-    def ompass(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "ompass", "graph", str(run_dir), *(str(a) for a in arguments)],
-            capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "COLUMNS": "120"},
-        )  # fmt: skip
-        assert done.returncode == status, done.stderr
-        return done
+    def graph(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+        return call({**os.environ, "COLUMNS": "120"}, tmp_path, "graph", run_dir, *arguments, status=status)
 
-    report = json.loads(ompass("--json").stdout)
+    report = json.loads(graph("--json").stdout)
     assert report["parallelism"] == pytest.approx(report["work_ns"] / report["span_ns"])
-    page = ompass().stdout
+    page = graph().stdout
     assert f"{report['parallelism']:.2f}" in page
     assert "nested_waits.c" in page
     deepest = max(group["number"] for group in report["groups"])
-    ompass("--dot", "t.dot", "--graphml", "t.graphml", "--expand", deepest)
+    graph("--dot", "t.dot", "--graphml", "t.graphml", "--expand", deepest)
     dot = (tmp_path / "t.dot").read_text(encoding="utf-8")
     assert dot.startswith("digraph tasks {") and dot.endswith("}\n")
     root = ElementTree.parse(tmp_path / "t.graphml").getroot()
@@ -104,7 +99,7 @@ def test_every_form_of_the_graph(
     n_tasks = report["groups"][deepest]["n_tasks"]
     assert sum(name.startswith("t") for name in nodes) == n_tasks
     assert len(nodes) == len(report["groups"]) - 1 + n_tasks
-    assert "no group is `nothing`" in ompass("--expand", "nothing", status=5).stderr
+    assert "no group is `nothing`" in graph("--expand", "nothing", status=5).stderr
 
 
 def test_a_profile_says_how_to_get_a_graph(
@@ -112,8 +107,4 @@ def test_a_profile_says_how_to_get_a_graph(
 ) -> None:
     executable = compile_program("answers/balanced.c", default_toolchain, "-O0")
     run_dir = run_recorded(executable, default_toolchain).run_dir
-    done = subprocess.run(
-        [sys.executable, "-m", "ompass", "graph", str(run_dir)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 5
-    assert "--mode trace" in done.stderr
+    assert "--mode trace" in ompass("graph", run_dir, status=5).stderr

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from integration.command import ompass
+from command import ompass
 from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from sweeps import call, ompass, sweep
+from command import call, command_line
+from sweeps import sweep
 from toolchains import CompileProgram, Toolchain, neutral_environment
 
 PATIENCE_S = 60
@@ -49,8 +50,8 @@ def test_a_killed_sweep_loses_nothing_and_repeats_nothing(
     command = ("scale", "-t", "1,2", "--repeat", 4, "-o", "s.sweep", "--json", "--", program, "none")
     n_jobs = 8
     first = subprocess.Popen(
-        ompass(*command), env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        command_line(*command), env=environment, cwd=tmp_path,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     give_up_s = time.monotonic() + PATIENCE_S
     while len(runs_in(environment)) < 3 and time.monotonic() < give_up_s:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from integration.command import ompass
+from command import ompass
 from ompass import _core
 from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
 

@@ -14,8 +14,9 @@ from typing import Any
 
 import pytest
 
-from sweeps import call, ompass
-from toolchains import CompileProgram, Toolchain, matrix_is_required, neutral_environment
+from command import call, command_line
+from needs import require_commands
+from toolchains import CompileProgram, Toolchain, neutral_environment
 
 N_RANKS = 2
 PATIENCE_S = 60
@@ -39,10 +40,7 @@ def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]
 
 @pytest.fixture(scope="module")
 def program(compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
-    if not shutil.which("mpirun") or not shutil.which("mpicc"):
-        if matrix_is_required():
-            pytest.fail("no Open MPI: install openmpi-bin and libopenmpi-dev")
-        pytest.skip("no Open MPI here")
+    require_commands("mpirun", "mpicc")
     shown = subprocess.run(["mpicc", "--showme"], capture_output=True, text=True, check=True).stdout
     return compile_program("ranks/uneven.c", default_toolchain, flags=shown.split()[1:])
 
@@ -63,7 +61,7 @@ def run_job(environment: Mapping[str, str], cwd: Path, *command: object) -> list
 def job(program: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the run directories of a traced job."""
     folder = tmp_path_factory.mktemp("job")
-    run_job(environment, folder, *ompass("run", "-q", "--mode", "trace", "--", program))
+    run_job(environment, folder, *command_line("run", "-q", "--mode", "trace", "--", program))
     return folder
 
 
