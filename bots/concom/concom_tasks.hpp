@@ -46,27 +46,34 @@ public:
     }
 
 private:
-    // Reaches the neighbours of a part of a wave, order[first] to order[last - 1].
+    // Reaches the neighbours of a part of a wave, order[first] to order[last - 1]. Labels are read, then claimed in
+    // batches: an atomic exchange waits for its memory, and reads do not wait for each other.
     void reach(std::size_t first, std::size_t last, std::uint32_t number) {
-        std::array<std::uint32_t, 256> reached; // by this call, and not in the order yet
-        std::size_t n_new = 0;
-        const auto publish = [&] {
-            const std::size_t at = n_reached_.fetch_add(n_new, std::memory_order_relaxed);
-            std::copy_n(reached.begin(), n_new, components_.order.begin() + static_cast<std::ptrdiff_t>(at));
-            n_new = 0;
-        };
+        std::array<std::uint32_t, 256> candidates; // had no label when they were looked at
+        std::size_t n_candidates = 0;
         for (std::size_t i = first; i < last; i++) {
             for (const std::uint32_t neighbour : graph_.neighbours(components_.order[i])) {
                 const std::atomic_ref<std::uint32_t> label(components_.label[neighbour]);
-                std::uint32_t none = 0;
-                if (label.load(std::memory_order_relaxed) != 0 ||
-                    !label.compare_exchange_strong(none, number, std::memory_order_relaxed))
-                    continue;
-                if (n_new == reached.size()) publish();
-                reached[n_new++] = neighbour;
+                if (label.load(std::memory_order_relaxed) != 0) continue;
+                if (n_candidates == candidates.size()) claim(std::exchange(n_candidates, 0), candidates, number);
+                candidates[n_candidates++] = neighbour;
             }
         }
-        if (n_new > 0) publish();
+        claim(n_candidates, candidates, number);
+    }
+
+    // Labels those that have none yet, and appends them to the order.
+    void claim(std::size_t n_candidates, std::array<std::uint32_t, 256> &candidates, std::uint32_t number) {
+        std::size_t n_claimed = 0;
+        for (std::size_t i = 0; i < n_candidates; i++) {
+            const std::atomic_ref<std::uint32_t> label(components_.label[candidates[i]]);
+            std::uint32_t none = 0;
+            if (label.compare_exchange_strong(none, number, std::memory_order_relaxed))
+                candidates[n_claimed++] = candidates[i];
+        }
+        if (n_claimed == 0) return;
+        const std::size_t at = n_reached_.fetch_add(n_claimed, std::memory_order_relaxed);
+        std::copy_n(candidates.begin(), n_claimed, components_.order.begin() + static_cast<std::ptrdiff_t>(at));
     }
 
     const Graph &graph_;
