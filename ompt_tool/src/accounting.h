@@ -213,7 +213,10 @@ inline void end_inline(ThreadState &thread, TaskState *task) {
 void convert_inline(ThreadState &thread, TaskState *task);
 
 // Is this the task, or the untied task of the part, that the thread runs?
-bool runs(const ThreadState &thread, const TaskState *task);
+inline bool runs(const ThreadState &thread, const TaskState *task) {
+    const TaskState *current = thread.current;
+    return current == task || ((current->flags & kPart) && current->whole == task);
+}
 
 // `home`: 1 + the domain in which the extension placed it; 0: the runtime holds it.
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);

@@ -236,11 +236,6 @@ static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *plac
     }
 }
 
-bool runs(const ThreadState &thread, const TaskState *task) {
-    const TaskState *current = thread.current;
-    return current == task || ((current->flags & kPart) && current->whole == task);
-}
-
 void start_task(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
     const uint64_t ready = ready_time(*task);
@@ -322,7 +317,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         else
             thread.log.timed(format::kCompleteTo, status, now, on_stack->id);
     }
-    task->end = now;
+    if (task->flags & kDependent) task->end = now;
     if (place != task) {
         place->id = 0;
         thread.pool.give_back(place);

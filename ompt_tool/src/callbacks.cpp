@@ -191,19 +191,28 @@ bool only_seems_to_switch(const TaskState *task) {
     }
 }
 
-// Undeferred tasks begin and end here without a further call: their path must stay the shortest.
+// Undeferred tasks begin and end here without a further call: their path must stay the shortest. Deferred ones that begin,
+// or complete, on top of the task that the thread runs need no look at its stack.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread && thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed), 1)) {
         if (status == ompt_task_complete) {
             TaskState *prior = task_of(prior_data);
-            if (prior && prior == thread->current && (prior->flags & kInline)) return end_inline(*thread, prior);
+            if (prior && prior == thread->current) {
+                if (prior->flags & kInline) return end_inline(*thread, prior);
+                prior_data->ptr = nullptr;
+                return complete_task(*thread, prior, task_of(next_data), status);
+            }
         } else if (status == ompt_task_switch) {
             TaskState *next = task_of(next_data);
             if (next && next->flags == kInline && thread->pool.is_next(next)) {
                 thread->pool.take_next();
                 return begin_inline(*thread, next);
             }
+            TaskState *prior = task_of(prior_data);
+            if (next && !(next->flags & (kInline | kStarted)) && prior == thread->current &&
+                !only_seems_to_switch(prior))
+                return start_task(*thread, next);
         }
     }
     on_other_schedule(prior_data, status, next_data);

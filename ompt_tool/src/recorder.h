@@ -95,13 +95,13 @@ struct ThreadState {
     ThreadLog log;
 
     // Kernels.
+    alignas(64) unsigned n_kernels;
     struct OpenKernel {
         format::ConstructSlot *slot;
         uint32_t construct;
         uint64_t begin;
         uint64_t counters[format::kMaxCounters];
     } kernels[kMaxKernelDepth];
-    unsigned n_kernels;
     struct KnownName { // of a kernel or phase, as this thread met it
         const char *address;
         format::ConstructSlot *slot;

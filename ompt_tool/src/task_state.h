@@ -57,7 +57,7 @@ struct alignas(64) TaskState {
     uint32_t
         weight; // inline and timed: the number of tasks for which it stands; deferred: its home, see held_tasks.cpp
 
-    uint64_t end; // when it completed, valid while `id` is unchanged
+    uint64_t end; // of a task with dependences: when it completed, valid while `id` is unchanged
     struct {
         const TaskState *task;
         uint64_t id;
