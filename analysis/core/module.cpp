@@ -64,10 +64,10 @@ nb::str text_of(const std::string &bytes) { // names come from programs, and nee
     return nb::steal<nb::str>(text);
 }
 
-nb::list counters_of(const RunFiles &run, const uint64_t *values) {
+nb::tuple counters_of(const RunFiles &run, const uint64_t *values) {
     nb::list list;
     for (uint32_t i = 0; i < run.process->n_counters; i++) list.append(values[i]);
-    return list;
+    return nb::tuple(list);
 }
 
 nb::dict to_dict(const RunFiles &run, const RunProfile &profile) {
@@ -157,7 +157,7 @@ nb::dict to_dict(const RunFiles &run, const RunProfile &profile) {
         row["failed_steal_ns"] = region.failed_steal_ns;
         nb::list from_domain;
         for (const uint64_t count : region.n_from_domain) from_domain.append(count);
-        row["n_from_domain"] = from_domain;
+        row["n_from_domain"] = nb::tuple(from_domain);
         row["counters"] = counters_of(run, region.counters);
         regions.append(row);
     }
@@ -179,7 +179,7 @@ nb::dict to_dict(const RunFiles &run, const RunProfile &profile) {
         row["max_ns"] = construct.max_ns;
         nb::list histogram;
         for (const uint64_t count : construct.histogram) histogram.append(count);
-        row["histogram"] = histogram;
+        row["histogram"] = nb::tuple(histogram);
         row["ready_ns"] = construct.ready_ns;
         row["ready_max_ns"] = construct.ready_max_ns;
         row["n_ready"] = construct.n_ready;

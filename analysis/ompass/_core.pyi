@@ -66,8 +66,8 @@ class RegionRow(TypedDict):
     n_failed_steals: int  # attempts at queues with tasks that took none
     steal_ns: int
     failed_steal_ns: int
-    n_from_domain: list[int]  # tasks started here by the domain where they were placed; the last: and all beyond
-    counters: list[int]  # of the implicit task, one per name in RunProfile.counters
+    n_from_domain: tuple[int, ...]  # tasks started here by the domain where they were placed; the last: and all beyond
+    counters: tuple[int, ...]  # of the implicit task, one per name in RunProfile.counters
 
 class ConstructRow(TypedDict):
     """What one thread saw of one construct (kinds task and kernel)."""
@@ -84,7 +84,7 @@ class ConstructRow(TypedDict):
     n_timed: int  # tasks with a measured duration; n_timed < n_completed means sampled
     min_ns: int  # shortest and longest of the timed durations; 0 when none
     max_ns: int
-    histogram: list[int]  # 48 bins, bin k: tasks of [2^k, 2^(k+1)) ns, bin 0 includes 0; a timed task counts for the
+    histogram: tuple[int, ...]  # 48 bins, bin k: tasks of [2^k, 2^(k+1)) ns, bin 0 includes 0; a timed task counts for the
     # tasks that it stands for, so the sum is n_timed where all are timed, and at most n_completed where they are sampled
     ready_ns: int  # sum over deferred tasks started here of start - ready
     ready_max_ns: int
@@ -94,7 +94,7 @@ class ConstructRow(TypedDict):
     n_other_domain: int
     read_bytes: int  # kernels: declared bytes
     write_bytes: int
-    counters: list[int]  # one per name in RunProfile.counters
+    counters: tuple[int, ...]  # one per name in RunProfile.counters
 
 class RunProfile(TypedDict):
     format_version: int

@@ -113,12 +113,10 @@ class RegionTime:
     held: HeldTasks = HeldTasks()
 
 
-@dataclass(frozen=True, slots=True)
-class ConstructCounts:
-    """What one thread saw of one task construct or kernel."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Counts of a construct's tasks, or a kernel's calls; times in ns, sums unless named otherwise."""
 
-    construct: int
-    thread: int
     n_created: int
     n_completed: int
     n_cancelled: int
@@ -139,6 +137,14 @@ class ConstructCounts:
     read_bytes: int
     write_bytes: int
     counters: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstructCounts(Counts):
+    """What one thread saw of one task construct or kernel."""
+
+    construct: int
+    thread: int
 
 
 @dataclass(frozen=True, slots=True)

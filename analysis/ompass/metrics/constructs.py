@@ -9,35 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ompass.model import N_HISTOGRAM_BINS, ConstructCounts, Run
+from ompass.model import N_HISTOGRAM_BINS, ConstructCounts, Counts, Run
 
 
-@dataclass(frozen=True, slots=True)
-class ConstructTotals:
-    """One construct over all threads; times in ns, sums unless named otherwise."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstructTotals(Counts):
+    """One construct over all threads."""
 
     construct: int
     kind: str
-    n_created: int
-    n_completed: int
-    n_cancelled: int
-    n_undeferred: int
-    work_ns: int
-    create_ns: int
-    inclusive_ns: int
-    n_timed: int
-    min_ns: int
-    max_ns: int
-    histogram: tuple[int, ...]
-    ready_ns: int
-    ready_max_ns: int
-    n_ready: int
-    n_other_thread: int
-    n_other_core: int
-    n_other_domain: int
-    read_bytes: int
-    write_bytes: int
-    counters: tuple[int, ...]
     created_by: tuple[tuple[int, int], ...]  # (thread, tasks created), most first
     completed_by: tuple[tuple[int, int], ...]  # (thread, tasks completed), most first
 

@@ -14,7 +14,7 @@ from ompass.model import ConstructCounts, Definition, HeldTasks, Module, RegionT
 from ompass.readers.core import check_directory, core_errors, load_core
 
 if TYPE_CHECKING:
-    from ompass._core import ConstructRow, RegionRow, RunProfile
+    from ompass._core import RegionRow, RunProfile
 
 
 def is_run_directory(path: Path) -> bool:
@@ -66,7 +66,7 @@ def run_of_profile(path: Path, profile: RunProfile) -> Run:
             definitions=tuple(Definition(**row) for row in profile["definitions"]),
             threads=tuple(Thread(**row) for row in profile["threads"]),
             regions=tuple(region_time(row) for row in profile["regions"]),
-            constructs=tuple(construct_counts(row) for row in profile["constructs"]),
+            constructs=tuple(ConstructCounts(**row) for row in profile["constructs"]),
             log_bytes=profile["log_bytes"],
         )
     except (KeyError, TypeError) as error:
@@ -102,33 +102,6 @@ def region_time(row: RegionRow) -> RegionTime:
             n_failed_steals=row["n_failed_steals"],
             steal_ns=row["steal_ns"],
             failed_steal_ns=row["failed_steal_ns"],
-            n_from_domain=tuple(row["n_from_domain"]),
+            n_from_domain=row["n_from_domain"],
         ),
-    )
-
-
-def construct_counts(row: ConstructRow) -> ConstructCounts:
-    return ConstructCounts(
-        construct=row["construct"],
-        thread=row["thread"],
-        n_created=row["n_created"],
-        n_completed=row["n_completed"],
-        n_cancelled=row["n_cancelled"],
-        n_undeferred=row["n_undeferred"],
-        work_ns=row["work_ns"],
-        create_ns=row["create_ns"],
-        inclusive_ns=row["inclusive_ns"],
-        n_timed=row["n_timed"],
-        min_ns=row["min_ns"],
-        max_ns=row["max_ns"],
-        histogram=tuple(row["histogram"]),
-        ready_ns=row["ready_ns"],
-        ready_max_ns=row["ready_max_ns"],
-        n_ready=row["n_ready"],
-        n_other_thread=row["n_other_thread"],
-        n_other_core=row["n_other_core"],
-        n_other_domain=row["n_other_domain"],
-        read_bytes=row["read_bytes"],
-        write_bytes=row["write_bytes"],
-        counters=tuple(row["counters"]),
     )
