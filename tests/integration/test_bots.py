@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,19 @@ def bots_of_gcc() -> Path:
 BRANCH_AND_BOUND = ("floorplan", "knapsack")  # whose work depends on when good solutions are found
 
 
-def check_version(directory: Path, version: str, input_class: str = "test", timeout_s: float = 170) -> None:
+def check_version(
+    directory: Path,
+    version: str,
+    threads: Sequence[int] = THREADS,
+    input_class: str = "test",
+    timeout_s: float = 170,
+) -> None:
     """All its runs verify, and do the serial version's work, with as many tasks at any number of threads."""
     program = version.partition("-")[0]
     [serial] = bots_programs.verify(directory / f"{program}-serial", (1,), input_class, timeout_s)
     assert serial["tasks"] == 0
     n_tasks: dict[Kind, Any] = {}
-    for answer in bots_programs.verify(directory / version, THREADS, input_class, timeout_s):
+    for answer in bots_programs.verify(directory / version, threads, input_class, timeout_s):
         assert (answer["inputs"], answer["unit"]) == (serial["inputs"], serial["unit"])
         if program in BRANCH_AND_BOUND:
             continue
@@ -70,9 +77,10 @@ def test_placed_tasks_and_memory_verify_on_several_domains(
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_verifies_on_small_inputs(bots_dir: Path, version: str) -> None:
-    check_version(bots_dir, version, "small", timeout_s=7000)
+@pytest.mark.parametrize("n_threads", THREADS)
+@pytest.mark.parametrize("version", [version for version in VERSIONS if not version.endswith("-serial")])
+def test_every_version_verifies_on_small_inputs(bots_dir: Path, version: str, n_threads: int) -> None:
+    check_version(bots_dir, version, (n_threads,), "small", timeout_s=7000)
 
 
 @pytest.mark.slow
