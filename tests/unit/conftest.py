@@ -85,6 +85,7 @@ def run_directory(tmp_path: Path) -> Callable[[str], Path]:
         path = tmp_path / f"{name}.ompass"
         path.mkdir()
         (path / "meta.json").write_text("{}", encoding="utf-8")
+        (path / "process.log").touch()
         return path
 
     return make

@@ -118,7 +118,10 @@ def test_missing_and_foreign_directories_are_told_apart(
 ) -> None:
     fake_core()
     (tmp_path / "file").write_text("", encoding="utf-8")
+    (tmp_path / "killed.ompass").mkdir()
+    (tmp_path / "killed.ompass" / "meta.json").write_text("{}", encoding="utf-8")
     for name, why in (
+        ("killed.ompass", "it has no process.log"),
         ("none", "no such directory"),
         ("file", "not a directory"),
         (".", "it is no run directory"),

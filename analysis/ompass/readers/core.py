@@ -99,9 +99,16 @@ def check_directory(path: Path) -> None:
         )
     if not path.is_dir():
         raise RunNotFoundError(f"{path}", "not a directory", "name the run directory, not a file in it")
-    if not (path / "meta.json").exists() and not (path / "process.log").exists():
+    if (path / "process.log").exists():
+        return
+    if (path / "meta.json").exists():
         raise RunNotFoundError(
             f"{path}",
-            "neither meta.json nor process.log is in it, so it is no run directory",
-            "name a directory that `ompass run` or the tool wrote (NAME.ompass)",
+            "it has no process.log: the process ended before anything was recorded, or the file is lost",
+            "record the program again",
         )
+    raise RunNotFoundError(
+        f"{path}",
+        "neither meta.json nor process.log is in it, so it is no run directory",
+        "name a directory that `ompass run` or the tool wrote (NAME.ompass)",
+    )
