@@ -88,7 +88,7 @@ class Log:
         self.now += delta
 
 
-@dataclass
+@dataclass(eq=False)
 class Task:
     id: int
     body: Body
@@ -159,7 +159,7 @@ class Schedule:
         """One operation; False when there is nothing to do at this time."""
         task = worker.stack[-1]
         if task.waiting:
-            mine = [c for c in task.children if c in self.queue]
+            mine = [t for t in self.queue if t.parent is task]
             if all(c.ended is not None and c.ended <= worker.clock for c in task.children):
                 task.waiting = False
                 worker.log.add(WAIT_END, TASKWAIT, worker.clock)
