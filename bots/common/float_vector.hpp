@@ -14,6 +14,13 @@ using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 
 inline Floats load_floats(const float *from) { return *reinterpret_cast<const Floats *>(from); }
 inline void store_floats(float *to, Floats values) { *reinterpret_cast<Floats *>(to) = values; }
+// Of a comparison: does it hold for any of the floats?
+template <class Lanes>
+inline bool any_of(Lanes lanes) {
+    using Halves [[gnu::vector_size(16)]] = long long;
+    const auto halves = reinterpret_cast<Halves>(lanes);
+    return (halves[0] | halves[1]) != 0;
+}
 inline float sum_of(Floats values) { return (values[0] + values[1]) + (values[2] + values[3]); }
 
 } // namespace bots

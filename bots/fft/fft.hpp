@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <numbers>
@@ -45,30 +46,40 @@ constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Co
     return {even_sum + odd_sum, even_difference + odd_difference, even_sum - odd_sum, even_difference - odd_difference};
 }
 
-// The powers exp(-2 pi i k / n), k < n, for an n of which all lengths in use are divisors.
+// The powers exp(-2 pi i k / n), k < n, for every n that a transform comes to. Each n has a table of its own, an eighth
+// more memory in all: in that of the longest, the powers for short ones would lie so far apart, by powers of two, that
+// they fall on a few sets of the cache, and on a page each.
 class Roots {
 public:
-    explicit Roots(std::size_t n) : power_(n) {
+    // Of order n, a power of two, and of what it is divided into.
+    explicit Roots(std::size_t n) {
+        for (; n > kFftLeaf; n /= kRadix) make_table(n);
+        make_table(n);
+    }
+
+    const Complex *of_order(std::size_t n) const { return tables_[index_of(n)].data(); }
+
+private:
+    static std::size_t index_of(std::size_t n) { return static_cast<std::size_t>(std::countr_zero(n)); }
+    void make_table(std::size_t n) {
+        std::vector<Complex> &table = tables_[index_of(n)];
+        table.resize(n);
         for (std::size_t k = 0; k < n; k++) {
             const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
-            power_[k] = {std::cos(angle), std::sin(angle)};
+            table[k] = {std::cos(angle), std::sin(angle)};
         }
     }
 
-    std::size_t size() const { return power_.size(); }
-    const Complex *data() const { return power_.data(); }
-
-private:
-    std::vector<Complex> power_;
+    std::array<std::vector<Complex>, 64> tables_; // by the logarithm of n
 };
 
-// Transforms n <= kFftLeaf numbers from `data`; the result is in data, and scratch is overwritten. `roots`: of order
-// n * stride.
-inline void transform_leaf(Complex *data, Complex *scratch, std::size_t n, const Complex *roots, std::size_t stride) {
+// Transforms n <= kFftLeaf numbers from `data`; the result is in data, and scratch is overwritten. `roots`: of order n.
+inline void transform_leaf(Complex *data, Complex *scratch, std::size_t n, const Complex *roots) {
+    std::size_t stride = 1; // between the roots of a sequence that is still to be transformed
     Complex *from = data;
     Complex *to = scratch;
     std::size_t length = n; // of the sequences that are still to be transformed,
-    std::size_t done = 1;   // which are so many, interleaved: length * done == n
+    std::size_t done = 1; // which are so many, interleaved: length * done == n
     for (; length >= 4; length /= 4, done *= 4, stride *= 4) {
         const std::size_t quarter = length / 4;
         for (std::size_t p = 0; p < quarter; p++) {
@@ -102,22 +113,19 @@ inline void deal_columns(const Complex *from, Complex *to, std::size_t n_columns
         for (std::size_t row = 0; row < kRadix; row++) to[row * n_columns + column] = from[column * kRadix + row];
 }
 
-// Combines columns [first, last) of the transformed rows of `from` into `to`. `roots`: of order kRadix * n_columns *
-// stride.
+// Combines columns [first, last) of the transformed rows of `from` into `to`. `w`: roots of order kRadix * n_columns.
 inline void combine_columns(const Complex *from, Complex *to, std::size_t n_columns, std::size_t first,
-                            std::size_t last, const Complex *roots, std::size_t stride) {
+                            std::size_t last, const Complex *w) {
     static_assert(kRadix == 8);
     constexpr double kHalfRoot = std::numbers::sqrt2 / 2;
     constexpr Complex kEighth = {kHalfRoot, -kHalfRoot}; // exp(-2 pi i / 8)
     constexpr Complex kThreeEighths = {-kHalfRoot, -kHalfRoot};
     const std::size_t m = n_columns;
-    const Complex *const w = roots;
     for (std::size_t k = first; k < last; k++) {
-        const std::size_t s = k * stride;
         const auto [e0, e1, e2, e3] =
-            transform_4(from[k], from[2 * m + k] * w[2 * s], from[4 * m + k] * w[4 * s], from[6 * m + k] * w[6 * s]);
-        const auto [o0, o1, o2, o3] = transform_4(from[m + k] * w[s], from[3 * m + k] * w[3 * s],
-                                                  from[5 * m + k] * w[5 * s], from[7 * m + k] * w[7 * s]);
+            transform_4(from[k], from[2 * m + k] * w[2 * k], from[4 * m + k] * w[4 * k], from[6 * m + k] * w[6 * k]);
+        const auto [o0, o1, o2, o3] = transform_4(from[m + k] * w[k], from[3 * m + k] * w[3 * k],
+                                                  from[5 * m + k] * w[5 * k], from[7 * m + k] * w[7 * k]);
         const Complex t1 = o1 * kEighth, t2 = o2.times_minus_i(), t3 = o3 * kThreeEighths;
         to[k] = e0 + o0;
         to[m + k] = e1 + t1;
@@ -131,13 +139,13 @@ inline void combine_columns(const Complex *from, Complex *to, std::size_t n_colu
 }
 
 // Transforms n numbers, a power of two, in place; scratch has room for as many.
-inline void transform_serial(Complex *data, Complex *scratch, std::size_t n, const Complex *roots, std::size_t stride) {
-    if (n <= kFftLeaf) return transform_leaf(data, scratch, n, roots, stride);
+inline void transform_serial(Complex *data, Complex *scratch, std::size_t n, const Roots &roots) {
+    if (n <= kFftLeaf) return transform_leaf(data, scratch, n, roots.of_order(n));
     const std::size_t n_columns = n / kRadix;
     deal_columns(data, scratch, n_columns, 0, n_columns);
     for (std::size_t row = 0; row < kRadix; row++)
-        transform_serial(scratch + row * n_columns, data + row * n_columns, n_columns, roots, stride * kRadix);
-    combine_columns(scratch, data, n_columns, 0, n_columns, roots, stride);
+        transform_serial(scratch + row * n_columns, data + row * n_columns, n_columns, roots);
+    combine_columns(scratch, data, n_columns, 0, n_columns, roots.of_order(n));
 }
 
 } // namespace bots

@@ -38,7 +38,7 @@ public:
         }
         std::vector<Complex> numbers(n), scratch(n);
         for (std::size_t i = 0; i < n; i++) numbers[i] = {data_[i].im, data_[i].re}; // the inverse, but for 1/n
-        transform_serial(numbers.data(), scratch.data(), n, roots_.data(), 1);
+        transform_serial(numbers.data(), scratch.data(), n, roots_);
         for (std::size_t i = 0; i < n; i++) {
             const double error = distance({numbers[i].im / size, numbers[i].re / size}, input(i));
             if (!(error <= kRounding * log2_n_))
@@ -53,7 +53,7 @@ public:
 
     Complex *data() { return data_.data(); }
     Complex *scratch() { return scratch_.data(); }
-    const Complex *roots() const { return roots_.data(); }
+    const Roots &roots() const { return roots_; }
     std::size_t size() const { return data_.size(); }
 
 private:

@@ -20,36 +20,36 @@ template <TaskKind kKind>
 class FftTasks {
 public:
     // Transforms of up to `grain` numbers are below the cut-off. `roots`: of order n.
-    FftTasks(const Complex *roots, std::size_t grain) : roots_(roots), grain_(grain) {}
+    FftTasks(const Roots &roots, std::size_t grain) : roots_(roots), grain_(grain) {}
 
     void transform_parallel(Complex *data, Complex *scratch, std::size_t n, int n_threads) {
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
-        transform(data, scratch, n, 1);
+        transform(data, scratch, n);
     }
 
 private:
-    void transform(Complex *data, Complex *scratch, std::size_t n, std::size_t stride) {
+    void transform(Complex *data, Complex *scratch, std::size_t n) {
         const bool below = n <= grain_;
-        if (n <= kFftLeaf || goes_serial<kKind>(below)) return transform_serial(data, scratch, n, roots_, stride);
+        if (n <= kFftLeaf || goes_serial<kKind>(below)) return transform_serial(data, scratch, n, roots_);
         const std::size_t n_columns = n / kRadix;
-        const Complex *const roots = roots_;
+        const Complex *const roots = roots_.of_order(n);
         for_range<kKind>(columns(n), column_cut(grain_), [=](std::int64_t first, std::int64_t last) {
             deal_columns(data, scratch, n_columns, static_cast<std::size_t>(first), static_cast<std::size_t>(last));
         });
         for (std::size_t row = 0; row < kRadix; row++)
-            BOTS_TASK(kKind, below, firstprivate(data, scratch, n_columns, row, stride),
-                      transform(scratch + row * n_columns, data + row * n_columns, n_columns, stride * kRadix));
+            BOTS_TASK(kKind, below, firstprivate(data, scratch, n_columns, row),
+                      transform(scratch + row * n_columns, data + row * n_columns, n_columns));
 #pragma omp taskwait
         for_range<kKind>(columns(n), column_cut(grain_), [=](std::int64_t first, std::int64_t last) {
             combine_columns(scratch, data, n_columns, static_cast<std::size_t>(first), static_cast<std::size_t>(last),
-                            roots, stride);
+                            roots);
         });
     }
 
     static std::int64_t columns(std::size_t n) { return static_cast<std::int64_t>(n / kRadix); }
 
-    const Complex *roots_;
+    const Roots &roots_;
     std::size_t grain_;
 };
 

@@ -81,9 +81,14 @@ private:
         for_each_place(cells_[next], plan, [&](const Place &place) {
             if (plan.area_with(place) >= best_.area() || !plan.is_free(place)) return;
             counts().n_tasks++;
-            BOTS_TASK(kKind, levels <= 0, shared(plan) firstprivate(place, levels), complete_with(plan, place, levels));
+            create_task(&plan, place, levels);
         });
 #pragma omp taskwait
+    }
+
+    // No task is created inside a lambda: gcc's would read the lambda itself, which is gone when they run.
+    void create_task(const Plan *plan, Place place, int levels) {
+        BOTS_TASK(kKind, levels <= 0, firstprivate(plan, place, levels), complete_with(*plan, place, levels));
     }
 
     void complete_with(const Plan &plan, const Place &place, int levels) {

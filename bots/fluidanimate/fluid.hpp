@@ -61,7 +61,8 @@ struct SerialLoop {
 class Fluid {
 public:
     explicit Fluid(std::int64_t n_particles)
-        : n_(static_cast<std::size_t>(n_particles)), now_(n_), sorted_(n_), cell_of_(n_), density_(n_ + kFloats) {
+        : n_(static_cast<std::size_t>(n_particles)), now_(n_), sorted_(n_), cell_of_(n_) {
+        for (auto *array : {&density_, &volume_, &pressure_}) array->resize(n_ + kFloats);
         side_ = static_cast<std::size_t>(std::ceil(std::cbrt(static_cast<double>(n_))));
         const auto side = static_cast<float>(side_);
         box_ = {2 * side, 1.5f * side, side};
@@ -69,7 +70,7 @@ public:
         for (std::vector<float> &array : acceleration_) array.resize(n_);
         cell_start_.assign(n_cells() + 1, n_);
         next_in_cell_.resize(n_cells());
-        plane_start_.resize(n_cells_[2] + 1);
+        for (auto *starts : {&plane_start_, &old_plane_start_}) starts->resize(n_cells_[2] + 1);
         plane_count_.resize(n_cells_[2]);
     }
 
@@ -93,28 +94,8 @@ public:
     // ranges that make up [0, n), and returns when all have returned.
     template <class Loop>
     void step(Loop &&loop) {
-        const auto planes = static_cast<std::int64_t>(n_cells_[2]);
-        const auto rows_in_plane = static_cast<std::int64_t>(n_cells_[1]);
-        const std::int64_t rows = planes * rows_in_plane;
-        const auto over_planes = [&](void (Fluid::*part)(std::size_t)) {
-            loop(planes, rows_in_plane, [this, part](std::int64_t first, std::int64_t last) {
-                for (std::int64_t i = first; i < last; i++) (this->*part)(static_cast<std::size_t>(i));
-            });
-        };
-        const auto over_rows = [&](void (Fluid::*part)(std::size_t)) {
-            loop(rows, 1, [this, part](std::int64_t first, std::int64_t last) {
-                for (std::int64_t i = first; i < last; i++) (this->*part)(static_cast<std::size_t>(i));
-            });
-        };
-        over_planes(&Fluid::count_plane);
-        old_plane_start_ = plane_start_;
-        for (std::size_t z = 0; z < n_cells_[2]; z++) plane_start_[z + 1] = plane_start_[z] + plane_count_[z];
-        over_planes(&Fluid::sort_plane);
-        std::swap(now_, sorted_);
-        is_sorted_ = true;
-        over_rows(&Fluid::compute_densities);
-        over_rows(&Fluid::compute_forces);
-        over_rows(&Fluid::move_particles);
+        compute_accelerations(loop);
+        over_rows(loop, &Fluid::move_particles);
     }
 
     std::size_t n_particles() const { return n_; }
@@ -129,6 +110,7 @@ public:
 
 private:
     static constexpr std::uint64_t kSeed = 2003;
+    static constexpr std::size_t kParticlesChecked = 50;
 
     std::size_t cells_in_plane() const { return n_cells_[0] * n_cells_[1]; }
     std::size_t n_cells() const { return cells_in_plane() * n_cells_[2]; }
@@ -148,6 +130,32 @@ private:
         return {plane_start[plane == 0 ? 0 : plane - 1], plane_start[std::min(plane + 2, n_cells_[2])]};
     }
 
+    template <class Loop>
+    void compute_accelerations(Loop &&loop) {
+        over_planes(loop, &Fluid::count_plane);
+        std::swap(old_plane_start_, plane_start_);
+        for (std::size_t z = 0; z < n_cells_[2]; z++) plane_start_[z + 1] = plane_start_[z] + plane_count_[z];
+        over_planes(loop, &Fluid::sort_plane);
+        std::swap(now_, sorted_);
+        is_sorted_ = true;
+        over_rows(loop, &Fluid::compute_densities);
+        over_rows(loop, &Fluid::compute_forces);
+    }
+
+    auto do_each(void (Fluid::*part)(std::size_t)) {
+        return [this, part](std::int64_t first, std::int64_t last) {
+            for (std::int64_t i = first; i < last; i++) (this->*part)(static_cast<std::size_t>(i));
+        };
+    }
+    template <class Loop>
+    void over_planes(Loop &&loop, void (Fluid::*part)(std::size_t)) {
+        loop(n_planes(), static_cast<std::int64_t>(n_cells_[1]), do_each(part));
+    }
+    template <class Loop>
+    void over_rows(Loop &&loop, void (Fluid::*part)(std::size_t)) {
+        loop(n_rows(), std::int64_t{1}, do_each(part));
+    }
+
     void count_plane(std::size_t plane);
     void sort_plane(std::size_t plane);
     void compute_densities(std::size_t row);
@@ -161,6 +169,8 @@ private:
     };
     Neighbourhood neighbourhood_of(std::size_t row, std::size_t x) const;
 
+    std::string check_acceleration(std::size_t particle) const;
+
     std::size_t n_;
     std::size_t side_; // of the lattice at the start
     std::array<float, 3> box_;
@@ -171,6 +181,8 @@ private:
     Particles sorted_; // the target of the sort
     std::vector<std::uint32_t> cell_of_;
     std::vector<float> density_;
+    std::vector<float> volume_; // of a particle's mass: 1 / density
+    std::vector<float> pressure_;
     std::array<std::vector<float>, 3> acceleration_; // without gravity
 
     // Cells lie in the order of x, then y, then z; particles in that of their cells.

@@ -83,6 +83,8 @@ inline void Fluid::compute_densities(std::size_t row) {
                 }
             }
             density_[i] = scale * sum_of(sum);
+            volume_[i] = 1 / density_[i];
+            pressure_[i] = kStiffness * std::max(density_[i] - 1, 0.0f);
         }
     }
 }
@@ -98,7 +100,7 @@ inline void Fluid::compute_forces(std::size_t row) {
         for (std::size_t i = cell_start_[cell]; i < cell_start_[cell + 1]; i++) {
             const float here[3] = {now_.position[0][i], now_.position[1][i], now_.position[2][i]};
             const float speed[3] = {now_.velocity[0][i], now_.velocity[1][i], now_.velocity[2][i]};
-            const float pressure = kStiffness * std::max(density_[i] - 1, 0.0f);
+            const float scaled_volume = scale * volume_[i];
             Floats force[3] = {};
             for (std::size_t s = 0; s < neighbourhood.n_spans; s++) {
                 const Span span = neighbourhood.spans[s];
@@ -108,15 +110,14 @@ inline void Fluid::compute_forces(std::size_t row) {
                     const Floats dz = here[2] - load_floats(&now_.position[2][j]);
                     const Floats square = dx * dx + dy * dy + dz * dz;
                     const auto counts = (square > 0.0f) & (square < kSquare) & lanes_before(span.last, j);
+                    if (!any_of(counts)) continue;
                     const Floats safe_square = counts ? square : Floats{1, 1, 1, 1};
                     const Floats distance = Floats{std::sqrt(safe_square[0]), std::sqrt(safe_square[1]),
                                                    std::sqrt(safe_square[2]), std::sqrt(safe_square[3])};
-                    const Floats density = counts ? load_floats(&density_[j]) : Floats{1, 1, 1, 1};
-                    const Floats over = density - 1.0f;
-                    const Floats other_pressure = kStiffness * (over > 0.0f ? over : Floats{});
                     const Floats overlap = kReach - distance;
-                    const Floats weight = counts ? scale * overlap / (density_[i] * density) : Floats{};
-                    const Floats push = weight * 0.5f * (pressure + other_pressure) * overlap / distance;
+                    const Floats weight = counts ? scaled_volume * overlap * load_floats(&volume_[j]) : Floats{};
+                    const Floats pressure = 0.5f * (pressure_[i] + load_floats(&pressure_[j]));
+                    const Floats push = weight * pressure * overlap / distance;
                     const Floats drag = weight * kViscosity;
                     force[0] += push * dx + drag * (load_floats(&now_.velocity[0][j]) - speed[0]);
                     force[1] += push * dy + drag * (load_floats(&now_.velocity[1][j]) - speed[1]);
@@ -144,7 +145,49 @@ inline void Fluid::move_particles(std::size_t row) {
     }
 }
 
-// Nobody is lost, doubled or outside, and the forces between particles move the fluid as a whole nowhere.
+// That a particle's density and acceleration are sums over all others.
+inline std::string Fluid::check_acceleration(std::size_t particle) const {
+    constexpr double kTolerance = 1e-4; // of single precision, with room
+    const auto distance_to = [&](std::size_t other) {
+        double square = 0;
+        for (const std::vector<float> &place : now_.position) {
+            const double along = static_cast<double>(place[particle]) - static_cast<double>(place[other]);
+            square += along * along;
+        }
+        return std::sqrt(square);
+    };
+    double density = 0, sum_of_sizes = 0;
+    double acceleration[3] = {};
+    for (std::size_t other = 0; other < n_; other++) {
+        const double distance = distance_to(other);
+        if (distance >= kReach) continue;
+        density += std::pow(kReach * kReach - distance * distance, 3);
+        if (distance == 0) continue;
+        const double weight = 45 / (M_PI * std::pow(kReach, 6)) * (kReach - distance) /
+                              (static_cast<double>(density_[particle]) * static_cast<double>(density_[other]));
+        const auto pressure_of = [&](std::size_t i) { return kStiffness * std::max(density_[i] - 1.0, 0.0); };
+        const double push = weight * (pressure_of(particle) + pressure_of(other)) / 2 * (kReach - distance) / distance;
+        for (std::size_t axis = 0; axis < 3; axis++) {
+            const std::vector<float> &place = now_.position[axis], &speed = now_.velocity[axis];
+            const double force =
+                push * (place[particle] - place[other]) + weight * kViscosity * (speed[other] - speed[particle]);
+            acceleration[axis] += force;
+            sum_of_sizes += std::fabs(force);
+        }
+    }
+    density *= 315 / (64 * M_PI * std::pow(kReach, 9));
+    const std::string name = "particle " + std::to_string(now_.id[particle]);
+    if (!(std::fabs(density_[particle] - density) <= kTolerance * density))
+        return name + " has the density " + std::to_string(density_[particle]) + " for " + std::to_string(density);
+    for (std::size_t axis = 0; axis < 3; axis++)
+        if (!(std::fabs(acceleration_[axis][particle] - acceleration[axis]) <= kTolerance * sum_of_sizes))
+            return name + " has the acceleration " + std::to_string(acceleration_[axis][particle]) + " for " +
+                   std::to_string(acceleration[axis]);
+    return "";
+}
+
+// Nobody is lost, doubled or outside, the forces between particles move the fluid as a whole nowhere, and those that the
+// next step would use are right for some of the particles.
 inline std::string Fluid::check() const {
     std::vector<bool> is_there(n_);
     for (std::size_t i = 0; i < n_; i++) {
@@ -164,6 +207,10 @@ inline std::string Fluid::check() const {
         if (!(std::fabs(sum) <= 1e-5 * sum_of_sizes))
             return "forces between particles add up to " + std::to_string(sum) + " of " + std::to_string(sum_of_sizes);
     }
+    Fluid next = *this;
+    next.compute_accelerations(SerialLoop());
+    for (std::size_t i = 0; i < n_; i += n_ / kParticlesChecked + 1)
+        if (std::string complaint = next.check_acceleration(i); !complaint.empty()) return complaint;
     return "";
 }
 

@@ -4,6 +4,7 @@
 // itself is health.hpp's.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,10 +62,12 @@ public:
     HealthTotals total() const;
 
     // An empty string, or one line on what cannot be: nobody is lost or in two places, and staff is conserved.
-    std::string check_conservation() const;
+    // After `n_steps`.
+    std::string check_conservation(std::int64_t n_steps) const;
 
 private:
     static constexpr std::uint64_t kSeed = 1988;
+    static constexpr double kMostDeviations = 5; // standard ones
 
     // Writes the subtree of a village of this level, in the order of memory.
     void settle(Village &village, Patient *inhabitants, int level) {
@@ -156,7 +159,7 @@ inline HealthTotals Country::total() const {
     return totals;
 }
 
-inline std::string Country::check_conservation() const {
+inline std::string Country::check_conservation(std::int64_t n_steps) const {
     const HealthTotals totals = total();
     const std::uint64_t n_in_hospital = totals.n_waiting + totals.n_examined + totals.n_treated;
     if (totals.n_healthy + n_in_hospital != inhabitants_in_subtree(levels_))
@@ -166,6 +169,14 @@ inline std::string Country::check_conservation() const {
         return std::to_string(totals.n_visits) + " arrivals, but " + std::to_string(totals.n_discharges) +
                " discharges, " + std::to_string(totals.n_referrals) + " referrals and " +
                std::to_string(n_in_hospital) + " patients";
+    // As many fell ill as must be expected when between those who are healthy now and all were healthy on the way.
+    const double chance_to_fall_ill = static_cast<double>(kFallsIll) / 4294967296.0 * static_cast<double>(n_steps);
+    const double least = chance_to_fall_ill * static_cast<double>(totals.n_healthy);
+    const double most = chance_to_fall_ill * static_cast<double>(inhabitants_in_subtree(levels_));
+    const auto n_ill = static_cast<double>(totals.n_visits - totals.n_referrals);
+    if (n_ill < least - kMostDeviations * std::sqrt(least) || n_ill > most + kMostDeviations * std::sqrt(most))
+        return std::to_string(n_ill) + " times somebody fell ill, expected " + std::to_string(least) + " to " +
+               std::to_string(most);
     for (std::size_t i = 0; i < villages_in_subtree(levels_); i++) {
         const Village &village = villages_[i];
         int n_staff = village.free_staff;

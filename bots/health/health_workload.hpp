@@ -15,7 +15,7 @@ public:
     explicit HealthWorkload(const Options &options)
         : options_(options), country_(static_cast<int>(options.inputs[0])) {}
     std::string check() override {
-        std::string complaint = country_.check_conservation();
+        std::string complaint = country_.check_conservation(options_.inputs[1]);
         if (!complaint.empty()) return complaint;
         if (!expected_) expected_ = simulate_reference();
         const HealthTotals totals = country_.total();

@@ -15,7 +15,7 @@ public:
     void run() override {
         for (std::int64_t step = 0; step < n_steps_; step++) bots::simulate_serial(country_.root());
     }
-    std::string check() override { return country_.check_conservation(); }
+    std::string check() override { return country_.check_conservation(n_steps_); }
     std::optional<double> n_units() override { return country_.inhabitant_steps(n_steps_); }
     std::string describe_result() const override { return bots::describe_health(country_.total()); }
 

@@ -76,9 +76,10 @@ public:
     std::string check() const {
         for (std::size_t i = 0; i < n_vertices(); i++) {
             const auto vertex = static_cast<Vertex>(i);
+            const std::uint64_t own_rank = rank(vertex);
             bool expected = true;
             for_neighbours(vertex, [&](Vertex other) {
-                if (comes_before(other, vertex) && state(other) == kIn) expected = false;
+                if (state(other) == kIn && rank(other) < own_rank) expected = false;
                 return true;
             });
             if (state(vertex) == kUnknown) return "vertex " + std::to_string(i) + " is undecided";
@@ -99,8 +100,8 @@ private:
 
     static constexpr std::uint64_t kSeed = 2012;
 
-    // A total order that looks random: mix is a bijection.
-    static bool comes_before(Vertex a, Vertex b) { return mix(kSeed + a) < mix(kSeed + b); }
+    // Its place in a total order that looks random: mix is a bijection.
+    static std::uint64_t rank(Vertex vertex) { return mix(kSeed + vertex); }
 
     // A state is written once, by one thread or by several that agree; nothing else is told by it.
     State state(Vertex vertex) const { return states_[vertex].load(std::memory_order_relaxed); }
@@ -115,10 +116,11 @@ private:
     }
 
     State decide(Vertex vertex) {
+        const std::uint64_t own_rank = rank(vertex);
         const bool is_in = for_neighbours(vertex, [&](Vertex other) {
             State of_other = state(other);
             if (of_other == kIn) return false; // whatever its rank: then this one is out
-            if (of_other == kUnknown && comes_before(other, vertex)) of_other = decide(other);
+            if (of_other == kUnknown && rank(other) < own_rank) of_other = decide(other);
             return of_other != kIn;
         });
         const State result = is_in ? kIn : kOut;
