@@ -14,12 +14,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <numbers>
 #include <string>
 #include <vector>
 
+#include "aligned_array.hpp"
 #include "ompass.h"
 
 namespace bots {
@@ -34,7 +33,7 @@ class Plate {
 public:
     // Without initial values: a row is first touched, and so placed, by whoever initializes it.
     explicit Plate(std::size_t n)
-        : n_(n), stride_((n + 2 + kLine - 1) / kLine * kLine), even_(make_grid()), odd_(make_grid()),
+        : n_(n), stride_((n + 2 + kLine - 1) / kLine * kLine), even_((n + 2) * stride_), odd_((n + 2) * stride_),
           row_wave_(wave(kRowWaves)), column_wave_(wave(kColumnWaves)) {}
 
     std::size_t n() const { return n_; }
@@ -52,8 +51,8 @@ public:
 
     // Step number `step`, counted from 0, on rows [first, last).
     void sweep(std::int64_t step, std::size_t first, std::size_t last) {
-        const double *const source = (step % 2 == 0 ? even_ : odd_).get();
-        double *const target = (step % 2 == 0 ? odd_ : even_).get();
+        const double *const source = (step % 2 == 0 ? even_ : odd_).data();
+        double *const target = (step % 2 == 0 ? odd_ : even_).data();
         const ompass::Kernel kernel("sweep");
         kernel.read(source + (first - 1) * stride_, (last - first + 2) * stride_ * sizeof(double));
         kernel.write(target + first * stride_, (last - first) * stride_ * sizeof(double));
@@ -66,7 +65,7 @@ public:
         const double factor = std::pow(1 - 4 * kDiffusion * (squared_sine(kRowWaves) + squared_sine(kColumnWaves)),
                                        static_cast<double>(n_steps));
         const double tolerance = 1e-14 * static_cast<double>(n_steps + 10); // the rounding of each step adds up
-        const double *const grid = (n_steps % 2 == 0 ? even_ : odd_).get();
+        const double *const grid = (n_steps % 2 == 0 ? even_ : odd_).data();
         for (std::size_t row = 0; row <= n_ + 1; row++) {
             for (std::size_t column = 0; column <= n_ + 1; column++) {
                 const double expected = factor * row_wave_[row] * column_wave_[column];
@@ -80,7 +79,7 @@ public:
     }
 
     std::string describe(std::int64_t n_steps) const {
-        const double *const grid = (n_steps % 2 == 0 ? even_ : odd_).get();
+        const double *const grid = (n_steps % 2 == 0 ? even_ : odd_).data();
         double heat = 0;
         for (std::size_t i = 0; i < (n_ + 2) * stride_; i++) heat += std::fabs(grid[i]);
         return std::to_string(n_steps) + " steps, mean deviation " +
@@ -88,17 +87,10 @@ public:
     }
 
 private:
-    static constexpr std::size_t kLine = 64 / sizeof(double); // rows begin at cache lines
+    static constexpr std::size_t kLine = kArrayAlignment / sizeof(double); // rows begin at cache lines
     static constexpr double kDiffusion = 0.2; // stable below 0.25
     static constexpr double kRowWaves = 16; // half waves across the plate at the start
     static constexpr double kColumnWaves = 23;
-
-    struct FreeGrid {
-        void operator()(double *grid) const { ::operator delete[](grid, std::align_val_t{64}); }
-    };
-    using Grid = std::unique_ptr<double[], FreeGrid>;
-
-    Grid make_grid() const { return Grid(new (std::align_val_t{64}) double[(n_ + 2) * stride_]); }
 
     void clear_row(std::size_t row) {
         for (std::size_t column = 0; column < stride_; column++)
@@ -129,8 +121,8 @@ private:
 
     std::size_t n_;
     std::size_t stride_; // of a row, in elements
-    Grid even_; // after an even number of steps
-    Grid odd_;
+    AlignedArray even_; // after an even number of steps
+    AlignedArray odd_;
     std::vector<double> row_wave_; // the plate at the start is the product of the two
     std::vector<double> column_wave_;
 };

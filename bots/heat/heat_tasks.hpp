@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Diffusion of heat with a task for each half of a band of rows, from the whole plate down; first to initialize the
-// plate, then in every step. Also how many tasks that makes.
+// Diffusion of heat with a task for each half of a band of rows, from the whole plate down, in every step. Also how
+// many tasks that makes.
 #pragma once
 
 #include <cstddef>
@@ -34,13 +34,9 @@ template <TaskKind kKind, class Domains>
 void diffuse_parallel(Plate &plate, std::int64_t n_steps, std::size_t grain, int n_threads, Domains domains) {
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
-    {
-        for_bands<kKind>([&plate](std::size_t first, std::size_t last) { plate.initialize(first, last); }, 1,
+    for (std::int64_t step = 0; step < n_steps; step++)
+        for_bands<kKind>([&plate, step](std::size_t first, std::size_t last) { plate.sweep(step, first, last); }, 1,
                          plate.n() + 1, grain, domains);
-        for (std::int64_t step = 0; step < n_steps; step++)
-            for_bands<kKind>([&plate, step](std::size_t first, std::size_t last) { plate.sweep(step, first, last); }, 1,
-                             plate.n() + 1, grain, domains);
-    }
 }
 
 // Tasks that one for_bands creates over n rows when bands of up to `grain` rows create none.

@@ -11,8 +11,8 @@ class HeatSerial : public bots::Workload {
 public:
     explicit HeatSerial(const bots::Options &options)
         : n_steps_(options.inputs[1]), plate_(static_cast<std::size_t>(options.inputs[0])) {}
+    void prepare() override { plate_.initialize(1, plate_.n() + 1); }
     void run() override {
-        plate_.initialize(1, plate_.n() + 1);
         for (std::int64_t step = 0; step < n_steps_; step++) plate_.sweep(step, 1, plate_.n() + 1);
     }
     std::string check() override { return plate_.check(n_steps_); }

@@ -5,6 +5,19 @@
 #include "heat_workload.hpp"
 #include "inputs.hpp"
 
-int main(int argc, char **argv) {
-    return bots::tasks_main<bots::HeatWorkload<bots::Anywhere>>(argc, argv, bots::kHeat);
-}
+namespace {
+
+class HeatTasks : public bots::HeatWorkload<bots::Anywhere> {
+public:
+    using HeatWorkload::HeatWorkload;
+    // By all threads: on a machine of several nodes the plate is to be spread over them, though nobody knows which rows
+    // the tasks of a thread will sweep.
+    void prepare() override {
+#pragma omp parallel for num_threads(options_.n_threads)
+        for (std::size_t row = 1; row <= plate_.n(); row++) plate_.initialize(row, row + 1);
+    }
+};
+
+} // namespace
+
+int main(int argc, char **argv) { return bots::tasks_main<HeatTasks>(argc, argv, bots::kHeat); }

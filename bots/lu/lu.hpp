@@ -38,7 +38,7 @@ inline void solve_in_column(BlockMatrix &matrix, std::size_t k, std::size_t i) {
     solve_below(matrix.block(k, k), matrix.block(i, k), matrix.block_rows());
 }
 inline void update_block(BlockMatrix &matrix, std::size_t k, std::size_t i, std::size_t j) {
-    kSubtractProduct(matrix.block(i, k), matrix.block(k, j), matrix.block(i, j), matrix.block_rows());
+    kBlockKernels.subtract_product(matrix.block(i, k), matrix.block(k, j), matrix.block(i, j), matrix.block_rows());
 }
 
 // The steps from `first_step` on.

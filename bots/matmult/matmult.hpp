@@ -36,7 +36,7 @@ inline void multiply_blocks(const BlockMatrix &a, const BlockMatrix &b, BlockMat
     for (std::size_t i = range.first_row; i < range.last_row; i++)
         for (std::size_t j = range.first_column; j < range.last_column; j++)
             for (std::size_t k = 0; k < c.n_blocks(); k++)
-                kAddProduct(a.block(i, k), b.block(k, j), c.block(i, j), c.block_rows());
+                kBlockKernels.add_product(a.block(i, k), b.block(k, j), c.block(i, j), c.block_rows());
 }
 
 // Two factors with random whole numbers as elements, so that their product is exact, and the means to judge it.

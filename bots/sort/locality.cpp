@@ -14,12 +14,8 @@ public:
     using SortTasksWorkload::SortTasksWorkload;
     void prepare() override {
         input_.begin_filling();
-        bots::on_domains(options_.n_threads, [this](const auto &owns) {
-            bots::for_domain_parts(0, input_.size(), bots::DomainRange(),
-                                   [&](std::size_t first, std::size_t last, int domain) {
-                                       if (owns(domain)) input_.fill(first, last);
-                                   });
-        });
+        bots::on_domains(options_.n_threads,
+                         [this](const auto &owns) { fill_owned(0, input_.size(), bots::DomainRange(), owns); });
     }
     void run() override {
         bots::with_task_kind(options_, [this]<bots::TaskKind kKind>() {
@@ -27,6 +23,20 @@ public:
                                                   bots::SortCuts{static_cast<std::size_t>(options_.cuts[0])},
                                                   options_.n_threads, bots::DomainRange());
         });
+    }
+
+private:
+    // Fills what the caller owns of n elements that are sorted in these domains: by quarters, as sort_tasks sorts them.
+    template <class Owns>
+    void fill_owned(std::size_t first, std::size_t n, const bots::DomainRange &domains, const Owns &owns) {
+        if (domains.is_one()) {
+            if (owns(domains.first())) input_.fill(first, first + n);
+            return;
+        }
+        const std::size_t quarter = n / 4;
+        for (std::size_t i = 0; i < 4; i++)
+            fill_owned(first + i * quarter, i < 3 ? quarter : n - 3 * quarter,
+                       bots::quarter_of(domains, static_cast<int>(i)), owns);
     }
 };
 

@@ -10,12 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
-#include "dense_block.hpp"
+#include "aligned_array.hpp"
 #include "random.hpp"
 
 namespace bots {
@@ -34,9 +32,8 @@ public:
                 for (std::size_t j = k + 1; stored[i * n_blocks + k] && j < n_blocks; j++)
                     if (stored[k * n_blocks + j]) stored[i * n_blocks + j] = true;
         n_stored_ = static_cast<std::size_t>(std::count(stored.begin(), stored.end(), true));
-        elements_.reset(
-            static_cast<double *>(::operator new[](n_stored_ * block_bytes(), std::align_val_t{kBlockAlignment})));
-        double *next = elements_.get();
+        elements_ = AlignedArray(n_stored_ * block_rows * block_rows);
+        double *next = elements_.data();
         for (std::size_t i = 0; i < stored.size(); i++) {
             if (!stored[i]) continue;
             block_[i] = next;
@@ -59,7 +56,6 @@ public:
     std::size_t n_blocks() const { return n_blocks_; }     // on a side
     std::size_t block_rows() const { return block_rows_; } // and columns
     std::size_t block_bytes() const { return block_rows_ * block_rows_ * sizeof(double); }
-    std::size_t n_stored() const { return n_stored_; } // blocks
 
     // Of all elements, bit by bit: steps change a block in the same order in every version.
     std::uint64_t fingerprint() const {
@@ -103,10 +99,6 @@ public:
     }
 
 private:
-    struct Free {
-        void operator()(double *elements) const { ::operator delete[](elements, std::align_val_t{kBlockAlignment}); }
-    };
-
     static constexpr std::uint64_t kSeed = 19690801;
 
     static double unit_interval(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
@@ -137,9 +129,9 @@ private:
     std::size_t n_blocks_;
     std::size_t block_rows_;
     std::size_t sparsity_;
-    std::size_t n_stored_ = 0;
+    std::size_t n_stored_ = 0; // blocks
     std::vector<double *> block_; // by row and column of blocks; into elements_
-    std::unique_ptr<double[], Free> elements_;
+    AlignedArray elements_;
 };
 
 } // namespace bots

@@ -54,7 +54,7 @@ inline void bmod(BlockSparseMatrix &matrix, std::size_t k, std::size_t i, std::s
     kernel.read(matrix.block(i, k), matrix.block_bytes());
     kernel.read(matrix.block(k, j), matrix.block_bytes());
     kernel.write(matrix.block(i, j), matrix.block_bytes());
-    kSubtractProduct(matrix.block(i, k), matrix.block(k, j), matrix.block(i, j), matrix.block_rows());
+    kBlockKernels.subtract_product(matrix.block(i, k), matrix.block(k, j), matrix.block(i, j), matrix.block_rows());
 }
 
 // The steps from `first_step` on.

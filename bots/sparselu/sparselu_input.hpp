@@ -4,6 +4,7 @@
 #pragma once
 
 #include "block_sparse_matrix.hpp"
+#include "dense_block.hpp"
 #include "options.hpp"
 
 namespace bots {

@@ -34,10 +34,11 @@ void factor_from_single(BlockSparseMatrix *matrix, std::size_t grain, int n_thre
         for (std::size_t i = k + 1; i < n; i++)
             if (matrix->has(i, k)) BOTS_TASK(kKind, below, firstprivate(matrix, k, i), bdiv(*matrix, k, i));
 #pragma omp taskwait
-        for (std::size_t i = k + 1; i < n; i++)
+        for (std::size_t i = k + 1; i < n; i++) {
+            if (!matrix->has(i, k)) continue;
             for (std::size_t j = k + 1; j < n; j++)
-                if (matrix->has(i, k) && matrix->has(k, j))
-                    BOTS_TASK(kKind, below, firstprivate(matrix, k, i, j), bmod(*matrix, k, i, j));
+                if (matrix->has(k, j)) BOTS_TASK(kKind, below, firstprivate(matrix, k, i, j), bmod(*matrix, k, i, j));
+        }
 #pragma omp taskwait
     }
 }
@@ -63,10 +64,11 @@ void factor_from_loops(BlockSparseMatrix *matrix, std::size_t grain, int n_threa
         for (std::size_t i = k + 1; i < n; i++)
             if (matrix->has(i, k)) BOTS_TASK(kKind, below, firstprivate(matrix, k, i), bdiv(*matrix, k, i));
 #pragma omp for schedule(dynamic)
-        for (std::size_t i = k + 1; i < n; i++)
+        for (std::size_t i = k + 1; i < n; i++) {
+            if (!matrix->has(i, k)) continue;
             for (std::size_t j = k + 1; j < n; j++)
-                if (matrix->has(i, k) && matrix->has(k, j))
-                    BOTS_TASK(kKind, below, firstprivate(matrix, k, i, j), bmod(*matrix, k, i, j));
+                if (matrix->has(k, j)) BOTS_TASK(kKind, below, firstprivate(matrix, k, i, j), bmod(*matrix, k, i, j));
+        }
     }
 }
 

@@ -14,7 +14,6 @@
 // tasks are in strassen_tasks.hpp.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -123,8 +122,7 @@ inline void multiply_leaves(const double *a, const double *b, double *c) {
     kernel.read(a, kBytes);
     kernel.read(b, kBytes);
     kernel.write(c, kBytes);
-    std::fill_n(c, kLeafRows * kLeafRows, 0.0);
-    kAddProduct(a, b, c, kLeafRows);
+    kBlockKernels.set_product(a, b, c, kLeafRows);
 }
 
 // Elements of a workspace for multiply_serial on matrices of n_rows rows: of all steps on the way to a leaf.

@@ -27,10 +27,9 @@ struct DomainPlacement {
             omp_affinity_mem_todomain(matrix + part * n, n * sizeof(double), domain_of(part, kParts));
     }
 
-    // The first step's workspace: what belongs to a product lies in the product's domain. Further workspaces lie where
-    // the tasks that take them run.
-    static void place_workspace(std::size_t level, double *workspace, std::size_t n) {
-        if (level > 0) return;
+    // What belongs to a product lies in the product's domain. Further workspaces lie where the tasks that take them
+    // run.
+    static void place_first_workspace(double *workspace, std::size_t n) {
         constexpr std::array<std::size_t, StrassenStep::kTemporaries> kProductOf = {4, 5, 6, 2, 4, 5, 6, 3, 0, 4, 5};
         for (std::size_t i = 0; i < kProductOf.size(); i++)
             omp_affinity_mem_todomain(workspace + i * n, n * sizeof(double), domain_of(kProductOf[i], kProducts));

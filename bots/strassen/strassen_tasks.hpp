@@ -4,10 +4,13 @@
 // under way at the same time.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -17,14 +20,29 @@
 
 namespace bots {
 
-// Workspaces of one size that are not in use. There come to be as many as were ever in use at once.
+// Workspaces of one size that are not in use.
 class WorkspacePool {
 public:
     explicit WorkspacePool(std::size_t n_elements) : n_elements_(n_elements) {}
 
+    std::size_t n_elements() const { return n_elements_; }
+
+    // A new one, for the caller to touch and to give back; no array when there are `enough` already.
+    AlignedArray make(std::size_t enough) {
+        const std::lock_guard lock(mutex_);
+        return n_made_ < enough ? make_another() : AlignedArray();
+    }
+
+    // One that is free, or else a new one; no array when there is no memory for that.
     AlignedArray take() {
         const std::lock_guard lock(mutex_);
-        if (free_.empty()) return AlignedArray(n_elements_);
+        if (free_.empty()) {
+            try {
+                return make_another();
+            } catch (const std::bad_alloc &) {
+                return {};
+            }
+        }
         AlignedArray workspace = std::move(free_.back());
         free_.pop_back();
         return workspace;
@@ -36,8 +54,16 @@ public:
     }
 
 private:
+    AlignedArray make_another() {
+        AlignedArray workspace(n_elements_);
+        free_.reserve(n_made_ + 1); // so that giving it back takes no memory
+        n_made_++;
+        return workspace;
+    }
+
     std::size_t n_elements_;
     std::mutex mutex_;
+    std::size_t n_made_ = 0; // free or not
     std::vector<AlignedArray> free_;
 };
 
@@ -46,18 +72,21 @@ struct NoPlacement {
     static constexpr std::size_t n_places() { return 1; }
     static constexpr std::size_t place() { return 0; } // of the calling task
     static void place_matrix(double *, std::size_t) {}
-    static void place_workspace(std::size_t, double *, std::size_t) {}
+    static void place_first_workspace(double *, std::size_t) {}
     static void place_product(std::size_t, std::size_t) {}
 };
 
-// The workspaces for all sizes of matrices, per place where they may lie.
+// The workspaces for all sizes of matrices, per place where they may lie; the first step's is only one, and may lie in
+// several.
+template <class Placement>
 class Workspaces {
 public:
-    Workspaces(std::size_t n_rows, std::size_t n_places) {
+    explicit Workspaces(std::size_t n_rows) : n_rows_(n_rows) {
         for (std::size_t rows = n_rows; rows > kLeafRows; rows /= 2) {
+            const std::size_t n_pools = rows == n_rows ? 1 : Placement::n_places();
             of_step_.emplace_back();
             of_subtree_.emplace_back();
-            for (std::size_t i = 0; i < n_places; i++) {
+            for (std::size_t i = 0; i < n_pools; i++) {
                 of_step_.back().push_back(
                     std::make_unique<WorkspacePool>(StrassenStep::kTemporaries * rows * rows / 4));
                 of_subtree_.back().push_back(std::make_unique<WorkspacePool>(serial_workspace(rows)));
@@ -65,25 +94,68 @@ public:
         }
     }
 
+    // Makes and touches the workspaces of a run whose products of up to `serial_rows` rows create no tasks: one per
+    // thread and level, where the thread runs, but no more than the level has products. A thread that waits with a tied
+    // task only takes up what is below that, and so needs no second one. Untied tasks, and those that run elsewhere
+    // than they were placed, may need more: take makes them.
+    void prefill(std::size_t serial_rows, int n_threads) {
+        std::atomic<bool> is_out_of_memory = false;
+#pragma omp parallel num_threads(n_threads)
+        {
+            try {
+                prefill_for_thread(serial_rows);
+            } catch (const std::bad_alloc &) {
+                is_out_of_memory = true;
+            }
+        }
+        if (is_out_of_memory) throw std::bad_alloc();
+    }
+
     // `level`: how often the matrices were divided.
-    WorkspacePool &of_step(std::size_t level, std::size_t place) { return *of_step_[level][place]; }
-    WorkspacePool &of_subtree(std::size_t level, std::size_t place) { return *of_subtree_[level][place]; }
+    WorkspacePool &of_step(std::size_t level, std::size_t place) { return pool_at(of_step_[level], place); }
+    WorkspacePool &of_subtree(std::size_t level, std::size_t place) { return pool_at(of_subtree_[level], place); }
 
 private:
-    std::vector<std::vector<std::unique_ptr<WorkspacePool>>> of_step_, of_subtree_;
+    using Pools = std::vector<std::unique_ptr<WorkspacePool>>; // by place
+
+    static WorkspacePool &pool_at(const Pools &pools, std::size_t place) { return *pools[place % pools.size()]; }
+
+    // Down one path of the recursion.
+    void prefill_for_thread(std::size_t serial_rows) {
+        const std::size_t place = Placement::place();
+        std::size_t n_products = 1; // of the level
+        for (std::size_t level = 0; level < of_step_.size(); level++) {
+            const bool is_serial = n_rows_ >> level <= serial_rows;
+            WorkspacePool &pool = is_serial ? of_subtree(level, place) : of_step(level, place);
+            const std::size_t n_pools = of_step_[level].size();
+            AlignedArray workspace = pool.make((n_products + n_pools - 1) / n_pools);
+            if (workspace.data() != nullptr) {
+                if (level == 0 && !is_serial)
+                    Placement::place_first_workspace(workspace.data(), pool.n_elements() / StrassenStep::kTemporaries);
+                std::fill_n(workspace.data(), pool.n_elements(), 0.0);
+                pool.give_back(std::move(workspace));
+            }
+            if (is_serial) break;
+            n_products *= kProducts;
+        }
+    }
+
+    std::size_t n_rows_;
+    std::vector<Pools> of_step_, of_subtree_; // by level
 };
 
 template <TaskKind kKind, class Placement = NoPlacement>
 class StrassenTasks {
 public:
     // Matrices of up to `grain` rows are below the cut-off.
-    StrassenTasks(Workspaces &workspaces, std::size_t grain) : workspaces_(workspaces), grain_(grain) {}
+    StrassenTasks(Workspaces<Placement> &workspaces, std::size_t grain) : workspaces_(workspaces), grain_(grain) {}
 
-    // c = a * b
+    // c = a * b; std::bad_alloc when there was not enough memory.
     void multiply_parallel(const double *a, const double *b, double *c, std::size_t n_rows, int n_threads) {
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
         multiply(a, b, c, n_rows, 0, 0);
+        if (is_out_of_memory_) throw std::bad_alloc(); // nothing may be thrown out of a parallel region
     }
 
 private:
@@ -95,15 +167,16 @@ private:
         const std::size_t place = Placement::place(); // once: an untied task may go on elsewhere
         if (goes_serial<kKind>(below)) {
             WorkspacePool &pool = workspaces_.of_subtree(level, place);
-            AlignedArray workspace = pool.take();
+            AlignedArray workspace = take_from(pool);
+            if (workspace.data() == nullptr) return;
             multiply_serial(a, b, c, n_rows, workspace.data());
             pool.give_back(std::move(workspace));
             return;
         }
         WorkspacePool &pool = workspaces_.of_step(level, place);
-        AlignedArray workspace = pool.take();
+        AlignedArray workspace = take_from(pool);
+        if (workspace.data() == nullptr) return;
         const std::size_t n = n_rows / 2 * (n_rows / 2);
-        Placement::place_workspace(level, workspace.data(), n);
         const StrassenStep step(a, b, c, workspace.data(), n);
         step.sum_operands();
         for (std::size_t i = 0; i < kProducts; i++) {
@@ -118,8 +191,15 @@ private:
         pool.give_back(std::move(workspace));
     }
 
-    Workspaces &workspaces_;
+    AlignedArray take_from(WorkspacePool &pool) {
+        AlignedArray workspace = pool.take();
+        if (workspace.data() == nullptr) is_out_of_memory_ = true;
+        return workspace;
+    }
+
+    Workspaces<Placement> &workspaces_;
     std::size_t grain_;
+    std::atomic<bool> is_out_of_memory_ = false; // then there is no result
 };
 
 // Tasks that multiply_parallel creates for matrices of n_rows rows, when those of up to `grain` rows create none.

@@ -16,10 +16,10 @@ template <class Placement>
 class StrassenParallel : public Workload {
 public:
     explicit StrassenParallel(const Options &options)
-        : options_(options), input_(kLeafRows << options.inputs[0]),
-          workspaces_(input_.n_rows(), Placement::n_places()) {
+        : options_(options), input_(kLeafRows << options.inputs[0]), workspaces_(input_.n_rows()) {
         for (double *const matrix : {input_.a(), input_.b(), input_.c()})
             Placement::place_matrix(matrix, input_.n_elements());
+        workspaces_.prefill(serial_rows(), options.n_threads);
     }
     void prepare() override { input_.fill(0, input_.n_elements()); }
     void run() override {
@@ -29,18 +29,17 @@ public:
         });
     }
     std::string check() override { return input_.check(); }
-    std::optional<std::uint64_t> n_tasks() override {
-        return count_strassen_tasks(input_.n_rows(), options_.cutoff == Cutoff::kManual ? grain() : 0);
-    }
+    std::optional<std::uint64_t> n_tasks() override { return count_strassen_tasks(input_.n_rows(), serial_rows()); }
     std::optional<double> n_units() override { return n_strassen_operations(input_.n_rows()); }
     std::string describe_result() const override { return input_.describe(); }
 
 private:
     std::size_t grain() const { return static_cast<std::size_t>(options_.cuts[0]); }
+    std::size_t serial_rows() const { return options_.cutoff == Cutoff::kManual ? grain() : 0; }
 
     Options options_;
     StrassenInput input_;
-    Workspaces workspaces_;
+    Workspaces<Placement> workspaces_;
 };
 
 } // namespace bots
