@@ -3,13 +3,12 @@
 // Counts the bits that are set in each of many vectors, whose lengths are so unequal that halving a range of vectors
 // leaves five sixths of its work in one half, at every level of the recursion.
 //
-//   work  Theta(words)
-//   span  Theta(log vectors + words of the longest vector)
+//   work  Theta(rounds * words)
+//   span  Theta(rounds * (log vectors + words of the longest vector))
 //
 // Sources: Contreras and Martonosi, "Characterizing and improving the performance of Intel Threading Building Blocks"
 // (IISWC 2008), for the benchmark: bit counting over "a highly unbalanced working set", 5,740 tasks; the unbalance is
-// this version's. Mula, Kurz, Lemire, "Faster population counts using AVX2 instructions" (Computer Journal 2018), for
-// the carry-save adders of Harley and Seal. The tasks are in bitcounter_tasks.hpp.
+// this version's. The tasks are in bitcounter_tasks.hpp.
 #pragma once
 
 #include <bit>
@@ -19,60 +18,39 @@
 #include <string>
 #include <vector>
 
+#include "instruction_set.hpp"
 #include "random.hpp"
 
 namespace bots {
 
-// Two words; may lie at any word.
-using WordPair [[gnu::vector_size(16), gnu::aligned(8), gnu::may_alias]] = std::uint64_t;
-
-// Adds three bits in every position: sum becomes the low bit of the result, the high bit is returned.
-inline WordPair add_bits(WordPair &sum, WordPair a, WordPair b) {
-    const WordPair differ = sum ^ a;
-    const WordPair carry = (sum & a) | (differ & b);
-    sum = differ ^ b;
-    return carry;
-}
-
-// The number of bits set in each word of a pair.
-inline WordPair bits_of(WordPair words) {
-    words -= (words >> 1) & 0x5555555555555555u;
-    words = (words & 0x3333333333333333u) + ((words >> 2) & 0x3333333333333333u);
-    words = (words + (words >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    words += words >> 8;
-    words += words >> 16;
-    words += words >> 32;
-    return words & 0x7fu;
-}
-
-// The bits set in [words, words + n). Sixteen pairs at a time pass through a tree of adders, so that only one count is
-// taken for all of them; what stays in the adders is counted at the end.
-inline std::uint64_t count_bits(const std::uint64_t *words, std::size_t n) {
-    constexpr std::size_t kBlock = 32;
-    WordPair ones{}, twos{}, fours{}, eights{}, sixteens_count{};
-    const std::uint64_t *const blocks_end = words + n / kBlock * kBlock;
-    const std::uint64_t *const end = words + n;
-    for (; words < blocks_end; words += kBlock) {
-        const WordPair *const in = reinterpret_cast<const WordPair *>(words);
-        WordPair eight_carries[2];
-        for (int half = 0; half < 2; half++) {
-            const WordPair *const pairs = in + 8 * half;
-            const WordPair two_a = add_bits(ones, pairs[0], pairs[1]);
-            const WordPair two_b = add_bits(ones, pairs[2], pairs[3]);
-            const WordPair four_a = add_bits(twos, two_a, two_b);
-            const WordPair two_c = add_bits(ones, pairs[4], pairs[5]);
-            const WordPair two_d = add_bits(ones, pairs[6], pairs[7]);
-            const WordPair four_b = add_bits(twos, two_c, two_d);
-            eight_carries[half] = add_bits(fours, four_a, four_b);
-        }
-        sixteens_count += bits_of(add_bits(eights, eight_carries[0], eight_carries[1]));
-    }
-    const WordPair counts =
-        16 * sixteens_count + 8 * bits_of(eights) + 4 * bits_of(fours) + 2 * bits_of(twos) + bits_of(ones);
-    std::uint64_t n_set = counts[0] + counts[1];
-    for (; words < end; words++) n_set += static_cast<std::uint64_t>(std::popcount(*words));
+// The bits set in [words, words + n). Inlined into a function per instruction set. Unrolled, because about half of
+// the instructions would be the loop's own.
+[[gnu::always_inline]] inline std::uint64_t sum_of_bits(const std::uint64_t *words, std::size_t n) {
+    std::uint64_t n_set = 0;
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < n; i++) n_set += static_cast<std::uint64_t>(std::popcount(words[i]));
     return n_set;
 }
+
+using CountBits = std::uint64_t (*)(const std::uint64_t *words, std::size_t n);
+
+inline std::uint64_t count_bits_baseline(const std::uint64_t *words, std::size_t n) { return sum_of_bits(words, n); }
+
+#if defined(__x86_64__)
+[[gnu::target("popcnt")]] inline std::uint64_t count_bits_popcnt(const std::uint64_t *words, std::size_t n) {
+    return sum_of_bits(words, n);
+}
+#endif
+
+inline CountBits choose_count_bits() {
+#if defined(__x86_64__)
+    // Whatever has AVX2 has the instruction that counts bits as well.
+    if (best_instruction_set() != InstructionSet::kBaseline) return count_bits_popcnt;
+#endif
+    return count_bits_baseline;
+}
+
+inline const CountBits count_bits = choose_count_bits();
 
 // The vectors, random from a fixed seed, with their counts, and the means to judge these. Vector i is longer than
 // vector i + 1: its length is proportional to (i + 1)^(-3/4).
@@ -140,7 +118,7 @@ private:
     std::vector<std::size_t> starts_; // of every vector in words_, and the end of the last
     std::vector<std::uint64_t> words_;
     std::vector<std::uint64_t> counts_;
-    std::vector<std::uint64_t> expected_; // of one round, by another way of counting
+    std::vector<std::uint64_t> expected_; // of one round, counted one by one as the words are drawn
 };
 
 } // namespace bots

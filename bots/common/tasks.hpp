@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the programs create tasks: the choice of cut-off and of tied or untied, made once at compile time per variant,
-// so that no program pays for the choice at run time. With tasks.cpp the only file of bots/common/ that knows OpenMP; oneTBB's twin of
-// TaskGroup and tasks_main is in tbb_tasks.hpp.
+// so that no program pays for the choice at run time. Besides it, only tasks.cpp, range_tasks.hpp and domain_range.hpp
+// of bots/common/ know OpenMP; oneTBB's twin of TaskGroup and tasks_main is in tbb_tasks.hpp.
 #pragma once
 
 #include <omp.h>

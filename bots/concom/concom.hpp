@@ -4,8 +4,8 @@
 // A component's number is its rank in the order of the components' least nodes.
 //
 //   work  Theta(nodes + edges)
-//   span  Theta(sum over the components of their depth * log nodes), about log^2 nodes for a random graph, of which
-//         almost all nodes are in one component of logarithmic depth, plus the scan for starts
+//   span  Theta(nodes + sum over the components of their depth * log nodes): nodes for the scan for starts.
+//         Almost all nodes of a random graph are in one component, whose search has a span of about log^2 nodes
 //
 // Sources: Cormen, Leiserson, Rivest, Stein, "Introduction to algorithms", for the search; Bollobas, "Random graphs",
 // for the shape of the input; the distribution of the suite of Duran et al. (ICPP 2009) for the benchmark. That one

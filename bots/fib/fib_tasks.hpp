@@ -3,9 +3,7 @@
 // Fibonacci numbers with a task for each of the two recursive calls, and how many tasks that makes.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include "fib.hpp"
 #include "tasks.hpp"

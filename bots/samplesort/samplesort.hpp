@@ -2,10 +2,11 @@
 //
 // Sample sort: random elements, sorted, become the pivots between buckets; blocks of the array are sorted, and their
 // pieces are moved to the buckets, which are sorted in turn. A block has some sqrt(n) elements, and so has a bucket.
-// The phases are loops whose iterations are independent, but for the offsets of the pieces, which are summed up.
+// The phases are loops whose iterations are independent, but for the sample and the offsets of the buckets.
 //
 //   work  Theta(n log n)
-//   span  Theta(sqrt(n) log n), with sorts of a block or a bucket that are not divided; plus the n / kBlockFactor^2 sums
+//   span  Theta(sqrt(n) log n), expected: sorts of the sample, a block or a bucket are not divided; the sums over the
+//         sqrt(n) / kBlockFactor blocks for a bucket's size, and over as many buckets for the offsets, are shorter
 //
 // Sources: Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting" (JACM 1970);
 // Blelloch, Gibbons, Simhadri, "Low depth cache-oblivious algorithms" (SPAA 2010) for the form with sqrt(n) blocks, which
@@ -29,7 +30,7 @@ public:
         : data_(data), scratch_(scratch), n_(n),
           block_(std::max<std::size_t>(1, kBlockFactor * static_cast<std::size_t>(std::sqrt(static_cast<double>(n))))),
           n_blocks_((n + block_ - 1) / block_), n_buckets_(n_blocks_), pivots_(n_buckets_ > 0 ? n_buckets_ - 1 : 0),
-          pieces_((n_buckets_ + 1) * n_blocks_), buckets_(n_buckets_ + 1) {}
+          sample_(kOversampling * n_buckets_), pieces_((n_buckets_ + 1) * n_blocks_), buckets_(n_buckets_ + 1) {}
 
     std::size_t n_blocks() const { return n_blocks_; }
     std::size_t n_buckets() const { return n_buckets_; }
@@ -38,11 +39,10 @@ public:
 
     void choose_pivots() {
         if (pivots_.empty()) return;
-        std::vector<Element> sample(kOversampling * n_buckets_);
         Random random(kSeed);
-        for (Element &element : sample) element = data_[random.draw() % n_];
-        quicksort(sample.data(), sample.data() + sample.size());
-        for (std::size_t i = 0; i < pivots_.size(); i++) pivots_[i] = sample[(i + 1) * kOversampling];
+        for (Element &element : sample_) element = data_[random.draw() % n_];
+        quicksort(sample_.data(), sample_.data() + sample_.size());
+        for (std::size_t i = 0; i < pivots_.size(); i++) pivots_[i] = sample_[(i + 1) * kOversampling];
     }
 
     // Sorts a block and finds where its piece for each bucket begins.
@@ -99,6 +99,7 @@ private:
     std::size_t n_blocks_;
     std::size_t n_buckets_;
     std::vector<Element> pivots_;
+    std::vector<Element> sample_; // that the pivots are chosen from
     std::vector<std::size_t> pieces_; // by block: where its piece for each bucket begins, and the end of the block
     std::vector<std::size_t> buckets_; // where each begins, and the end of the last
 };

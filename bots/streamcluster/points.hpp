@@ -23,6 +23,13 @@ class PointSet {
 public:
     explicit PointSet(std::size_t n_dimensions) : n_dimensions_(n_dimensions) {}
 
+    // Takes memory for so many points, which clear keeps.
+    void reserve(std::size_t n_points) {
+        const std::size_t n_stored = (n_points + kPointsInBlock - 1) / kPointsInBlock * kPointsInBlock;
+        coordinates_.reserve(n_stored * n_dimensions_);
+        weights_.reserve(n_stored);
+    }
+
     void clear() {
         n_points_ = 0;
         coordinates_.clear();

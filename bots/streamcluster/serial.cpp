@@ -9,7 +9,7 @@ namespace {
 class StreamclusterSerial : public bots::StreamclusterWorkload {
 public:
     using StreamclusterWorkload::StreamclusterWorkload;
-    void run() override { result_ = bots::cluster_stream(stream_, range_, bots::serial_loop); }
+    void run() override { clustering_.run(bots::serial_loop); }
 };
 
 } // namespace

@@ -9,10 +9,13 @@
 // that lowers the cost, together with all closures that pay then. z is halved up and down until the number of centers
 // is in the range wanted. All time goes into the distances of all points of a chunk to one candidate.
 //
-//   work  Theta(points * dimensions * candidates)
-//   span  Theta(candidates * chunks * (log points + dimensions))
+// With p pieces of kPointsInPiece points in a chunk, and candidates and centers those of a chunk:
 //
-// Sums are taken in fixed pieces and added in their order: results depend neither on the schedule nor on the cut-off.
+//   work  Theta(candidates * (points * dimensions + chunks * p * centers))
+//   span  Theta(candidates * chunks * (dimensions + p * centers))
+//
+// Sums are taken in fixed pieces, for every center, and added in their order by one thread, which is the second term:
+// results depend neither on the schedule nor on the cut-off.
 //
 // Sources: O'Callaghan, Mishra, Meyerson, Guha, Motwani, "Streaming-data algorithms for high-quality clustering" (ICDE
 // 2002); Charikar and Guha, "Improved combinatorial algorithms for facility location and k-median problems" (FOCS
@@ -25,7 +28,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "points.hpp"
@@ -39,6 +41,7 @@ inline constexpr std::size_t kPointsInPiece = 256; // what is summed in one go, 
 struct CenterRange {
     std::size_t least, most;
     std::size_t capacity() const { return 4 * most; } // that are open at any time, at most
+    std::size_t most_open(std::size_t n_points) const { return std::min(capacity(), n_points); }
 };
 
 // How pieces are gone through. Called with a number of pieces n and a body, it calls body(first, last) for ranges that
@@ -49,13 +52,24 @@ using PieceLoop = std::function<void(std::int64_t n, const Pieces &body)>;
 // The loop of the serial version.
 inline void serial_loop(std::int64_t n, const Pieces &body) { body(0, n); }
 
-// A solution for a set of points, and its improvement.
+// A solution for a set of points, and its improvement. All memory is taken in the constructor: an exception could not
+// leave the parallel region that a search runs in.
 class LocalSearch {
 public:
-    LocalSearch(CenterRange range, PieceLoop loop) : range_(range), loop_(std::move(loop)) {}
+    // For sets of at most so many points.
+    LocalSearch(CenterRange range, std::size_t most_points, std::size_t n_dimensions)
+        : range_(range), connection_(n_stored(most_points)), candidate_cost_(n_stored(most_points)),
+          center_of_(n_stored(most_points)), candidate_(n_dimensions), saved_(pieces_of(most_points)),
+          extra_(pieces_of(most_points) * range.capacity()), closes_(range.capacity()), new_index_(range.capacity()),
+          weight_(range.capacity()) {
+        centers_.reserve(range.capacity());
+    }
 
-    // Clusters the points, of which there is at least one, and appends the centers with their weights to `centers`.
-    void cluster(const PointSet &points, Random &random, PointSet &centers) {
+    // Clusters the points, of which there is at least one, and appends the centers with their weights to `centers`,
+    // which has room for them. Returns how many distances were computed.
+    std::uint64_t cluster(const PointSet &points, Random &random, const PieceLoop &loop, PointSet &centers) {
+        loop_ = &loop;
+        n_distances_ = 0;
         start(points);
         double low = 0, high = cost_;
         open_in_passing((low + high) / 2, random);
@@ -66,29 +80,25 @@ public:
             (centers_.size() > range_.most ? low : high) = z;
         }
         append_centers(centers);
+        return n_distances_;
     }
-
-    std::uint64_t n_distances() const { return n_distances_; }
 
 private:
     static constexpr int kMostCenterCosts = 30; // that are tried
     static constexpr int kMostSweeps = 10;
     static constexpr double kLeastImprovement = 0.1; // of a sweep, relative to the cost
 
+    static std::size_t pieces_of(std::size_t n_points) { return (n_points + kPointsInPiece - 1) / kPointsInPiece; }
+    static std::size_t n_stored(std::size_t n_points) { return pieces_of(n_points) * kPointsInPiece; }
+
     // Every point belongs to the first one.
     void start(const PointSet &points) {
         points_ = &points;
-        n_pieces_ = (points.size() + kPointsInPiece - 1) / kPointsInPiece;
-        const std::size_t n_stored = n_pieces_ * kPointsInPiece;
-        connection_.assign(n_stored, INFINITY);
-        candidate_cost_.resize(n_stored);
-        center_of_.assign(n_stored, 0);
-        saved_.resize(n_pieces_);
-        extra_.resize(n_pieces_ * range_.capacity());
-        candidate_.resize(points.n_dimensions());
+        n_pieces_ = pieces_of(points.size());
+        std::fill_n(connection_.begin(), n_stored(points.size()), INFINITY);
+        std::fill_n(center_of_.begin(), n_stored(points.size()), 0);
         centers_.clear();
-        closes_.assign(range_.capacity(), 0);
-        new_index_.assign(range_.capacity(), 0);
+        std::fill(closes_.begin(), closes_.end(), 0);
         evaluate(0);
         open(0);
         cost_ = 0;
@@ -108,7 +118,7 @@ private:
     void evaluate(std::size_t candidate) {
         points_->copy_point(candidate, candidate_.data());
         n_distances_ += points_->size();
-        loop_(static_cast<std::int64_t>(n_pieces_), [this](std::int64_t first, std::int64_t last) {
+        (*loop_)(static_cast<std::int64_t>(n_pieces_), [this](std::int64_t first, std::int64_t last) {
             for (std::int64_t piece = first; piece < last; piece++) {
                 Floats saved{};
                 float *const extra = extra_.data() + static_cast<std::size_t>(piece) * range_.capacity();
@@ -137,7 +147,7 @@ private:
     // The decrease of the cost when the evaluated candidate is opened, with all closures that pay then, which are noted.
     double gain(double z) {
         double gain = -z;
-        for (const float saved : saved_) gain += saved;
+        for (std::size_t piece = 0; piece < n_pieces_; piece++) gain += saved_[piece];
         for (std::size_t center = 0; center < centers_.size(); center++) {
             double extra = 0;
             for (std::size_t piece = 0; piece < n_pieces_; piece++) extra += extra_[piece * range_.capacity() + center];
@@ -158,7 +168,7 @@ private:
         centers_.resize(n_kept);
         centers_.push_back(candidate);
         const auto opened = static_cast<std::uint32_t>(n_kept);
-        loop_(static_cast<std::int64_t>(n_pieces_), [this, opened](std::int64_t first, std::int64_t last) {
+        (*loop_)(static_cast<std::int64_t>(n_pieces_), [this, opened](std::int64_t first, std::int64_t last) {
             for (std::int64_t piece = first; piece < last; piece++) {
                 for_each_block(piece, [&](std::size_t i) {
                     for (std::size_t p = i; p < i + kPointsInBlock; p++) {
@@ -176,7 +186,7 @@ private:
             if (static_cast<double>(random.draw() >> 11) * 0x1p-53 * z >= connection_[i]) continue;
             evaluate(i);
             std::fill(closes_.begin(), closes_.end(), 0);
-            for (const float saved : saved_) cost_ -= saved;
+            for (std::size_t piece = 0; piece < n_pieces_; piece++) cost_ -= saved_[piece];
             open(i);
         }
     }
@@ -203,18 +213,19 @@ private:
     }
 
     void append_centers(PointSet &centers) {
-        std::vector<float> weights(centers_.size());
-        for (std::size_t i = 0; i < points_->size(); i++) weights[center_of_[i]] += points_->weights()[i];
+        std::fill_n(weight_.begin(), centers_.size(), 0.0f);
+        for (std::size_t i = 0; i < points_->size(); i++) weight_[center_of_[i]] += points_->weights()[i];
         for (std::size_t center = 0; center < centers_.size(); center++) {
             points_->copy_point(centers_[center], candidate_.data());
-            centers.append(candidate_.data(), weights[center]);
+            centers.append(candidate_.data(), weight_[center]);
         }
     }
 
     CenterRange range_;
-    PieceLoop loop_;
+    const PieceLoop *loop_ = nullptr;
     std::uint64_t n_distances_ = 0;
 
+    // Vectors have room for the largest set; this is the present one.
     const PointSet *points_ = nullptr;
     std::size_t n_pieces_ = 0;
     std::vector<std::size_t> centers_; // points
@@ -230,23 +241,48 @@ private:
     std::vector<float> extra_; // by piece and center
     std::vector<char> closes_; // by center: whether it closes when the candidate is opened
     std::vector<std::uint32_t> new_index_; // by center that does not
+    std::vector<float> weight_; // by center
 };
 
-struct StreamResult {
-    PointSet centers;
-    std::uint64_t n_distances; // that were computed on the way
-};
+// Clusters a stream, with memory that is taken once.
+class StreamClustering {
+public:
+    StreamClustering(const PointStream &stream, CenterRange range)
+        : stream_(stream), of_chunks_(stream.planted_centers().n_dimensions()), centers_(of_chunks_.n_dimensions()),
+          search_(range, std::max(stream.chunks().front().size(), most_of_chunks(range)), of_chunks_.n_dimensions()) {
+        of_chunks_.reserve(most_of_chunks(range));
+        centers_.reserve(range.most_open(most_of_chunks(range)));
+    }
 
-// Clusters a stream.
-inline StreamResult cluster_stream(const PointStream &stream, CenterRange range, const PieceLoop &loop) {
-    const std::size_t n_dimensions = stream.planted_centers().n_dimensions();
-    Random random(1999);
-    LocalSearch search(range, loop);
-    PointSet of_chunks(n_dimensions);
-    PointSet centers(n_dimensions);
-    for (const PointSet &chunk : stream.chunks()) search.cluster(chunk, random, of_chunks);
-    search.cluster(of_chunks, random, centers);
-    return {std::move(centers), search.n_distances()};
-}
+    void clear() {
+        of_chunks_.clear();
+        centers_.clear();
+        n_distances_ = 0;
+    }
+
+    // After a clear.
+    void run(const PieceLoop &loop) {
+        Random random(1999);
+        for (const PointSet &chunk : stream_.chunks()) n_distances_ += search_.cluster(chunk, random, loop, of_chunks_);
+        n_distances_ += search_.cluster(of_chunks_, random, loop, centers_);
+    }
+
+    const PointSet &centers() const { return centers_; }
+    std::uint64_t n_distances() const { return n_distances_; } // that were computed on the way
+
+private:
+    // Centers that the chunks may have together.
+    std::size_t most_of_chunks(CenterRange range) const {
+        std::size_t most = 0;
+        for (const PointSet &chunk : stream_.chunks()) most += range.most_open(chunk.size());
+        return most;
+    }
+
+    const PointStream &stream_;
+    PointSet of_chunks_;
+    PointSet centers_;
+    LocalSearch search_;
+    std::uint64_t n_distances_ = 0;
+};
 
 } // namespace bots

@@ -16,21 +16,26 @@ public:
     void run() override {
         bots::with_task_kind(options_, [this]<bots::TaskKind kKind>() {
             bots::TaskLoop<kKind> loop(options_.cuts[0]);
+            const bots::PieceLoop piece_loop = std::ref(loop);
 #pragma omp parallel num_threads(options_.n_threads)
 #pragma omp single
-            result_ = bots::cluster_stream(stream_, range_, std::ref(loop));
+            clustering_.run(piece_loop);
             n_tasks_ = loop.n_tasks();
         });
     }
     std::string check() override {
-        if (!expected_) expected_ = bots::cluster_stream(stream_, range_, bots::serial_loop);
-        if (!(result_->centers == expected_->centers)) return "the centers are not those of the serial clustering";
+        if (!expected_) {
+            expected_.emplace(stream_, range_);
+            expected_->run(bots::serial_loop);
+        }
+        if (!(clustering_.centers() == expected_->centers()))
+            return "the centers are not those of the serial clustering";
         return StreamclusterWorkload::check();
     }
     std::optional<std::uint64_t> n_tasks() override { return n_tasks_; }
 
 private:
-    std::optional<bots::StreamResult> expected_;
+    std::optional<bots::StreamClustering> expected_;
     std::uint64_t n_tasks_ = 0;
 };
 

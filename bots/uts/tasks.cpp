@@ -9,7 +9,9 @@ namespace {
 
 class UtsTasks : public bots::Workload {
 public:
-    explicit UtsTasks(const bots::Options &options) : options_(options), tree_(bots::tree_rule(options.inputs[0])) {
+    explicit UtsTasks(const bots::Options &options)
+        : options_(options), tree_(bots::tree_rule(options.inputs[0])),
+          of_thread_(static_cast<std::size_t>(options.n_threads)) {
         const std::int64_t depth = tree_.rule().depth;
         const bool manual = options.cutoff == bots::Cutoff::kManual;
         if ((manual ? std::min(options.cuts[0], depth) : depth) > bots::kMaxNestedTasks)
@@ -20,7 +22,7 @@ public:
     }
     void run() override {
         bots::with_task_kind(options_, [this]<bots::TaskKind kKind>() {
-            counts_ = bots::search_parallel<kKind>(tree_, static_cast<int>(options_.cuts[0]), options_.n_threads);
+            counts_ = bots::search_parallel<kKind>(tree_, static_cast<int>(options_.cuts[0]), of_thread_);
         });
     }
     std::string check() override { return bots::check_tree(tree_.rule(), counts_); }
@@ -35,6 +37,7 @@ public:
 private:
     bots::Options options_;
     bots::Tree tree_;
+    std::vector<bots::ThreadTreeCounts> of_thread_;
     bots::TreeCounts counts_;
 };
 

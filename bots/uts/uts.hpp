@@ -37,16 +37,16 @@ enum class TreeKind : std::uint8_t {
 };
 
 struct TreeRule {
-    std::string_view name; // of the UTS distribution
+    std::string_view name; // of the UTS distribution, but for "tiny"
     TreeKind kind;
     std::uint32_t seed;
     double root_children; // the mean, in geometric trees
     int max_depth; // where the geometric rule ends
     double binomial_probability;
     int binomial_children;
-    std::uint64_t n_nodes; // as published
-    std::uint64_t n_leaves; // as published, or 0
-    int depth; // of the tree, as published, or 0
+    std::uint64_t n_nodes; // this and the next two as published; for "tiny", as counted by this program
+    std::uint64_t n_leaves;
+    int depth; // of the tree
 };
 
 // In the order of the option --tree. "tiny" is T1 with six levels.
@@ -168,7 +168,7 @@ inline std::string describe_tree(const TreeRule &rule, const TreeCounts &counts)
 
 inline std::string check_tree(const TreeRule &rule, const TreeCounts &counts) {
     if (counts.n_nodes == rule.n_nodes && counts.n_leaves == rule.n_leaves && counts.depth == rule.depth) return "";
-    return describe_tree(rule, counts) + "; published are " + std::to_string(rule.n_nodes) + ", " +
+    return describe_tree(rule, counts) + "; it should have " + std::to_string(rule.n_nodes) + ", " +
            std::to_string(rule.n_leaves) + " and " + std::to_string(rule.depth);
 }
 

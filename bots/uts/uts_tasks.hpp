@@ -4,7 +4,7 @@
 // its tasks count.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
 #include <vector>
 
 #include "tasks.hpp"
@@ -36,11 +36,12 @@ void search_tasks(const Tree &tree, const TreeNode &node, int levels, ThreadTree
 #pragma omp taskwait
 }
 
+// With a thread for each element of `of_thread`, which the caller provides so that the search allocates nothing.
 template <TaskKind kKind>
-TreeCounts search_parallel(const Tree &tree, int levels, int n_threads) {
-    std::vector<ThreadTreeCounts> of_thread(static_cast<std::size_t>(n_threads));
+TreeCounts search_parallel(const Tree &tree, int levels, std::vector<ThreadTreeCounts> &of_thread) {
+    std::fill(of_thread.begin(), of_thread.end(), ThreadTreeCounts{});
     const TreeNode root = root_of(tree.rule());
-#pragma omp parallel num_threads(n_threads)
+#pragma omp parallel num_threads(static_cast<int>(of_thread.size()))
 #pragma omp single
     search_tasks<kKind>(tree, root, levels, of_thread.data());
     TreeCounts total;
