@@ -215,6 +215,8 @@ static void leave_part(ThreadState &thread, TaskState *part, uint64_t now) {
     if (task->id == part->id) {
         __atomic_fetch_add(&task->worked, part->worked, __ATOMIC_RELAXED);
         task->ready = now;
+    } else { // its duration has been counted without this part
+        part->local->slot->inclusive_ticks += part->worked;
     }
     part->id = 0;
     thread.pool.give_back(part);
