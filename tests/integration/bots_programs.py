@@ -96,6 +96,7 @@ def run(
 def verify(
     program: Path,
     threads: Sequence[int],
+    *options: str,
     input_class: str = "test",
     timeout_s: float = 170.0,
     environment: Mapping[str, str] | None = None,
@@ -104,7 +105,7 @@ def verify(
 
     A serial version is run once.
     """
-    words = ["--class", input_class, "--json"]
+    words = ["--class", input_class, "--json", *options]
     wanted: set[tuple[int, str | None, bool | None]] = {(1, None, None)}
     if not described(program)["serial"]:
         words += ["--verify", ",".join(map(str, threads))]
