@@ -80,8 +80,8 @@ def test_placed_tasks_and_memory_verify_on_several_domains(
     bots_programs.verify(bots_dir / version, (1, 2, 4), environment=environment)
 
 
-# In class small these have up to 866 million tasks where all are created: hours. They get this `--size`, and class
-# small at their own cut-off.
+# In class small these have up to 866 million tasks where all are created, which takes hours. They get this
+# `--size`, and class small at their own cut-off.
 SMALLER = {"fib": 34, "floorplan": 15, "knapsack": 60, "nqueens": 13, "treeadd": 19}
 
 
