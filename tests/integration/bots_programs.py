@@ -6,6 +6,7 @@ Which there must be is read off bots/CMakeLists.txt, so that a program that was 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import subprocess
@@ -132,7 +133,10 @@ def built_by_gcc(*programs: str) -> Path:
     folder = COMPILED / "-".join(("bots-gcc", *programs))
     configure = ["cmake", "-G", "Ninja", "-S", str(REPOSITORY / "bots"), "-B", str(folder)]
     configure += ["-DCMAKE_CXX_COMPILER=g++", f"-DBOTS_PROGRAMS={';'.join(programs)}"]
-    for command in (configure, ["cmake", "--build", str(folder)]):
-        made = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "one-at-a-time.lock").open("w") as lock:  # tests run in several processes
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for command in (configure, ["cmake", "--build", str(folder)]):
+            made = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:]
     return folder
