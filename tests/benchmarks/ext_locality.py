@@ -117,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=11, help="rounds that count (default 11)")
+    parser.add_argument("--rounds", type=int, default=101, help="rounds that count (default 101)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--domains", default="l2", help="OMP_EXT_DOMAINS (default l2)")
     parser.add_argument("--only", choices=sorted(INPUTS), help="one program")
