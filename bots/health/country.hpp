@@ -61,8 +61,8 @@ public:
 
     HealthTotals total() const;
 
-    // An empty string, or one line on what cannot be: nobody is lost or in two places, and staff is conserved.
-    // After `n_steps`.
+    // An empty string, or one line on what cannot be after so many steps: nobody is lost or in two places, staff is
+    // conserved, and about as many fell ill as must be expected.
     std::string check_conservation(std::int64_t n_steps) const;
 
 private:
