@@ -197,6 +197,18 @@ bool has_grown(const MappedFile &file) {
     return stat(file.path().c_str(), &now) == 0 && static_cast<uint64_t>(now.st_size) > file.bytes().size();
 }
 
+// A slot is unused, or has the id of its place.
+Problem check_slots(const std::string &path, const ExtentHeader &extent, std::span<const char> contents,
+                    uint64_t offset) {
+    for (size_t i = 0; i < format::kSlotsPerExtent && (i + 1) * format::kSlotBytes <= contents.size(); i++) {
+        uint32_t id; // in slots of either kind
+        memcpy(&id, contents.data() + i * format::kSlotBytes, sizeof id);
+        if (id != 0 && id != extent.first + i)
+            return {path, offset + sizeof extent + i * format::kSlotBytes, "is damaged: statistics out of place"};
+    }
+    return {};
+}
+
 // `window_moved`: events are not complete, for their thread has written on meanwhile.
 Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, bool &window_moved) {
     Problem problem = thread.file.open(path);
@@ -228,6 +240,7 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
         for_each_extent(thread.file, run.losses,
                         [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) -> Problem {
                             if (extent.kind == ExtentKind::kSlots) {
+                                if (Problem misplaced = check_slots(path, extent, contents, offset)) return misplaced;
                                 thread.slots.push_back(contents);
                                 thread.first_slot.push_back(static_cast<uint32_t>(extent.first));
                             } else if (extent.kind == ExtentKind::kEvents) {

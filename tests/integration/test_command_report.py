@@ -164,12 +164,20 @@ def test_info_tells_who_ran_what(trace: Path, program: Path) -> None:
     assert str(program) in ompass("info", trace).stdout
 
 
-def test_damaged_log_is_refused_by_report_and_named_by_validate(trace: Path) -> None:
-    log = trace / "process.log"
-    log.write_bytes(b"\xff" * 64 + log.read_bytes()[64:])
+@pytest.mark.parametrize(
+    ("name", "first", "complaint"),
+    [("process.log", 0, "is not a log"), ("thread-00000.log", 5000, "is damaged: statistics out of place")],
+)
+def test_damaged_log_is_refused_by_report_and_named_by_validate(
+    trace: Path, name: str, first: int, complaint: str
+) -> None:
+    log = bytearray((trace / name).read_bytes())
+    log[first : first + 1000] = b"\xff" * 1000
+    (trace / name).write_bytes(log)
     done = ompass("report", trace)
     assert done.returncode == 4
-    assert "process.log" in done.stderr
+    assert name in done.stderr
+    assert complaint in done.stderr
     assert done.stderr.count("\n") == 1
     assert ompass("validate", trace).returncode == 4
 
