@@ -11,7 +11,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "format.h"
+#include "format/format.h"
 
 namespace ompass::clock {
 

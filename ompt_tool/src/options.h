@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "format.h"
+#include "format/format.h"
 
 namespace ompass {
 

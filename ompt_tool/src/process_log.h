@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "format.h"
+#include "format/format.h"
 
 namespace ompass::process_log {
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <unistd.h>
 
-#include "run_profile.h"
+#include "format/run_profile.h"
 
 namespace ompass {
 

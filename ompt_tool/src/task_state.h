@@ -16,7 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "format.h"
+#include "format/format.h"
 
 namespace ompass {
 

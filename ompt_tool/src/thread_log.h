@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "format.h"
+#include "format/format.h"
 #include "log_file.h"
 
 namespace ompass {

@@ -12,13 +12,13 @@
 #include <thread>
 
 #include "accounting.h"
-#include "event_decoder.h"
+#include "analyses/schedule.h"
+#include "analyses/timeline.h"
+#include "analyses/trace_replay.h"
+#include "analyses/trace_rows.h"
+#include "analyses/validate.h"
+#include "events/decoder.h"
 #include "process_log.h"
-#include "schedule.h"
-#include "timeline.h"
-#include "trace_replay.h"
-#include "trace_rows.h"
-#include "validate.h"
 
 namespace ompass {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "critical_path.h"
+#include "analyses/critical_path.h"
 
 namespace ompass {
 namespace {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of events in docs/trace-format.md says what ompt_tool/src/format.h says."""
+"""The table of events in docs/trace-format.md says what analysis/core/format/format.h says."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_document_lists_every_event_as_the_format_declares_it() -> None:
-    source = re.sub(r"\s*\\\n\s*", " ", (ROOT / "ompt_tool/src/format.h").read_text())
+    source = re.sub(r"\s*\\\n\s*", " ", (ROOT / "analysis/core/format/format.h").read_text())
     declared = re.findall(r'X\(k\w+, (\d), (\d), "(\w+)", "([^"]+)"\)', source)
     assert len(declared) > 30
     expected = [
@@ -21,7 +21,7 @@ def test_document_lists_every_event_as_the_format_declares_it() -> None:
 
 
 def test_document_names_the_version_of_the_format() -> None:
-    source = (ROOT / "ompt_tool/src/format.h").read_text()
+    source = (ROOT / "analysis/core/format/format.h").read_text()
     version = re.search(r"kVersion = (\d+);", source)
     assert version is not None
     assert f"version {version.group(1)}." in (ROOT / "docs/trace-format.md").read_text()

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "critical_path.h"
-#include "format.h"
+#include "format/format.h"
 
 namespace ompass {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "trace_index.h"
+#include "events/trace_index.h"
 
 namespace ompass {
 

@@ -6,12 +6,12 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "analyses/event_columns.h"
+#include "analyses/task_graph.h"
+#include "analyses/trace_replay.h"
+#include "analyses/validate.h"
 #include "bindings.h"
-#include "event_columns.h"
-#include "run_profile.h"
-#include "task_graph.h"
-#include "trace_replay.h"
-#include "validate.h"
+#include "format/run_profile.h"
 
 namespace nb = nanobind;
 using namespace ompass;

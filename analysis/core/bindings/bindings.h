@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "run_files.h"
+#include "format/run_files.h"
 
 namespace ompass {
 

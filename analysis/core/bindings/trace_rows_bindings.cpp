@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "trace_rows.h"
+#include "analyses/trace_rows.h"
 
 namespace nb = nanobind;
 

@@ -4,7 +4,7 @@
 // kernels and the order of events here.
 #include "trace_replay.h"
 
-#include "event_decoder.h"
+#include "events/decoder.h"
 #include "replay_regions.h"
 
 namespace ompass {

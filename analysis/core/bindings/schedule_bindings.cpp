@@ -4,7 +4,7 @@
 
 #include <nanobind/stl/string.h>
 
-#include "schedule.h"
+#include "analyses/schedule.h"
 
 namespace nb = nanobind;
 

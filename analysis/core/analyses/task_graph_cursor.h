@@ -7,7 +7,7 @@
 #include <deque>
 #include <vector>
 
-#include "event_decoder.h"
+#include "events/decoder.h"
 #include "task_graph_chains.h"
 
 namespace ompass {

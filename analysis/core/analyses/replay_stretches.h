@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace_index.h"
+#include "events/trace_index.h"
 #include "trace_replay.h"
 
 namespace ompass {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "run_files.h"
+#include "format/run_files.h"
 
 namespace ompass {
 

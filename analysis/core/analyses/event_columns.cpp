@@ -2,7 +2,7 @@
 // Unfolding of records into rows. The meaning of each field is told in format.h.
 #include "event_columns.h"
 
-#include "event_decoder.h"
+#include "events/decoder.h"
 
 namespace ompass {
 

@@ -2,7 +2,7 @@
 // The account of a run recomputed from its events alone, to check the one that the tool kept and to survive its loss.
 #pragma once
 
-#include "run_profile.h"
+#include "format/run_profile.h"
 
 namespace ompass {
 

@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "timeline.h"
+#include "analyses/timeline.h"
 
 namespace nb = nanobind;
 

@@ -11,7 +11,7 @@
 #include <queue>
 #include <utility>
 
-#include "event_decoder.h"
+#include "events/decoder.h"
 #include "task_graph_events.h"
 
 namespace ompass {

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "event_decoder.h"
+#include "decoder.h"
 
 namespace ompass {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "event_decoder.h"
+#include "events/decoder.h"
 #include "trace_replay.h"
 
 namespace ompass {

@@ -9,7 +9,7 @@
 
 #include <bit>
 
-#include "krd_analysis.h"
+#include "analyses/krd_analysis.h"
 
 namespace nb = nanobind;
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "run_files.h"
+#include "format/run_files.h"
 
 namespace ompass {
 

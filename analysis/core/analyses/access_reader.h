@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "event_decoder.h"
+#include "events/decoder.h"
 #include "reuse_distance.h"
 
 namespace ompass {
