@@ -238,7 +238,7 @@ TEST_F(Recording, a_log_can_be_read_while_its_thread_writes_on) {
         EXPECT_TRUE(run.losses.empty()) << run.losses.front();
         uint64_t next = 0;
         for (const ThreadFile &thread : run.threads) {
-            EventDecoder decoder(thread);
+            EventDecoder decoder(thread, thread.header->index);
             for (EventRecord record; decoder.next(record);)
                 if (record.kind == format::kWrite && record.words[1] == next) next++;
             EXPECT_FALSE(decoder.problem()) << decoder.problem().text();
@@ -270,7 +270,7 @@ TEST_F(Recording, accesses_near_and_far_are_read_as_they_were_declared) {
     }
     RunFiles run;
     ASSERT_FALSE(open_run(directory_, run));
-    EventDecoder decoder(run.threads[0]);
+    EventDecoder decoder(run.threads[0], 0);
     for (EventRecord record; decoder.next(record);)
         if (record.kind == format::kRead || record.kind == format::kWrite)
             read.push_back({record.kind == format::kWrite, record.words[1], record.words[2]});

@@ -4,9 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
-#include "events/decoder.h"
+#include "events/walker.h"
 #include "reuse_distance.h"
 
 namespace ompass {
@@ -37,30 +38,43 @@ public:
     double share_read() const; // 0 to 1, by length of the logs
 
 private:
-    struct Cursor {
-        explicit Cursor(const ThreadFile &file, uint32_t index) : decoder(file), thread(index) {}
-        EventDecoder decoder;
-        uint32_t thread;
+    // Keeps the access that its thread's walk tells last.
+    struct Listener : WalkObserver {
+        void accessed(auto &walk, const OpenKernel &kernel, uint64_t address, uint64_t bytes, bool write) {
+            bytes = std::min(bytes, ~uint64_t{0} - address);
+            if (bytes == 0) return;
+            time = walk.now();
+            access = {address, bytes, kernel.construct, group, write, false};
+            found = true;
+        }
+        void seen_on_cpu(auto &, uint32_t cpu) {
+            if (by_cpu) group = cpu < of_cpu->size() ? (*of_cpu)[cpu] : 0;
+        }
+        const std::vector<uint16_t> *of_cpu = nullptr;
         uint16_t group = 0;
-        bool by_cpu = true;
-        std::vector<uint32_t> kernels; // open ones, the innermost last
-        uint64_t time = 0; // of the access it stands at
+        bool by_cpu = true, found = false;
+        uint64_t time = 0;
         Access access = {};
-        bool before(const Cursor &other) const {
-            return time != other.time ? time < other.time : thread < other.thread;
+    };
+    struct Source {
+        Source(const RunFiles &run, uint32_t thread) : walk(run, thread, last) {}
+        Listener last;
+        ThreadWalk<Listener> walk;
+        bool before(const Source &other) const {
+            return last.time != other.last.time ? last.time < other.last.time : walk.thread() < other.walk.thread();
         }
     };
 
     // To the next access of the thread; false at the end of the log, or at a problem.
-    bool advance(Cursor &cursor);
+    bool advance(Source &source);
     void emit(const Access &access, std::vector<Access> &batch);
     void sift_down(size_t at);
 
     const RunFiles &run_;
     const GroupMap &groups_;
     Sampler sampler_;
-    std::vector<Cursor> cursors_;
-    std::vector<Cursor *> heap_; // the earliest first
+    std::deque<Source> sources_;
+    std::vector<Source *> heap_; // the earliest first
     std::vector<std::vector<Totals>> totals_;
     Problem problem_;
 };

@@ -8,32 +8,44 @@ namespace ompass {
 
 namespace {
 
-class Rows {
+class EventRows {
 public:
-    Rows(const RunFiles &run, const EventFilter &filter, EventColumns &columns)
+    EventRows(const RunFiles &run, const EventFilter &filter, EventColumns &columns)
         : filter_(filter), columns_(columns), clock_(*run.process) {}
 
     bool full() const { return filter_.limit >= 0 && static_cast<int64_t>(columns_.kind.size()) >= filter_.limit; }
 
     void begin_thread(uint32_t thread) {
         thread_ = thread;
-        counter_ = 0;
-        codes_.clear();
         open_.clear();
+        untimed_ = columns_.kind.size();
     }
 
-    void add(const EventRecord &record) {
+    void add(const EventDecoder &decoder, const EventRecord &record) {
         time_ns_ = static_cast<int64_t>(clock_.since_start(record.time));
         const format::EventTraits &traits = format::kEventTraits[record.kind];
         int32_t construct = -1;
         uint64_t task = 0, value = 0;
         const auto argument = static_cast<int32_t>(record.argument);
         switch (record.kind) {
-        case format::kInlineCode: codes_.push_back(record.argument); return;
-        case format::kInlineOps: unfold(record.words[0]); return;
+        case format::kInlineOps:
+            decoder.unfold(
+                record,
+                [&](uint32_t begun) {
+                    open_.push_back(begun);
+                    push(format::kInlineBegin, static_cast<int32_t>(begun), 0, 0, false);
+                    return true;
+                },
+                [&] {
+                    if (open_.empty()) return true;
+                    push(format::kInlineEnd, static_cast<int32_t>(open_.back()), 0, 0, false);
+                    open_.pop_back();
+                    return true;
+                });
+            return;
         case format::kCreate:
             construct = argument;
-            task = next_id();
+            task = record.id;
             break;
         case format::kInlineBegin:
         case format::kInlineBeginTimed:
@@ -63,10 +75,10 @@ public:
             break;
         case format::kRegionBegin:
             construct = argument;
-            task = next_id();
+            task = record.id;
             break;
         case format::kImplicitBegin:
-            task = next_id();
+            task = record.id;
             value = record.words[1];
             break;
         case format::kCompleteTo:
@@ -85,30 +97,21 @@ public:
         default: value = traits.words > 1 ? record.words[traits.words - 1] : record.argument;
         }
         push(record.kind, construct, task, value, traits.timed);
+        if (traits.timed) end_interval();
+    }
+    bool in_doubt() const { return untimed_ < columns_.kind.size(); } // of the last possible moment of some rows
+
+    // Untimed rows so far happened no later than the last time that is known.
+    void end_interval() {
+        for (; untimed_ < columns_.kind.size(); untimed_++)
+            if (!columns_.exact[untimed_]) columns_.latest_ns[untimed_] = time_ns_;
     }
 
 private:
-    uint64_t next_id() { return static_cast<uint64_t>(thread_) << format::kThreadShift | ++counter_; }
-
-    void unfold(uint64_t word) {
-        for (unsigned i = 0; i < format::kInlineOpsPerWord; i++) {
-            const unsigned op = format::inline_op(word, i);
-            if (op == 0) return;
-            if (op == format::kInlineOpEnd) {
-                if (open_.empty()) continue;
-                push(format::kInlineEnd, static_cast<int32_t>(open_.back()), 0, 0, false);
-                open_.pop_back();
-            } else {
-                const unsigned code = op - format::kInlineOpBegin;
-                open_.push_back(code < codes_.size() ? codes_[code] : 0);
-                push(format::kInlineBegin, static_cast<int32_t>(open_.back()), 0, 0, false);
-            }
-        }
-    }
-
     void push(format::EventKind kind, int32_t construct, uint64_t task, uint64_t value, bool exact) {
         if (time_ns_ < filter_.start_ns || (filter_.end_ns >= 0 && time_ns_ >= filter_.end_ns) || full()) return;
         columns_.time_ns.push_back(time_ns_);
+        columns_.latest_ns.push_back(time_ns_);
         columns_.thread.push_back(thread_);
         columns_.kind.push_back(kind);
         columns_.construct.push_back(construct);
@@ -121,23 +124,23 @@ private:
     EventColumns &columns_;
     RunClock clock_;
     uint32_t thread_ = 0;
-    uint64_t counter_ = 0;
     int64_t time_ns_ = 0;
-    std::vector<uint32_t> codes_;
+    size_t untimed_ = 0; // the first row whose latest time is still to come
     std::vector<uint32_t> open_; // constructs of the open undeferred tasks
 };
 
 } // namespace
 
 Problem read_event_columns(const RunFiles &run, const EventFilter &filter, EventColumns &columns) {
-    Rows rows(run, filter, columns);
+    EventRows rows(run, filter, columns);
     for (uint32_t i = 0; i < run.threads.size(); i++) {
         if (filter.thread >= 0 && static_cast<uint32_t>(filter.thread) != i) continue;
-        EventDecoder decoder(run.threads[i]);
+        EventDecoder decoder(run.threads[i], i);
         EventRecord record;
         rows.begin_thread(i);
-        while (!rows.full() && decoder.next(record)) rows.add(record);
+        while ((!rows.full() || rows.in_doubt()) && decoder.next(record)) rows.add(decoder, record);
         if (decoder.problem()) return decoder.problem();
+        rows.end_interval();
     }
     return {};
 }

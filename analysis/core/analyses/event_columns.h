@@ -11,7 +11,8 @@ namespace ompass {
 
 // All of one length. kInlineOps are unfolded into inline_begin and inline_end; their construct is resolved.
 struct EventColumns {
-    std::vector<int64_t> time_ns; // since the start of the run
+    std::vector<int64_t> time_ns;   // since the start of the run; of untimed records: of the timed one before
+    std::vector<int64_t> latest_ns; // the last possible moment: of untimed records, that of the timed one after
     std::vector<uint32_t> thread;
     std::vector<uint8_t> kind;      // format::EventKind
     std::vector<int32_t> construct; // -1: none

@@ -37,13 +37,13 @@ public:
         }
         settle();
         if (thread != held_.thread) flush_pool();
-        const auto home = domain >= 0 ? domain : task ? static_cast<int32_t>(task >> format::kThreadShift) : -1;
+        const auto home = domain >= 0 ? domain : task ? static_cast<int32_t>(format::thread_of_id(task)) : -1;
         schedule_.domains |= domain >= 0;
         held_ = {begin, end, task, thread, construct, state, home, 1};
     }
 
-    void started(uint32_t thread, uint64_t task, uint32_t, uint64_t, uint64_t start) override {
-        const uint64_t creator = task >> format::kThreadShift;
+    void started(uint32_t thread, uint64_t task, uint64_t start) override {
+        const uint64_t creator = format::thread_of_id(task);
         if (creator < schedule_.n_threads) schedule_.ran[creator * schedule_.n_threads + thread]++;
         schedule_.n_tasks += start >= schedule_.begin && start < schedule_.end;
     }

@@ -1,119 +1,521 @@
 // SPDX-License-Identifier: Apache-2.0
-// Takes the events of all threads of a trace in order of time, and holds back those that depend on another thread's
-// (a start on its creation, the end of a wait on what it waited for) until that has been seen, so that clocks of two
-// CPUs may differ a little. What an event does is task_graph_events.h's.
-// Memory: four bytes per deferred task, some 250 per task that is created and not completed, and the steps of chains.
+// An observer of all threads in order of time: what every event does to the chains of tasks, and so the rules by which
+// work, span and groups come about.
 #include "task_graph.h"
 
 #include <algorithm>
-#include <deque>
-#include <functional>
-#include <queue>
+#include <map>
+#include <unordered_map>
 #include <utility>
 
-#include "events/decoder.h"
-#include "task_graph_events.h"
+#include "events/ordered_walk.h"
+#include "task_graph_chains.h"
+#include "task_graph_groups.h"
 
 namespace ompass {
 
 namespace {
 
-class Replay {
+class GraphBuilder : public WalkObserver {
 public:
-    Replay(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph)
-        : run_(run), events_(run, options, graph), graph_(graph) {}
+    struct OfFrame {
+        uint32_t chain = 0; // whose work it is
+        uint32_t own = 0;   // for waits: of an undeferred task, made when it creates a deferred one
+        uint32_t group = 0;
+    };
+    struct OfPart {
+        GraphRegion *region = nullptr;
+    };
+    struct OfThread {
+        uint64_t counted_until = 0;  // work before this is part of a chain
+        uint64_t dispatch_ticks = 0; // for which the task that starts now was ready, and its thread had nothing to run
+        uint32_t known_parent = ~0u, known_construct = ~0u, known_group = 0; // the group asked for last
+    };
+    using Walk = ThreadWalk<GraphBuilder>;
+    using Frame = Walk::Frame;
+    using Part = Walk::Part;
 
-    Problem build() {
-        if (Problem problem = find_predecessors()) return problem;
-        begin_cursors();
-        while (!queue_.empty()) {
-            const size_t i = queue_.top().second;
-            queue_.pop();
-            Cursor &cursor = cursors_[i];
-            const uint64_t limit = queue_.empty() ? ~0ull : queue_.top().first;
-            bool more = true;
-            while (more && cursor.record.time <= limit) {
-                if (!events_.ready(cursor)) break;
-                events_.apply(cursor);
-                more = cursor.advance();
-                if (!held_.empty()) let_go();
-            }
-            if (cursor.decoder.problem()) return cursor.decoder.problem();
-            if (more && cursor.record.time <= limit)
-                held_.push_back(i);
-            else if (more)
-                queue_.emplace(cursor.record.time, i);
-            while (queue_.empty() && !held_.empty()) force_one();
-        }
-        const uint64_t end = std::max<uint64_t>(run_.process->end_ticks, 0);
-        for (Cursor &cursor : cursors_) events_.end_thread(cursor, end);
-        events_.finish();
-        return {};
+    GraphBuilder(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph)
+        : options_(options), graph_(graph), chains_(run.threads.size()), groups_(options.depth, graph.groups) {}
+
+    // Tasks will depend on this one: its end is kept.
+    void keep_end_of(uint64_t task) { ends_.try_emplace(task); }
+
+    // ---------------------------------------------------------------- order
+
+    bool is_met(Walk &walk, Precondition needed);
+    void out_of_order() { graph_.n_out_of_order++; }
+    void ends_at(uint64_t end) { end_ = end; }
+    uint64_t end_of_run() const { return end_; }
+    uint64_t created_at(uint64_t task) {
+        const uint32_t chain = chains_.find(task);
+        return chain ? chains_[chain].created : 0;
     }
+    const RecordedRegion &region(uint64_t id) const {
+        const auto found = regions_.find(id);
+        return found == regions_.end() ? kUnknownRegion : found->second->recorded;
+    }
+
+    // ---------------------------------------------------------------- stretches
+
+    void began_thread(Walk &walk) {
+        const uint32_t chain = chains_.make(0, 0, 0, nullptr);
+        chains_[chain].thread = walk.thread();
+        walk.base().data = {chain, chain, 0};
+    }
+    void worked(Walk &walk, uint64_t begin, uint64_t end);
+    void waited(Walk &walk, uint64_t begin, uint64_t end, EndOfWaiting why) {
+        const bool starts = why.why == EndOfWaiting::kTaskStarts && end > begin;
+        walk.data.dispatch_ticks = starts ? end - std::clamp(why.since, begin, end) : 0;
+    }
+    void created_for(Walk &walk, uint64_t begin, uint64_t end, uint32_t) { chain_of(walk).now.burdened += end - begin; }
+
+    // ---------------------------------------------------------------- tasks
+
+    void created(Walk &walk, uint64_t task, uint32_t construct);
+    void creation_cost(Walk &, uint64_t task, uint32_t, uint64_t ticks, uint32_t) {
+        const uint32_t place = task ? chains_.find(task) : 0;
+        if (!place) return;
+        Chain &child = chains_[place];
+        if (child.started == 0) child.now.burdened += ticks;
+        graph_.groups[child.group].create_ticks += ticks;
+    }
+    void depends(Walk &, uint64_t before, uint64_t after);
+    void began_undeferred(Walk &walk, Frame &task) {
+        const uint32_t group = group_of_task(walk, task.below->data.group, task.construct);
+        graph_.n_undeferred++;
+        graph_.groups[group].n_undeferred++;
+        task.data = {task.below->data.chain, 0, group};
+    }
+    void ended_undeferred(Walk &, Frame &task) {
+        if (!task.data.own) return;
+        Point end = chains_.copy(chains_[task.data.chain].now);
+        complete_chain(task.data.own, end);
+        chains_.drop(end);
+    }
+    void started(Walk &walk, Frame &task, bool after_others, uint64_t moved);
+    void resumed(Walk &walk, Frame &task, bool here) {
+        walk.data.dispatch_ticks = 0;
+        if (!here) task.data = frame_of(chain_or_new(walk, task));
+    }
+    void completed(Walk &walk, Frame &task, bool detached) {
+        if (task.kind == Frame::kUndeferred) { // detached: the rest of its life is its event's
+            if (task.data.own) chains_.release(task.data.own);
+        } else if (detached) {
+            chains_[task.data.chain].detached = true;
+        } else {
+            finish_deferred(task.data.chain, walk.now());
+        }
+    }
+    void discarded(Walk &walk, uint64_t task, uint32_t) {
+        if (const uint32_t chain = chains_.find(task)) finish_deferred(chain, walk.now());
+    }
+    void fulfilled(Walk &walk, uint64_t task, uint32_t) {
+        const uint32_t chain = chains_.find(task);
+        if (!chain) return;
+        chains_.raise(chains_[chain].now, chain_of(walk).now);
+        finish_deferred(chain, walk.now());
+    }
+
+    // ---------------------------------------------------------------- waits and regions
+
+    void began_wait(Walk &walk, uint32_t kind);
+    void ended_wait(Walk &walk, uint32_t kind);
+    void began_region(Walk &walk, Part &part);
+    void joined_region(Walk &, Part &part) {
+        const auto found = regions_.find(part.id);
+        if (found != regions_.end()) part.data.region = found->second;
+    }
+    void began_implicit(Walk &walk, Frame &task);
+    void ended_implicit(Walk &walk, Frame &task, bool worker);
+    void ended_region(Walk &walk, Part &part, uint32_t) {
+        GraphRegion &region = *part.data.region;
+        chains_.raise(chain_of(walk).now, region.latest);
+        region.ended = true;
+        region.recorded.end = walk.now();
+        forget_region(region);
+    }
+
+    // Everything that was summed goes into the graph, with the critical path.
+    void finish(std::deque<Walk> &walks);
 
 private:
-    // Ends of tasks that others depend on are kept; which these are is known from the whole trace only.
-    Problem find_predecessors() {
-        for (const ThreadFile &thread : run_.threads) {
-            EventDecoder decoder(thread);
-            EventRecord record{};
-            while (decoder.next(record))
-                if (record.kind == format::kDependence) events_.keep_end_of(record.words[1]);
-            if (decoder.problem()) return decoder.problem();
-        }
-        return {};
-    }
+    struct EndOfTask {
+        Point point;
+        uint32_t group = 0;
+        bool known = false;
+    };
 
-    void begin_cursors() {
-        for (uint32_t i = 0; i < run_.threads.size(); i++) {
-            if (!run_.threads[i].header) continue;
-            Cursor &cursor = cursors_.emplace_back(run_.threads[i]);
-            cursor.index = i;
-            events_.begin_thread(cursor);
-            if (cursor.advance()) queue_.emplace(cursor.record.time, cursors_.size() - 1);
-        }
-    }
+    Chain &chain_of(Walk &walk) { return chains_[walk.current().data.chain]; }
+    OfFrame frame_of(uint32_t chain) { return {chain, chain, chains_[chain].group}; }
+    uint32_t group_of_task(Walk &walk, uint32_t parent, uint32_t construct);
+    uint32_t chain_or_new(Walk &walk, const Frame &task);
+    uint32_t own_chain(Walk &walk, Frame &task);
+    void complete_chain(uint32_t place, const Point &end);
+    void finish_deferred(uint32_t place, uint64_t time);
+    void note_task(uint32_t place);
+    void close_barriers(GraphRegion &region);
+    GraphRegion &new_region(uint64_t id);
+    void forget_region(GraphRegion &region);
+    void list_critical_path();
 
-    void let_go() { // into the queue again: they look for themselves
-        std::vector<size_t> still;
-        for (const size_t i : held_) {
-            if (events_.ready(cursors_[i]))
-                queue_.emplace(cursors_[i].record.time, i);
-            else
-                still.push_back(i);
-        }
-        held_.swap(still);
-    }
-
-    // Nobody can go on: the log lacks something (a pause, a limit), so the earliest event is taken as it is.
-    void force_one() {
-        const auto first = std::min_element(held_.begin(), held_.end(), [&](size_t a, size_t b) {
-            return cursors_[a].record.time < cursors_[b].record.time;
-        });
-        const size_t i = *first;
-        held_.erase(first);
-        graph_.n_out_of_order++;
-        events_.apply(cursors_[i]);
-        if (cursors_[i].advance()) queue_.emplace(cursors_[i].record.time, i);
-        let_go();
-    }
-
-    const RunFiles &run_;
-    GraphEvents events_;
+    const TaskGraphOptions &options_;
     TaskGraph &graph_;
-    std::deque<Cursor> cursors_;
-    using Next = std::pair<uint64_t, size_t>; // time, cursor
-    std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
-    std::vector<size_t> held_; // cursors whose next event depends on what has not been seen
+    Chains chains_;
+    GroupTree groups_;
+    std::unordered_map<uint64_t, GraphRegion *> regions_; // by id
+    std::deque<GraphRegion> region_storage_; // kept, so that no pointer of a damaged trace dangles
+    std::vector<GraphRegion *> free_regions_;
+    std::unordered_map<uint64_t, EndOfTask> ends_; // of tasks that others depend on
+    std::unordered_map<uint64_t, std::vector<uint64_t>> predecessors_;
+    std::map<std::pair<uint32_t, uint32_t>, uint64_t> dependences_;
+    Point last_; // the latest of all that has ended for good
+    uint64_t completed_at_ = 0, end_ = 0;
 };
+
+bool GraphBuilder::is_met(Walk &walk, Precondition needed) {
+    switch (needed.kind) {
+    case Precondition::kStartable: {
+        if (!chains_.find(needed.id)) return false;
+        const auto waits_for = predecessors_.find(needed.id);
+        return waits_for == predecessors_.end() || std::ranges::all_of(waits_for->second, [&](uint64_t before) {
+                   const auto end = ends_.find(before);
+                   return end == ends_.end() || end->second.known;
+               });
+    }
+    case Precondition::kCreated: return chains_.find(needed.id) != 0;
+    case Precondition::kDetached: {
+        const uint32_t chain = chains_.find(needed.id);
+        return chain && chains_[chain].detached;
+    }
+    case Precondition::kChildrenEnded: {
+        const uint32_t own = walk.current().data.own;
+        return !own || chains_[own].n_children == 0;
+    }
+    case Precondition::kBarrierOver: {
+        const GraphRegion *region = walk.part().data.region;
+        const uint32_t number = walk.part().n_barriers;
+        return !region || number == 0 || number > region->barriers.size() || region->barriers[number - 1].closed;
+    }
+    case Precondition::kRegionBegun: return regions_.contains(needed.id);
+    case Precondition::kNone: break;
+    }
+    return true;
+}
+
+// ---------------------------------------------------------------- chains
+
+void GraphBuilder::worked(Walk &walk, uint64_t begin, uint64_t end) {
+    begin = std::max(begin, walk.data.counted_until);
+    if (end <= begin) return;
+    walk.data.counted_until = end;
+    const uint64_t ticks = end - begin;
+    Chain &chain = chain_of(walk);
+    chain.now.span += ticks;
+    chain.now.burdened += ticks;
+    chain.now.step = chains_.steps().extend(chain.now.step, chain.id, ticks, chain.group, walk.thread(), chain.started);
+    chain.worked += ticks;
+    graph_.groups[chain.group].work_ticks += ticks;
+}
+
+uint32_t GraphBuilder::group_of_task(Walk &walk, uint32_t parent, uint32_t construct) {
+    OfThread &known = walk.data;
+    if (known.known_parent != parent || known.known_construct != construct) {
+        known.known_group = groups_.intern(parent, construct);
+        known.known_parent = parent;
+        known.known_construct = construct;
+    }
+    return known.known_group;
+}
+
+// The chain of a task that the thread goes on with. One that was never created, as far as the trace tells, goes on where
+// its thread was.
+uint32_t GraphBuilder::chain_or_new(Walk &walk, const Frame &task) {
+    if (const uint32_t known = chains_.find(task.id)) return known;
+    const uint32_t chain = chains_.make(0, task.construct, 0, walk.part().data.region);
+    chains_[chain].now = chains_.copy(chains_[task.below->data.chain].now);
+    return chain;
+}
+
+// The chain on which waits of the current task are kept.
+uint32_t GraphBuilder::own_chain(Walk &walk, Frame &task) {
+    if (task.data.own) return task.data.own;
+    const Frame *around = task.below;
+    while (!around->data.own) around = around->below;
+    const uint32_t own = task.data.own = chains_.make(0, 0, task.data.group, walk.part().data.region);
+    chains_.adopt(own, around->data.own);
+    chains_[around->data.own].n_children--; // nobody waits for an undeferred task
+    chains_[own].orphan = true;
+    return own;
+}
+
+// A chain has come to its end, at `end`: whoever waits for it will see that.
+void GraphBuilder::complete_chain(uint32_t place, const Point &end) {
+    Chain &chain = chains_[place];
+    if (chain.complete) return;
+    chain.complete = true;
+    uint32_t above = chain.parent;
+    if (above && !chain.orphan) {
+        Chain &parent = chains_[above];
+        parent.n_children -= parent.n_children > 0;
+        if (!parent.complete) chains_.raise(parent.children, end);
+    }
+    while (above && chains_[above].complete) above = chains_[above].parent;
+    if (above != chain.parent) { // completed ancestors need not be kept for this one any longer
+        if (above) chains_[above].refs++;
+        const uint32_t before = chain.parent;
+        chain.parent = above;
+        chains_.release(before);
+    }
+    if (above) {
+        chains_.raise(chains_[above].descendants, end);
+        chains_.raise(chains_[above].descendants, chains_[place].descendants);
+    }
+    if (chains_[place].region) chains_.raise(chains_[place].region->latest, end);
+    if (chains_[place].id) {
+        const auto kept = ends_.find(chains_[place].id);
+        if (kept != ends_.end()) {
+            chains_.raise(kept->second.point, end);
+            kept->second.known = true;
+        }
+    }
+    note_task(place);
+    chains_.release(place);
+}
+
+void GraphBuilder::finish_deferred(uint32_t place, uint64_t time) {
+    completed_at_ = time;
+    GraphRegion *region = chains_[place].region;
+    Point end = chains_.copy(chains_[place].now);
+    complete_chain(place, end);
+    chains_.drop(end);
+    if (!region || region->n_unfinished == 0) return;
+    region->n_unfinished--;
+    if (region->n_unfinished == 0) close_barriers(*region);
+}
+
+void GraphBuilder::note_task(uint32_t place) {
+    const Chain &chain = chains_[place];
+    if (!chain.id || !chain.started) return;
+    GraphGroup &group = graph_.groups[chain.group];
+    group.max_ticks = std::max(group.max_ticks, chain.worked);
+    if (graph_.tasks.size() >= options_.max_tasks || !std::ranges::count(options_.expanded, chain.group)) return;
+    graph_.tasks.push_back({chain.id, chain.parent_id, chain.group, chain.thread, chain.created, chain.created_latest,
+                            chain.started, completed_at_, chain.worked, 0});
+}
+
+// ---------------------------------------------------------------- tasks
+
+void GraphBuilder::created(Walk &walk, uint64_t task, uint32_t construct) {
+    const Creation creation = walk.date_creation();
+    if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), creation.begin);
+    Frame &creator = walk.current();
+    const uint32_t parent = own_chain(walk, creator);
+    const uint32_t place =
+        chains_.make(task, construct, group_of_task(walk, creator.data.group, construct), walk.part().data.region);
+    chains_.adopt(place, parent);
+    chains_.remember(task, place);
+    Chain &child = chains_[place];
+    child.created = creation.time;
+    child.created_latest = creation.latest;
+    child.now = chains_.copy(chain_of(walk).now);
+    if (child.region) child.region->n_unfinished++;
+    graph_.n_deferred++;
+}
+
+void GraphBuilder::depends(Walk &, uint64_t before, uint64_t after) {
+    const uint32_t chain = chains_.find(after);
+    if (!chain || chains_[chain].started) return;
+    graph_.n_dependences++;
+    predecessors_[after].push_back(before);
+    EndOfTask &end = ends_[before];
+    if (const uint32_t other = chains_.find(before)) end.group = chains_[other].group;
+    dependences_[{end.group, chains_[chain].group}]++;
+}
+
+void GraphBuilder::started(Walk &walk, Frame &task, bool, uint64_t) {
+    const uint32_t place = chain_or_new(walk, task);
+    Chain &chain = chains_[place];
+    const auto waits_for = predecessors_.find(task.id);
+    if (waits_for != predecessors_.end()) {
+        for (const uint64_t before : waits_for->second) chains_.raise(chain.now, ends_[before].point);
+        predecessors_.erase(waits_for);
+    }
+    const uint64_t dispatch = std::exchange(walk.data.dispatch_ticks, 0);
+    chain.now.burdened += dispatch;
+    chain.started = std::max<uint64_t>(task.start, 1);
+    chain.thread = walk.thread();
+    GraphGroup &group = graph_.groups[chain.group];
+    group.n_tasks++;
+    group.dispatch_ticks += dispatch;
+    group.n_other_thread += format::thread_of_id(task.id) != walk.thread();
+    task.data = frame_of(place);
+}
+
+// ---------------------------------------------------------------- waits
+
+void GraphBuilder::began_wait(Walk &walk, uint32_t kind) {
+    GraphRegion *region = walk.part().data.region;
+    if (!format::is_barrier(kind) || !region) return;
+    const uint32_t number = walk.part().n_barriers;
+    if (region->barriers.size() < number) region->barriers.resize(number);
+    Barrier &barrier = region->barriers[number - 1];
+    chains_.raise(barrier.latest, chain_of(walk).now);
+    barrier.n_arrived++;
+    close_barriers(*region);
+}
+
+// A barrier is over when all have come and no task is left.
+void GraphBuilder::close_barriers(GraphRegion &region) {
+    while (region.n_closed < region.barriers.size()) {
+        Barrier &barrier = region.barriers[region.n_closed];
+        if (barrier.n_arrived < region.team_size || region.n_unfinished) return;
+        chains_.raise(barrier.latest, region.latest);
+        barrier.closed = true;
+        region.n_closed++;
+    }
+}
+
+void GraphBuilder::ended_wait(Walk &walk, uint32_t kind) {
+    const OfFrame task = walk.current().data;
+    Point &point = chains_[task.chain].now;
+    if (format::is_barrier(kind)) {
+        GraphRegion *region = walk.part().data.region;
+        const uint32_t number = walk.part().n_barriers;
+        if (!region || number == 0 || number > region->barriers.size()) return;
+        Barrier &passed = region->barriers[number - 1];
+        if (!passed.closed) chains_.raise(passed.latest, region->latest);
+        chains_.raise(point, passed.latest);
+        return;
+    }
+    graph_.groups[task.group].n_waits++;
+    graph_.n_taskgroup_ends += kind == format::kTaskgroup;
+    graph_.n_dependent_waits += kind == format::kTaskwaitDepend;
+    if (!task.own) return;
+    const Chain &own = chains_[task.own];
+    chains_.raise(point, own.children);
+    if (kind == format::kTaskgroup) chains_.raise(point, own.descendants);
+}
+
+// ---------------------------------------------------------------- regions
+
+GraphRegion &GraphBuilder::new_region(uint64_t id) {
+    GraphRegion *&region = regions_[id];
+    if (region) return *region;
+    if (free_regions_.empty()) {
+        region = &region_storage_.emplace_back();
+    } else {
+        region = free_regions_.back();
+        free_regions_.pop_back();
+        *region = {};
+    }
+    region->id = id;
+    return *region;
+}
+
+void GraphBuilder::forget_region(GraphRegion &region) {
+    if (!region.ended || region.n_inside > 0 || region.n_unfinished > 0) return;
+    chains_.drop(region.begin);
+    chains_.raise(last_, region.latest);
+    chains_.drop(region.latest);
+    for (Barrier &barrier : region.barriers) chains_.drop(barrier.latest);
+    regions_.erase(region.id);
+    free_regions_.push_back(&region);
+}
+
+void GraphBuilder::began_region(Walk &walk, Part &part) {
+    GraphRegion &region = new_region(part.id);
+    region.recorded = {part.begin, 0, 0, part.construct, part.level, false};
+    region.group = groups_.intern(walk.current().data.group, part.construct, true);
+    region.team_size = 1;
+    region.begin = chains_.copy(chain_of(walk).now);
+    region.latest = chains_.copy(region.begin);
+    part.data.region = &region;
+}
+
+void GraphBuilder::began_implicit(Walk &walk, Frame &task) {
+    GraphRegion *region = walk.part().data.region;
+    const uint32_t group = region ? region->group : 0;
+    const uint32_t place = chains_.make(task.id, region ? region->recorded.construct : 0, group, region);
+    chains_.remember(task.id, place);
+    Chain &made = chains_[place];
+    made.now = chains_.copy(region ? region->begin : chains_[task.below->data.chain].now);
+    made.created = made.created_latest = made.started = std::max<uint64_t>(task.start, 1);
+    made.thread = walk.thread();
+    graph_.groups[group].n_tasks++;
+    task.data = {place, place, group};
+    if (!region) return;
+    region->team_size = walk.part().team_size;
+    region->n_inside++;
+}
+
+void GraphBuilder::ended_implicit(Walk &walk, Frame &task, bool worker) {
+    GraphRegion *region = walk.part().data.region;
+    completed_at_ = walk.now();
+    Point end = chains_.copy(chains_[task.data.chain].now);
+    if (!region) chains_.raise(chains_[task.below->data.chain].now, end); // an initial task: the thread goes on
+    complete_chain(task.data.chain, end);
+    chains_.drop(end);
+    if (!region) return;
+    region->n_inside -= region->n_inside > 0;
+    if (worker) forget_region(*region);
+}
+
+// ---------------------------------------------------------------- the whole
+
+void GraphBuilder::finish(std::deque<Walk> &walks) {
+    for (Walk &walk : walks)
+        for (const Frame *frame = &walk.current(); frame; frame = frame->below)
+            chains_.raise(last_, chains_[frame->data.chain].now);
+    for (const auto &[id, region] : regions_) chains_.raise(last_, region->latest);
+    graph_.outside_ticks = graph_.groups[0].work_ticks;
+    for (const GraphGroup &group : graph_.groups) graph_.work_ticks += group.work_ticks;
+    graph_.work_ticks -= graph_.outside_ticks;
+    graph_.span_ticks = last_.span;
+    graph_.burdened_ticks = last_.burdened;
+    for (const auto &[pair, n] : dependences_) graph_.dependences.push_back({pair.first, pair.second, n});
+    list_critical_path();
+}
+
+void GraphBuilder::list_critical_path() {
+    std::vector<StepPool::Step> path;
+    for (uint32_t step = last_.step; step; step = chains_.steps()[step].previous) {
+        const StepPool::Step &one = chains_.steps()[step];
+        if (!path.empty() && path.back().task == one.task && path.back().group == one.group)
+            path.back().ticks += one.ticks;
+        else
+            path.push_back(one);
+    }
+    std::ranges::reverse(path);
+    graph_.n_steps = path.size();
+    std::unordered_map<uint64_t, uint64_t> of_task;
+    uint64_t begin = 0;
+    for (const StepPool::Step &step : path) {
+        graph_.groups[step.group].critical_ticks += step.ticks;
+        graph_.groups[step.group].n_critical++;
+        if (step.group == 0) graph_.span_outside_ticks += step.ticks;
+        of_task[step.task] += step.ticks;
+        if (graph_.critical.size() < options_.max_tasks)
+            graph_.critical.push_back({step.task, step.group, step.thread, begin, step.ticks, step.start_time});
+        begin += step.ticks;
+    }
+    for (GraphTask &task : graph_.tasks) {
+        const auto found = of_task.find(task.id);
+        if (found != of_task.end()) task.critical_ticks = found->second;
+    }
+}
 
 } // namespace
 
 Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph) {
-    const bool any = std::any_of(run.threads.begin(), run.threads.end(),
-                                 [](const ThreadFile &thread) { return !thread.events.empty(); });
-    if (!any) return {run.directory, 0, "has no trace: it was recorded in profile mode (use --mode trace)"};
-    return Replay(run, options, graph).build();
+    if (Problem problem = lacks_trace(run)) return problem;
+    GraphBuilder builder(run, options, graph);
+    // Ends of tasks that others depend on are kept; which these are, only the whole trace knows.
+    if (Problem problem = for_each_predecessor(run, [&](uint64_t task) { builder.keep_end_of(task); })) return problem;
+    OrderedWalk<GraphBuilder> walk(run, builder);
+    if (Problem problem = walk.run()) return problem;
+    builder.finish(walk.walks());
+    return {};
 }
 
 } // namespace ompass

@@ -20,7 +20,7 @@ struct TaskGraphOptions {
 };
 
 // Tasks of one construct that were created in one group. Group 0 is the program outside of every region.
-struct TaskGroup {
+struct GraphGroup {
     uint32_t parent = 0;
     uint32_t construct = 0; // of parallel regions: their implicit tasks
     uint32_t depth = 0;
@@ -56,7 +56,7 @@ struct CriticalStep {
 struct GraphTask {
     uint64_t id = 0, parent = 0;
     uint32_t group = 0, thread = 0;
-    uint64_t created = 0, started = 0, completed = 0; // times
+    uint64_t created = 0, created_latest = 0, started = 0, completed = 0; // times
     uint64_t work_ticks = 0;
     uint64_t critical_ticks = 0;
 };
@@ -72,13 +72,14 @@ struct TaskGraph {
     uint64_t n_dependent_waits = 0;  // `taskwait depend`, whose predecessors are not recorded
     uint64_t n_out_of_order = 0;     // events that had to be taken before what they depend on
     uint64_t n_steps = 0;            // of the critical path, whether or not they are listed
-    std::vector<TaskGroup> groups;
+    std::vector<GraphGroup> groups;
     std::vector<GroupDependence> dependences;
     std::vector<CriticalStep> critical; // in order; the first max_tasks
     std::vector<GraphTask> tasks;       // of expanded groups
 };
 
-// LogError-worthy problems are returned: no trace, damage.
+// A problem names file and byte; a run without a trace is one. Memory: twelve bytes per deferred task, some 250 per task
+// that is created and not completed, and the steps of chains.
 Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, TaskGraph &graph);
 
 } // namespace ompass

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "critical_path.h"
-#include "format/format.h"
+#include "events/trace_index.h"
 
 namespace ompass {
 
@@ -26,8 +26,9 @@ struct Barrier {
     bool closed = false;
 };
 
-struct Region {
-    uint32_t construct = 0, group = 0, team_size = 0;
+struct GraphRegion {
+    uint64_t id = 0;
+    uint32_t group = 0, team_size = 0;
     uint32_t n_inside = 0; // members between their begin and their end
     uint64_t n_unfinished = 0; // deferred tasks
     uint32_t n_closed = 0; // barriers
@@ -35,6 +36,7 @@ struct Region {
     Point begin;
     Point latest; // of everything that has ended in it
     std::vector<Barrier> barriers;
+    RecordedRegion recorded; // as far as it is known by now
 };
 
 // A task that is under way, or whose children are.
@@ -45,11 +47,11 @@ struct Chain {
     uint32_t refs = 1; // its own, until it completes, and its children's
     uint32_t n_children = 0; // direct, not completed
     bool complete = false, orphan = false, detached = false;
-    Region *region = nullptr; // null: outside of every region
+    GraphRegion *region = nullptr; // null: outside of every region
     Point now;
     Point children; // latest of the direct children that have completed
     Point descendants; // latest of all descendants that have completed
-    uint64_t created = 0, started = 0, worked = 0;
+    uint64_t created = 0, created_latest = 0, started = 0, worked = 0;
 };
 
 class Chains {
@@ -75,7 +77,7 @@ public:
         point.step = other.step;
     }
 
-    uint32_t make(uint64_t id, uint32_t construct, uint32_t group, Region *region) {
+    uint32_t make(uint64_t id, uint32_t construct, uint32_t group, GraphRegion *region) {
         uint32_t chain;
         if (free_.empty()) {
             chain = static_cast<uint32_t>(chains_.size());
@@ -118,15 +120,16 @@ public:
         const uint32_t *entry = entry_of(id);
         return entry ? *entry : 0;
     }
-    void remember(uint32_t thread, uint64_t counter, uint32_t chain) { // ids count up: the next one is the next entry
-        std::vector<uint32_t> &known = of_task_[thread];
+    void remember(uint64_t id, uint32_t chain) { // ids count up: the next one is the next entry
+        std::vector<uint32_t> &known = of_task_[format::thread_of_id(id)];
+        const uint64_t counter = format::counter_of_id(id);
         if (known.size() <= counter) known.resize(counter + 1);
         known[counter] = chain;
     }
 
 private:
     uint32_t *entry_of(uint64_t id) {
-        const uint64_t thread = id >> format::kThreadShift, counter = id & ((1ull << format::kThreadShift) - 1);
+        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
         if (thread >= of_task_.size() || counter >= of_task_[thread].size()) return nullptr;
         return &of_task_[thread][counter];
     }

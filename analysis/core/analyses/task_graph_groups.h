@@ -13,7 +13,7 @@ namespace ompass {
 
 class GroupTree {
 public:
-    GroupTree(uint32_t depth, std::vector<TaskGroup> &groups) : depth_(depth), groups_(groups) {
+    GroupTree(uint32_t depth, std::vector<GraphGroup> &groups) : depth_(depth), groups_(groups) {
         groups_.emplace_back(); // the program
         children_.emplace_back();
     }
@@ -40,7 +40,7 @@ private:
         const auto group = static_cast<uint32_t>(groups_.size());
         children_[parent].emplace_back(construct, group);
         children_.emplace_back();
-        TaskGroup made;
+        GraphGroup made;
         made.parent = parent;
         made.construct = construct;
         made.depth = groups_[parent].depth + 1;
@@ -49,7 +49,7 @@ private:
     }
 
     uint32_t depth_;
-    std::vector<TaskGroup> &groups_;
+    std::vector<GraphGroup> &groups_;
     std::vector<std::vector<std::pair<uint32_t, uint32_t>>> children_; // by group: construct, group
 };
 

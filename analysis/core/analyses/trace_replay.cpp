@@ -1,312 +1,414 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two passes over the events. The first learns what other threads need to know (trace_index.h). The second replays each
-// thread by the rules of accounting.h, independently written; its layers are stretches, tasks and regions, then
-// kernels and the order of events here.
+// An observer of the walk: cuts each thread's time into the five states and charges it to constructs and regions.
 #include "trace_replay.h"
 
-#include "events/decoder.h"
-#include "replay_regions.h"
+#include <algorithm>
+#include <unordered_map>
+
+#include "events/walker.h"
 
 namespace ompass {
 
 namespace {
 
-struct OpenKernel {
-    uint32_t construct;
-    uint64_t begin, read_bytes, write_bytes;
+using format::ConstructSlot;
+using format::RegionSlot;
+using format::State;
+
+// What the replays of a run's threads share.
+struct ReplayRun {
+    const RunFiles &files;
+    RunClock clock;
+    ReplayObserver *observer; // may be null
+    TraceIndex index;
+    uint64_t exit_ticks = 0;
+
+    // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
+    struct Earlier {
+        uint64_t worked = 0, ready = 0, start = 0;
+    };
+    std::unordered_map<uint64_t, Earlier> earlier;
+    struct Completion {
+        uint32_t thread, construct;
+        uint64_t id, worked, end;
+    };
+    std::vector<Completion> pieced_together;
 };
 
-class ThreadReplay : public RegionReplay {
+void count_duration(const RunClock &clock, ConstructSlot &slot, uint64_t ticks, uint32_t weight) {
+    slot.inclusive_ticks += ticks * weight;
+    if (slot.n_timed++ == 0 || ticks < slot.min_ticks) slot.min_ticks = ticks;
+    slot.max_ticks = std::max(slot.max_ticks, ticks);
+    const uint64_t ns = clock.ns(ticks);
+    const unsigned bin = ns < 2 ? 0 : 63u - static_cast<unsigned>(__builtin_clzll(ns));
+    slot.histogram[std::min(bin, format::kHistogramBins - 1)] += weight;
+}
+
+class ThreadReplay : public IndexedObserver {
 public:
-    using RegionReplay::count_duration;
+    struct OfFrame {
+        uint64_t worked = 0; // since its start; of an undeferred task: of its owner, when it began
+        uint32_t weight = 1;
+    };
+    using Walk = ThreadWalk<ThreadReplay>;
+    using Frame = Walk::Frame;
+    using Part = Walk::Part;
 
-    ThreadReplay(ReplayRun &shared, size_t index, ThreadAccount &account) : RegionReplay(shared, index, account) {}
+    ThreadReplay(ReplayRun &shared, ThreadAccount &account)
+        : IndexedObserver(shared.index), shared_(shared), account_(account) {
+        account_.constructs.resize(shared.files.definitions.size());
+        account_.regions.resize(shared.files.definitions.size());
+        since_timed_.resize(shared.files.definitions.size());
+        account_.present = true;
+    }
 
-    Problem replay() {
-        const ThreadFile &file = shared_.files.threads[index_];
-        EventDecoder decoder(file);
-        EventRecord record;
-        while (decoder.next(record)) {
-            if (record.argument >= shared_.files.definitions.size() && names_construct(record.kind))
-                return {file.file.path(), decoder.offset(), "is damaged: event of an unknown construct"};
-            if (!apply(record) && !resumed_recording_)
-                return {file.file.path(), decoder.offset(), "is damaged: event out of place"};
+    // ---------------------------------------------------------------- stretches
+
+    void worked(Walk &walk, uint64_t begin, uint64_t end) {
+        tell(walk, State::kWork, begin, end);
+        const uint64_t ticks = end - begin;
+        Frame &task = walk.current();
+        add(walk, State::kWork, ticks);
+        task.owner->data.worked += ticks;
+        if (dirty_) {
+            account_.pool_ticks += ticks;
+            dirty_ = false;
+            return;
         }
-        account_.n_events = decoder.n_records();
-        finish();
-        return decoder.problem();
+        (task.construct ? slot(task.construct).own_ticks : region_slot(walk).implicit_ticks) += ticks;
+        if (sampling_) {
+            (task.construct ? slot(task.construct).sampled_weight : region_slot(walk).sampled_weight) +=
+                ticks * sample_weight_;
+            sampling_ = false;
+        }
+    }
+
+    void waited(Walk &walk, uint64_t begin, uint64_t end, EndOfWaiting why) {
+        if (end < begin) return spend(walk, State::kSync, begin, end); // clocks are read up to tens of ns early
+        if (why.why == EndOfWaiting::kOther) return spend(walk, State::kIdle, begin, end);
+        const uint64_t split = std::clamp(why.since, begin, end);
+        spend(walk, State::kIdle, begin, split);
+        const bool still_idle = why.tasks_elsewhere && end - split > shared_.exit_ticks;
+        spend(walk,
+              why.why == EndOfWaiting::kTaskStarts ? State::kSchedule
+              : still_idle                         ? State::kIdle
+                                                   : State::kSync,
+              split, end);
+    }
+
+    void forked(Walk &walk, uint64_t begin, uint64_t end) { account(walk, State::kSync, begin, end); }
+    void created_for(Walk &walk, uint64_t begin, uint64_t end, uint32_t weight) {
+        account(walk, State::kCreate, begin, end);
+        if (weight > 1) region_slot(walk).create_weight += (end - begin) * weight;
+    }
+
+    void locked(Walk &walk, uint32_t kind, uint64_t begin, uint64_t end) {
+        region_slot(walk).lock_ticks += end - begin;
+        if (shared_.observer)
+            shared_.observer->wait({walk.thread(), true, kind, walk.current().explicit_id(), begin, end, 0, 0,
+                                    end > begin ? end - begin : 0});
+        spend(walk, State::kSync, begin, end);
+    }
+
+    // ---------------------------------------------------------------- tasks
+
+    void created(Walk &walk, uint64_t, uint32_t construct) {
+        slot(construct).n_deferred++;
+        region_slot(walk).n_created++;
+    }
+
+    void creation_cost(Walk &, uint64_t, uint32_t construct, uint64_t ticks, uint32_t weight) {
+        slot(construct).create_ticks += ticks;
+        if (weight > 1) slot(construct).create_weight += ticks * weight;
+    }
+
+    void began_undeferred(Walk &, Frame &task) {
+        slot(task.construct).n_undeferred++;
+        uint32_t &since_timed = since_timed_[task.construct];
+        since_timed++;
+        if (!task.timed) {
+            dirty_ = true;
+            return;
+        }
+        task.data = {task.owner->data.worked, since_timed};
+        since_timed = 0;
+        begin_sample(task.data.weight);
+    }
+
+    void ended_undeferred(Walk &walk, Frame &task) {
+        ConstructSlot &construct = slot(task.construct);
+        construct.n_completed++;
+        region_slot(walk).n_tasks++;
+        const uint64_t worked = task.owner->data.worked - task.data.worked;
+        if (task.timed) {
+            count_duration(shared_.clock, construct, worked, task.data.weight);
+            begin_sample(task.data.weight);
+        } else {
+            dirty_ = true;
+        }
+        if (shared_.observer) tell_undeferred(walk, task, worked);
+    }
+
+    void started(Walk &walk, Frame &task, bool, uint64_t moved) {
+        ConstructSlot &construct = slot(task.construct);
+        const uint64_t waited = task.start - task.ready;
+        construct.n_ready++;
+        construct.ready_ticks += waited;
+        construct.ready_max_ticks = std::max(construct.ready_max_ticks, waited);
+        construct.n_other_thread += format::thread_of_id(task.id) != walk.thread();
+        construct.n_other_core += (moved & format::kOtherCore) != 0;
+        construct.n_other_domain += (moved & format::kOtherDomain) != 0;
+        if (task.home >= 0) {
+            RegionSlot &here = region_slot(walk);
+            here.domain = walk.domain();
+            here.n_from_domain[std::min(static_cast<uint32_t>(task.home), format::kDomainCounts - 1)]++;
+            here.n_rescued += task.rescued;
+        }
+        if (shared_.observer) shared_.observer->started(walk.thread(), task.id, task.start);
+    }
+
+    void suspended(Walk &walk, Frame &task) {
+        ReplayRun::Earlier &earlier = shared_.earlier[task.id];
+        earlier.worked += task.data.worked;
+        if (!task.resumed) earlier.ready = task.ready, earlier.start = task.start;
+        end_waits_of(walk, task);
+    }
+
+    void resumed(Walk &walk, Frame &task, bool) {
+        if (task.waiting && (waits_.empty() || waits_.back().task != &task)) began_wait(walk, 0);
+    }
+
+    void completed(Walk &walk, Frame &task, bool detached) {
+        if (task.resumed)
+            shared_.pieced_together.push_back(
+                {walk.thread(), task.construct, task.id, task.data.worked, walk.now()});
+        else if (task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
+            count_duration(shared_.clock, slot(task.construct), task.data.worked, 1);
+        if (shared_.observer && task.kind == Frame::kUndeferred)
+            tell_undeferred(walk, task, task.owner->data.worked - task.data.worked);
+        else if (shared_.observer && !task.resumed)
+            shared_.observer->completed({walk.thread(), task.construct, task.id, 0, index.created_at(task.id),
+                                         index.created_latest(task.id), task.ready, task.start, walk.now(),
+                                         task.data.worked, true});
+        if (!detached) {
+            slot(task.construct).n_completed++;
+            region_slot(walk).n_tasks++;
+        }
+        end_waits_of(walk, task);
+    }
+
+    void discarded(Walk &, uint64_t, uint32_t construct) { slot(construct).n_cancelled++; }
+    void fulfilled(Walk &walk, uint64_t, uint32_t construct) {
+        slot(construct).n_completed++;
+        region_slot(walk).n_tasks++;
+    }
+    void stole(Walk &walk, uint64_t ticks, bool succeeded) {
+        RegionSlot &here = region_slot(walk);
+        (succeeded ? here.n_steals : here.n_failed_steals)++;
+        (succeeded ? here.steal_ticks : here.failed_steal_ticks) += ticks;
+    }
+
+    // ---------------------------------------------------------------- waits
+
+    void began_wait(Walk &walk, uint32_t kind) {
+        if (shared_.observer) waits_.push_back({&walk.current(), kind, walk.now(), {}});
+    }
+    void ended_wait(Walk &walk, uint32_t kind) { end_wait(walk, kind); }
+
+    // ---------------------------------------------------------------- regions
+
+    void began_region(Walk &walk, Part &part) { note_level(walk, part); }
+    void joined_region(Walk &walk, Part &part) {
+        region_slot(walk).n_instances++;
+        note_level(walk, part);
+    }
+    void ended_region(Walk &walk, Part &part, uint32_t team_size) {
+        const uint64_t duration = walk.now() - part.begin;
+        count_region(region_slot(walk), duration, team_size);
+        region_slot(walk).capacity_ticks += duration * team_size;
+        if (part.outer->id) account_.regions[part.outer->construct].nested_ticks += duration;
+    }
+    void ended_implicit(Walk &walk, Frame &task, bool) { end_waits_of(walk, task); }
+
+    // ---------------------------------------------------------------- kernels and the rest
+
+    void ended_kernel(Walk &walk, const OpenKernel &ended, uint32_t construct) {
+        ConstructSlot &kernel = slot(construct);
+        const uint64_t ticks = walk.now() - ended.begin;
+        kernel.n_completed++;
+        kernel.own_ticks += ticks;
+        count_bytes(ended);
+        count_duration(shared_.clock, kernel, ticks, 1);
+        if (shared_.observer)
+            shared_.observer->kernel({walk.thread(), construct, walk.current().explicit_id(), ended.begin, walk.now(),
+                                      ended.read_bytes, ended.write_bytes});
+    }
+    void accessed(Walk &walk, const OpenKernel &kernel, uint64_t address, uint64_t bytes, bool write) {
+        if (shared_.observer)
+            shared_.observer->access({walk.thread(), kernel.construct, walk.current().explicit_id(), walk.now(),
+                                      address, bytes, write});
+    }
+    void counted(Walk &walk, uint32_t counter, uint64_t rise) {
+        const uint32_t construct = walk.current().construct;
+        (construct ? slot(construct).counters : region_slot(walk).counters)[counter] += rise;
+    }
+    void began_phase(Walk &, uint32_t construct) {
+        if (construct) slot(construct).n_completed++;
+    }
+    void recording_resumed(Walk &walk) {
+        dirty_ = sampling_ = false;
+        waits_.clear();
+        if (walk.current().waiting) began_wait(walk, 0);
+    }
+
+    // After the walk: what the end of the run cut off.
+    void finish(Walk &walk) {
+        account_.last = walk.mark();
+        account_.n_events = walk.decoder().n_records();
+        while (!waits_.empty()) end_wait(walk, 0);
+        for (const OpenKernel &open : walk.kernels()) count_bytes(open);
+        for (const Part *part = &walk.part(); part->id; part = part->outer) // nobody has counted it yet
+            if (part->primary)
+                count_region(account_.regions[part->construct], index.end > part->begin ? index.end - part->begin : 0,
+                             part->team_size);
     }
 
 private:
-    static bool names_construct(format::EventKind kind) {
-        switch (kind) {
-        case format::kCreate:
-        case format::kInlineBegin:
-        case format::kInlineBeginTimed:
-        case format::kInlineCode:
-        case format::kStart:
-        case format::kStartReady:
-        case format::kResume:
-        case format::kDiscard:
-        case format::kFulfill:
-        case format::kRegionBegin:
-        case format::kKernelBegin:
-        case format::kKernelEnd:
-        case format::kPhase: return true;
-        default: return false;
-        }
+    // A wait that a task is in, for the observer.
+    struct OpenWait {
+        const Frame *task;
+        uint32_t kind;
+        uint64_t begin;
+        uint64_t ticks[format::kStates];
+    };
+
+    ConstructSlot &slot(uint32_t construct) {
+        account_.constructs[construct].id = construct;
+        return account_.constructs[construct];
+    }
+    RegionSlot &region_slot(Walk &walk) { return account_.regions[walk.part().construct]; }
+
+    void add(Walk &walk, State state, uint64_t ticks) { region_slot(walk).state_ticks[static_cast<size_t>(state)] += ticks; }
+    void account(Walk &walk, State state, uint64_t begin, uint64_t end) {
+        tell(walk, state, begin, end);
+        add(walk, state, end - begin);
+    }
+    // The same for time that may be a wait's.
+    void spend(Walk &walk, State state, uint64_t begin, uint64_t end) {
+        account(walk, state, begin, end);
+        if (walk.doing() == Doing::kWait && !waits_.empty() && end > begin)
+            waits_.back().ticks[static_cast<size_t>(state)] += end - begin;
     }
 
-    // A span belongs to the creation told just before it, or to the undeferred task that begins just after.
-    void forget_creation(format::EventKind kind) {
-        switch (kind) {
-        case format::kCpu:
-        case format::kDependence:
-        case format::kDomain:
-        case format::kPlaced:
-        case format::kInlineCode: return;
-        case format::kCreate:
-        case format::kCreateSpan:
-        case format::kCreateSpanLong: span_ = {}; return;
-        case format::kInlineOps:
-        case format::kInlineBegin:
-        case format::kInlineBeginTimed: created_ = 0; return;
-        default: created_ = 0, span_ = {};
-        }
+    void tell(Walk &walk, State state, uint64_t begin, uint64_t end) {
+        if (!shared_.observer || end <= begin) return;
+        const Frame &task = *walk.current().owner;
+        shared_.observer->stretch(walk.thread(), state, begin, end, task.construct ? task.id : 0,
+                                  task.construct ? task.construct : walk.part().construct, task.home);
     }
 
-    bool apply(const EventRecord &record) {
-        const uint64_t now = record.time;
-        forget_creation(record.kind);
-        switch (record.kind) {
-        case format::kOutside:
-            mark_ = now;
-            open_ = index_ == 0 ? Open::kWork : Open::kNone;
-            return true;
-        case format::kCreate: {
-            const uint64_t id = next_id();
-            if (shared_.observer) shared_.observer->created(id, frame_id());
-            slot(record.argument).n_deferred++;
-            region().n_created++;
-            created_ = record.argument;
-            return true;
-        }
-        case format::kCreateSpan:
-        case format::kCreateSpanLong: {
-            const uint64_t ticks = record.kind == format::kCreateSpan ? record.argument : record.words[1];
-            close_work(now - ticks);
-            close(State::kCreate, now);
-            const bool is_told = record.kind == format::kCreateSpan || !(record.argument & format::kUntoldCreation);
-            const uint32_t weight =
-                record.kind == format::kCreateSpanLong ? std::max(record.argument & ~format::kUntoldCreation, 1u) : 1;
-            if (weight > 1) region().create_weight += ticks * weight;
-            span_ = {ticks, weight > 1 ? ticks * weight : 0};
-            if (created_ && is_told) charge_span(created_);
-            if (!is_told) span_ = {};
-            created_ = 0;
-            open_ = Open::kWork;
-            return true;
-        }
-        case format::kInlineCode: codes_.push_back(record.argument); return codes_.size() <= format::kInlineCodes;
-        case format::kInlineOps: return apply_inline_ops(record.words[0]);
-        case format::kInlineBegin:
-            dirty_ = true;
-            begin_inline(record.argument);
-            return true;
-        case format::kInlineBeginTimed: {
-            close_open(now);
-            open_ = Open::kWork;
-            Task *task = begin_inline(record.argument);
-            task->timed = true;
-            task->start = now;
-            task->worked = task->frame->worked;
-            task->weight = since_timed_[record.argument];
-            since_timed_[record.argument] = 0;
-            begin_sample(task->weight);
-            return true;
-        }
-        case format::kInlineEndTimed: {
-            close_work(now);
-            const uint32_t weight = current_->weight;
-            if (!current_->is_inline || !current_->timed) return false;
-            const uint64_t worked = current_->frame->worked - current_->worked;
-            count_duration(slot(current_->construct), worked, weight);
-            tell_undeferred(*current_, now, worked);
-            begin_sample(weight);
-            return end_inline();
-        }
-        case format::kStamp: close_work(now); return true;
-        case format::kStart: start(record, shared_.index.created_at(record.words[1] & format::kIdMask)); return true;
-        case format::kStartReady: start(record, now - std::min(record.words[2], now)); return true;
-        case format::kResume: resume(record); return true;
-        case format::kComplete: return complete(record);
-        case format::kCompleteTo: {
-            if (!complete(record)) return false;
-            if (!return_to(record.words[1])) push(record.words[1], 0)->resumed = true;
-            enter_current(now);
-            return true;
-        }
-        case format::kDomain: domain_ = record.argument + 1; return true;
-        case format::kPlaced: placed_ = record.argument + 1; return true;
-        case format::kSteal: {
-            const bool succeeded = record.argument & 1;
-            (succeeded ? region().n_steals : region().n_failed_steals)++;
-            (succeeded ? region().steal_ticks : region().failed_steal_ticks) += record.argument >> 1;
-            return true;
-        }
-        case format::kDiscard: slot(record.argument).n_cancelled++; return true;
-        case format::kFulfill:
-            slot(record.argument).n_completed++;
-            region().n_tasks++;
-            return true;
-        case format::kWaitBegin:
-            close_open(now);
-            current_->waiting = true;
-            open_ = Open::kGap;
-            begin_wait(record.argument, now);
-            return true;
-        case format::kWaitEnd:
-            close_at_end(0, true, now);
-            end_wait(now, record.argument);
-            current_->waiting = false;
-            open_ = Open::kWork;
-            return true;
-        case format::kBarrierEnd:
-            close_at_end(now - std::min(record.words[1] >> 1, now), record.words[1] & 1, now);
-            end_wait(now, record.argument);
-            current_->waiting = false;
-            open_ = Open::kWork;
-            return true;
-        case format::kMutexAcquire: close_open(now); return true;
-        case format::kMutexAcquired:
-            region().lock_ticks += now - mark_;
-            if (shared_.observer)
-                shared_.observer->wait(
-                    {thread(), true, record.argument, frame_id(), mark_, now, 0, 0, now > mark_ ? now - mark_ : 0});
-            close(State::kSync, now);
-            return true;
-        case format::kRegionBegin: begin_region(record); return true;
-        case format::kRegionEnd: return end_region(record);
-        case format::kImplicitBegin: begin_implicit(record); return true;
-        case format::kImplicitLeave:
-            close_open(now);
-            if (!pop()) return false;
-            open_ = part_->id ? Open::kFork : Open::kNone;
-            return true;
-        case format::kImplicitEnd:
-            if (!current_->below || !part_->id || part_->primary) return pop() && false;
-            leave_region();
-            return pop() != nullptr;
-        case format::kKernelBegin: kernels_.push_back({record.argument, now, 0, 0}); return true;
-        case format::kKernelEnd: {
-            if (kernels_.empty()) return false;
-            const OpenKernel &ended = kernels_.back();
-            ConstructSlot &kernel = slot(record.argument);
-            kernel.n_completed++;
-            kernel.own_ticks += now - ended.begin;
-            slot(ended.construct).read_bytes += ended.read_bytes;
-            slot(ended.construct).write_bytes += ended.write_bytes;
-            count_duration(kernel, now - ended.begin, 1);
-            if (shared_.observer)
-                shared_.observer->kernel(
-                    {thread(), record.argument, frame_id(), ended.begin, now, ended.read_bytes, ended.write_bytes});
-            kernels_.pop_back();
-            return true;
-        }
-        case format::kRead:
-        case format::kWrite: {
-            if (kernels_.empty()) return false;
-            const bool write = record.kind == format::kWrite;
-            OpenKernel &kernel = kernels_.back();
-            (write ? kernel.write_bytes : kernel.read_bytes) += record.words[2];
-            if (shared_.observer)
-                shared_.observer->access(
-                    {thread(), kernel.construct, frame_id(), now, record.words[1], record.words[2], write});
-            return true;
-        }
-        case format::kCounter: {
-            if (record.argument >= format::kMaxCounters) return false;
-            uint64_t *counters = current_->construct ? slot(current_->construct).counters : region().counters;
-            counters[record.argument] += record.words[1];
-            return true;
-        }
-        case format::kPhase:
-            if (record.argument) slot(record.argument).n_completed++;
-            return true;
-        case format::kResync:
-            close_open(now);
-            dirty_ = sampling_ = false;
-            waits_.clear();
-            resumed_recording_ = true; // what began during the pause ends from now on
-            current_->waiting = record.argument != 0;
-            if (current_->waiting) begin_wait(0, now);
-            enter_current(now);
-            return true;
-        default: return true; // what carries no time of its own
-        }
+    void begin_sample(uint32_t weight) {
+        sampling_ = weight > 1;
+        sample_weight_ = weight;
     }
 
-    void finish() {
-        const RecordedRegion *region = part_->id ? &shared_.index.region(part_->id) : nullptr;
-        if (region && region->end && open_ == Open::kGap && !part_->primary)
-            leave_region();
-        else if (open_ != Open::kNone)
-            close_open(std::max(mark_, region && region->end ? region->end : shared_.end));
-        account_.last = mark_;
-        while (!waits_.empty()) end_wait(mark_);
-        for (const OpenKernel &open : kernels_) { // cut off; what they declared counts
-            slot(open.construct).read_bytes += open.read_bytes;
-            slot(open.construct).write_bytes += open.write_bytes;
-        }
-        for (RegionPart *part = part_; part->id; part = part->outer) { // cut off: nobody has counted it yet
-            if (!part->primary) continue;
-            RegionSlot &cut = account_.regions[part->construct];
-            cut.n_instances++;
-            cut.n_primary++;
-            cut.max_team_size = std::max<uint64_t>(cut.max_team_size, part->team_size);
-            cut.wall_ticks += shared_.end > part->begin ? shared_.end - part->begin : 0;
-        }
+    void tell_undeferred(Walk &walk, const Frame &task, uint64_t worked) {
+        ReplayObserver::TaskRun run{walk.thread(), task.construct, 0, task.explicit_id(), 0, 0, 0, 0, 0, 0, false};
+        if (task.timed)
+            run.created = run.created_latest = run.ready = run.start = task.start, run.end = walk.now(),
+            run.worked = worked, run.timed = true;
+        shared_.observer->completed(run);
     }
 
-    std::vector<OpenKernel> kernels_; // the innermost last
-    bool resumed_recording_ = false;
+    // `kind`: as known at the end, 0 as at the begin.
+    void end_wait(Walk &walk, uint32_t kind) {
+        if (waits_.empty()) return;
+        OpenWait &wait = waits_.back();
+        if (kind) wait.kind = kind;
+        const auto spent = [&](State state) { return wait.ticks[static_cast<size_t>(state)]; };
+        shared_.observer->wait({walk.thread(), false, wait.kind, wait.task->explicit_id(), wait.begin,
+                                std::max(wait.begin, walk.mark()), spent(State::kIdle), spent(State::kSchedule),
+                                spent(State::kSync)});
+        waits_.pop_back();
+    }
+    // The task is suspended or gone.
+    void end_waits_of(Walk &walk, const Frame &task) {
+        while (!waits_.empty() && waits_.back().task == &task) end_wait(walk, 0);
+    }
+
+    void note_level(Walk &walk, const Part &part) {
+        if (region_slot(walk).level == 0) region_slot(walk).level = part.level;
+    }
+    static void count_region(RegionSlot &region, uint64_t duration, uint32_t team_size) {
+        region.n_instances++;
+        region.n_primary++;
+        region.wall_ticks += duration;
+        region.max_team_size = std::max<uint64_t>(region.max_team_size, team_size);
+    }
+    void count_bytes(const OpenKernel &kernel) {
+        slot(kernel.construct).read_bytes += kernel.read_bytes;
+        slot(kernel.construct).write_bytes += kernel.write_bytes;
+    }
+
+    ReplayRun &shared_;
+    ThreadAccount &account_;
+    bool dirty_ = false; // untimed undeferred tasks ran in the open stretch
+    bool sampling_ = false; // the open stretch is a sample
+    uint32_t sample_weight_ = 1;
+    std::vector<uint32_t> since_timed_; // undeferred tasks by construct
+    std::vector<OpenWait> waits_; // the innermost last; only for an observer
+};
+
+// Tasks whose parts several threads ran: their durations are known now.
+void piece_together(ReplayRun &shared, std::vector<ThreadAccount> &accounts) {
+    for (const ReplayRun::Completion &completion : shared.pieced_together) {
+        const auto found = shared.earlier.find(completion.id);
+        const ReplayRun::Earlier earlier = found == shared.earlier.end() ? ReplayRun::Earlier{} : found->second;
+        const uint64_t worked = completion.worked + earlier.worked;
+        count_duration(shared.clock, accounts[completion.thread].construct(completion.construct), worked, 1);
+        if (shared.observer)
+            shared.observer->completed({completion.thread, completion.construct, completion.id, 0,
+                                        shared.index.created_at(completion.id),
+                                        shared.index.created_latest(completion.id), earlier.ready, earlier.start,
+                                        completion.end, worked, true});
+    }
+}
+
+struct Parents : WalkObserver {
+    explicit Parents(std::vector<uint64_t> &known) : of_task(known) {}
+    void created(auto &walk, uint64_t task, uint32_t) {
+        of_task.resize(format::counter_of_id(task) + 1);
+        of_task.back() = walk.current().explicit_id();
+    }
+    std::vector<uint64_t> &of_task;
 };
 
 } // namespace
 
 Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer) {
-    bool any = false;
-    for (const ThreadFile &thread : run.threads) any |= !thread.events.empty();
-    if (!any && run.process->mode == format::Mode::kTrace)
-        return {run.directory, 0, "has no trace: there was no room for a single event (disk full, or a size limit)"};
-    if (!any)
-        return {run.directory, 0,
-                "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
-    const format::ProcessHeader &process = *run.process;
-    ReplayRun shared{run, RunClock(process)};
-    shared.observer = observer;
+    if (Problem problem = lacks_trace(run)) return problem;
+    ReplayRun shared{run, RunClock(*run.process), observer, {}, 0, {}, {}};
     shared.exit_ticks = shared.clock.ticks(format::kExitNanoseconds);
-    Problem problem = read_trace_index(run, shared.index);
-    if (problem) return problem;
-    shared.end = std::max(shared.index.end, process.end_ticks);
+    if (Problem problem = read_trace_index(run, shared.index)) return problem;
     accounts.clear();
     accounts.resize(run.threads.size());
-    for (size_t i = 0; i < run.threads.size(); i++) {
+    for (uint32_t i = 0; i < run.threads.size(); i++) {
         if (!run.threads[i].header) continue;
-        ThreadReplay replay(shared, i, accounts[i]);
-        problem = replay.replay();
-        if (problem) return problem;
+        ThreadReplay replay(shared, accounts[i]);
+        ThreadReplay::Walk walk(run, i, replay);
+        if (Problem problem = walk_thread(walk)) return problem;
+        replay.finish(walk);
     }
-    for (const ReplayRun::Completion &completion : shared.pieced_together) {
-        ThreadReplay counter(shared, completion.thread, accounts[completion.thread]);
-        const auto found = shared.earlier.find(completion.id);
-        const ReplayRun::Earlier earlier = found == shared.earlier.end() ? ReplayRun::Earlier{} : found->second;
-        const uint64_t worked = completion.worked + earlier.worked;
-        counter.count_duration(accounts[completion.thread].construct(completion.construct), worked, 1);
-        if (observer)
-            observer->completed({static_cast<uint32_t>(completion.thread), completion.construct, completion.id, 0,
-                                 shared.index.created_at(completion.id), earlier.ready, earlier.start, completion.end,
-                                 worked, true});
+    piece_together(shared, accounts);
+    return {};
+}
+
+Problem read_parents(const RunFiles &run, std::vector<std::vector<uint64_t>> &parents) {
+    parents.resize(run.threads.size());
+    for (uint32_t i = 0; i < run.threads.size(); i++) {
+        Parents observer(parents[i]);
+        ThreadWalk walk(run, i, observer);
+        if (Problem problem = walk_thread(walk)) return problem;
     }
     return {};
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a run recomputed from its events alone, to check the one that the tool kept and to survive its loss.
+// The account of a run recomputed from its events alone, by the rules of the tool's accounting.h, independently written:
+// to check the account that the tool kept, and to survive its loss. What the events mean is events/walker.h's.
 #pragma once
 
 #include "format/run_profile.h"
 
 namespace ompass {
 
-// Told of what happens as the replay goes through one thread after the other, each in the order of time; it sees what it
+// Hears of what happens as the replay goes through one thread after the other, each in the order of time; it sees what it
 // overrides. All times in ticks. `task` is the id of the deferred task that the thread is in, 0 in implicit tasks and
 // outside of regions, and so is `parent`.
 class ReplayObserver {
@@ -14,9 +15,9 @@ public:
     struct TaskRun {
         uint32_t thread; // where it ended
         uint32_t construct;
-        uint64_t task; // 0: undeferred
-        uint64_t parent; // of undeferred tasks; that of deferred ones is told by created()
-        uint64_t created, ready, start, end; // all 0 when not timed
+        uint64_t task;   // 0: undeferred
+        uint64_t parent; // of undeferred tasks; read_parents() knows that of deferred ones
+        uint64_t created, created_latest, ready, start, end; // all 0 when not timed
         uint64_t worked; // with its undeferred descendants
         bool timed;
     };
@@ -33,7 +34,7 @@ public:
         uint64_t task;
         uint64_t begin, end, read_bytes, write_bytes;
     };
-    struct Access {
+    struct KernelAccess {
         uint32_t thread, kernel;
         uint64_t task;
         uint64_t time, address, bytes;
@@ -41,23 +42,23 @@ public:
     };
 
     virtual ~ReplayObserver() = default;
-    // Stretches of a thread do not overlap. Where `task` is 0, `construct` is the region's, or 0 outside. `domain`: where
-    // the locality extension placed the task; -1 without it.
+    // Stretches of a thread do not overlap. Where `task` is 0, `construct` is the region's, or 0 outside. `home`: the
+    // domain where the locality extension placed the task; -1 without it.
     virtual void stretch(uint32_t /*thread*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint64_t /*task*/,
-                         uint32_t /*construct*/, int32_t /*domain*/) {}
-    // A deferred task is created by `parent`.
-    virtual void created(uint64_t /*task*/, uint64_t /*parent*/) {}
-    // A deferred task starts. `ready`: when it was created, or its last predecessor ended.
-    virtual void started(uint32_t /*thread*/, uint64_t /*task*/, uint32_t /*construct*/, uint64_t /*ready*/,
-                         uint64_t /*start*/) {}
+                         uint32_t /*construct*/, int32_t /*home*/) {}
+    // A deferred task starts.
+    virtual void started(uint32_t /*thread*/, uint64_t /*task*/, uint64_t /*start*/) {}
     // An explicit task has completed. Those that went on elsewhere after they were suspended come last.
     virtual void completed(const TaskRun &) {}
     virtual void wait(const Wait &) {}
     virtual void kernel(const Kernel &) {}
-    virtual void access(const Access &) {}
+    virtual void access(const KernelAccess &) {}
 };
 
 // Fills one account per thread of the run. A problem names file and byte; a run without events is one.
 Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer = nullptr);
+
+// Who created each deferred task: ids by thread and counter of its id, 0 where it was an implicit task or the program.
+Problem read_parents(const RunFiles &run, std::vector<std::vector<uint64_t>> &parents);
 
 } // namespace ompass

@@ -56,37 +56,26 @@ private:
     RowBatch batch_;
 };
 
-// Who created each deferred task, by thread and counter of its id.
-class Parents final : public ReplayObserver {
-public:
-    explicit Parents(size_t n_threads) : of_(n_threads) {}
-    void created(uint64_t task, uint64_t parent) override {
-        std::vector<uint64_t> &parents = of_[task >> format::kThreadShift];
-        parents.resize((task & kCounter) + 1);
-        parents.back() = parent;
-    }
-    uint64_t operator()(uint64_t task) const {
-        const uint64_t thread = task >> format::kThreadShift, counter = task & kCounter;
-        return thread < of_.size() && counter < of_[thread].size() ? of_[thread][counter] : 0;
-    }
-
-private:
-    static constexpr uint64_t kCounter = (uint64_t{1} << format::kThreadShift) - 1;
-    std::vector<std::vector<uint64_t>> of_;
-};
+using Parents = std::vector<std::vector<uint64_t>>; // by thread and counter of the task's id
 
 class TaskRows final : public Rows {
 public:
     TaskRows(const Rows &rows, const Parents &parents) : Rows(rows), parents_(parents) {}
     void completed(const TaskRun &run) override {
         const auto time = [&](uint64_t ticks) { return run.timed ? at(ticks) : kNone; };
-        const int64_t creator = run.task ? static_cast<int64_t>(run.task >> format::kThreadShift) : run.thread;
-        push(std::array{id(run.task), id(run.task ? parents_(run.task) : run.parent), construct(run.construct),
-                        int64_t{run.task != 0}, creator, int64_t{run.thread}, time(run.created), time(run.ready),
-                        time(run.start), time(run.end), run.timed ? length(run.worked) : kNone});
+        const int64_t creator = run.task ? static_cast<int64_t>(format::thread_of_id(run.task)) : run.thread;
+        push(std::array{id(run.task), id(run.task ? parent_of(run.task) : run.parent), construct(run.construct),
+                        int64_t{run.task != 0}, creator, int64_t{run.thread}, time(run.created),
+                        time(run.created_latest), time(run.ready), time(run.start), time(run.end),
+                        run.timed ? length(run.worked) : kNone});
     }
 
 private:
+    uint64_t parent_of(uint64_t task) const {
+        const uint64_t thread = format::thread_of_id(task), counter = format::counter_of_id(task);
+        return thread < parents_.size() && counter < parents_[thread].size() ? parents_[thread][counter] : 0;
+    }
+
     const Parents &parents_;
 };
 
@@ -121,7 +110,7 @@ public:
 class AccessRows final : public Rows {
 public:
     explicit AccessRows(const Rows &rows) : Rows(rows) {}
-    void access(const Access &access) override {
+    void access(const KernelAccess &access) override {
         push(std::array{int64_t{access.thread}, construct(access.kernel), id(access.task), at(access.time),
                         static_cast<int64_t>(access.address), static_cast<int64_t>(access.bytes),
                         int64_t{access.write}});
@@ -147,8 +136,8 @@ const std::vector<TraceTable> &trace_tables() {
     static const std::vector<TraceTable> tables = {
                                                     // in the order of Table
         {"tasks",
-         {"task", "parent", "construct", "deferred", "creator", "thread", "created_ns", "ready_ns", "start_ns",
-          "end_ns", "work_ns"}},
+         {"task", "parent", "construct", "deferred", "creator", "thread", "created_ns", "created_latest_ns",
+          "ready_ns", "start_ns", "end_ns", "work_ns"}},
         {"segments", {"thread", "state", "task", "construct", "start_ns", "end_ns"}},
         {"waits", {"thread", "lock", "kind", "task", "start_ns", "end_ns", "idle_ns", "schedule_ns", "sync_ns"}},
         {"kernels", {"thread", "construct", "task", "start_ns", "end_ns", "read_bytes", "write_bytes"}},
@@ -161,11 +150,9 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
     const Rows layout(run, columns, batch_rows, deliver);
     switch (table) {
     case kTasks: {
-        Parents parents(run.threads.size());
-        if (std::ranges::find(columns, kParent) != columns.end()) { // other threads' tasks are needed before this one's
-            std::vector<ThreadAccount> accounts;
-            if (Problem problem = replay_trace(run, accounts, &parents)) return problem;
-        }
+        Parents parents;
+        if (std::ranges::find(columns, kParent) != columns.end()) // other threads' tasks are needed before this one's
+            if (Problem problem = read_parents(run, parents)) return problem;
         TaskRows rows(layout, parents);
         return fill(run, rows);
     }

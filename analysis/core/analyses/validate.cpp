@@ -122,10 +122,11 @@ std::vector<std::string> validate_run(const std::string &directory) {
     if (const Problem problem = open_run(directory, run)) return {problem.text()};
     found = run.losses;
     bool has_events = false;
-    for (const ThreadFile &thread : run.threads) {
+    for (uint32_t i = 0; i < run.threads.size(); i++) {
+        const ThreadFile &thread = run.threads[i];
         if (!thread.header) continue;
         has_events |= !thread.events.empty();
-        EventDecoder decoder(thread);
+        EventDecoder decoder(thread, i);
         EventRecord record;
         uint64_t before = 0;
         while (decoder.next(record)) {

@@ -222,6 +222,7 @@ nb::dict read_events(const std::string &directory, int64_t thread, int64_t start
     }
     nb::dict result;
     result["time_ns"] = to_array(std::move(columns.time_ns));
+    result["latest_ns"] = to_array(std::move(columns.latest_ns));
     result["thread"] = to_array(std::move(columns.thread));
     result["kind"] = to_array(std::move(columns.kind));
     result["construct"] = to_array(std::move(columns.construct));
@@ -256,20 +257,20 @@ nb::dict task_graph(const std::string &directory, uint32_t depth, std::vector<ui
     result["n_steps"] = graph.n_steps;
 
     nb::dict groups;
-    groups["parent"] = column(graph.groups, [](const TaskGroup &g) { return g.parent; });
-    groups["construct"] = column(graph.groups, [](const TaskGroup &g) { return g.construct; });
-    groups["depth"] = column(graph.groups, [](const TaskGroup &g) { return g.depth; });
-    groups["folded"] = column(graph.groups, [](const TaskGroup &g) { return static_cast<uint8_t>(g.folded); });
-    groups["n_tasks"] = column(graph.groups, [](const TaskGroup &g) { return g.n_tasks; });
-    groups["n_undeferred"] = column(graph.groups, [](const TaskGroup &g) { return g.n_undeferred; });
-    groups["n_other_thread"] = column(graph.groups, [](const TaskGroup &g) { return g.n_other_thread; });
-    groups["work_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.work_ticks); });
-    groups["create_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.create_ticks); });
-    groups["dispatch_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.dispatch_ticks); });
-    groups["max_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.max_ticks); });
-    groups["critical_ns"] = column(graph.groups, [&](const TaskGroup &g) { return clock.ns(g.critical_ticks); });
-    groups["n_critical"] = column(graph.groups, [](const TaskGroup &g) { return g.n_critical; });
-    groups["n_waits"] = column(graph.groups, [](const TaskGroup &g) { return g.n_waits; });
+    groups["parent"] = column(graph.groups, [](const GraphGroup &g) { return g.parent; });
+    groups["construct"] = column(graph.groups, [](const GraphGroup &g) { return g.construct; });
+    groups["depth"] = column(graph.groups, [](const GraphGroup &g) { return g.depth; });
+    groups["folded"] = column(graph.groups, [](const GraphGroup &g) { return static_cast<uint8_t>(g.folded); });
+    groups["n_tasks"] = column(graph.groups, [](const GraphGroup &g) { return g.n_tasks; });
+    groups["n_undeferred"] = column(graph.groups, [](const GraphGroup &g) { return g.n_undeferred; });
+    groups["n_other_thread"] = column(graph.groups, [](const GraphGroup &g) { return g.n_other_thread; });
+    groups["work_ns"] = column(graph.groups, [&](const GraphGroup &g) { return clock.ns(g.work_ticks); });
+    groups["create_ns"] = column(graph.groups, [&](const GraphGroup &g) { return clock.ns(g.create_ticks); });
+    groups["dispatch_ns"] = column(graph.groups, [&](const GraphGroup &g) { return clock.ns(g.dispatch_ticks); });
+    groups["max_ns"] = column(graph.groups, [&](const GraphGroup &g) { return clock.ns(g.max_ticks); });
+    groups["critical_ns"] = column(graph.groups, [&](const GraphGroup &g) { return clock.ns(g.critical_ticks); });
+    groups["n_critical"] = column(graph.groups, [](const GraphGroup &g) { return g.n_critical; });
+    groups["n_waits"] = column(graph.groups, [](const GraphGroup &g) { return g.n_waits; });
     result["groups"] = groups;
 
     nb::dict dependences;
@@ -294,6 +295,8 @@ nb::dict task_graph(const std::string &directory, uint32_t depth, std::vector<ui
     tasks["group"] = column(graph.tasks, [](const GraphTask &t) { return t.group; });
     tasks["thread"] = column(graph.tasks, [](const GraphTask &t) { return t.thread; });
     tasks["created_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.since_start(t.created); });
+    tasks["created_latest_ns"] =
+        column(graph.tasks, [&](const GraphTask &t) { return clock.since_start(t.created_latest); });
     tasks["start_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.since_start(t.started); });
     tasks["end_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.since_start(t.completed); });
     tasks["work_ns"] = column(graph.tasks, [&](const GraphTask &t) { return clock.ns(t.work_ticks); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From words to records: walks the event extents of one thread's log and keeps its clock. Knows the encoding of
-// events (format.h) and nothing of what they mean.
+// From words to records: walks the event extents of one thread's log, keeps its clock, counts its ids and unpacks its
+// short forms. Knows the encoding of events (format.h) and nothing of what they mean.
 #pragma once
 
 #include <cstdint>
@@ -13,63 +13,137 @@ struct EventRecord {
     format::EventKind kind;
     uint32_t argument;
     uint64_t time;         // recorded ticks; of untimed records: of the timed record before
+    uint64_t id;           // of the task or region that the record makes; else 0
     const uint64_t *words; // the first word and those that follow; valid until the next record
+
+    bool is_timed() const { return format::kEventTraits[kind].timed; }
+    // Of a creation: false in untimed records, and in timed ones of the tick of the one before.
+    bool has_time_of_its_own() const { return format::event_delta(words[0]) != 0; }
 };
 
 class EventDecoder {
-public:
-    explicit EventDecoder(const ThreadFile &thread) : thread_(thread) {}
+    struct Position {
+        size_t extent = 0; // the next one
+        const uint64_t *place = nullptr, *end = nullptr;
+        uint64_t time = 0;
+        uint64_t n_records = 0;
+    };
 
-    // The next record; false at the end of the log or at a problem. A log ends at its first zero word.
-    bool next(EventRecord &record) {
+public:
+    EventDecoder(const ThreadFile &thread, uint32_t index)
+        : thread_(thread), first_id_(static_cast<uint64_t>(index) << format::kThreadShift) {}
+
+    // The next record; false at the end of the log or at a problem. A log ends at its first zero word. Definitions of
+    // inline codes are kept, not handed out.
+    [[gnu::always_inline]] bool next(EventRecord &record) {
+        while (take(at_, record, what_)) {
+            if (__builtin_expect(!(kShort >> record.kind & 1), 1)) {
+                const uint64_t makes_id = kNumbered >> record.kind & 1;
+                n_ids_ += makes_id;
+                record.id = makes_id ? first_id_ | n_ids_ : 0;
+                return true;
+            }
+            if (record.kind == format::kInlineCode) {
+                if (n_codes_ == format::kInlineCodes) return fail("is damaged: too many inline codes");
+                codes_[n_codes_++] = record.argument;
+                continue;
+            }
+            unpack_access(record);
+            return true;
+        }
+        return what_ ? fail(what_) : false;
+    }
+
+    // The begins and ends in a record of the kind inline_ops: calls begin(construct) and end(), which return whether to
+    // go on. False when they did not, or when a code stands for no construct.
+    template <typename Begin, typename End>
+    bool unfold(const EventRecord &record, Begin begin, End end) const {
+        for (unsigned i = 0; i < format::kInlineOpsPerWord; i++) {
+            const unsigned op = format::inline_op(record.words[0], i);
+            if (op == 0) return true;
+            if (op == format::kInlineOpEnd) {
+                if (!end()) return false;
+            } else if (op - format::kInlineOpBegin >= n_codes_ || !begin(codes_[op - format::kInlineOpBegin])) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // A look at the records that follow, without moving: raw ones, neither numbered nor unpacked.
+    class Ahead {
+    public:
+        explicit Ahead(const EventDecoder &decoder) : decoder_(decoder), at_(decoder.at_) {}
+        bool next(EventRecord &record) {
+            const char *what = nullptr;
+            return decoder_.take(at_, record, what);
+        }
+        uint64_t n_records() const { return at_.n_records; }
+
+    private:
+        const EventDecoder &decoder_;
+        Position at_;
+    };
+
+    // What is wrong with the log; none at its end.
+    Problem problem() const { return what_ ? Problem{thread_.file.path(), offset(), what_} : Problem{}; }
+    uint64_t time() const { return at_.time; }
+    uint64_t n_records() const { return at_.n_records; }
+    uint64_t offset() const { return reinterpret_cast<const char *>(at_.place) - thread_.file.bytes().data(); }
+
+private:
+    // Kinds whose record makes an id, and kinds of which the decoder keeps something.
+    static constexpr uint64_t kNumbered =
+        uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin;
+    static constexpr uint64_t kShort = uint64_t{1} << format::kInlineCode | uint64_t{1} << format::kRead |
+                                       uint64_t{1} << format::kWrite | uint64_t{1} << format::kReadNear |
+                                       uint64_t{1} << format::kWriteNear;
+
+    [[gnu::always_inline]] bool take(Position &at, EventRecord &record, const char *&what) const {
         for (;;) {
-            if (place_ == end_ && !next_extent()) return false;
-            const uint64_t word = *place_;
+            if (at.place == at.end) {
+                if (at.extent == thread_.events.size()) return false;
+                at.place = thread_.events[at.extent].data();
+                at.end = at.place + thread_.events[at.extent].size();
+                at.extent++;
+                continue;
+            }
+            const uint64_t word = *at.place;
             const auto kind = format::event_kind(word);
             if (__builtin_expect(kind == format::kEnd, 0)) {
-                place_ = end_;
+                at.place = at.end;
                 continue;
             }
-            if (__builtin_expect(kind >= format::kEventKinds, 0)) return fail("is damaged: unknown kind of event");
+            if (__builtin_expect(kind >= format::kEventKinds, 0)) {
+                what = "is damaged: unknown kind of event";
+                return false;
+            }
             const format::EventTraits &traits = format::kEventTraits[kind];
-            if (__builtin_expect(end_ - place_ < traits.words, 0)) {
-                truncated_ = true;
-                place_ = end_;
+            if (__builtin_expect(at.end - at.place < traits.words, 0)) { // cut by the end of the file
+                at.place = at.end;
                 continue;
             }
-            if (kind == format::kTime) {
-                time_ = place_[1];
-                place_ += 2;
+            if (__builtin_expect(kind == format::kTime, 0)) {
+                at.time = at.place[1];
+                at.place += 2;
                 continue;
             }
-            if (traits.timed) time_ += format::event_delta(word);
-            record = {kind, format::event_argument(word), time_, place_};
-            if (kind == format::kReadNear || kind == format::kWriteNear)
-                unpack_near(record);
-            else if (kind == format::kRead || kind == format::kWrite)
-                address_ = place_[1];
-            place_ += traits.words;
-            n_records_++;
+            if (traits.timed) at.time += format::event_delta(word);
+            record.kind = kind;
+            record.argument = format::event_argument(word);
+            record.time = at.time;
+            record.words = at.place;
+            at.place += traits.words;
+            at.n_records++;
             return true;
         }
     }
-
-    const Problem &problem() const { return problem_; }
-    bool truncated() const { return truncated_; } // a record was cut by the end of the file
-    uint64_t time() const { return time_; }
-    uint64_t n_records() const { return n_records_; }
-    uint64_t offset() const { return reinterpret_cast<const char *>(place_) - thread_.file.bytes().data(); }
-
-private:
-    bool next_extent() {
-        if (extent_ == thread_.events.size()) return false;
-        place_ = thread_.events[extent_].data();
-        end_ = place_ + thread_.events[extent_].size();
-        extent_++;
-        return true;
-    }
     // Short forms of accesses are for the log alone: outside of it there are kRead and kWrite.
-    void unpack_near(EventRecord &record) {
+    void unpack_access(EventRecord &record) {
+        if (record.kind == format::kRead || record.kind == format::kWrite) {
+            address_ = record.words[1];
+            return;
+        }
         const uint64_t word = record.words[0];
         address_ += static_cast<uint64_t>(format::near_distance(word));
         access_[1] = address_;
@@ -78,22 +152,20 @@ private:
         record.words = access_;
     }
     bool fail(const char *what) {
-        problem_ = {thread_.file.path(), offset(), what};
-        place_ = end_;
-        extent_ = thread_.events.size();
+        what_ = what;
+        at_.extent = thread_.events.size();
+        if (at_.place != at_.end) at_.end = at_.place; // the offset stays that of the damage
         return false;
     }
 
     const ThreadFile &thread_;
-    size_t extent_ = 0;
-    const uint64_t *place_ = nullptr;
-    const uint64_t *end_ = nullptr;
-    uint64_t time_ = 0;
-    uint64_t n_records_ = 0;
-    uint64_t address_ = 0; // of the last access
+    uint64_t first_id_, n_ids_ = 0;
+    Position at_;
+    uint64_t address_ = 0;    // of the last access
     uint64_t access_[3] = {}; // the words of the last access, if it had the short form
-    bool truncated_ = false;
-    Problem problem_;
+    uint32_t codes_[format::kInlineCodes] = {};
+    unsigned n_codes_ = 0;
+    const char *what_ = nullptr;
 };
 
 } // namespace ompass

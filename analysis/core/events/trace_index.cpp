@@ -3,53 +3,57 @@
 
 #include <algorithm>
 
+#include "walker.h"
+
 namespace ompass {
 
-void note_region(const EventRecord &record, RecordedRegions &regions) {
-    if (record.kind == format::kRegionBegin) {
-        RecordedRegion &region = regions[record.words[1]];
-        region.begin = record.time;
-        region.construct = record.argument;
-        region.level = static_cast<uint32_t>(record.words[2]);
-    } else if (record.kind == format::kRegionEnd) {
-        RecordedRegion &region = regions[record.words[1]];
-        region.end = record.time;
-        region.last_arrival = record.words[2] >> 1;
-        region.had_tasks = record.words[2] & 1;
-    }
-}
+namespace {
 
-Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
-    index.created.resize(run.threads.size());
-    for (size_t i = 0; i < run.threads.size(); i++) {
-        EventDecoder decoder(run.threads[i]);
+template <typename Take>
+Problem for_each_record(const RunFiles &run, Take take) {
+    for (uint32_t i = 0; i < run.threads.size(); i++) {
+        EventDecoder decoder(run.threads[i], i);
         EventRecord record;
-        std::vector<uint64_t> &created = index.created[i];
-        created.push_back(0); // counters begin at 1
-        bool in_bracket = false; // the record before is a creation without a time of its own
-        while (decoder.next(record)) {
-            switch (record.kind) {
-            case format::kCreate: created.push_back(record.time); break;
-            case format::kCreateSpan:
-            case format::kCreateSpanLong: // a bracketed creation has the time of its begin
-                if (in_bracket)
-                    created.back() =
-                        record.time - (record.kind == format::kCreateSpan ? record.argument : record.words[1]);
-                break;
-            case format::kRegionBegin:
-                created.push_back(0);
-                note_region(record, index.regions);
-                break;
-            case format::kRegionEnd: note_region(record, index.regions); break;
-            case format::kImplicitBegin: created.push_back(0); break;
-            default: break;
-            }
-            in_bracket = record.kind == format::kCreate && format::event_delta(record.words[0]) == 0;
-        }
-        if (decoder.problem()) return decoder.problem();
-        index.end = std::max(index.end, decoder.time());
+        auto take_one = take(i);
+        while (decoder.next(record)) take_one(decoder, record);
+        if (Problem problem = decoder.problem()) return problem;
     }
     return {};
+}
+
+} // namespace
+
+Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
+    index.threads.resize(run.threads.size());
+    index.end = run.process->end_ticks;
+    return for_each_record(run, [&](uint32_t thread) {
+        return [&index, pass = FirstPass(index, thread)](const EventDecoder &decoder, const EventRecord &record) mutable {
+            pass.take(decoder, record);
+            index.end = std::max(index.end, record.time);
+        };
+    });
+}
+
+Problem read_regions(const RunFiles &run, RecordedRegions &regions) {
+    return for_each_record(run, [&](uint32_t) {
+        return [&](const EventDecoder &, const EventRecord &record) { FirstPass::note_region(record, regions); };
+    });
+}
+
+Problem for_each_predecessor(const RunFiles &run, const std::function<void(uint64_t)> &visit) {
+    return for_each_record(run, [&](uint32_t) {
+        return [&](const EventDecoder &, const EventRecord &record) {
+            if (const uint64_t task = predecessor_in(record)) visit(task);
+        };
+    });
+}
+
+Problem lacks_trace(const RunFiles &run) {
+    const bool any = std::ranges::any_of(run.threads, [](const ThreadFile &thread) { return !thread.events.empty(); });
+    if (any) return {};
+    if (run.process->mode == format::Mode::kTrace)
+        return {run.directory, 0, "has no trace: there was no room for a single event (disk full, or a size limit)"};
+    return {run.directory, 0, "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
 }
 
 } // namespace ompass

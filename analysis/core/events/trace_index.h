@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the events of one thread say of the others: when tasks were created, when regions began and ended.
+// What the events of one thread say of the others: when tasks were created, when regions began and ended. For readers
+// that take one thread after the other; those that take all in order of time learn it as they go.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -14,30 +16,50 @@ struct RecordedRegion {
     uint32_t construct = 0, level = 1;
     bool had_tasks = false;
 };
+
+inline constexpr RecordedRegion kUnknownRegion;
 using RecordedRegions = std::unordered_map<uint64_t, RecordedRegion>; // by id
 
-// Takes notice of the record if it begins or ends a region.
-void note_region(const EventRecord &record, RecordedRegions &regions);
+// When a task was created, in ticks.  begin <= time <= latest
+struct Creation {
+    uint64_t begin;  // of the call that created it: the creator's work before it precedes the task
+    uint64_t time;   // of the creation: the earliest possible one
+    uint64_t latest; // the last possible one; == time where that is known
+};
 
-// Memory: eight bytes per deferred task, and some hundred per region.
+// Memory: eight bytes per deferred task, four more where creations are not exactly dated, and some hundred per region.
 struct TraceIndex {
-    std::vector<std::vector<uint64_t>> created; // by thread and counter of the id; 0: not a task, or not seen
+    struct OfThread {
+        std::vector<uint64_t> created; // by counter of the id, ticks; 0: not a task, or not seen
+        std::vector<uint32_t> doubt;   // ticks from the earliest to the latest possible moment; shorter or empty: 0
+    };
+    std::vector<OfThread> threads;
     RecordedRegions regions;
-    uint64_t end = 0; // the last event
+    uint64_t end = 0; // of the run: the last event, or the end that the tool noted
 
     // 0 when not known.
     uint64_t created_at(uint64_t id) const {
-        const uint64_t thread = id >> format::kThreadShift, counter = id & ((1ull << format::kThreadShift) - 1);
-        return thread < created.size() && counter < created[thread].size() ? created[thread][counter] : 0;
+        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
+        return thread < threads.size() && counter < threads[thread].created.size() ? threads[thread].created[counter]
+                                                                                   : 0;
     }
-
+    uint64_t created_latest(uint64_t id) const {
+        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
+        const bool doubtful = thread < threads.size() && counter < threads[thread].doubt.size();
+        return created_at(id) + (doubtful ? threads[thread].doubt[counter] : 0);
+    }
     const RecordedRegion &region(uint64_t id) const {
-        static const RecordedRegion unknown;
         const auto found = regions.find(id);
-        return found == regions.end() ? unknown : found->second;
+        return found == regions.end() ? kUnknownRegion : found->second;
     }
 };
 
 Problem read_trace_index(const RunFiles &run, TraceIndex &index);
+// The regions alone.
+Problem read_regions(const RunFiles &run, RecordedRegions &regions);
+// Every task that another one had to wait for, by id, once for each such pair.
+Problem for_each_predecessor(const RunFiles &run, const std::function<void(uint64_t)> &visit);
+// A run without a single event.
+Problem lacks_trace(const RunFiles &run);
 
 } // namespace ompass

@@ -325,7 +325,10 @@ inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup
 inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
 inline constexpr uint32_t kStatusDetach = 4; // ompt_task_detach
 constexpr bool is_barrier(uint32_t kind) { return kind != kTaskwait && kind != kTaskgroup && kind != kTaskwaitDepend; }
+// Ids of tasks and regions: the creating thread, and its counter below.
 inline constexpr unsigned kThreadShift = 40;
+constexpr uint64_t thread_of_id(uint64_t id) { return id >> kThreadShift; }
+constexpr uint64_t counter_of_id(uint64_t id) { return id & ((uint64_t{1} << kThreadShift) - 1); }
 inline constexpr uint64_t kOtherCore = 1ull << 63; // in word 1 of a start, beside the id
 inline constexpr uint64_t kOtherDomain = 1ull << 62;
 inline constexpr uint64_t kIdMask = kOtherDomain - 1;

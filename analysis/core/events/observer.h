@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader of events hears: the words in which events/walker.h tells what happens on a thread. A reader is an
+// observer: it derives from WalkObserver and hides what it wants to hear of; nothing is virtual. It may keep data of its
+// own with every frame, part and thread. All times are ticks. An observer and its walks belong to one thread of control.
+#pragma once
+
+#include "trace_index.h"
+
+namespace ompass {
+
+// What a thread does between two events.
+enum class Doing : uint8_t {
+    kUnknown, // outside of every region, in no code that we know of
+    kWork,    // runs the current task
+    kWait,    // is in a wait of the current task, and runs nothing
+    kFork     // is between the begin or end of a region and its implicit task
+};
+
+// Why a stretch of waiting ends.
+struct EndOfWaiting {
+    enum Why : uint8_t { kTaskStarts, kWaitIsOver, kOther } why = kOther;
+    uint64_t since = 0;           // kTaskStarts: when that task was ready; kWaitIsOver: when the last thread arrived
+    bool tasks_elsewhere = false; // kWaitIsOver: other threads may have been running what the wait waited for
+};
+
+// A task on a thread's stack.
+template <typename Data>
+struct TaskFrame {
+    enum Kind : uint8_t { kOutside, kImplicit, kDeferred, kUndeferred };
+    uint64_t id = 0;        // 0: undeferred, or outside of every task
+    uint32_t construct = 0; // 0: implicit, or outside
+    Kind kind = kOutside;
+    bool timed = false;   // undeferred: begin and end have a time
+    bool waiting = false; // is in a wait
+    bool resumed = false; // began elsewhere
+    bool rescued = false; // runs outside of its home, since the program would have hung
+    int32_t home = -1;    // domain in which the locality extension placed it; -1: without it
+    uint64_t ready = 0, start = 0; // of tasks with times
+    Data data{};
+    TaskFrame *owner = nullptr; // itself; of an undeferred task the innermost one around it that is none
+    TaskFrame *below = nullptr, *above = nullptr; // neighbours on the stack; that above may be a free place
+
+    void begin(Kind of_kind, uint64_t of_id, uint32_t of_construct, TaskFrame *owner_below) {
+        id = of_id;
+        construct = of_construct;
+        kind = of_kind;
+        timed = waiting = resumed = rescued = false;
+        home = -1;
+        owner = kind == kUndeferred ? owner_below : this;
+        data = {};
+    }
+
+    uint64_t explicit_id() const { return owner->construct ? owner->id : 0; } // 0 in implicit tasks and outside
+};
+
+// A thread's part in a region.
+template <typename Data>
+struct RegionPart {
+    uint64_t id = 0; // 0: outside of every region
+    uint32_t construct = 0, level = 0, team_size = 1;
+    uint32_t n_barriers = 0; // that the thread has come to
+    bool primary = false;
+    uint64_t begin = 0;
+    RegionPart *outer = nullptr;
+    Data data{};
+};
+
+struct OpenKernel {
+    uint32_t construct;
+    uint64_t begin, read_bytes = 0, write_bytes = 0;
+};
+
+// What must have happened on other threads before an event, for those who take all threads in order of time.
+struct Precondition {
+    enum Kind : uint8_t { kNone, kCreated, kStartable, kDetached, kChildrenEnded, kBarrierOver, kRegionBegun } kind;
+    uint64_t id = 0; // of the task or region
+};
+
+struct Nothing {};
+
+// Hears of everything and does nothing. `walk` stands at the event, frames and parts are those before it ends, or after
+// it begins them.
+struct WalkObserver {
+    using OfFrame = Nothing;
+    using OfPart = Nothing;
+    using OfThread = Nothing;
+
+    // What the walk must know of other threads and of the end; 0 and empty when not known.
+    uint64_t created_at(uint64_t /*task*/) const { return 0; }
+    const RecordedRegion &region(uint64_t /*id*/) const { return kUnknownRegion; }
+    uint64_t end_of_run() const { return 0; }
+
+    void began_thread(auto & /*walk*/) {} // before its first event
+
+    // Stretches of the thread, in order. A stretch of creation belongs to no construct yet: creation_cost() tells.
+    void worked(auto & /*walk*/, uint64_t /*begin*/, uint64_t /*end*/) {}
+    void waited(auto & /*walk*/, uint64_t /*begin*/, uint64_t /*end*/, EndOfWaiting) {}
+    void forked(auto & /*walk*/, uint64_t /*begin*/, uint64_t /*end*/) {}
+    void created_for(auto & /*walk*/, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
+    void locked(auto & /*walk*/, uint32_t /*kind*/, uint64_t /*begin*/, uint64_t /*end*/) {}
+
+    // A deferred task; walk.date_creation() says when. Its start, on whichever thread, and its end come later.
+    void created(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
+    // `task` 0: an undeferred one, which begins next. `weight`: the number of creations that this one stands for.
+    void creation_cost(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/, uint64_t /*ticks*/,
+                       uint32_t /*weight*/) {}
+    void depends(auto & /*walk*/, uint64_t /*before*/, uint64_t /*after*/) {}
+    void began_undeferred(auto & /*walk*/, auto & /*frame*/) {}
+    void ended_undeferred(auto & /*walk*/, auto & /*frame*/) {}
+    // `after_others`: it depended on tasks. `moved`: to another core or domain, format::kOtherCore | kOtherDomain.
+    void started(auto & /*walk*/, auto & /*frame*/, bool /*after_others*/, uint64_t /*moved*/) {}
+    void suspended(auto & /*walk*/, auto & /*frame*/) {}
+    // `here`: the thread itself was in it before.
+    void resumed(auto & /*walk*/, auto & /*frame*/, bool /*here*/) {}
+    void completed(auto & /*walk*/, auto & /*frame*/, bool /*detached*/) {}
+    void discarded(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
+    void fulfilled(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
+    void stole(auto & /*walk*/, uint64_t /*ticks*/, bool /*succeeded*/) {}
+
+    // Waits of the current task, by OMPT sync region kind.
+    void began_wait(auto & /*walk*/, uint32_t /*kind*/) {}
+    void ended_wait(auto & /*walk*/, uint32_t /*kind*/) {}
+    void asked_for_lock(auto & /*walk*/, uint32_t /*kind*/) {}
+
+    void began_region(auto & /*walk*/, auto & /*part*/) {}
+    void joined_region(auto & /*walk*/, auto & /*part*/) {}
+    void ended_region(auto & /*walk*/, auto & /*part*/, uint32_t /*team_size*/) {}
+    void began_implicit(auto & /*walk*/, auto & /*frame*/) {}
+    // Of a worker the time of its end is that of the region's.
+    void ended_implicit(auto & /*walk*/, auto & /*frame*/, bool /*worker*/) {}
+
+    void began_kernel(auto & /*walk*/, const OpenKernel &) {}
+    void ended_kernel(auto & /*walk*/, const OpenKernel &, uint32_t /*construct*/) {}
+    void accessed(auto & /*walk*/, const OpenKernel &, uint64_t /*address*/, uint64_t /*bytes*/, bool /*write*/) {}
+    void began_phase(auto & /*walk*/, uint32_t /*construct*/) {}
+    void counted(auto & /*walk*/, uint32_t /*counter*/, uint64_t /*rise*/) {}
+    void seen_on_cpu(auto & /*walk*/, uint32_t /*cpu*/) {}
+    void recording_resumed(auto & /*walk*/) {}
+};
+
+// An observer of one thread after the other, which knows of the others what a first pass has found.
+struct IndexedObserver : WalkObserver {
+    explicit IndexedObserver(const TraceIndex &known) : index(known) {}
+    uint64_t created_at(uint64_t task) const { return index.created_at(task); }
+    const RecordedRegion &region(uint64_t id) const { return index.region(id); }
+    uint64_t end_of_run() const { return index.end; }
+
+    const TraceIndex &index;
+};
+
+} // namespace ompass

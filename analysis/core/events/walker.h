@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the events of one thread mean: the only file that gives kinds of events their meaning. Dates creations, keeps the
+// stack of the thread's tasks, the regions that it is in, its open kernels and its open stretch, and tells an observer
+// what happens, in the words of observer.h. That several threads are taken in order of time is ordered_walk.h's.
+//
+// A creation inside a runtime bracket is written without a time, before the span that dates it; one in a task too short
+// for clock readings is written without a time, and nothing dates it.
+//
+//   sum of the stretches told  =  time of the last event - time of the first  (where the log has no pause)
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+#include "observer.h"
+
+namespace ompass {
+
+// The dates of one thread's creations, in the order of its log.
+class CreationDates {
+public:
+    // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
+    Creation date(const EventDecoder &decoder, const EventRecord &record) {
+        if (decoder.n_records() > searched_) search(decoder, record.time);
+        const bool timed = record.has_time_of_its_own();
+        if (span_begin_ != kNoSpan && (!timed || span_begin_ <= record.time)) {
+            const uint64_t time = std::max(record.time, span_begin_);
+            return {span_begin_, time, time};
+        }
+        if (timed) return {record.time, record.time, record.time};
+        if (decoder.n_records() >= next_timed_) search(decoder, record.time);
+        return {record.time, record.time, next_time_};
+    }
+
+private:
+    static constexpr uint64_t kNoSpan = ~uint64_t{0};
+
+    // The span of a bracket follows its creations, a single one or all of a taskloop: nothing else with a time lies
+    // between them.
+    void search(const EventDecoder &decoder, uint64_t time) {
+        EventDecoder::Ahead ahead(decoder);
+        EventRecord next;
+        span_begin_ = kNoSpan;
+        next_time_ = time;
+        next_timed_ = ~uint64_t{0};
+        while (ahead.next(next)) {
+            if (!next.is_timed()) continue;
+            if (next.time != time && next_timed_ == ~uint64_t{0}) {
+                next_time_ = next.time;
+                next_timed_ = ahead.n_records();
+            }
+            if (next.kind == format::kCreate) continue;
+            if (next.kind == format::kCreateSpan)
+                span_begin_ = next.time - std::min<uint64_t>(next.argument, next.time);
+            else if (next.kind == format::kCreateSpanLong && !(next.argument & format::kUntoldCreation))
+                span_begin_ = next.time - std::min(next.words[1], next.time);
+            break;
+        }
+        searched_ = ahead.n_records();
+    }
+
+    uint64_t searched_ = 0; // up to this record the answers below hold,
+    uint64_t span_begin_ = kNoSpan;
+    uint64_t next_timed_ = 0; // and up to this one the next:
+    uint64_t next_time_ = 0;  // the time of the next timed record
+};
+
+// What a first pass over a thread learns for the others.
+class FirstPass {
+public:
+    FirstPass(TraceIndex &index, uint32_t thread) : index_(index), of_thread_(index.threads[thread]) {
+        of_thread_.created.push_back(0); // ids count from 1 on
+    }
+
+    void take(const EventDecoder &decoder, const EventRecord &record) {
+        if (record.kind == format::kCreate)
+            note_creation(dates_.date(decoder, record));
+        else if (record.id)
+            of_thread_.created.push_back(0);
+        if (record.kind == format::kRegionBegin || record.kind == format::kRegionEnd)
+            note_region(record, index_.regions);
+    }
+
+    static void note_region(const EventRecord &record, RecordedRegions &regions) {
+        if (record.kind == format::kRegionBegin) {
+            RecordedRegion &region = regions[record.words[1]];
+            region.begin = record.time;
+            region.construct = record.argument;
+            region.level = static_cast<uint32_t>(record.words[2]);
+        } else if (record.kind == format::kRegionEnd) {
+            RecordedRegion &region = regions[record.words[1]];
+            region.end = record.time;
+            region.last_arrival = record.words[2] >> 1;
+            region.had_tasks = record.words[2] & 1;
+        }
+    }
+
+private:
+    void note_creation(Creation creation) {
+        of_thread_.created.push_back(creation.time);
+        if (creation.latest == creation.time) return;
+        of_thread_.doubt.resize(of_thread_.created.size());
+        of_thread_.doubt.back() = static_cast<uint32_t>(std::min<uint64_t>(creation.latest - creation.time, ~0u));
+    }
+
+    TraceIndex &index_;
+    TraceIndex::OfThread &of_thread_; // its last entry is the last id's
+    CreationDates dates_;
+};
+
+// The task that another one must wait for, if the record tells of such a pair; else 0.
+inline uint64_t predecessor_in(const EventRecord &record) {
+    return record.kind == format::kDependence ? record.words[1] : 0;
+}
+
+template <typename Observer>
+class ThreadWalk {
+public:
+    using Frame = TaskFrame<typename Observer::OfFrame>;
+    using Part = RegionPart<typename Observer::OfPart>;
+
+    ThreadWalk(const RunFiles &run, uint32_t thread, Observer &observer)
+        : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread) {
+        base_.owner = current_ = &base_;
+        part_ = &outside_;
+        observer_.began_thread(*this);
+    }
+
+    // Goes to the next event; false at the end of the log, or at a problem.
+    bool advance() { return decoder_.next(record_); }
+    // Tells the observer of the event at hand. False: a problem.
+    bool apply();
+    // After the last event: closes what is open when the run ended.
+    void finish();
+
+    Problem problem() const {
+        return what_ ? Problem{run_.threads[thread_].file.path(), decoder_.offset(), what_} : decoder_.problem();
+    }
+
+    typename Observer::OfThread data{};
+    uint32_t thread() const { return thread_; }
+    uint64_t now() const { return record_.time; }
+    uint64_t mark() const { return mark_; } // begin of the open stretch
+    Doing doing() const { return doing_; }
+    Frame &current() { return *current_; }
+    Frame &base() { return base_; }
+    Part &part() { return *part_; }
+    uint32_t domain() const { return domain_; } // 1 + that in which the thread starts tasks; 0: not told
+    const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
+    const EventDecoder &decoder() const { return decoder_; }
+
+    // In created(): when.
+    Creation date_creation() { return dates_.date(decoder_, record_); }
+    // Of the event at hand.
+    Precondition precondition() const;
+
+private:
+    using Kinds = uint64_t; // a set of kinds of events
+    template <typename... Kind>
+    static constexpr Kinds kinds(Kind... kind) {
+        return (Kinds{0} | ... | (Kinds{1} << kind));
+    }
+    bool is_one_of(Kinds set) const { return set >> record_.kind & 1; }
+    static constexpr Kinds kNamesConstruct =
+        kinds(format::kCreate, format::kInlineBegin, format::kInlineBeginTimed, format::kStart, format::kStartReady,
+              format::kResume, format::kDiscard, format::kFulfill, format::kRegionBegin, format::kKernelBegin,
+              format::kKernelEnd, format::kPhase);
+    // What may stand between a creation and its span, and between the span and the begin of an undeferred task.
+    static constexpr Kinds kAside = kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced);
+    static constexpr Kinds kOfDeferred =
+        kAside | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
+    static constexpr Kinds kOfUndeferred =
+        kAside | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
+
+    bool take(); // apply() without the checks
+
+    // ---------------------------------------------------------------- stretches
+
+    void close_work(uint64_t end) {
+        observer_.worked(*this, mark_, end);
+        mark_ = end;
+    }
+    void close_waiting(EndOfWaiting why, uint64_t end) {
+        observer_.waited(*this, mark_, end, why);
+        mark_ = end;
+    }
+    void close_fork(uint64_t end) {
+        observer_.forked(*this, mark_, end);
+        mark_ = end;
+    }
+    void close(uint64_t end, EndOfWaiting why = {}) {
+        switch (doing_) {
+        case Doing::kWork: return close_work(end);
+        case Doing::kWait: return close_waiting(why, end);
+        case Doing::kFork: return close_fork(end);
+        case Doing::kUnknown: mark_ = end;
+        }
+    }
+    void go_on() {
+        mark_ = now();
+        doing_ = current_->waiting ? Doing::kWait : Doing::kWork;
+    }
+    bool close_work_at_now() {
+        close_work(now());
+        return true;
+    }
+    bool close_at_now() {
+        close(now());
+        return true;
+    }
+
+    // ---------------------------------------------------------------- the stack of tasks
+
+    Frame &push(typename Frame::Kind kind, uint64_t id, uint32_t construct) {
+        Frame *frame = current_->above;
+        if (__builtin_expect(!frame, 0)) frame = make_frame();
+        frame->begin(kind, id, construct, frame->below->owner);
+        return *(current_ = frame);
+    }
+    [[gnu::noinline]] Frame *make_frame() {
+        Frame *frame = current_->above = &storage_.emplace_back();
+        frame->below = current_;
+        return frame;
+    }
+    bool pop() {
+        current_ = current_->below;
+        return true;
+    }
+
+    // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
+    // False: the task is not there.
+    bool return_to(uint64_t id) {
+        const Frame *found = current_;
+        while (found && found->id != id) found = found->below;
+        if (!found) return false;
+        while (current_ != found) {
+            observer_.suspended(*this, *current_);
+            pop();
+        }
+        return true;
+    }
+
+    // ---------------------------------------------------------------- tasks
+
+    bool create() {
+        told_ = {record_.id, record_.argument};
+        observer_.created(*this, record_.id, record_.argument);
+        return true;
+    }
+
+    bool end_creation(uint64_t ticks, uint32_t weight, bool is_told) {
+        close_work(now() - ticks);
+        observer_.created_for(*this, mark_, now(), weight);
+        mark_ = now();
+        doing_ = Doing::kWork;
+        if (is_told && told_.construct)
+            observer_.creation_cost(*this, told_.task, told_.construct, ticks, weight);
+        else if (is_told)
+            untold_ = {ticks, weight};
+        told_ = {};
+        return true;
+    }
+
+    bool begin_undeferred(uint32_t construct, bool timed = false) {
+        if (timed) {
+            close(now());
+            doing_ = Doing::kWork;
+        }
+        Frame &frame = push(Frame::kUndeferred, 0, construct);
+        frame.timed = timed;
+        if (timed) frame.ready = frame.start = now();
+        observer_.began_undeferred(*this, frame);
+        if (untold_.ticks) {
+            observer_.creation_cost(*this, 0, construct, untold_.ticks, untold_.weight);
+            untold_ = {};
+        }
+        return true;
+    }
+
+    bool end_undeferred() {
+        if (current_->kind != Frame::kUndeferred) return false;
+        observer_.ended_undeferred(*this, *current_);
+        return pop();
+    }
+
+    bool start(uint64_t ready) {
+        close(now(), {EndOfWaiting::kTaskStarts, ready});
+        Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
+        frame.ready = std::min(ready, now());
+        frame.start = now();
+        // Tasks that the extension did not hold cannot be told from those that it placed here: it holds all or none.
+        if (domain_) {
+            frame.home = static_cast<int32_t>(placed_ ? (placed_ - 1) >> 1 : domain_ - 1);
+            frame.rescued = placed_ && (placed_ - 1) & 1;
+            placed_ = 0;
+        }
+        observer_.started(*this, frame, record_.kind == format::kStartReady,
+                          record_.words[1] & (format::kOtherCore | format::kOtherDomain));
+        doing_ = Doing::kWork;
+        return true;
+    }
+
+    bool resume() {
+        const uint64_t id = record_.words[1];
+        close(now(), {EndOfWaiting::kTaskStarts, now() - std::min(record_.words[2] >> 1, now())});
+        const bool here = return_to(id);
+        if (!here) push(record_.argument ? Frame::kDeferred : Frame::kImplicit, id, record_.argument).resumed = true;
+        current_->waiting = record_.words[2] & 1;
+        go_on();
+        observer_.resumed(*this, *current_, here);
+        return true;
+    }
+
+    bool complete() {
+        close(now());
+        if (current_->construct == 0) return false;
+        observer_.completed(*this, *current_, record_.argument == format::kStatusDetach);
+        pop();
+        go_on();
+        return true;
+    }
+
+    bool complete_to(uint64_t id) {
+        if (!complete() || !return_to(id)) return false;
+        go_on();
+        return true;
+    }
+
+    // ---------------------------------------------------------------- waits
+
+    bool begin_wait() {
+        close(now());
+        current_->waiting = true;
+        doing_ = Doing::kWait;
+        part_->n_barriers += format::is_barrier(record_.argument);
+        observer_.began_wait(*this, record_.argument);
+        return true;
+    }
+
+    bool end_wait(uint64_t arrival, bool tasks_elsewhere) {
+        close_waiting({EndOfWaiting::kWaitIsOver, arrival, tasks_elsewhere}, now());
+        observer_.ended_wait(*this, record_.argument);
+        current_->waiting = false;
+        doing_ = Doing::kWork;
+        return true;
+    }
+
+    bool get_lock() {
+        observer_.locked(*this, record_.argument, mark_, now());
+        mark_ = now();
+        return true;
+    }
+
+    // ---------------------------------------------------------------- regions
+
+    void push_part(uint64_t id, uint32_t construct, uint32_t level, uint64_t begin, bool primary) {
+        Part &part = parts_.emplace_back();
+        part.id = id;
+        part.construct = construct;
+        part.level = level;
+        part.begin = begin;
+        part.primary = primary;
+        part.outer = part_;
+        part_ = &part;
+    }
+    void pop_part() {
+        part_ = part_->outer;
+        parts_.pop_back();
+    }
+
+    bool begin_region() {
+        close(now());
+        push_part(record_.words[1], record_.argument, static_cast<uint32_t>(record_.words[2]), now(), true);
+        observer_.began_region(*this, *part_);
+        doing_ = Doing::kFork;
+        return true;
+    }
+
+    bool end_region() {
+        if (!part_->primary || part_->id != record_.words[1]) return false;
+        close(now());
+        observer_.ended_region(*this, *part_, record_.argument);
+        pop_part();
+        go_on();
+        return true;
+    }
+
+    bool begin_implicit() {
+        const uint64_t id = record_.words[1];
+        if (id != 0 && part_->id != id) { // a worker joins: until now it was on its way
+            const RecordedRegion &joined = observer_.region(id);
+            if (joined.construct >= run_.definitions.size()) return false;
+            push_part(id, joined.construct, joined.level, joined.begin, false);
+            observer_.joined_region(*this, *part_);
+            mark_ = joined.begin;
+            close_fork(now());
+        } else {
+            close(now());
+        }
+        part_->team_size = record_.argument;
+        Frame &frame = push(Frame::kImplicit, record_.id, 0);
+        frame.ready = frame.start = now();
+        go_on();
+        observer_.began_implicit(*this, frame);
+        return true;
+    }
+
+    bool leave_implicit() {
+        close(now());
+        if (current_->kind != Frame::kImplicit) return false;
+        observer_.ended_implicit(*this, *current_, false);
+        doing_ = part_->id ? Doing::kFork : Doing::kUnknown;
+        return pop();
+    }
+
+    bool end_implicit() {
+        if (current_->kind != Frame::kImplicit || !part_->id || part_->primary) return false;
+        close_part();
+        observer_.ended_implicit(*this, *current_, true);
+        pop_part();
+        doing_ = Doing::kUnknown;
+        return pop();
+    }
+
+    // The last wait of a worker ends with its region, whenever the worker learns of that.
+    void close_part() {
+        const RecordedRegion &left = observer_.region(part_->id);
+        close_waiting({EndOfWaiting::kWaitIsOver, left.last_arrival, left.had_tasks},
+                      left.end ? left.end : std::max(mark_, observer_.end_of_run()));
+    }
+
+    // ---------------------------------------------------------------- kernels
+
+    bool begin_kernel() {
+        kernels_.push_back({record_.argument, now()});
+        observer_.began_kernel(*this, kernels_.back());
+        return true;
+    }
+
+    bool end_kernel() {
+        if (kernels_.empty()) return false;
+        observer_.ended_kernel(*this, kernels_.back(), record_.argument);
+        kernels_.pop_back();
+        return true;
+    }
+
+    bool access(bool write) {
+        if (kernels_.empty()) return false;
+        (write ? kernels_.back().write_bytes : kernels_.back().read_bytes) += record_.words[2];
+        observer_.accessed(*this, kernels_.back(), record_.words[1], record_.words[2], write);
+        return true;
+    }
+
+    bool resume_recording() {
+        close(now());
+        after_pause_ = true;
+        current_->waiting = record_.argument != 0;
+        go_on();
+        observer_.recording_resumed(*this);
+        return true;
+    }
+
+    const RunFiles &run_;
+    const uint32_t thread_;
+    Observer &observer_;
+    EventDecoder decoder_;
+    EventRecord record_{};
+    CreationDates dates_;
+    const char *what_ = nullptr;
+
+    uint64_t mark_ = 0;
+    Doing doing_ = Doing::kUnknown;
+    Frame base_;
+    Frame *current_;
+    std::deque<Frame> storage_; // of the deepest stack so far
+    Part outside_;
+    Part *part_;
+    std::deque<Part> parts_;
+    std::vector<OpenKernel> kernels_;
+    struct {
+        uint64_t task;
+        uint32_t construct;
+    } told_ = {}; // the deferred creation told last, until its span is
+    struct {
+        uint64_t ticks;
+        uint32_t weight;
+    } untold_ = {}; // a span whose task is told next
+    uint32_t domain_ = 0; // 1 + the argument of the last such event; 0: none
+    uint32_t placed_ = 0; // the same of the task that starts next
+    bool after_pause_ = false; // what began during the pause ends from now on
+};
+
+template <typename Observer>
+bool ThreadWalk<Observer>::apply() {
+    if (__builtin_expect(is_one_of(kNamesConstruct) && record_.argument >= run_.definitions.size(), 0)) {
+        what_ = "is damaged: event of an unknown construct";
+        return false;
+    }
+    if (told_.construct && !is_one_of(kOfDeferred)) told_ = {};
+    if (untold_.ticks && !is_one_of(kOfUndeferred)) untold_ = {};
+    if (__builtin_expect(take() || after_pause_, 1)) return true;
+    what_ = "is damaged: event out of place";
+    return false;
+}
+
+template <typename Observer>
+bool ThreadWalk<Observer>::take() {
+    const uint32_t argument = record_.argument;
+    const uint64_t *words = record_.words;
+    switch (record_.kind) {
+    case format::kOutside:
+        mark_ = now();
+        doing_ = thread_ == 0 ? Doing::kWork : Doing::kUnknown;
+        return true;
+    case format::kCreate: return create();
+    case format::kCreateSpan: return end_creation(argument, 1, true);
+    case format::kCreateSpanLong:
+        return end_creation(words[1], std::max(argument & ~format::kUntoldCreation, 1u),
+                            !(argument & format::kUntoldCreation));
+    case format::kInlineBegin: return begin_undeferred(argument);
+    case format::kInlineBeginTimed: return begin_undeferred(argument, true);
+    case format::kInlineEnd: return end_undeferred();
+    case format::kInlineEndTimed: return close_work_at_now() && current_->timed && end_undeferred();
+    case format::kInlineOps:
+        return decoder_.unfold(
+            record_, [this](uint32_t construct) { return begin_undeferred(construct); },
+            [this] { return end_undeferred(); });
+    case format::kStamp: return close_work_at_now();
+    case format::kStart: return start(observer_.created_at(words[1] & format::kIdMask));
+    case format::kStartReady: return start(now() - std::min(words[2], now()));
+    case format::kResume: return resume();
+    case format::kComplete: return complete();
+    case format::kCompleteTo: return complete_to(words[1]);
+    case format::kDiscard: observer_.discarded(*this, words[1], argument); return true;
+    case format::kFulfill: observer_.fulfilled(*this, words[1], argument); return true;
+    case format::kDependence: observer_.depends(*this, words[1], words[2]); return true;
+    case format::kWaitBegin: return begin_wait();
+    case format::kWaitEnd: return end_wait(0, true);
+    case format::kBarrierEnd: return end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1);
+    case format::kMutexAcquire: observer_.asked_for_lock(*this, argument); return close_at_now();
+    case format::kMutexAcquired: return get_lock();
+    case format::kRegionBegin: return begin_region();
+    case format::kRegionEnd: return end_region();
+    case format::kImplicitBegin: return begin_implicit();
+    case format::kImplicitEnd: return end_implicit();
+    case format::kImplicitLeave: return leave_implicit();
+    case format::kKernelBegin: return begin_kernel();
+    case format::kKernelEnd: return end_kernel();
+    case format::kRead: return access(false);
+    case format::kWrite: return access(true);
+    case format::kPhase: observer_.began_phase(*this, argument); return true;
+    case format::kCpu: observer_.seen_on_cpu(*this, argument); return true;
+    case format::kCounter:
+        if (argument >= format::kMaxCounters) return false;
+        observer_.counted(*this, argument, words[1]);
+        return true;
+    case format::kResync: return resume_recording();
+    case format::kDomain: domain_ = argument + 1; return true;
+    case format::kPlaced: placed_ = argument + 1; return true;
+    case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); return true;
+    // The decoder's own.
+    case format::kEnd:
+    case format::kTime:
+    case format::kInlineCode:
+    case format::kReadNear:
+    case format::kWriteNear:
+    case format::kEventKinds: break;
+    }
+    return true;
+}
+
+template <typename Observer>
+Precondition ThreadWalk<Observer>::precondition() const {
+    switch (record_.kind) {
+    case format::kStart:
+    case format::kStartReady: return {Precondition::kStartable, record_.words[1] & format::kIdMask};
+    case format::kResume:
+    case format::kDiscard: return {Precondition::kCreated, record_.words[1]}; // untimed: may seem earlier than it was
+    case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
+    case format::kWaitEnd:
+        return {record_.argument == format::kTaskwait ? Precondition::kChildrenEnded : Precondition::kNone};
+    case format::kBarrierEnd: return {Precondition::kBarrierOver, part_->id};
+    case format::kImplicitBegin:
+        return {record_.words[1] ? Precondition::kRegionBegun : Precondition::kNone, record_.words[1]};
+    default: return {Precondition::kNone};
+    }
+}
+
+template <typename Observer>
+void ThreadWalk<Observer>::finish() {
+    const uint64_t end_of_region = observer_.region(part_->id).end;
+    if (end_of_region && doing_ == Doing::kWait && !part_->primary)
+        close_part();
+    else if (doing_ != Doing::kUnknown)
+        close(std::max(mark_, end_of_region ? end_of_region : observer_.end_of_run()));
+}
+
+// One thread from its first event to its last, and to the end of the run.
+template <typename Observer>
+Problem walk_thread(ThreadWalk<Observer> &walk) {
+    while (walk.advance() && walk.apply()) {}
+    if (Problem problem = walk.problem()) return problem;
+    walk.finish();
+    return {};
+}
+
+} // namespace ompass
