@@ -122,6 +122,7 @@ class EventColumns(TypedDict):
     """numpy arrays of one length, in time order within each thread."""
 
     time_ns: object  # int64, since start of the run
+    latest_ns: object  # int64, the last possible moment: of untimed records that of the timed record after them
     thread: object  # uint32
     kind: object  # uint8, index into event_kinds()
     construct: object  # int32, -1 when none
@@ -154,7 +155,8 @@ class TaskGraph(TypedDict):
     dependences: dict[str, object]  # from_group uint32, to_group uint32, n uint64
     # task uint64, group uint32, thread uint32, begin_ns uint64 (place in the path), length_ns uint64, start_ns uint64
     critical: dict[str, object]
-    # task uint64, parent uint64, group uint32, thread uint32, created_ns, start_ns, end_ns, work_ns, critical_ns uint64
+    # task uint64, parent uint64, group uint32, thread uint32, created_ns, created_latest_ns, start_ns, end_ns,
+    # work_ns, critical_ns uint64
     tasks: dict[str, object]
 
 def event_kinds() -> list[tuple[str, str]]:
@@ -302,7 +304,8 @@ def read_rows(
     """Hands rows of a trace to `deliver`, batch by batch, as one int64 array per column; -1: nothing to tell.
 
     Tables and their columns (times in ns since the start of the run):
-    tasks: task, parent, construct, deferred, creator, thread, created_ns, ready_ns, start_ns, end_ns, work_ns
+    tasks: task, parent, construct, deferred, creator, thread, created_ns, created_latest_ns, ready_ns,
+    start_ns, end_ns, work_ns
     segments: thread, state (see ScheduleStretches), task, construct, start_ns, end_ns
     waits: thread, lock (1: kind is an OMPT mutex, 0: a sync region), kind, task, start_ns, end_ns, idle_ns,
     schedule_ns, sync_ns

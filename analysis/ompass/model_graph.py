@@ -61,6 +61,7 @@ class GraphTask:
     group: int
     thread: int
     created_ns: int
+    created_latest_ns: int  # == created_ns where that is exact
     start_ns: int
     end_ns: int
     work_ns: int

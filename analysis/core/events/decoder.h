@@ -10,11 +10,11 @@
 namespace ompass {
 
 struct EventRecord {
-    format::EventKind kind;
-    uint32_t argument;
-    uint64_t time;         // recorded ticks; of untimed records: of the timed record before
-    uint64_t id;           // of the task or region that the record makes; else 0
-    const uint64_t *words; // the first word and those that follow; valid until the next record
+    format::EventKind kind{};
+    uint32_t argument = 0;
+    uint64_t time = 0;     // recorded ticks; of untimed records: of the timed record before
+    uint64_t id = 0;       // of the task or region that the record makes; else 0
+    const uint64_t *words = nullptr; // the first word and those that follow; valid until the next record
 
     bool is_timed() const { return format::kEventTraits[kind].timed; }
     // Of a creation: false in untimed records, and in timed ones of the tick of the one before.

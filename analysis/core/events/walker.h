@@ -74,12 +74,13 @@ public:
     }
 
     void take(const EventDecoder &decoder, const EventRecord &record) {
-        if (record.kind == format::kCreate)
-            note_creation(dates_.date(decoder, record));
-        else if (record.id)
-            of_thread_.created.push_back(0);
-        if (record.kind == format::kRegionBegin || record.kind == format::kRegionEnd)
-            note_region(record, index_.regions);
+        switch (record.kind) {
+        case format::kCreate: return note_creation(dates_.date(decoder, record));
+        case format::kImplicitBegin: return of_thread_.created.push_back(0);
+        case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
+        case format::kRegionEnd: return note_region(record, index_.regions);
+        default: return;
+        }
     }
 
     static void note_region(const EventRecord &record, RecordedRegions &regions) {

@@ -94,11 +94,14 @@ def dump(
             printed += 1
 
 
-Row = tuple[int, int, int, int, int, int, bool]
+Row = tuple[int, int, int, int, int, int, int, bool]
 
 
 def _rows(table: EventTable) -> Iterator[Row]:
-    columns = (table.time_ns, table.thread, table.kind, table.construct, table.task, table.value, table.exact)
+    columns = (
+        table.time_ns, table.latest_ns, table.thread, table.kind, table.construct, table.task, table.value,
+        table.exact,
+    )  # fmt: skip
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
@@ -155,20 +158,22 @@ def task_name(task: int) -> str:
 
 
 def _text_line(row: Row, names: list[str], locations: dict[int, Location]) -> str:
-    time_ns, thread, kind, construct, task, value, exact = row
+    time_ns, latest_ns, thread, kind, construct, task, value, exact = row
     label = locations[construct].label() if construct in locations else "-"
     mark = " " if exact else "~"
-    when = f"{mark}{time_ns:>15,} ns  thread {thread:<3}"
+    doubt = f"+{latest_ns - time_ns:,}" if latest_ns > time_ns else ""
+    when = f"{mark}{time_ns:>15,} ns {doubt:<8} thread {thread:<3}"
     return f"{when} {names[kind]:<18} task {task_name(task):<12} {value:<10} {label}\n"
 
 
 def _json_line(row: Row, names: list[str], locations: dict[int, Location]) -> str:
-    time_ns, thread, kind, construct, task, value, exact = row
+    time_ns, latest_ns, thread, kind, construct, task, value, exact = row
     location = locations.get(construct)
     return (
         json.dumps(
             {
                 "time_ns": time_ns,
+                "latest_ns": latest_ns,
                 "thread": thread,
                 "kind": names[kind],
                 "construct": construct if construct >= 0 else None,

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 class EventTable:
     """Events in time order within each thread; all columns have one length.
 
-    time_ns int64 since the start of the run; thread uint32; kind uint8, an index into event_kinds();
+    time_ns int64 since the start of the run; latest_ns int64, the last possible moment (== time_ns where exact);
+    thread uint32; kind uint8, an index into event_kinds();
     construct int32, -1 when none; task uint64, 0 when none; value uint64; exact bool.
     """
 
     time_ns: NDArray[np.int64]
+    latest_ns: NDArray[np.int64]
     thread: NDArray[np.uint32]
     kind: NDArray[np.uint8]
     construct: NDArray[np.int32]
@@ -41,6 +43,7 @@ class EventTable:
         """The events that `chosen` selects: a condition for each, or their positions in the wanted order."""
         return EventTable(
             self.time_ns[chosen],
+            self.latest_ns[chosen],
             self.thread[chosen],
             self.kind[chosen],
             self.construct[chosen],
@@ -70,6 +73,7 @@ def read_events(
         columns = core.read_events(str(path), thread, start_ns, end_ns, limit)
     return EventTable(
         np.asarray(columns["time_ns"], dtype=np.int64),
+        np.asarray(columns["latest_ns"], dtype=np.int64),
         np.asarray(columns["thread"], dtype=np.uint32),
         np.asarray(columns["kind"], dtype=np.uint8),
         np.asarray(columns["construct"], dtype=np.int32),

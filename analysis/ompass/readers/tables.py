@@ -73,6 +73,7 @@ TABLES: Final[Mapping[str, Table]] = {
                 Column("creator", "UInt32", "the thread that created it"),
                 Column("thread", "UInt32", "the thread that completed it"),
                 Column("created_ns", "Int64", "all times and work are null when undeferred and not timed"),
+                Column("created_latest_ns", "Int64", "the last possible moment; equal where that is exact"),
                 Column("ready_ns", "Int64", "created, or when the last task that it depends on had ended"),
                 _START,
                 _END,
