@@ -14,6 +14,7 @@ public:
         : filter_(filter), columns_(columns), clock_(*run.process) {}
 
     bool full() const { return filter_.limit >= 0 && static_cast<int64_t>(columns_.kind.size()) >= filter_.limit; }
+    bool in_doubt() const { return untimed_ < columns_.kind.size(); } // of the last possible moment of some rows
 
     void begin_thread(uint32_t thread) {
         thread_ = thread;
@@ -23,83 +24,23 @@ public:
 
     void add(const EventDecoder &decoder, const EventRecord &record) {
         time_ns_ = static_cast<int64_t>(clock_.since_start(record.time));
-        const format::EventTraits &traits = format::kEventTraits[record.kind];
-        int32_t construct = -1;
-        uint64_t task = 0, value = 0;
-        const auto argument = static_cast<int32_t>(record.argument);
+        Row row{record.kind, -1, record.id, 0};
+        const char *fields = format::kEventTraits[record.kind].fields;
+        take(fields[0], record.argument, row);
+        for (unsigned word = 1; word < 3 && fields[word]; word++) take(fields[word], record.words[word], row);
         switch (record.kind) {
         case format::kInlineOps:
             decoder.unfold(
-                record,
-                [&](uint32_t begun) {
-                    open_.push_back(begun);
-                    push(format::kInlineBegin, static_cast<int32_t>(begun), 0, 0, false);
-                    return true;
-                },
-                [&] {
-                    if (open_.empty()) return true;
-                    push(format::kInlineEnd, static_cast<int32_t>(open_.back()), 0, 0, false);
-                    open_.pop_back();
-                    return true;
-                });
-            return;
-        case format::kCreate:
-            construct = argument;
-            task = record.id;
+                record, [&](uint32_t begun) { return begin_undeferred({format::kInlineBegin, number(begun)}); },
+                [&] { return end_undeferred({format::kInlineEnd}); });
             break;
         case format::kInlineBegin:
-        case format::kInlineBeginTimed:
-            construct = argument;
-            open_.push_back(record.argument);
-            break;
-        case format::kInlineEnd:
-        case format::kInlineEndTimed:
-            if (!open_.empty()) construct = static_cast<int32_t>(open_.back()), open_.pop_back();
-            break;
-        case format::kStart:
-        case format::kStartReady:
-        case format::kResume:
-        case format::kDiscard:
-        case format::kFulfill:
-            construct = argument;
-            task = record.words[1] & format::kIdMask;
-            if (traits.words == 3)
-                value = clock_.ns(record.kind == format::kResume ? record.words[2] >> 1 : record.words[2]);
-            break;
-        case format::kCreateSpan: value = clock_.ns(record.argument); break;
-        case format::kCreateSpanLong: value = clock_.ns(record.words[1]); break;
-        case format::kBarrierEnd: value = clock_.ns(record.words[1] >> 1); break;
-        case format::kRegionEnd:
-            task = record.words[1];
-            value = record.argument;
-            break;
-        case format::kRegionBegin:
-            construct = argument;
-            task = record.id;
-            break;
-        case format::kImplicitBegin:
-            task = record.id;
-            value = record.words[1];
-            break;
-        case format::kCompleteTo:
-        case format::kDependence:
-            task = record.words[1];
-            value = traits.words == 3 ? record.words[2] : record.argument;
-            break;
-        case format::kKernelBegin:
-        case format::kKernelEnd:
-        case format::kPhase: construct = argument; break;
-        case format::kRead:
-        case format::kWrite:
-            task = record.words[1]; // the address
-            value = record.words[2];
-            break;
-        default: value = traits.words > 1 ? record.words[traits.words - 1] : record.argument;
+        case format::kInlineBeginTimed: begin_undeferred(row); break;
+        case format::kInlineEndTimed: end_undeferred(row); break;
+        default: push(row);
         }
-        push(record.kind, construct, task, value, traits.timed);
-        if (traits.timed) end_interval();
+        if (record.is_timed()) end_interval();
     }
-    bool in_doubt() const { return untimed_ < columns_.kind.size(); } // of the last possible moment of some rows
 
     // Untimed rows so far happened no later than the last time that is known.
     void end_interval() {
@@ -108,16 +49,50 @@ public:
     }
 
 private:
-    void push(format::EventKind kind, int32_t construct, uint64_t task, uint64_t value, bool exact) {
-        if (time_ns_ < filter_.start_ns || (filter_.end_ns >= 0 && time_ns_ >= filter_.end_ns) || full()) return;
+    struct Row {
+        format::EventKind kind;
+        int32_t construct = -1;
+        uint64_t task = 0, value = 0;
+    };
+
+    static int32_t number(uint64_t construct) { return static_cast<int32_t>(construct); }
+
+    // One field of a record, by its letter in format.h.
+    void take(char field, uint64_t content, Row &row) {
+        switch (field) {
+        case 'c': row.construct = number(content); break;
+        case 'i': row.task = content & format::kIdMask; break;
+        case 'a': row.task = content; break;
+        case 'v': row.value = content; break;
+        case 't': row.value = clock_.ns(content); break;
+        case 'h': row.value = clock_.ns(content >> 1); break;
+        default: break;
+        }
+    }
+
+    bool begin_undeferred(Row row) {
+        open_.push_back(row.construct);
+        return push(row);
+    }
+    bool end_undeferred(Row row) {
+        if (!open_.empty()) {
+            row.construct = open_.back();
+            open_.pop_back();
+        }
+        return push(row);
+    }
+
+    bool push(const Row &row) {
+        if (time_ns_ < filter_.start_ns || (filter_.end_ns >= 0 && time_ns_ >= filter_.end_ns) || full()) return true;
         columns_.time_ns.push_back(time_ns_);
         columns_.latest_ns.push_back(time_ns_);
         columns_.thread.push_back(thread_);
-        columns_.kind.push_back(kind);
-        columns_.construct.push_back(construct);
-        columns_.task.push_back(task);
-        columns_.value.push_back(value);
-        columns_.exact.push_back(exact);
+        columns_.kind.push_back(row.kind);
+        columns_.construct.push_back(row.construct);
+        columns_.task.push_back(row.task);
+        columns_.value.push_back(row.value);
+        columns_.exact.push_back(format::kEventTraits[row.kind].timed);
+        return true;
     }
 
     const EventFilter &filter_;
@@ -125,8 +100,8 @@ private:
     RunClock clock_;
     uint32_t thread_ = 0;
     int64_t time_ns_ = 0;
-    size_t untimed_ = 0; // the first row whose latest time is still to come
-    std::vector<uint32_t> open_; // constructs of the open undeferred tasks
+    size_t untimed_ = 0;        // the first row whose latest time is still to come
+    std::vector<int32_t> open_; // constructs of the open undeferred tasks
 };
 
 } // namespace

@@ -64,8 +64,8 @@ public:
     void began_region(Walk &walk, Part &part) { push(walk, SliceKind::kRegion, part.construct, part.id); }
     void ended_region(Walk &walk, Part &, uint32_t) { pop(SliceKind::kRegion, walk.now()); }
     void began_implicit(Walk &walk, Frame &task) {
-        stack_.push_back({SliceKind::kImplicit, 0, walk.part().id ? number(walk.part().construct) : -1, task.id,
-                          walk.now()});
+        stack_.push_back(
+            {SliceKind::kImplicit, 0, walk.part().id ? number(walk.part().construct) : -1, task.id, walk.now()});
     }
     void ended_implicit(Walk &walk, Frame &, bool worker) {
         pop(SliceKind::kImplicit, worker ? std::max(walk.now(), region(walk.part().id).end) : walk.now());

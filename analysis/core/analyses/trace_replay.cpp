@@ -180,8 +180,7 @@ public:
 
     void completed(Walk &walk, Frame &task, bool detached) {
         if (task.resumed)
-            shared_.pieced_together.push_back(
-                {walk.thread(), task.construct, task.id, task.data.worked, walk.now()});
+            shared_.pieced_together.push_back({walk.thread(), task.construct, task.id, task.data.worked, walk.now()});
         else if (task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
             count_duration(shared_.clock, slot(task.construct), task.data.worked, 1);
         if (shared_.observer && task.kind == Frame::kUndeferred)
@@ -245,8 +244,8 @@ public:
     }
     void accessed(Walk &walk, const OpenKernel &kernel, uint64_t address, uint64_t bytes, bool write) {
         if (shared_.observer)
-            shared_.observer->access({walk.thread(), kernel.construct, walk.current().explicit_id(), walk.now(),
-                                      address, bytes, write});
+            shared_.observer->access(
+                {walk.thread(), kernel.construct, walk.current().explicit_id(), walk.now(), address, bytes, write});
     }
     void counted(Walk &walk, uint32_t counter, uint64_t rise) {
         const uint32_t construct = walk.current().construct;
@@ -288,7 +287,9 @@ private:
     }
     RegionSlot &region_slot(Walk &walk) { return account_.regions[walk.part().construct]; }
 
-    void add(Walk &walk, State state, uint64_t ticks) { region_slot(walk).state_ticks[static_cast<size_t>(state)] += ticks; }
+    void add(Walk &walk, State state, uint64_t ticks) {
+        region_slot(walk).state_ticks[static_cast<size_t>(state)] += ticks;
+    }
     void account(Walk &walk, State state, uint64_t begin, uint64_t end) {
         tell(walk, state, begin, end);
         add(walk, state, end - begin);

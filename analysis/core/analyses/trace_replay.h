@@ -15,7 +15,7 @@ public:
     struct TaskRun {
         uint32_t thread; // where it ended
         uint32_t construct;
-        uint64_t task;   // 0: undeferred
+        uint64_t task; // 0: undeferred
         uint64_t parent; // of undeferred tasks; read_parents() knows that of deferred ones
         uint64_t created, created_latest, ready, start, end; // all 0 when not timed
         uint64_t worked; // with its undeferred descendants

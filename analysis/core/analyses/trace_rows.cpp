@@ -136,8 +136,8 @@ const std::vector<TraceTable> &trace_tables() {
     static const std::vector<TraceTable> tables = {
                                                     // in the order of Table
         {"tasks",
-         {"task", "parent", "construct", "deferred", "creator", "thread", "created_ns", "created_latest_ns",
-          "ready_ns", "start_ns", "end_ns", "work_ns"}},
+         {"task", "parent", "construct", "deferred", "creator", "thread", "created_ns", "created_latest_ns", "ready_ns",
+          "start_ns", "end_ns", "work_ns"}},
         {"segments", {"thread", "state", "task", "construct", "start_ns", "end_ns"}},
         {"waits", {"thread", "lock", "kind", "task", "start_ns", "end_ns", "idle_ns", "schedule_ns", "sync_ns"}},
         {"kernels", {"thread", "construct", "task", "start_ns", "end_ns", "read_bytes", "write_bytes"}},

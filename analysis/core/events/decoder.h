@@ -161,7 +161,7 @@ private:
     const ThreadFile &thread_;
     uint64_t first_id_, n_ids_ = 0;
     Position at_;
-    uint64_t address_ = 0;    // of the last access
+    uint64_t address_ = 0; // of the last access
     uint64_t access_[3] = {}; // the words of the last access, if it had the short form
     uint32_t codes_[format::kInlineCodes] = {};
     unsigned n_codes_ = 0;

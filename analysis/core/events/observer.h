@@ -11,15 +11,15 @@ namespace ompass {
 // What a thread does between two events.
 enum class Doing : uint8_t {
     kUnknown, // outside of every region, in no code that we know of
-    kWork,    // runs the current task
-    kWait,    // is in a wait of the current task, and runs nothing
-    kFork     // is between the begin or end of a region and its implicit task
+    kWork, // runs the current task
+    kWait, // is in a wait of the current task, and runs nothing
+    kFork // is between the begin or end of a region and its implicit task
 };
 
 // Why a stretch of waiting ends.
 struct EndOfWaiting {
     enum Why : uint8_t { kTaskStarts, kWaitIsOver, kOther } why = kOther;
-    uint64_t since = 0;           // kTaskStarts: when that task was ready; kWaitIsOver: when the last thread arrived
+    uint64_t since = 0; // kTaskStarts: when that task was ready; kWaitIsOver: when the last thread arrived
     bool tasks_elsewhere = false; // kWaitIsOver: other threads may have been running what the wait waited for
 };
 
@@ -27,14 +27,14 @@ struct EndOfWaiting {
 template <typename Data>
 struct TaskFrame {
     enum Kind : uint8_t { kOutside, kImplicit, kDeferred, kUndeferred };
-    uint64_t id = 0;        // 0: undeferred, or outside of every task
+    uint64_t id = 0; // 0: undeferred, or outside of every task
     uint32_t construct = 0; // 0: implicit, or outside
     Kind kind = kOutside;
-    bool timed = false;   // undeferred: begin and end have a time
+    bool timed = false; // undeferred: begin and end have a time
     bool waiting = false; // is in a wait
     bool resumed = false; // began elsewhere
     bool rescued = false; // runs outside of its home, since the program would have hung
-    int32_t home = -1;    // domain in which the locality extension placed it; -1: without it
+    int32_t home = -1; // domain in which the locality extension placed it; -1: without it
     uint64_t ready = 0, start = 0; // of tasks with times
     Data data{};
     TaskFrame *owner = nullptr; // itself; of an undeferred task the innermost one around it that is none

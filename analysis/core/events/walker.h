@@ -63,7 +63,7 @@ private:
     uint64_t searched_ = 0; // up to this record the answers below hold,
     uint64_t span_begin_ = kNoSpan;
     uint64_t next_timed_ = 0; // and up to this one the next:
-    uint64_t next_time_ = 0;  // the time of the next timed record
+    uint64_t next_time_ = 0; // the time of the next timed record
 };
 
 // What a first pass over a thread learns for the others.
@@ -163,14 +163,15 @@ private:
         return (Kinds{0} | ... | (Kinds{1} << kind));
     }
     bool is_one_of(Kinds set) const { return set >> record_.kind & 1; }
-    static constexpr Kinds kNamesConstruct =
-        kinds(format::kCreate, format::kInlineBegin, format::kInlineBeginTimed, format::kStart, format::kStartReady,
-              format::kResume, format::kDiscard, format::kFulfill, format::kRegionBegin, format::kKernelBegin,
-              format::kKernelEnd, format::kPhase);
+    static constexpr Kinds kNamesConstruct = [] {
+        Kinds set = 0;
+        for (unsigned kind = 0; kind < format::kEventKinds; kind++)
+            set |= Kinds{format::kEventTraits[kind].fields[0] == 'c'} << kind;
+        return set;
+    }();
     // What may stand between a creation and its span, and between the span and the begin of an undeferred task.
     static constexpr Kinds kAside = kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced);
-    static constexpr Kinds kOfDeferred =
-        kAside | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
+    static constexpr Kinds kOfDeferred = kAside | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
     static constexpr Kinds kOfUndeferred =
         kAside | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
 

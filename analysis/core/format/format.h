@@ -237,68 +237,76 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
 // ---------------------------------------------------------------- trace events
 
-// A record is one to four 64-bit words. The first: delta:32 | argument:26 | kind:6.
+// A record is one to three 64-bit words. The first: delta:32 | argument:26 | kind:6.
 // delta: ticks since the last timed record of this thread; 0 in untimed records, which happened somewhere
 // between the timed records around them. Task ids: creating thread << 40 | its counter, counting deferred and implicit
 // tasks and regions from 1 on; undeferred tasks have none.
-//   X(name, words, timed, text, meaning)
+// `fields` says what the argument and the words after the first one are, a letter each: c a construct, i the id of a task
+// or region, v a value, t ticks, h ticks * 2 + a flag, a an address, - nothing that a table of events shows.
+//   X(name, words, timed, fields, text, meaning)
 #define OMPASS_EVENTS(X)                                                                                               \
-    X(kEnd, 1, 0, "end", "no record: the log ends here")                                                               \
-    X(kTime, 2, 0, "time", "word 1 is the absolute time to which the next delta refers")                               \
-    X(kCreate, 1, 1, "create", "deferred task created; argument construct; its id is the thread's next")               \
-    X(kCreateSpan, 1, 1, "create_span", "end of a creation begun `argument` ticks ago")                                \
-    X(kCreateSpanLong, 2, 1, "create_span_long",                                                                       \
+    X(kEnd, 1, 0, "", "end", "no record: the log ends here")                                                           \
+    X(kTime, 2, 0, "", "time", "word 1 is the absolute time to which the next delta refers")                           \
+    X(kCreate, 1, 1, "c", "create", "deferred task created; argument construct; its id is the thread's next")          \
+    X(kCreateSpan, 1, 1, "t", "create_span", "end of a creation begun `argument` ticks ago")                           \
+    X(kCreateSpanLong, 2, 1, "-t", "create_span_long",                                                                 \
       "the same begun word 1 ticks ago; it stands for `argument` creations; bit 25: none of a task told before")       \
-    X(kInlineBegin, 1, 0, "inline_begin", "undeferred task created and started, untimed; argument construct")          \
-    X(kInlineBeginTimed, 1, 1, "inline_begin_timed", "undeferred task created and started, its duration is timed")     \
-    X(kInlineEnd, 1, 0, "inline_end", "untimed undeferred task completed; logs have it in inline_ops only")            \
-    X(kInlineEndTimed, 1, 1, "inline_end_timed", "timed undeferred task completed")                                    \
-    X(kInlineCode, 1, 0, "inline_code",                                                                                \
+    X(kInlineBegin, 1, 0, "c", "inline_begin", "undeferred task created and started, untimed; argument construct")     \
+    X(kInlineBeginTimed, 1, 1, "c", "inline_begin_timed",                                                              \
+      "undeferred task created and started, its duration is timed")                                                    \
+    X(kInlineEnd, 1, 0, "", "inline_end", "untimed undeferred task completed; logs have it in inline_ops only")        \
+    X(kInlineEndTimed, 1, 1, "c", "inline_end_timed", "timed undeferred task completed")                               \
+    X(kInlineCode, 1, 0, "c", "inline_code",                                                                           \
       "the construct of the argument has the next inline code of this thread, from 0 on")                              \
-    X(kInlineOps, 1, 0, "inline_ops",                                                                                  \
+    X(kInlineOps, 1, 0, "", "inline_ops",                                                                              \
       "up to kInlineOpsPerWord begins and ends of untimed undeferred tasks, see below")                                \
-    X(kStamp, 1, 1, "stamp", "a time for sampling: the time since the last timed record is the current task's own")    \
-    X(kStart, 2, 1, "start",                                                                                           \
+    X(kStamp, 1, 1, "", "stamp",                                                                                       \
+      "a time for sampling: the time since the last timed record is the current task's own")                           \
+    X(kStart, 2, 1, "ci", "start",                                                                                     \
       "task started; argument construct, word 1 task id, bit 63: on another core than created, bit 62: domain")        \
-    X(kStartReady, 3, 1, "start_ready", "the same for a task that waited for others; word 2: ticks from ready to now") \
-    X(kResume, 3, 1, "resume",                                                                                         \
+    X(kStartReady, 3, 1, "cit", "start_ready",                                                                         \
+      "the same for a task that waited for others; word 2: ticks from ready to now")                                   \
+    X(kResume, 3, 1, "cih", "resume",                                                                                  \
       "suspended task goes on; argument construct, word 1 task id, word 2: ticks from ready to now * 2 + in a wait")   \
-    X(kComplete, 1, 1, "complete", "current task completed, the one below it goes on; argument OMPT status")           \
-    X(kCompleteTo, 2, 1, "complete_to", "current task completed, the task of word 1 goes on; argument OMPT status")    \
-    X(kDiscard, 2, 0, "discard", "task cancelled before it started; argument construct, word 1 task id")               \
-    X(kFulfill, 2, 0, "fulfill", "detached task completed by its event; argument construct, word 1 task id")           \
-    X(kDependence, 3, 0, "dependence", "task of word 2 must wait for the task of word 1")                              \
-    X(kWaitBegin, 1, 1, "wait_begin", "current task entered a wait; argument OMPT sync region kind")                   \
-    X(kWaitEnd, 1, 1, "wait_end", "current task left the wait; argument OMPT sync region kind")                        \
-    X(kBarrierEnd, 2, 1, "barrier_end",                                                                                \
+    X(kComplete, 1, 1, "v", "complete", "current task completed, the one below it goes on; argument OMPT status")      \
+    X(kCompleteTo, 2, 1, "vi", "complete_to",                                                                          \
+      "current task completed, the task of word 1 goes on; argument OMPT status")                                      \
+    X(kDiscard, 2, 0, "ci", "discard", "task cancelled before it started; argument construct, word 1 task id")         \
+    X(kFulfill, 2, 0, "ci", "fulfill", "detached task completed by its event; argument construct, word 1 task id")     \
+    X(kDependence, 3, 0, "-iv", "dependence", "task of word 2 must wait for the task of word 1")                       \
+    X(kWaitBegin, 1, 1, "v", "wait_begin", "current task entered a wait; argument OMPT sync region kind")              \
+    X(kWaitEnd, 1, 1, "v", "wait_end", "current task left the wait; argument OMPT sync region kind")                   \
+    X(kBarrierEnd, 2, 1, "-h", "barrier_end",                                                                          \
       "the same for barriers; word 1: ticks from the last arrival to now * 2 + had tasks")                             \
-    X(kMutexAcquire, 1, 1, "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                               \
-    X(kMutexAcquired, 1, 1, "mutex_acquired", "got it; argument OMPT mutex kind")                                      \
-    X(kRegionBegin, 3, 1, "region_begin",                                                                              \
+    X(kMutexAcquire, 1, 1, "v", "mutex_acquire", "asks for a lock; argument OMPT mutex kind")                          \
+    X(kMutexAcquired, 1, 1, "v", "mutex_acquired", "got it; argument OMPT mutex kind")                                 \
+    X(kRegionBegin, 3, 1, "c", "region_begin",                                                                         \
       "primary thread enters a parallel region; argument construct, word 1 its id, word 2 its nesting level")          \
-    X(kRegionEnd, 3, 1, "region_end",                                                                                  \
+    X(kRegionEnd, 3, 1, "vi", "region_end",                                                                            \
       "primary leaves region word 1; word 2 last arrival * 2 + had tasks; argument team size")                         \
-    X(kImplicitBegin, 2, 1, "implicit_begin", "implicit task of region word 1 begins; argument team size")             \
-    X(kImplicitEnd, 1, 0, "implicit_end", "implicit task of a worker ended; its time ends with the region")            \
-    X(kImplicitLeave, 1, 1, "implicit_leave", "implicit task of the primary ended, or the thread's initial task")      \
-    X(kOutside, 1, 1, "outside", "thread seen for the first time, outside of every region")                            \
-    X(kKernelBegin, 1, 1, "kernel_begin", "argument construct")                                                        \
-    X(kKernelEnd, 1, 1, "kernel_end", "argument construct")                                                            \
-    X(kRead, 3, 0, "read", "kernel reads word 2 bytes at word 1")                                                      \
-    X(kWrite, 3, 0, "write", "kernel writes word 2 bytes at word 1")                                                   \
-    X(kPhase, 1, 1, "phase", "process enters a phase; argument construct, 0 none")                                     \
-    X(kCpu, 1, 0, "cpu", "thread was seen on CPU `argument`")                                                          \
-    X(kCounter, 2, 0, "counter", "counter `argument` rose by word 1 since the record before last")                     \
-    X(kResync, 3, 1, "resync", "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")  \
-    X(kDomain, 1, 0, "domain", "tasks that this thread starts from here on run in locality domain `argument`")         \
-    X(kPlaced, 1, 0, "placed",                                                                                         \
+    X(kImplicitBegin, 2, 1, "-v", "implicit_begin", "implicit task of region word 1 begins; argument team size")       \
+    X(kImplicitEnd, 1, 0, "", "implicit_end", "implicit task of a worker ended; its time ends with the region")        \
+    X(kImplicitLeave, 1, 1, "", "implicit_leave", "implicit task of the primary ended, or the thread's initial task")  \
+    X(kOutside, 1, 1, "", "outside", "thread seen for the first time, outside of every region")                        \
+    X(kKernelBegin, 1, 1, "c", "kernel_begin", "argument construct")                                                   \
+    X(kKernelEnd, 1, 1, "c", "kernel_end", "argument construct")                                                       \
+    X(kRead, 3, 0, "-av", "read", "kernel reads word 2 bytes at word 1")                                               \
+    X(kWrite, 3, 0, "-av", "write", "kernel writes word 2 bytes at word 1")                                            \
+    X(kPhase, 1, 1, "c", "phase", "process enters a phase; argument construct, 0 none")                                \
+    X(kCpu, 1, 0, "v", "cpu", "thread was seen on CPU `argument`")                                                     \
+    X(kCounter, 2, 0, "-v", "counter", "counter `argument` rose by word 1 since the record before last")               \
+    X(kResync, 3, 1, "--v", "resync",                                                                                  \
+      "after a pause: argument 1 when in a wait, word 1 current task, word 2 its construct")                           \
+    X(kDomain, 1, 0, "v", "domain", "tasks that this thread starts from here on run in locality domain `argument`")    \
+    X(kPlaced, 1, 0, "v", "placed",                                                                                    \
       "the task that starts next was placed in another domain; argument that domain * 2 + rescued")                    \
-    X(kSteal, 1, 1, "steal", "end of an attempt to take a task from another's queue; argument ticks * 2 + succeeded")  \
-    X(kReadNear, 1, 0, "read_near", "a short read close to the last access of this thread, see below")                 \
-    X(kWriteNear, 1, 0, "write_near", "a short write close to the last access of this thread, see below")
+    X(kSteal, 1, 1, "v", "steal",                                                                                      \
+      "end of an attempt to take a task from another's queue; argument ticks * 2 + succeeded")                         \
+    X(kReadNear, 1, 0, "", "read_near", "a short read close to the last access of this thread, see below")             \
+    X(kWriteNear, 1, 0, "", "write_near", "a short write close to the last access of this thread, see below")
 
 enum EventKind : uint8_t {
-#define OMPASS_EVENT_KIND(name, words, timed, text, meaning) name,
+#define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
     OMPASS_EVENTS(OMPASS_EVENT_KIND)
 #undef OMPASS_EVENT_KIND
         kEventKinds
@@ -308,11 +316,12 @@ static_assert(kEventKinds <= 64);
 struct EventTraits {
     uint8_t words;
     bool timed;
+    char fields[4];
     const char *text;
     const char *meaning;
 };
 inline constexpr EventTraits kEventTraits[kEventKinds] = {
-#define OMPASS_EVENT_TRAITS(name, words, timed, text, meaning) {words, timed != 0, text, meaning},
+#define OMPASS_EVENT_TRAITS(name, words, timed, fields, text, meaning) {words, timed != 0, fields, text, meaning},
     OMPASS_EVENTS(OMPASS_EVENT_TRAITS)
 #undef OMPASS_EVENT_TRAITS
 };
