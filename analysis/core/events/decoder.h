@@ -92,6 +92,7 @@ public:
     uint64_t offset() const { return reinterpret_cast<const char *>(at_.place) - thread_.file.bytes().data(); }
 
 private:
+    static_assert(format::kEnd == 0 && format::kTime == 1);
     // Kinds whose record makes an id, and kinds of which the decoder keeps something.
     static constexpr uint64_t kNumbered =
         uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin;
@@ -110,25 +111,25 @@ private:
             }
             const uint64_t word = *at.place;
             const auto kind = format::event_kind(word);
-            if (__builtin_expect(kind == format::kEnd, 0)) {
-                at.place = at.end;
+            if (__builtin_expect(kind <= format::kTime || kind >= format::kEventKinds, 0)) {
+                if (kind >= format::kEventKinds) {
+                    what = "is damaged: unknown kind of event";
+                    return false;
+                }
+                if (kind == format::kTime && at.end - at.place > 1) {
+                    at.time = at.place[1];
+                    at.place += 2;
+                } else {
+                    at.place = at.end;
+                }
                 continue;
-            }
-            if (__builtin_expect(kind >= format::kEventKinds, 0)) {
-                what = "is damaged: unknown kind of event";
-                return false;
             }
             const format::EventTraits &traits = format::kEventTraits[kind];
             if (__builtin_expect(at.end - at.place < traits.words, 0)) { // cut by the end of the file
                 at.place = at.end;
                 continue;
             }
-            if (__builtin_expect(kind == format::kTime, 0)) {
-                at.time = at.place[1];
-                at.place += 2;
-                continue;
-            }
-            if (traits.timed) at.time += format::event_delta(word);
+            at.time += format::event_delta(word) & -uint64_t{traits.timed};
             record.kind = kind;
             record.argument = format::event_argument(word);
             record.time = at.time;
