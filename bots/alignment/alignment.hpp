@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Global alignment of two sequences with affine gap penalties in linear space: the scores in the middle row of the
 // matrix are computed from both ends, the best way through that row divides the problem into two, and so on. Yields
 // which residues are opposite to each other, and with that the score.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Prices a portfolio of European options by the formula of Black and Scholes, over and over as a trading day would.
 //
 //   work  Theta(rounds * options)

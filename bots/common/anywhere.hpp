@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // No placement of tasks: what the recursions that can spread their parts over locality domains are given when they
 // need not. What they are given otherwise is domain_range.hpp's DomainRange.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Square matrices of double precision that are stored block by block, and the product of two blocks, for the programs
 // on dense matrices. What is done with the blocks, and in which order, is the programs'. The other kernels on blocks
 // are block_factors.hpp's.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Runs a Workload as often as asked for, verifies every repetition and prints the outcome.
 #include "harness.hpp"
 

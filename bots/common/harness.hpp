@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The frame around every benchmark program: arguments, repetitions, timing, verification, output. It knows neither
 // OpenMP nor any algorithm: a version of a program is a Workload.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The inputs of every benchmark program: what its numbers and its cut-offs mean, their limits, and the values that the
 // input classes stand for; in alphabetical order. Facts only; how they are chosen and checked is options.cpp's, what
 // they do the programs'.

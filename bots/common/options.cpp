@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Command lines of the benchmark programs: reading, checking, and the help text.
 #include "options.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // What a user can ask of a benchmark program, and the reading of a command line into it. The values that the input
 // classes stand for are inputs.hpp's; running is harness.cpp's.
 #pragma once

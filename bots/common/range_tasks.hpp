@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Loops whose iterations become tasks: a range is halved down to pieces, as by TBB's parallel_for; each upper half is a
 // task, and the creator goes on with the lower one. What is done to a piece is the caller's.
 //

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The words in which a benchmark program is described to the harness: its input numbers, its cut-offs, what it counts.
 // The descriptions themselves are inputs.hpp's.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The discrete Fourier transform of a power of two of complex numbers, by Cooley and Tukey's decimation in time: the
 // numbers are dealt out to kRadix rows, each row is transformed, and the rows are combined column by column. Rows that
 // fit in the cache are transformed by Stockham's iteration.

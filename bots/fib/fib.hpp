@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Fibonacci numbers by double recursion, the smallest program with a task tree: nothing but calls.
 //
 //   work  Theta(phi^n): 2 fib(n+1) - 1 calls, phi the golden ratio

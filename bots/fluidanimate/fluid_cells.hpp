@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // What fluid.hpp does to a plane or a row of cells: sorting particles into cells, densities, forces, motion; and the
 // judgement of the state.
 #pragma once

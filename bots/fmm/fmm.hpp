@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The fast multipole method by dual tree traversal: the potential of n charges, and its gradient, at all of them.
 // Upwards through the tree every cell gets the multipole expansion of its bodies; the traversal meets pairs of cells
 // and either takes the multipole of the one into the local expansion of the other (M2L), adds up pairs of bodies (P2P),

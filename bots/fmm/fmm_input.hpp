@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The charges of the fast multipole method, random from a fixed seed, and the means to judge their field.
 #pragma once
 

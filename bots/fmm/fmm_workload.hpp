@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // What the versions of the fast multipole method have in common: everything but the parallel construct.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The country that the health simulation runs on: builds the tree, and judges its state afterwards. The simulation
 // itself is health.hpp's.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The Columbian health care simulation: a complete tree of villages, each with its inhabitants and a hospital. In
 // every time step some inhabitants fall ill and go to the hospital of their village, where they wait for staff, are
 // examined, and then are sent home, are treated, or are referred to the hospital of the next level.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // What the versions of heat with tasks have in common: everything but where tasks are placed, and who touches
 // the plate first.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The 0/1 knapsack problem by branch and bound: for each item, in the order of falling value per weight, with it or
 // without it. A branch is cut when not even the rest of the capacity, filled with the next item's value per weight,
 // would beat the best solution so far, which the greedy choice provides at first.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The knapsack search with a task for each of the two branches. All threads share the best value so far; which branches
 // it cuts, and so how many tasks there are, differs from run to run: every thread counts its own.
 #pragma once

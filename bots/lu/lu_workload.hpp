@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // What the versions of the LU factorization with tasks have in common: everything but the order of the tasks.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Dense matrix multiplication in single precision, C += A B, by divide and conquer: the longest of the three sides is
 // halved until one product of tiles is left, which tile_kernel.hpp computes. Halves of the rows and columns of C are
 // independent of each other; halves of the inner side add to the same C, one after the other.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // A maximal independent set: vertices of which no two are neighbours, and which nobody else can join. The set is the
 // one that a greedy walk over the vertices finds that takes them by random rank: a vertex is in when no neighbour of
 // lower rank is. Nobody walks in that order, though: whoever needs to know about a vertex decides it, after its

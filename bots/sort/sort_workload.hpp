@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // What the programs that sort have in common: everything but the algorithm.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // LU factorization of a sparse matrix of blocks, in place and right-looking, without pivoting: blocks that are zero are
 // neither stored nor computed. Early steps have few blocks to change and late ones, which the earlier have filled in,
 // many, so that a loop over blocks is as unbalanced as the matrix is sparse.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Strassen's algorithm on locality domains: the 49 products of the upper two levels are shared out among the domains in
 // order, and everything below a product stays in its domain, on workspaces that were first touched there. The matrices
 // are spread over the domains too, one quadrant of a quadrant after the other. Needs the library of omp_ext/.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The matrices of strassen: two factors with small whole numbers as elements, random from a fixed seed, so that even
 // the sums of Strassen's algorithm are exact, the result, and the means to judge it.
 #pragma once

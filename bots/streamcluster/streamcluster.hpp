@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Finds few centers for a stream of points, such that the sum of the distances from the points to the nearest of them
 // is small: k-median. A chunk of the stream at a time is clustered by local search, its centers are kept with the
 // number of their points as weight, and in the end the centers of all chunks are clustered in the same way.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The clustering of a stream with a task for every half of a range of pieces of a chunk.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Prices swaptions, the right to enter into an exchange of interest payments, by Monte Carlo simulation in the
 // framework of Heath, Jarrow and Morton with one factor: on every path the whole curve of forward rates is moved from
 // quarter to quarter until the swaption expires.

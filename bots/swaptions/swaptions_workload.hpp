@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // What the versions of swaptions have in common: the swaptions, their verification, and what is counted.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Adds the values in the nodes of a complete binary tree, which is followed from pointer to pointer.
 //
 //   work  Theta(2^levels)

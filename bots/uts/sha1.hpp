@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // SHA-1 of messages that fit in one block, as words: what the splittable random numbers of UTS are made of.
 //
 // Source: NIST, FIPS 180-4, "Secure hash standard", sections 5.1.1 and 6.1.2.

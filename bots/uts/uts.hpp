@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Unbalanced tree search: counts the nodes and leaves of a tree that exists only as a rule. A node is a SHA-1 digest;
 // its i-th child is the digest of the node followed by i; how many children it has is drawn from its digest. Where the
 // large subtrees are cannot be known without searching them.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The tree search with a task for every child. How many tasks: count_descendants of the root. Every thread sums up what
 // its tasks count.
 #pragma once

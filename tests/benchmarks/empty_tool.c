@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // An OMPT tool that registers the callbacks which libompass.so registers and does nothing in them: what it costs is
 // the price of being watched that libomp itself charges. Compiled with COUNT_EVENTS it counts the calls instead, to
 // say how many events a program has, and writes them as JSON to the file that EVENT_COUNT_FILE names; it is then too

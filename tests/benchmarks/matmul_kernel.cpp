@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The matrix multiplication of bots/matmul against a BLAS, on one core: the product of two tiles, of one task, and of
 // whole matrices. Prints one JSON object; the claim is a ratio of at most 1.5. Not part of the suite, which needs no
 // BLAS. Rounds of both are interleaved, so that a disturbance of the machine meets both; shown are medians and minima.
