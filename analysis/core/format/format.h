@@ -173,7 +173,7 @@ struct ConstructSlot {
     uint32_t id; // construct, 0 in an unused slot
     DefinitionKind kind;
     uint64_t n_deferred; // created and queued
-    uint64_t n_undeferred; // created and started at once; 0 in a log, where begun_undeferred() has it
+    uint64_t n_undeferred; // created and started at once; 0 in a log, where begun_undeferred() tells it
     uint64_t n_completed; // in a log: of the deferred tasks; undeferred ones complete when they have begun
     uint64_t n_drawn; // undeferred tasks up to the last one that was timed; with the next two fields: all of them
     uint32_t weight; // tasks from that one to the next timed one, that one included
@@ -231,8 +231,8 @@ struct RegionSlot {
     uint64_t n_failed_steals; // attempts at queues with tasks that took none
     uint64_t steal_ticks; // of the former
     uint64_t failed_steal_ticks;
-    // Tasks started here, by the domain where they were placed; the last entry holds all further domains too.
-    uint64_t n_from_domain[kDomainCounts];
+    uint64_t n_from_domain
+        [kDomainCounts]; // tasks started here by the domain where they were placed; the last: and all beyond
 };
 static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
