@@ -377,7 +377,7 @@ constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} 
 // A last gap shorter than this, with nothing left to wait for, is the cost of leaving a wait: sync, not idle.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
-// Sampling of undeferred tasks: all tasks of a construct are timed until their mean turns out shorter than this.
+// Sampling of undeferred tasks: all tasks of a construct are timed until three of four turn out shorter than this.
 inline constexpr uint64_t kSampleBelowNanoseconds = 2000;
 
 // In tasks shorter than this a creation takes the time of its creator's last event, which is less than this too early.
