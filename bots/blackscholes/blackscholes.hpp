@@ -17,7 +17,7 @@
 
 namespace bots {
 
-inline constexpr std::size_t kOptionsInBlock = 64; // what is priced in one go, and the smallest task
+inline constexpr std::size_t kOptionsInBlock = 64; // priced in one go; the smallest task
 
 // A block of options, and their prices.
 struct alignas(64) OptionBlock {

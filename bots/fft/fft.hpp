@@ -50,7 +50,7 @@ constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Co
 // they fall on a few sets of the cache, and on a page each.
 class Roots {
 public:
-    // Of order n, a power of two, and of what it is divided into.
+    // Of order n, a power of two, and of the orders into which it is divided.
     explicit Roots(std::size_t n) {
         for (; n > kFftLeaf; n /= kRadix) make_table(n);
         make_table(n);

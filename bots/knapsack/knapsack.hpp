@@ -28,7 +28,7 @@ struct Item {
     std::int64_t weight;
 };
 
-// A partial solution: what is decided about all items before `next`.
+// A partial solution: all items before `next` are decided.
 struct Packing {
     const Item *next; // in an array that ends with an item of value 0 and weight 1
     std::int64_t capacity; // that is left; never negative

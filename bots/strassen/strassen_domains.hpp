@@ -26,7 +26,7 @@ struct DomainPlacement {
             omp_affinity_mem_todomain(matrix + part * n, n * sizeof(double), domain_of(part, kParts));
     }
 
-    // What belongs to a product lies in the product's domain. Further workspaces lie where the tasks that take them
+    // The data of a product lie in the product's domain. Further workspaces lie where the tasks that take them
     // run.
     static void place_first_workspace(double *workspace, std::size_t n) {
         constexpr std::array<std::size_t, StrassenStep::kTemporaries> kProductOf = {4, 5, 6, 2, 4, 5, 6, 3, 0, 4, 5};

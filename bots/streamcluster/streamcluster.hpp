@@ -34,7 +34,7 @@
 
 namespace bots {
 
-inline constexpr std::size_t kPointsInPiece = 256; // what is summed in one go, and the smallest task
+inline constexpr std::size_t kPointsInPiece = 256; // summed in one go; the smallest task
 
 // How many centers are wanted.
 struct CenterRange {

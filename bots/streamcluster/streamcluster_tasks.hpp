@@ -10,7 +10,7 @@
 namespace bots {
 
 // The loop of LocalSearch in tasks, by one thread of a team. How often it is called depends on the points, so it
-// counts the tasks, of which each is at least a microsecond long, itself.
+// counts the tasks, each of which is at least a microsecond long, itself.
 template <TaskKind kKind>
 class TaskLoop {
 public:

@@ -28,7 +28,7 @@ namespace bots {
 
 inline constexpr double kQuarter = 0.25; // years; the step of the grid
 inline constexpr int kMaxQuarters = 64; // on a curve
-inline constexpr int kPathsInBlock = 64; // what is simulated in one go, and the smallest task
+inline constexpr int kPathsInBlock = 64; // simulated in one go; the smallest task
 inline constexpr int kVectors = 4; // simulated side by side: kVectors * kLanes paths
 inline constexpr int kQuartersPerPayment = 4;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pip builds: the tool and the compiled core, on machines without the headers that only other parts need."""
+"""pip builds the tool and the compiled core, without the headers that only other parts need."""
 
 import subprocess
 from pathlib import Path
