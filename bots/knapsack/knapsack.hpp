@@ -92,8 +92,8 @@ public:
 
     // The optimum, by dynamic programming over the capacity.
     std::int64_t optimum() const {
-        std::vector<std::int64_t> best(static_cast<std::size_t>(capacity_) +
-                                       1); // value by capacity, of the items so far
+        // Value by capacity, of the items so far.
+        std::vector<std::int64_t> best(static_cast<std::size_t>(capacity_) + 1);
         for (std::size_t i = 0; i + 1 < items_.size(); i++)
             for (std::int64_t capacity = capacity_; capacity >= items_[i].weight; capacity--) {
                 std::int64_t &with = best[static_cast<std::size_t>(capacity)];
