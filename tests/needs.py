@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a test does when the machine lacks something that it needs."""
+"""Skips a test whose needs the machine lacks, or fails it where the whole matrix is required."""
 
 from __future__ import annotations
 

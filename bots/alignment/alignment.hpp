@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Global alignment of two sequences with affine gap penalties in linear space: the scores in the middle row of the
 // matrix are computed from both ends, the best way through that row divides the problem into two, and so on. Yields
 // which residues are opposite to each other, and with that the score.
@@ -25,7 +24,7 @@ namespace bots {
 
 using Sequence = std::span<const Residue>;
 
-// What is found about a pair of sequences.
+// The result for a pair of sequences.
 struct PairAlignment {
     Score score = 0;
     std::uint32_t n_paired = 0; // residues opposite to a residue,
@@ -53,7 +52,7 @@ public:
         return evaluate(a, b);
     }
 
-    // The score of the best alignment, from one sweep over the matrix; what align has to reach.
+    // The score of the best alignment, from one sweep over the matrix: align must reach it.
     Score best_score(Sequence a, Sequence b) {
         sweep<false>(a, b, kGapOpen, forward_);
         return forward_.best[b.size()];

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The alignment of all pairs of sequences, with a task per pair, all from one thread.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The sequences to align, from a fixed seed: families that descend from random ancestors by mutations, insertions and
 // deletions; the alignments of all pairs, and the means to judge them.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: alignment of proteins with tasks.
 #include "alignment_tasks.hpp"
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Walks over an array, for work inflation of a chosen strength: M cells of 64 bits, each of which is read, changed by L
 // additions and written once in a round; G cells lie between one and the next; R rounds.
 // The i-th cell is the one at (i G + floor(i G / M)) mod M, which meets every cell once when G divides M.

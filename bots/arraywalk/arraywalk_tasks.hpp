@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Walks over an array with a task for every half of a round's positions, down to the 1000 of the paper.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: walks over an array, serial.
 #include "arraywalk.hpp"
 #include "harness.hpp"

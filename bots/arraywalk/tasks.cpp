@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: walks over an array with tasks.
 #include "arraywalk_tasks.hpp"
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Counts the bits that are set in each of many vectors, whose lengths are so unequal that halving a range of vectors
 // leaves five sixths of its work in one half, at every level of the recursion.
 //

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Bit counting with a task for every half of a range of vectors.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: bit counting, serial.
 #include "bitcounter.hpp"
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: bit counting with tasks.
 #include "bitcounter_tasks.hpp"
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Option pricing with a task for every half of a range of blocks of options.
 #pragma once
 

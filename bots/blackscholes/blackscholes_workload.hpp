@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the versions of blackscholes have in common: the portfolio, its verification, and what is counted.
+// Shared by the versions of blackscholes: the portfolio, its verification, and what is counted.
 #pragma once
 
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The options that blackscholes prices: some with published prices, then pairs of a call and a put with the same terms,
 // random from a fixed seed; and how their prices are judged.
 #pragma once

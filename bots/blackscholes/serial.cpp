@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: option pricing, serial.
 #include "blackscholes_workload.hpp"
 #include "inputs.hpp"

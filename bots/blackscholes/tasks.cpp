@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: option pricing with tasks.
 #include "blackscholes_tasks.hpp"
 #include "blackscholes_workload.hpp"

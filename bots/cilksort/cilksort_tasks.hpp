@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Cilksort as Acar et al. measure it: the mergesort of sort/ with a cut-off for the sorts and one for the merges. Below
 // them a part is sorted by quicksort alone, or merged in one go; the serial program is the quicksort of the whole.
 //

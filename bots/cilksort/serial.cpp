@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: the serial program that cilksort is compared with, quicksort.
 #include "../sort/sort_workload.hpp"
 #include "inputs.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: Cilksort with tasks and two cut-offs.
 #include "../sort/sort_workload.hpp"
 #include "cilksort_tasks.hpp"

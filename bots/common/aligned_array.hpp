@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Arrays of doubles that start on a cache line, and are placed by whoever touches them first.
 #pragma once
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// No placement of tasks: what the recursions that can spread their parts over locality domains are given when they
-// need not. What they are given otherwise is domain_range.hpp's DomainRange.
+// No placement of tasks: the argument of the recursions that can spread their parts over locality domains, in the
+// versions that do not. The others pass domain_range.hpp's DomainRange.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // LU factorization of one block, without pivoting, and the triangular solves with its factors: with the product of
 // dense_block.hpp, the kernels of the programs that factor matrices block by block. They are written in
 // dense_block.inc, for blocks as there, because most of their work is products of parts of blocks.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Square matrices of double precision that are stored block by block, and the product of two blocks, for the programs
-// on dense matrices. What is done with the blocks, and in which order, is the programs'. The other kernels on blocks
+// on dense matrices. The programs decide what to do with the blocks, and in which order. The other kernels on blocks
 // are block_factors.hpp's.
 //
 //   work  2 n^3 operations for a product of blocks of n rows
@@ -37,7 +36,7 @@ struct BlockKernels {
 
 // Per instruction set: doubles in a vector, and the tile of c that its registers hold, kRows x (kVectors * kLanes).
 namespace dense {
-enum class Update { kAdd, kSubtract, kSet }; // what a product does to c
+enum class Update { kAdd, kSubtract, kSet }; // the effect of a product on c
 
 #if defined(__x86_64__)
 

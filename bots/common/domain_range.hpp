@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The locality domains that a part of a recursion is spread over, for the versions `locality`: a half of the parts goes
 // to a half of the domains, until one domain is left, which keeps all further parts. Needs the library of omp_ext/.
 //

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Four floats at a time, the vector that every machine has.
 #pragma once
 

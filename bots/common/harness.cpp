@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Runs a Workload as often as asked for, verifies every repetition and prints the outcome.
 #include "harness.hpp"
 
@@ -98,7 +97,7 @@ std::string json_of(const std::array<Parameter, kN> &parameters) {
     return json + "}";
 }
 
-// For `ompass suite`, which asks the programs what there is to measure.
+// For `ompass suite`, which asks the programs for their inputs and options.
 void print_description(const ProgramSpec &spec, const Version &version) {
     std::string cutoffs;
     for (std::size_t i = 0; i < kCutoffNames.size() && !version.is_serial(); i++)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The frame around every benchmark program: arguments, repetitions, timing, verification, output. It knows neither
 // OpenMP nor any algorithm: a version of a program is a Workload.
 #pragma once
@@ -27,7 +26,7 @@ public:
     // Brings the input to its initial state.
     virtual void prepare() {}
     virtual void run() = 0;
-    // An empty string when the result of the last run is right, otherwise one line on what is wrong.
+    // An empty string when the result of the last run is right, otherwise one line that describes the error.
     virtual std::string check() = 0;
     // Explicit tasks that the last run created, deferred or not; nothing when that is not known exactly.
     virtual std::optional<std::uint64_t> n_tasks() { return 0; }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The inputs of every benchmark program: what its numbers and its cut-offs mean, their limits, and the values that the
-// input classes stand for; in alphabetical order. Facts only; how they are chosen and checked is options.cpp's, what
-// they do the programs'.
+// The inputs of every benchmark program, in alphabetical order: the meaning of its numbers and cut-offs, their limits,
+// and their values in each input class. Facts only: options.cpp chooses and checks values, the programs use them.
 //
 // Classes: `test` runs serially in less than 50 ms, `small` (the default) in about a second, `medium` in about ten,
 // `large` is for machines with many cores.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Which vectors the processor has, for kernels that are compiled for several instruction sets and chosen when the
 // program starts. How a kernel is compiled for them is its own file's.
 #pragma once

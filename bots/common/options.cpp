@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Command lines of the benchmark programs: reading, checking, and the help text.
 #include "options.hpp"
 
@@ -35,7 +34,7 @@ std::string join(CutoffSet cutoffs) {
 int index_of(std::span<const std::string_view> words, std::string_view option, std::string_view word) {
     const auto found = word.empty() ? words.end() : std::find(words.begin(), words.end(), word);
     if (found == words.end())
-        throw UsageError(std::string(option) + ": no such value '" + std::string(word) + "'; one of " + join(words));
+        throw UsageError(std::string(option) + ": '" + std::string(word) + "' is not one of " + join(words));
     return static_cast<int>(found - words.begin());
 }
 
@@ -268,20 +267,20 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
         text << "\nTasks\n";
         line("--threads N", "threads of the team (default: all that the runtime would use)");
         line("--cutoff KIND",
-             "where tasks stop being deferred (default " + std::string(name_of(default_of(cutoffs))) + "):");
-        cutoff_line(Cutoff::kNone, "nowhere: tasks down to the leaves of the algorithm");
-        cutoff_line(Cutoff::kIf, "if clause, undeferred tasks below");
-        cutoff_line(Cutoff::kFinal, "final and mergeable clauses, included tasks below");
-        cutoff_line(Cutoff::kManual, "no tasks below, the serial function instead");
+             "kind of tasks below the cut-off (default " + std::string(name_of(default_of(cutoffs))) + "):");
+        cutoff_line(Cutoff::kNone, "the same as above it, down to the leaves of the algorithm");
+        cutoff_line(Cutoff::kIf, "undeferred tasks, by an if clause");
+        cutoff_line(Cutoff::kFinal, "included tasks, by final and mergeable clauses");
+        cutoff_line(Cutoff::kManual, "no tasks, the serial function instead");
         for (const Parameter &parameter : spec.cuts) parameter_line(parameter);
         if (version.has_untied) line("--tied, --untied", "kind of the tasks (default tied)");
     }
     text << "\nRun\n";
     if (!version.is_serial())
-        line("--verify N,...", "one run after another at these numbers of threads, of every cut-off and kind of tasks");
+        line("--verify N,...", "a run at each of these numbers of threads, of every cut-off and kind of tasks");
     line("--repeat N", "repetitions; the median is shown (default 1)");
     line("--json", "the result as one JSON object on standard output, a line each for --verify");
-    line("--describe", "what the program offers, as one JSON object");
+    line("--describe", "the inputs and options of the program, as one JSON object");
     line("--help", "this text");
     text << "\nThe result is always verified. Exit status: 0 verified, 1 wrong result or failure, 2 bad arguments.\n"
          << "\nExamples\n  " << program << " --class test\n";

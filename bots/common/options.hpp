@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What a user can ask of a benchmark program, and the reading of a command line into it. The values that the input
-// classes stand for are inputs.hpp's; running is harness.cpp's.
+// The options of a benchmark program, and how a command line is read into them. inputs.hpp has the values of the input
+// classes; harness.cpp runs the program.
 #pragma once
 
 #include <stdexcept>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Random numbers that depend on nothing but a seed and how often they were drawn: the same on every machine.
 //
 // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014), SplitMix64.
@@ -20,7 +19,7 @@ class Random {
 public:
     constexpr explicit Random(std::uint64_t seed) : state_(seed) {}
     constexpr std::uint64_t draw() { return mix(state_ += kStep); }
-    // What draw returns from now on is as after n more draws.
+    // Skips n draws.
     constexpr void skip(std::uint64_t n) { state_ += n * kStep; }
 
 private:

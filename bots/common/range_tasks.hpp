@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Loops whose iterations become tasks: a range is halved down to pieces, as by TBB's parallel_for; each upper half is a
-// task, and the creator goes on with the lower one. What is done to a piece is the caller's.
+// task, and the creator goes on with the lower one. The caller decides what to do with a piece.
 //
 // Source: Robison, Voss, Kukanov, "Optimization via reflection on work stealing in TBB" (IPDPS 2008).
 #pragma once
@@ -38,7 +37,7 @@ void for_range(std::int64_t n, RangeCut cut, const Body &body) {
     split_range<kKind>(0, n, cut, &body);
 }
 
-// Tasks that for_range creates: one less than there are pieces.
+// The number of tasks that for_range creates: one less than there are pieces.
 constexpr std::uint64_t count_range_tasks(std::int64_t n, RangeCut cut, Cutoff cutoff) {
     if (n <= cut.leaf || (cutoff == Cutoff::kManual && n <= cut.grain)) return 0;
     return 1 + count_range_tasks(n / 2, cut, cutoff) + count_range_tasks(n - n / 2, cut, cutoff);

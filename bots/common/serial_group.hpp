@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // No parallel construct, for algorithms that take one as their parameter: the serial twin of tasks.hpp's TaskGroup.
 #pragma once
 

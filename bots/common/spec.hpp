@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The words in which a benchmark program is described to the harness: its input numbers, its cut-offs, what it counts.
-// The descriptions themselves are inputs.hpp's.
+// The terms that describe a benchmark program to the harness: its input numbers, its cut-offs, its unit of work.
+// The descriptions themselves are in inputs.hpp.
 #pragma once
 
 #include <array>
@@ -61,7 +60,7 @@ struct Parameter {
     constexpr bool has_choices() const { return !choices[0].empty(); }
 };
 
-// What the harness has to know of a program. A parameter without a name does not exist for that program.
+// A program, as the harness must know it. A parameter without a name does not exist for that program.
 struct ProgramSpec {
     std::string_view name;
     std::string_view purpose;
@@ -71,7 +70,7 @@ struct ProgramSpec {
     CutoffSet cutoffs = kAllCutoffs; // those that make sense for the program; the default is the last of them
 };
 
-// What the harness has to know of one version of a program.
+// One version of a program, as the harness must know it.
 struct Version {
     std::string_view name;
     int default_threads = 0; // without --threads; 0: the version is serial, and has no options about tasks

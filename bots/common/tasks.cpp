@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The main function of the versions with OpenMP tasks, as far as it is the same for all.
 #include <omp.h>
 

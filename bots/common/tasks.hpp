@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // How the programs create tasks: the choice of cut-off and of tied or untied, made once at compile time per variant,
 // so that no program pays for the choice at run time. Besides it, only tasks.cpp, range_tasks.hpp and domain_range.hpp
 // of bots/common/ know OpenMP; oneTBB's twin of TaskGroup and tasks_main is in tbb_tasks.hpp.

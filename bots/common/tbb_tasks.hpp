@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // oneTBB's tasks for programs whose parallel construct is a parameter: the twin of tasks.hpp, for the versions `tbb`.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Elementary functions of two doubles at a time, without branches and without calls, so that loops over them stay in
 // vector registers on every machine. Accurate to a few units in the last place within the ranges given; for arguments
 // outside there is no promise.

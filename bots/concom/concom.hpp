@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Connected components of a random graph, by a breadth-first search from every node that no earlier one has reached.
 // A component's number is its rank in the order of the components' least nodes.
 //

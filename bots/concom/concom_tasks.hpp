@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The search for components with tasks: each wave of a breadth-first search is a range that is halved into tasks, down
 // to single nodes. A node belongs to the task that is the first to write its label. How many tasks: count_concom_tasks.
 #pragma once

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The graph of concom: undirected, with a number of edges whose ends are drawn uniformly from a fixed seed (loops and
-// parallel edges included), as arrays of neighbours; and what its components are.
+// parallel edges included), as arrays of neighbours; and its components.
 #pragma once
 
 #include <algorithm>

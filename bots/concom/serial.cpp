@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: connected components, serial.
 #include "concom.hpp"
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: connected components with tasks.
 #include "concom_tasks.hpp"
 #include "harness.hpp"

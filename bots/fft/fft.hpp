@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The discrete Fourier transform of a power of two of complex numbers, by Cooley and Tukey's decimation in time: the
 // numbers are dealt out to kRadix rows, each row is transformed, and the rows are combined column by column. Rows that
 // fit in the cache are transformed by Stockham's iteration.
@@ -51,7 +50,7 @@ constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Co
 // they fall on a few sets of the cache, and on a page each.
 class Roots {
 public:
-    // Of order n, a power of two, and of what it is divided into.
+    // Of order n, a power of two, and of the orders into which it is divided.
     explicit Roots(std::size_t n) {
         for (; n > kFftLeaf; n /= kRadix) make_table(n);
         make_table(n);

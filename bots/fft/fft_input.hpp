@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The numbers that fft transforms, random from a fixed seed, and the means to judge the transform.
 #pragma once
 

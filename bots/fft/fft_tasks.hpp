@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The transform with a task for each row of a division; the columns that are dealt out and combined are a range that is
 // halved into tasks.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: Fourier transform, serial.
 #include "fft_input.hpp"
 #include "harness.hpp"

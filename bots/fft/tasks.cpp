@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: Fourier transform with tasks.
 #include "fft_input.hpp"
 #include "fft_tasks.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Fibonacci numbers by double recursion, the smallest program with a task tree: nothing but calls.
 //
 //   work  Theta(phi^n): 2 fib(n+1) - 1 calls, phi the golden ratio
@@ -19,7 +18,7 @@ inline std::uint64_t fib_serial(int n) {
     return fib_serial(n - 1) + fib_serial(n - 2);
 }
 
-// The same number by addition, in n steps: what the recursion is verified against.
+// The same number by addition, in n steps, to verify the recursion.
 constexpr std::uint64_t fib_by_iteration(int n) {
     std::uint64_t current = 0;
     std::uint64_t next = 1;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Fibonacci numbers with a task for each of the two recursive calls, and how many tasks that makes.
 #pragma once
 

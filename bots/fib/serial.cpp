@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: Fibonacci numbers, serial.
 #include "fib.hpp"
 #include "harness.hpp"

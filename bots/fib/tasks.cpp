@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: Fibonacci numbers with tasks.
 #include "fib_tasks.hpp"
 #include "harness.hpp"

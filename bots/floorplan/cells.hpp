@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The cells of floorplan, from a fixed seed: rows of cells, each to the right of the one before, and the first of a row
 // below the first of the row before.
 #pragma once

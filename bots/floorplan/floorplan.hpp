@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The floorplan of the least area: cells, each in one of several shapes, are placed one after the other so that each
 // touches the cell that it belongs to and overlaps none; the area of the rectangle around them all is to be least. A
 // branch and bound search: a partial plan whose rectangle is no smaller than the best complete one is cut.

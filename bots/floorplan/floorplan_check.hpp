@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Whether a floorplan is one, and whether its area is the least: by another search than the program's.
 #pragma once
 

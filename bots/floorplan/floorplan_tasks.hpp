@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The floorplan search with a task for every place of a cell that is not cut. All threads share the best plan so far;
-// which places it cuts, and so how many tasks there are, differs from run to run: every thread counts its own.
+// the places that it cuts, and so the number of tasks, differ from run to run. Every thread counts its own tasks.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: floorplan, serial.
 #include "floorplan_check.hpp"
 #include "harness.hpp"

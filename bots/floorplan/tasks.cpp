@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: floorplan with tasks.
 #include "floorplan_check.hpp"
 #include "floorplan_tasks.hpp"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // A fluid of particles in a box, by smoothed particle hydrodynamics. A step sorts the particles into cells as wide as
 // the reach of their forces, computes the density at every particle, then the pressure and viscosity between it and its
-// neighbours, and moves it. Each particle gathers from its neighbours, so that nothing is written twice, no lock is
+// neighbours, and moves it. Each particle gathers from its neighbours: nothing is written twice, no lock is
 // needed, and the result does not depend on the schedule.
 //
 //   work  Theta(steps * particles), with some thirty neighbours each
@@ -13,7 +12,7 @@
 // Sources: Mueller, Charypar, Gross, "Particle-based fluid simulation for interactive applications" (SCA 2003), for the
 // method and its kernels; Bienia, Kumar, Singh, Li, "The PARSEC benchmark suite" (PACT 2008), for the benchmark, and
 // Contreras and Martonosi (IISWC 2008) for its tasks, parts of the box. The gathering and the sort by planes are this
-// version's. What happens between two particles is in fluid_cells.hpp; the tasks are in fluid_tasks.hpp.
+// version's. The forces between two particles are in fluid_cells.hpp; the tasks are in fluid_tasks.hpp.
 #pragma once
 
 #include <algorithm>

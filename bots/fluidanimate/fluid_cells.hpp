@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What fluid.hpp does to a plane or a row of cells: sorting particles into cells, densities, forces, motion; and the
-// judgement of the state.
+// The steps of fluid.hpp for a plane or a row of cells: sorting particles into cells, densities, forces, motion. Also
+// judges the state.
 #pragma once
 
 #include "fluid.hpp"

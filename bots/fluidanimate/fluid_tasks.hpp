@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // A step of the fluid with a task for every half of a range of planes or rows of cells, and how many tasks that makes.
 #pragma once
 

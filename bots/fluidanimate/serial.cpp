@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: fluid of particles, serial.
 #include "fluid.hpp"
 #include "harness.hpp"

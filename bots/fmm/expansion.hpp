@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Cartesian Taylor expansions of the potential 1/r, and what is done with them outside of the traversal: P2M, M2M, L2L
+// Cartesian Taylor expansions of the potential 1/r, and their operators outside of the traversal: P2M, M2M, L2L
 // and L2P. M2L is in fmm_kernels.inc. An expansion of order p has a coefficient for every monomial of a degree below p.
 //
 // With d^k = dx^kx dy^ky dz^kz and k! = kx! ky! kz!:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The fast multipole method by dual tree traversal: the potential of n charges, and its gradient, at all of them.
 // Upwards through the tree every cell gets the multipole expansion of its bodies; the traversal meets pairs of cells
 // and either takes the multipole of the one into the local expansion of the other (M2L), adds up pairs of bodies (P2P),
@@ -49,7 +48,7 @@ public:
         if (n_read_++ == 0) ompass_kernel_begin("traverse");
         ompass_read(address, n_bytes);
     }
-    // What a kernel writes always begins at the same place, its target: only a longer piece than before is news.
+    // A kernel always writes from the same place on, its target, so only a longer piece than before need be declared.
     void write(const void *address, std::size_t n_bytes) {
         if (n_bytes <= n_written_bytes_) return;
         n_written_bytes_ = n_bytes;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The charges of the fast multipole method, random from a fixed seed, and the means to judge their field.
 #pragma once
 
@@ -100,7 +99,7 @@ public:
     }
 
     // The bounds: a further order leaves out terms that are smaller by the opening, and that cancel out better; either
-    // distribution shows a quarter of the error. They are about twice what is seen at 300 to 10^6 bodies.
+    // distribution shows a quarter of the error. They are about twice the errors at 300 to 10^6 bodies.
     std::string check() {
         errors_ = errors();
         const double quarters = std::pow(0.25, order_);

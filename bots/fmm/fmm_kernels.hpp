@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The kernels of the fast multipole method behind one table, for the order of the expansions and the instruction set.
 #pragma once
 

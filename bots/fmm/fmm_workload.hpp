@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the versions of the fast multipole method have in common: everything but the parallel construct.
+// Shared by the versions of the fast multipole method: everything but the parallel construct.
 #pragma once
 
 #include "fmm_input.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The kernels of the fast multipole method, for every order and instruction set.
 #include <cmath>
 #include <cstddef>

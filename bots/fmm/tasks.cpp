@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: fast multipole method with OpenMP tasks.
 #include "tasks.hpp"
 #include "fmm_workload.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: fast multipole method with oneTBB's tasks.
 #include "fmm_workload.hpp"
 #include "inputs.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The octree of the fast multipole method: bodies sorted into cubes, cubes halved along every axis until they hold few
 // bodies. All that is kept for a cell is one record: an expansion and, for a leaf, its bodies or their fields. Cells and
 // records lie in memory in the order of the tree, parents first: a subtree is one range of either.

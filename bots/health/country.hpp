@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The country that the health simulation runs on: builds the tree, and judges its state afterwards. The simulation
 // itself is health.hpp's.
 #pragma once
@@ -17,7 +16,7 @@
 
 namespace bots {
 
-// What a simulation led to. Two runs agree when their totals do; the fingerprint covers every patient's fate.
+// The outcome of a simulation. Two runs agree when their totals do; the fingerprint covers every patient's fate.
 struct HealthTotals {
     std::uint64_t n_healthy = 0;
     std::uint64_t n_waiting = 0;
@@ -54,7 +53,7 @@ public:
 
     Village &root() { return villages_[0]; }
     int levels() const { return levels_; }
-    // What a simulation has to look at.
+    // The work of a simulation: every inhabitant in every step.
     double inhabitant_steps(std::int64_t steps) const {
         return static_cast<double>(inhabitants_in_subtree(levels_)) * static_cast<double>(steps);
     }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The Columbian health care simulation: a complete tree of villages, each with its inhabitants and a hospital. In
 // every time step some inhabitants fall ill and go to the hospital of their village, where they wait for staff, are
 // examined, and then are sent home, are treated, or are referred to the hospital of the next level.
@@ -79,7 +78,7 @@ constexpr std::size_t inhabitants_in_subtree(int level) {
     return n;
 }
 
-// Child `i` of a village that is no leaf.
+// Child `i` of a village that is not a leaf.
 inline Village &child_of(Village &village, int i) {
     static constexpr auto kSubtree = [] {
         std::array<std::size_t, 16> sizes{};
@@ -153,7 +152,7 @@ inline void simulate_serial(Village &village) {
     receive_patients(village);
 }
 
-// The kernels. What they declare: the villages, and the inhabitants as if they all were at home, which about 99% are.
+// The kernels. They declare the villages, and all inhabitants as if at home, where about 99% are.
 
 inline void simulate_serial_kernel(Village &village) {
     const ompass::Kernel kernel("simulate_subtree");

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The health simulation with a task for the step of each child village, and how many tasks that makes.
 #pragma once
 

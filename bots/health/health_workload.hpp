@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the versions of the health simulation with tasks have in common: everything but where tasks and data are placed.
+// Shared by the versions of the health simulation with tasks: everything but where tasks and data are placed.
 // Verified against the serial simulation, which runs once, after the first run.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: health simulation with tasks that are placed: a subtree of villages is populated and simulated in one domain.
 #include "domain_range.hpp"
 #include "health_workload.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The patients of the health simulation and the linked lists that they move between. Patients are in exactly one list
-// at any time; lists own nothing. What the lists mean is health.hpp's.
+// at any time; lists own nothing. health.hpp gives the lists their meaning.
 #pragma once
 
 #include <cstdint>

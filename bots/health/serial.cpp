@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: health simulation, serial.
 #include "country.hpp"
 #include "harness.hpp"

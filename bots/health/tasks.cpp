@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: health simulation with tasks.
 #include "health_workload.hpp"
 #include "inputs.hpp"

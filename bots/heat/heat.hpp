@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Diffusion of heat on a square plate whose edge is kept at zero: explicit time steps of the five-point stencil, from
 // one grid into another and back. A step has no order among its rows, and reads and writes every element once.
 //

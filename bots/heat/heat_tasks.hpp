@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Diffusion of heat with a task for each half of a band of rows, from the whole plate down, in every step. Also how
 // many tasks that makes.
 #pragma once

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the versions of heat with tasks have in common: everything but where tasks are placed, and who touches
+// Shared by the versions of heat with tasks: everything but where tasks are placed, and who touches
 // the plate first.
 #pragma once
 

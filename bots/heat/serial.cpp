@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: diffusion of heat, serial.
 #include "harness.hpp"
 #include "heat.hpp"

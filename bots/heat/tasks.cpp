@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: diffusion of heat with tasks.
 #include "anywhere.hpp"
 #include "heat_workload.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The 0/1 knapsack problem by branch and bound: for each item, in the order of falling value per weight, with it or
 // without it. A branch is cut when not even the rest of the capacity, filled with the next item's value per weight,
 // would beat the best solution so far, which the greedy choice provides at first.
@@ -29,7 +28,7 @@ struct Item {
     std::int64_t weight;
 };
 
-// A partial solution: what is decided about all items before `next`.
+// A partial solution: all items before `next` are decided.
 struct Packing {
     const Item *next; // in an array that ends with an item of value 0 and weight 1
     std::int64_t capacity; // that is left; never negative
@@ -93,8 +92,8 @@ public:
 
     // The optimum, by dynamic programming over the capacity.
     std::int64_t optimum() const {
-        std::vector<std::int64_t> best(static_cast<std::size_t>(capacity_) +
-                                       1); // value by capacity, of the items so far
+        // Value by capacity, of the items so far.
+        std::vector<std::int64_t> best(static_cast<std::size_t>(capacity_) + 1);
         for (std::size_t i = 0; i + 1 < items_.size(); i++)
             for (std::int64_t capacity = capacity_; capacity >= items_[i].weight; capacity--) {
                 std::int64_t &with = best[static_cast<std::size_t>(capacity)];

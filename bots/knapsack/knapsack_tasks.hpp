@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The knapsack search with a task for each of the two branches. All threads share the best value so far; which branches
-// it cuts, and so how many tasks there are, differs from run to run: every thread counts its own.
+// The knapsack search with a task for each of the two branches. All threads share the best value so far; the branches
+// that it cuts, and so the number of tasks, differ from run to run. Every thread counts its own tasks.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: LU factorization with tasks ordered by their dependences.
 #include "inputs.hpp"
 #include "lu_depend.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // LU factorization of a dense matrix in blocks, in place and right-looking, without pivoting: the matrix is diagonally
 // dominant. A step factors a block of the diagonal, solves for the blocks beside and below it, and takes their products
 // from all blocks of the trailing matrix, which becomes smaller from step to step.

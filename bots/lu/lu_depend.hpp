@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // LU factorization with a task for every block that a step changes, the diagonal's too, ordered by nothing but their
 // dependences: steps overlap. The first element of a block stands for the block.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // LU factorization with a task for every block that a step changes, in two waves per step: first the blocks beside and
 // below the diagonal, then the trailing matrix.
 #pragma once

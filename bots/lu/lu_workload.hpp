@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the versions of the LU factorization with tasks have in common: everything but the order of the tasks.
+// Shared by the versions of the LU factorization with tasks: everything but the order of the tasks.
 #pragma once
 
 #include "harness.hpp"

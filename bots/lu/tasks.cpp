@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: LU factorization with tasks in waves.
 #include "inputs.hpp"
 #include "lu_tasks.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Dense matrix multiplication in single precision, C += A B, by divide and conquer: the longest of the three sides is
 // halved until one product of tiles is left, which tile_kernel.hpp computes. Halves of the rows and columns of C are
 // independent of each other; halves of the inner side add to the same C, one after the other.
@@ -7,8 +6,8 @@
 //   work  Theta(n^3): 2 n^3 floating point operations
 //   span  Theta(n), in products of tiles
 //
-// The matrices are stored in the order of the recursion: whatever part of a matrix a product is about lies in one
-// piece, so that no cache set is favoured, no address is computed, and a part is one data region.
+// The matrices are stored in the order of the recursion: each part of a matrix that a product takes lies in one piece.
+// No cache set is favoured, no address is computed, and a part is one data region.
 //
 // Sources: Frigo, Leiserson, Prokop, Ramachandran, "Cache-oblivious algorithms" (FOCS 1999) for the recursion and its
 // layout; Pericas, Amer, Taura, Matsuoka, "Analysis of data reuse in task-parallel runtimes" (2013) for the benchmark,
@@ -49,7 +48,7 @@ struct ProductHalves {
     bool independent; // otherwise the second one has to come after the first
 };
 
-// Halves the longest side of a product that is no tile; among equals rows before columns before the inner side. Where
+// Halves the longest side of a product that is not a tile; among equals rows before columns before the inner side. Where
 // the halves of each matrix lie follows from that alone: see tile_index in matmul_input.hpp.
 constexpr ProductHalves halve(const Product &product) {
     const auto [a, b, c, rows, columns, inner] = product;

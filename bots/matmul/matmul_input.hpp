@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The matrices to multiply, random from a fixed seed, in the layout that matmul.hpp works on, and the means to judge
 // the product. The elements are small whole numbers, so that every sum is exact in whatever order it is taken.
 #pragma once

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Matrix multiplication with a task for each half of a product whose halves are independent, for any runtime: the
 // parallel construct is a parameter. Also how many tasks that makes.
 #pragma once

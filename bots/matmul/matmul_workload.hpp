@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the versions of the matrix multiplication with tasks have in common: everything but the runtime.
+// Shared by the versions of the matrix multiplication with tasks: everything but the runtime.
 #pragma once
 
 #include "harness.hpp"

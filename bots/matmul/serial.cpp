@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: matrix multiplication, serial.
 #include "harness.hpp"
 #include "inputs.hpp"

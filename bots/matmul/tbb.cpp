@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: matrix multiplication with oneTBB's tasks.
 #include "inputs.hpp"
 #include "matmul_workload.hpp"

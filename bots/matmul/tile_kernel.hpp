@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The product of two tiles, which is where the matrix multiplication spends its time: three tiles of single precision
 // that fit into a first-level cache of 32 KiB together, a block of the result at a time in the registers.
 //

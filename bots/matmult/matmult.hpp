@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Blocked multiplication of dense square matrices in double precision, one block of the result after the other.
 //
 //   work  Theta(n^3)

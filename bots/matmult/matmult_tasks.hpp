@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Blocked matrix multiplication with tasks: the blocks of the result are a range in two dimensions, whose longer side
 // is halved down to single blocks; one half is a task, and the creator goes on with the other.
 #pragma once

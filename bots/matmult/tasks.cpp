@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: blocked matrix multiplication with tasks.
 #include "harness.hpp"
 #include "inputs.hpp"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A maximal independent set: vertices of which no two are neighbours, and which nobody else can join. The set is the
-// one that a greedy walk over the vertices finds that takes them by random rank: a vertex is in when no neighbour of
-// lower rank is. Nobody walks in that order, though: whoever needs to know about a vertex decides it, after its
-// neighbours of lower rank. The chains of such neighbours are short, and two who decide a vertex at the same time decide
-// alike, so that the set does not depend on the schedule.
+// A maximal independent set: no two of its vertices are neighbours, and no other vertex can join it. A greedy walk over
+// the vertices by random rank defines the set: a vertex is in when no neighbour of lower rank is. The program does not
+// walk in that order. A task that needs a vertex decides it, after the neighbours of lower rank. The chains of such
+// neighbours are short. Two tasks that decide a vertex at the same time decide alike, so the set does not depend on the
+// schedule.
 //
 //   work  Theta(vertices + edges), expected
 //   span  Theta(log vertices), with high probability, when each vertex is a task
@@ -103,7 +102,7 @@ private:
     // Its place in a total order that looks random: mix is a bijection.
     static std::uint64_t rank(Vertex vertex) { return mix(kSeed + vertex); }
 
-    // A state is written once, by one thread or by several that agree; nothing else is told by it.
+    // A state is written once, by one thread or by several that agree; it publishes nothing else.
     State state(Vertex vertex) const { return states_[vertex].load(std::memory_order_relaxed); }
     void set_state(Vertex vertex, State state) { states_[vertex].store(state, std::memory_order_relaxed); }
 

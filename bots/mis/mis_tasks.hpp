@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // A maximal independent set with a task for every half of a range of vertices.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: maximal independent set, serial.
 #include "harness.hpp"
 #include "inputs.hpp"

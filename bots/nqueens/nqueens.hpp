@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Counts the placements of n queens on an n x n board of which none attacks another: backtracking row by row, an
+// Counts the placements of n queens on an n x n board in which none attacks another: backtracking row by row, an
 // unbalanced search tree. A partial board is three words: the columns in use, and the diagonals in use in either
 // direction as they cross the next row; placing a queen is three operations and copies nothing.
 //

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The queens' search with a task for every queen placed. How many tasks: count_placements.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Sample sort: random elements, sorted, become the pivots between buckets; blocks of the array are sorted, and their
 // pieces are moved to the buckets, which are sorted in turn. A block has some sqrt(n) elements, and so has a bucket.
 // The phases are loops whose iterations are independent, but for the sample and the offsets of the buckets.

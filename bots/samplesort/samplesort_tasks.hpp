@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Sample sort with a task for every half of the blocks or buckets in each phase.
 #pragma once
 

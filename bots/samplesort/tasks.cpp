@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: sample sort with tasks.
 #include "../sort/sort_workload.hpp"
 #include "inputs.hpp"

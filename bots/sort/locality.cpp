@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: Cilksort with tasks that are placed: a part of the array is filled and sorted in one domain. Merges read from
 // elsewhere, as a sort cannot but do.
 #include "domain_range.hpp"

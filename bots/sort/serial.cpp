@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: Cilksort, serial.
 #include "inputs.hpp"
 #include "sort_workload.hpp"

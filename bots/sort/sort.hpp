@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Cilksort: mergesort of the four quarters of an array, in two rounds of merges through a scratch array; quicksort at
 // the bottom of the recursion, and insertion sort at the bottom of the quicksort.
 //

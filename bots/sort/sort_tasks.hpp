@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Cilksort with a task for each quarter, each merge of the first round, and each half of a split merge. Where merges
 // split depends on the elements, so every function returns the number of tasks that it and its tasks created; all
 // tasks are at least microseconds long, beside which the counting vanishes.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the programs that sort have in common: everything but the algorithm.
+// Shared by the programs that sort: everything but the algorithm.
 #pragma once
 
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The matrix of sparselu: which of its blocks are not zero, before and after the factorization, their elements, random
 // from a fixed seed, and the means to judge the factors.
 #pragma once

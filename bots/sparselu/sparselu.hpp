@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // LU factorization of a sparse matrix of blocks, in place and right-looking, without pivoting: blocks that are zero are
 // neither stored nor computed. Early steps have few blocks to change and late ones, which the earlier have filled in,
-// many, so that a loop over blocks is as unbalanced as the matrix is sparse.
+// many: a loop over blocks is as unbalanced as the matrix is sparse.
 //
 //   work  2 b^3 operations for each product of blocks, b the rows of a block, of which a matrix of n x n blocks has at
 //         most n^3/3; less for the other three kernels
@@ -73,7 +72,7 @@ inline void factor_serial(BlockSparseMatrix &matrix, std::size_t first_step) {
     }
 }
 
-// What step k changes, besides the diagonal block: so many blocks beside it, below it, and of the trailing matrix.
+// How many blocks step k changes besides the diagonal block: beside it, below it, and in the trailing matrix.
 struct StepSize {
     std::size_t n_fwd = 0, n_bdiv = 0;
     std::size_t n_bmod() const { return n_fwd * n_bdiv; }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The matrix that the options of sparselu ask for.
 #pragma once
 

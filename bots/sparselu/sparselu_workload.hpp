@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the drivers of the sparse factorization with tasks have in common: all but where the tasks are created.
+// Shared by the drivers of the sparse factorization with tasks: all but where the tasks are created.
 // Verified against the factors of the serial version, which runs once, after the first run.
 #pragma once
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: sparse LU factorization with tasks from one thread.
 #include "inputs.hpp"
 #include "sparselu_workload.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: Strassen's algorithm, serial.
 #include <algorithm>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Multiplication of dense square matrices by Strassen's algorithm in Winograd's form: seven products of quadrants
 // instead of eight, and fifteen sums; the ordinary product on leaf blocks. Matrices are stored by quadrants,
 // recursively, down to leaf blocks stored by rows: a quadrant is one array, and a sum one loop.

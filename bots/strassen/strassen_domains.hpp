@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Strassen's algorithm on locality domains: the 49 products of the upper two levels are shared out among the domains in
 // order, and everything below a product stays in its domain, on workspaces that were first touched there. The matrices
 // are spread over the domains too, one quadrant of a quadrant after the other. Needs the library of omp_ext/.
@@ -27,7 +26,7 @@ struct DomainPlacement {
             omp_affinity_mem_todomain(matrix + part * n, n * sizeof(double), domain_of(part, kParts));
     }
 
-    // What belongs to a product lies in the product's domain. Further workspaces lie where the tasks that take them
+    // The data of a product lie in the product's domain. Further workspaces lie where the tasks that take them
     // run.
     static void place_first_workspace(double *workspace, std::size_t n) {
         constexpr std::array<std::size_t, StrassenStep::kTemporaries> kProductOf = {4, 5, 6, 2, 4, 5, 6, 3, 0, 4, 5};

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The matrices of strassen: two factors with small whole numbers as elements, random from a fixed seed, so that even
 // the sums of Strassen's algorithm are exact, the result, and the means to judge it.
 #pragma once
@@ -65,7 +64,7 @@ private:
 
     static double small_number(std::size_t i) { return static_cast<double>(mix(kSeed + i) % 17) - 8; }
 
-    // Empty when an element is no number that the product could have.
+    // Empty when an element cannot be one of the product.
     std::vector<std::int64_t> product(const AlignedArray &matrix, const std::vector<std::int64_t> &x) const {
         std::vector<std::int64_t> y(n_rows_);
         for (std::size_t row = 0; row < n_rows_; row++)

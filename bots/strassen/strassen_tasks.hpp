@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Strassen's algorithm with a task for each of the seven products of a step, and the workspaces of the steps that are
 // under way at the same time.
 #pragma once

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the drivers of Strassen's algorithm with tasks have in common: all but where tasks and memory are placed.
+// Shared by the drivers of Strassen's algorithm with tasks: all but where tasks and memory are placed.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Weighted points in many dimensions, in a layout that makes distances a matter of vectors; and the generator of the
-// points that stream by: clusters around planted centers. What is a good clustering is streamcluster.hpp's.
+// points that stream by: clusters around planted centers. streamcluster.hpp judges clusterings.
 #pragma once
 
 #include <algorithm>

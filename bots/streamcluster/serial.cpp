@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: clustering of a stream, serial.
 #include "inputs.hpp"
 #include "streamcluster_workload.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Finds few centers for a stream of points, such that the sum of the distances from the points to the nearest of them
 // is small: k-median. A chunk of the stream at a time is clustered by local search, its centers are kept with the
 // number of their points as weight, and in the end the centers of all chunks are clustered in the same way.
@@ -35,7 +34,7 @@
 
 namespace bots {
 
-inline constexpr std::size_t kPointsInPiece = 256; // what is summed in one go, and the smallest task
+inline constexpr std::size_t kPointsInPiece = 256; // summed in one go; the smallest task
 
 // How many centers are wanted.
 struct CenterRange {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The clustering of a stream with a task for every half of a range of pieces of a chunk.
 #pragma once
 
@@ -11,7 +10,7 @@
 namespace bots {
 
 // The loop of LocalSearch in tasks, by one thread of a team. How often it is called depends on the points, so it
-// counts the tasks, of which each is at least a microsecond long, itself.
+// counts the tasks, each of which is at least a microsecond long, itself.
 template <TaskKind kKind>
 class TaskLoop {
 public:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the versions of streamcluster have in common: the stream, and the judgement of the centers found.
+// Shared by the versions of streamcluster: the stream, and the judgement of the centers found.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: clustering of a stream with tasks. Verified against the serial clustering, which runs once, after the first
 // run.
 #include <functional>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: swaption pricing, serial.
 #include "inputs.hpp"
 #include "swaptions_workload.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The swaptions to price, random from a fixed seed, with the sums over their paths; and the judgement of the estimates
 // by the closed form.
 //

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Prices swaptions, the right to enter into an exchange of interest payments, by Monte Carlo simulation in the
 // framework of Heath, Jarrow and Morton with one factor: on every path the whole curve of forward rates is moved from
 // quarter to quarter until the swaption expires.
@@ -29,7 +28,7 @@ namespace bots {
 
 inline constexpr double kQuarter = 0.25; // years; the step of the grid
 inline constexpr int kMaxQuarters = 64; // on a curve
-inline constexpr int kPathsInBlock = 64; // what is simulated in one go, and the smallest task
+inline constexpr int kPathsInBlock = 64; // simulated in one go; the smallest task
 inline constexpr int kVectors = 4; // simulated side by side: kVectors * kLanes paths
 inline constexpr int kQuartersPerPayment = 4;
 

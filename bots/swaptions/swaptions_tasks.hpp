@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Swaption pricing with a task for every half of a range of blocks of paths.
 #pragma once
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the versions of swaptions have in common: the swaptions, their verification, and what is counted.
+// Shared by the versions of swaptions: the swaptions, their verification, and what is counted.
 #pragma once
 
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: swaption pricing with tasks.
 #include "inputs.hpp"
 #include "swaptions_tasks.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: adding up a tree, serial.
 #include "inputs.hpp"
 #include "treeadd_workload.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: adding up a tree with OpenMP tasks.
 #include "tasks.hpp"
 #include "inputs.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: adding up a tree with oneTBB's tasks.
 #include "inputs.hpp"
 #include "tbb_tasks.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Adds the values in the nodes of a complete binary tree, which is followed from pointer to pointer.
 //
 //   work  Theta(2^levels)
@@ -31,7 +30,7 @@ inline std::uint64_t add_serial(const TreeNode *node) {
     return sum;
 }
 
-// The tree, with random values from a fixed seed, and what its values add up to. Nodes lie in memory in preorder.
+// The tree, with random values from a fixed seed, and the sum of its values. Nodes lie in memory in preorder.
 class Tree {
 public:
     explicit Tree(int levels)

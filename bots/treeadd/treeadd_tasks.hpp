@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Adding up a tree with a task for each of the two subtrees of a node, for any runtime: the parallel construct is a
 // parameter. Also how many tasks that makes.
 #pragma once

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What all versions of treeadd have in common: the tree, its verification, and what is counted.
+// Shared by all versions of treeadd: the tree, its verification, and what is counted.
 #pragma once
 
 #include "harness.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Driver: unbalanced tree search, serial.
 #include "harness.hpp"
 #include "inputs.hpp"

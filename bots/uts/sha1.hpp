@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// SHA-1 of messages that fit in one block, as words: what the splittable random numbers of UTS are made of.
+// SHA-1 of messages that fit in one block, as words, for the splittable random numbers of UTS.
 //
 // Source: NIST, FIPS 180-4, "Secure hash standard", sections 5.1.1 and 6.1.2.
 #pragma once
@@ -49,7 +48,7 @@ constexpr Digest sha1(const std::array<std::uint32_t, kWords> &message) {
     return {kStart[0] + a, kStart[1] + b, kStart[2] + c, kStart[3] + d, kStart[4] + e};
 }
 
-// FIPS 180's one-block example is "abc", which is no whole number of words; this is the digest of "abcd".
+// FIPS 180's one-block example is "abc", which is not a whole number of words; this is the digest of "abcd".
 static_assert(sha1(std::array<std::uint32_t, 1>{0x61626364}) ==
               Digest{0x81fe8bfe, 0x87576c3e, 0xcb22426f, 0x8e578473, 0x82917acf});
 

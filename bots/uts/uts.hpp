@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // Unbalanced tree search: counts the nodes and leaves of a tree that exists only as a rule. A node is a SHA-1 digest;
 // its i-th child is the digest of the node followed by i; how many children it has is drawn from its digest. Where the
 // large subtrees are cannot be known without searching them.
@@ -83,7 +82,7 @@ inline TreeNode child_of(const TreeNode &node, int i) {
 // The node's random number, uniform in [0, 1).
 inline double uniform_of(const TreeNode &node) { return (node.state[4] & 0x7fffffffu) / 2147483648.0; }
 
-// A tree: its rule, with what depends on depths only computed once.
+// A tree: its rule, and a table of all that depends on the depth alone.
 class Tree {
 public:
     explicit Tree(const TreeRule &rule) : rule_(rule) {
@@ -126,7 +125,7 @@ private:
     std::vector<double> log_failure_; // by depth, to where geometric nodes have no children: log of 1 - success
 };
 
-// What a search found.
+// The result of a search.
 struct TreeCounts {
     std::uint64_t n_nodes = 0;
     std::uint64_t n_leaves = 0;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-//
 // The tree search with a task for every child. How many tasks: count_descendants of the root. Every thread sums up what
 // its tasks count.
 #pragma once
@@ -12,9 +11,9 @@
 
 namespace bots {
 
-inline constexpr int kMaxNestedTasks = 3000; // what fits on a thread's stack of 4 MiB, the least default of runtimes
+inline constexpr int kMaxNestedTasks = 3000; // fits on a stack of 4 MiB, the least default of runtimes
 
-// What one thread counted, alone on its cache line.
+// The counts of one thread, alone on their cache line.
 struct alignas(64) ThreadTreeCounts {
     TreeCounts counts;
 };

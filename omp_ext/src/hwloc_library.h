@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hwloc, opened at run time: the library is preloaded into programs, shells among them, that must neither need hwloc
-// nor pay for it. Owns which of its functions are called; what they are called for is topology.cpp's and pages.cpp's.
+// nor pay for it. Owns which of its functions are called; topology.cpp and placement.cpp call them.
 #pragma once
 
 #include <hwloc.h>

@@ -18,8 +18,8 @@ inline constexpr int kMaxDomains = 1024;
 // What is asked for: a level of the machine, or a number of equal parts.
 struct DomainRequest {
     enum class Level { kUsual, kNuma, kPackage, kL3, kL2, kCore, kParts };
-    Level level =
-        Level::kUsual; // usual: NUMA nodes; when there is one, last-level caches; when there is one, one domain
+    // Usual: NUMA nodes; when there is one, last-level caches; when there is one, one domain.
+    Level level = Level::kUsual;
     int n_parts = 0; // kParts
     std::string synthetic; // the machine as hwloc's synthetic description; empty: this machine
 };

@@ -223,8 +223,8 @@ static void close_part(ThreadState &thread, format::PendingPart &part, format::R
     const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
     const bool idle = instance->has_tasks && end > split && end - split > clock::from_ns(format::kExitNanoseconds);
     uint64_t *ticks = slot.state_ticks;
-    if (end <
-        part.begin) { // clocks are read up to tens of nanoseconds early: the way into the region was that much shorter
+    if (end < part.begin) {
+        // Clocks are read up to tens of nanoseconds early: the way into the region was that much shorter.
         ticks[static_cast<size_t>(State::kSync)] -= part.begin - end;
     } else {
         ticks[static_cast<size_t>(State::kIdle)] += split - part.begin + (idle ? end - split : 0);

@@ -28,7 +28,7 @@ enum TaskFlag : uint16_t {
     kInline = 1, // undeferred: runs at once inside its creator, on the same thread
     kTimed = 2, // inline and chosen for timing
     kImplicit = 4, // implicit or initial task
-    kStarted = 8, //
+    kStarted = 8,
     kHasChildren = 16, // created a deferred task since its last taskwait
     kHasDescendants = 32, // the same of itself and its inline children, ever
     kWaiting = 64, // inside a wait region

@@ -13,8 +13,8 @@ namespace ompass {
 class ThreadLog {
 public:
     void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
-    void
-    start_tracing(uint64_t now); // after the first slots: events then lie at the end of the file, and can be trimmed
+    // Comes after the first slots: events then lie at the end of the file, and can be trimmed.
+    void start_tracing(uint64_t now);
 
     format::ThreadHeader &header() { return *header_; }
 

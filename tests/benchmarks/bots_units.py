@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the benchmark programs in nanoseconds per unit of work: serial, and with tasks on one thread.
 
-The first says whether a kernel is as quick as a serious implementation should be, the second what tasks cost
-at the program's own cut-off. Programs without a count of their work are left out. Rounds are interleaved,
-and the quickest repeat of each program counts. Prints the table of docs/bots.md.
+The first shows whether a kernel is as quick as a serious implementation should be, the second the cost of
+tasks at the program's own cut-off. Programs without a count of their work are left out. Rounds are
+interleaved, and the quickest repeat of each program counts. Prints the table of docs/bots.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 VERSIONS = ("serial", "tasks")
 RUN_TIMEOUT_S = 1800
-# What steers a runtime, a tool or the loader must not come from the shell.
+# Variables that steer a runtime, a tool or the loader must not come from the shell.
 STEERING = ("OMP_", "KMP_", "OMPASS_", "LD_")
 
 

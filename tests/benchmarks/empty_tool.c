@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// An OMPT tool that registers the callbacks which libompass.so registers and does nothing in them: what it costs is
-// the price of being watched that libomp itself charges. Compiled with COUNT_EVENTS it counts the calls instead, to
-// say how many events a program has, and writes them as JSON to the file that EVENT_COUNT_FILE names; it is then too
-// slow to measure with.
+// An OMPT tool that registers the callbacks of libompass.so and does nothing in them: its cost is the price that libomp
+// itself charges for having a tool. Compiled with COUNT_EVENTS it counts the calls, to show how many events a program
+// has, and writes the counts as JSON to the file that EVENT_COUNT_FILE names; it is then too slow to measure with.
 #include <omp-tools.h>
 #include <stddef.h>
 
@@ -61,7 +59,7 @@ static void write_counts(void) {}
 
 #endif
 
-// What a callback returns. control_tool is the only one with a result, which a caller of omp_control_tool sees.
+// The result of a callback. control_tool is the only one with a result, which a caller of omp_control_tool sees.
 #define RESULT_void
 #define RESULT_int 0
 #define DEFINE_CALLBACK(type, event, ...)                                                                              \

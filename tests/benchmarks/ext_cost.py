@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the scheduler of libomp_ext.so costs and gains, against the same runtime alone.
+"""Measures the cost and the gain of libomp_ext.so's scheduler against the same runtime alone.
 
-Each way of running a program is timed in turn, round after round, so that whatever else the machine does
-falls on all of them alike; the figure is the median of the ratios of single rounds, with the smallest and the
-largest.
+Each way of running a program is timed in turn, round after round, so other load on the machine falls on all
+of them alike; the figure is the median of the ratios of single rounds, with the smallest and the largest.
 Standard library and a clang only. Give it a machine that does nothing else; all cases take about an hour.
 
-Fine tasks are those of fib and nqueens without a cut-off; placed ones those of placed_tasks.c. Every other
+Fine tasks are those of fib and nqueens without a cut-off, placed tasks those of placed_tasks.c. Every other
 case is a program at one of the cut-offs that it offers, in its class `test`, repeated until it takes half a
 second.
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What placing tasks gains on this machine: health and heat in domains of one cache each.
+"""Measures the gain of placing tasks on this machine: health and heat in domains of one cache each.
 
 Three ways, in turn, round after round: the tasks version on the runtime alone (stock), the same under the
-scheduler without placement (unplaced), and the locality version, strict (placed). Sizes are chosen such that
+scheduler without placement (unplaced), and the locality version, strict (placed). Sizes are chosen so that
 the data fit the caches of all domains together, but not one. After the timed rounds each way is recorded once
 by Ompass, for the breakdown of the thread-time. Standard library only, and the command `ompass`. Give it a
 machine that does nothing else.

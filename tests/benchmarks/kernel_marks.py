@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what kernel marks cost in trace mode: matmul and fmm at their published task sizes.
+"""Measures the cost of kernel marks in trace mode: matmul and fmm at their published task sizes.
 
 The papers' figure is at most 5% over the unmarked program, with tasks of 17 us (matmul) and 3.25 us (fmm).
-Every round runs all variants once, in an order of its own, so that a drift of the machine meets all of them
+Every round runs all variants once, in an order of its own, so a drift of the machine affects all of them
 alike; ratios to the unmarked program are taken within a round, and their medians are reported. Needs the
 build (release preset); takes a few minutes and wants an otherwise idle machine.
 """
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUN_TIMEOUT_S = 600
 LARGEST_COST = 0.05
-# What steers a runtime, a tool or the loader must not come from the shell.
+# Variables that steer a runtime, a tool or the loader must not come from the shell.
 STEERING = ("OMP_", "KMP_", "OMPASS_", "LD_")
 
 
@@ -53,7 +53,7 @@ class Case:
 
     program: str
     size: int
-    grains: tuple[int, ...]  # of which the one is taken whose tasks are nearest to the published time
+    grains: tuple[int, ...]  # the one whose tasks come nearest to the published time is used
     published_task_us: float
 
     def arguments(self, grain: int) -> list[str]:

@@ -8,7 +8,7 @@ with declared kernels (health). Each analysis is a process of its own, bound to 
 installed; needs the build (release preset) and some 5 GB of disk in --scratch.
 
 CPU seconds are what a quiet core would take. The statistics that the tool keeps beside the events stay those
-of the short run: `report` without `--from events` is measured, but tells of that run.
+of the short run: `report` without `--from events` is measured, but shows that run.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reuse distance costs when it is computed in the plain way (Olken 1981, Bennett and Kruskal 1975): a hash map from
+// Reuse distance in the plain way (Olken 1981, Bennett and Kruskal 1975), to compare its cost: a hash map from
 // block to the time of its last access, and a Fenwick tree over time whose leaves hold the bytes last touched then, made
 // anew when it is full. Whole blocks only: a block is known by its address, and overlap is not seen. The baseline of
 // reuse_distance.py, which compiles and loads it.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what recording costs: the benchmark programs without a tool, with an empty one, with libompass.so.
+"""Measures the cost of recording: programs without a tool, with an empty one, and with libompass.so.
 
-Every repetition runs all variants of all cases once, in an order of its own, so that a drift of the machine
-meets all of them alike; ratios are taken within a repetition, and their medians are reported. This file runs
-and measures; overhead_report.py evaluates, judges and prints. Needs the build (release preset) and a clang
-with its omp-tools.h; it takes about half an hour and wants an otherwise idle machine.
+Every repetition runs all variants of all cases once, in an order of its own, so a drift of the machine
+affects all of them alike; ratios are taken within a repetition, and their medians are reported. This file
+runs and measures; overhead_report.py evaluates, judges and prints. Needs the build (release preset) and a
+clang with its omp-tools.h; it takes about half an hour and wants an otherwise idle machine.
 """
 
 import argparse

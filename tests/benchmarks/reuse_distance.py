@@ -3,7 +3,7 @@
 
 Each variant runs in a process of its own, interleaved with the others, on the same accesses: blocks of 4 KiB
 out of --blocks, drawn uniformly (the hardest order: nothing is in cache), by Zipf's law, or around a loop.
-Seconds are CPU time of the one thread that works, so that a busy machine disturbs less. Prints a table of the
+Seconds are CPU time of the one thread that works, which a busy machine disturbs less. Prints a table of the
 fastest runs and writes JSON. Run it with the Python that has the package installed; needs a C++ compiler.
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark programs as tests see them: which there must be, what each can be asked, and asking it.
+"""The benchmark programs as tests see them: the list of them, the options of each, and running it.
 
-Which there must be is read off bots/CMakeLists.txt, so that a program that was not built fails its tests.
+The list comes from bots/CMakeLists.txt, so a program that was not built fails its tests.
 """
 
 from __future__ import annotations

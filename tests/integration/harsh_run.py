@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of a program under conditions that the ordinary fixture does not offer: limits and lost streams.
 
-What is expected of such a run is the tests' business.
+The tests decide what to expect of such a run.
 """
 
 from __future__ import annotations

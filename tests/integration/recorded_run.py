@@ -41,7 +41,7 @@ CONSTRUCT_TIMES = (
     "ready_ns",
     "ready_max_ns",
 )
-# An untied task may complete before a thread tells that it left it. The profile's duration then lacks that
+# An untied task may complete before a thread reports that it left it. The profile's duration then lacks that
 # part, which counts as inclusive time of its own thread.
 OF_PARTS = ("inclusive_ns", "min_ns", "max_ns")
 OMPT_TASK_UNTIED = 0x10000000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one table of the programs in tests/programs/kinds: what each needs, and where it cannot work and why.
+"""The one table of the programs in tests/programs/kinds: the needs of each, and where it cannot work and why.
 
 A program that is not listed needs nothing. What the programs do is written at their head.
 """

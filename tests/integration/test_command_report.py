@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass report`, info, dump, validate, doctor on recorded runs: one program, told in many ways."""
+"""`ompass report`, info, dump, validate, doctor on recorded runs: one program in many forms."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass scale` as a command: killed sweeps go on, failures are told, all forms of the report agree.
+"""`ompass scale` as a command: killed sweeps resume, failures are reported, all forms of the report agree.
 
 Whether it names the right disease is tested on recorded sweeps (tests/unit) and on real ones (tests/slow).
 """

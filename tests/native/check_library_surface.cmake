@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails when libompass.so exports a symbol besides its API and the runtime entry points that it brackets,
-# or needs a library besides libc. Run as: cmake -D LIBRARY= -D NM= -D READELF= -P check_library_surface.cmake
+# Fails when a library exports a symbol besides its API and the runtime's functions that it stands in front of, or is
+# linked with a library besides libc. Run as:
+#   cmake -D LIBRARY= -D REQUIRED="symbol;..." -D ALLOWED=REGEX -D NM= -D READELF= -P check_library_surface.cmake
+# ALLOWED matches the other symbols that may be exported.
+cmake_minimum_required(VERSION 3.25)
 
 function(lines_of output)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
@@ -12,12 +15,13 @@ set(failed FALSE)
 lines_of(symbols "${NM}" --dynamic --defined-only --format=posix "${LIBRARY}")
 foreach(line IN LISTS symbols)
   string(REGEX MATCH "^[^ ]+" symbol "${line}")
-  if(symbol AND NOT symbol MATCHES "^(ompt_start_tool|ompass_get_api|__kmpc_[a-z0-9_]+|GOMP_[a-z0-9_]+)(@@?[A-Z0-9_.]+)?$")
-    message(SEND_ERROR "exported, but no part of the API: ${symbol}")
+  string(REGEX REPLACE "@@?[A-Z0-9_.]+$" "" symbol "${symbol}")
+  if(symbol AND NOT symbol IN_LIST REQUIRED AND NOT symbol MATCHES "^(${ALLOWED})$")
+    message(SEND_ERROR "exported, but not part of the API: ${symbol}")
     set(failed TRUE)
   endif()
 endforeach()
-foreach(required ompt_start_tool ompass_get_api)
+foreach(required IN LISTS REQUIRED)
   if(NOT symbols MATCHES "(^|;)${required} T")
     message(SEND_ERROR "not exported: ${required}")
     set(failed TRUE)
@@ -26,9 +30,12 @@ endforeach()
 
 lines_of(entries "${READELF}" --dynamic --wide "${LIBRARY}")
 foreach(line IN LISTS entries)
-  if(line MATCHES "\\(NEEDED\\).*\\[(.*)\\]" AND NOT CMAKE_MATCH_1 MATCHES "^(libc\\.so\\.6|ld-linux.*)$")
-    message(SEND_ERROR "needs a library besides libc: ${CMAKE_MATCH_1}")
-    set(failed TRUE)
+  if(line MATCHES "\\(NEEDED\\).*\\[(.*)\\]")
+    set(needed "${CMAKE_MATCH_1}")
+    if(NOT needed MATCHES "^(libc\\.so\\.6|ld-linux.*)$")
+      message(SEND_ERROR "linked with a library besides libc: ${needed}")
+      set(failed TRUE)
+    endif()
   endif()
 endforeach()
 if(failed)

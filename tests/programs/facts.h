@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * facts.h: what every test program shares: requirements that end it, counters of what really happened,
+ * facts.h: shared by all test programs: requirements that end the program, counters of its real events,
  * a busy spin of known length, and the FACTS line that the tests compare with the recorded run.
- * What is counted, and when, each program decides for itself.
+ * Each program decides for itself what it counts, and when.
  */
 #ifndef OMPASS_TESTS_FACTS_H
 #define OMPASS_TESTS_FACTS_H

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces of task programs that never ran: a body of operations, scheduled on a team, written as logs.
 
-One tick is a nanosecond. Owns the bytes that a test needs; what a body's span must be is told by `chain_of`.
+One tick is a nanosecond. States the bytes of format.h a second time, on purpose: a test that took them from
+the code that it checks would not notice when they change. `chain_of` gives the span that a body must have.
 """
 
 from __future__ import annotations

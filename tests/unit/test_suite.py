@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a suite measures, its journal and its results, without any program: what holds whatever is built."""
+"""The plan, the journal and the results of a suite, without any program: they hold whatever is built."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of a run directory: file headers, extents, profile slots and trace events, each declared once.
-// The tool writes them (process_log, thread_log), the reader reads them (profile_reader, trace_replay);
-// no other file knows an offset. docs/trace-format.md shows them with annotated bytes.
+// The tool writes them (process_log, thread_log); format/ reads files, extents and profile slots, events/ decodes the
+// records of events. Two writers of test traces know the same bytes on purpose, so that a test notices when they change
+// (tests/unit/made_traces.py, tests/benchmarks/large_trace.py). docs/trace-format.md shows them, annotated.
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
 // A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
@@ -39,15 +40,15 @@ enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3,
 
 struct ExtentHeader {
     uint32_t magic; // kExtentMagic; written last, so an extent whose writer died at birth reads as the end of the file
-    ExtentKind kind; //
+    ExtentKind kind;
     uint64_t bytes; // of the whole extent, this header included; a multiple of 4096
     uint64_t first; // kSlots: id of the first slot; kEvents: see below; else the running number among those of the kind
     uint64_t unused[5];
 };
 static_assert(sizeof(ExtentHeader) == 64);
 
-// Extents of events are numbered from 0 in order of time, which is not their order in the file. One that is just being
-// emptied has no number and no events. When a writer died, the latest may be there twice.
+// Extents of events are numbered from 0 in order of time, which is not their order in the file. While an extent is being
+// emptied it has neither number nor events. When a writer died, the file may hold its latest extent twice.
 inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
@@ -59,8 +60,8 @@ struct ProcessHeader {
     uint32_t pid;
     Mode mode;
     ClockKind clock_kind;
-    uint32_t brackets; // 1: create_ticks are measured; 0: there are none, creation is to be estimated
-    uint32_t n_counters; //
+    uint32_t brackets; // 1: create_ticks are measured; 0: there are none, the reader estimates creation
+    uint32_t n_counters;
     EndReason end_reason;
     uint64_t calibration_ticks; // first of the two simultaneous readings that give the rate of the clock
     uint64_t calibration_monotonic_ns;
@@ -107,7 +108,7 @@ struct alignas(64) RegionInstance {
     uint32_t level;
     uint32_t has_tasks; // 1: a deferred task was created in it
     int32_t n_open; // members that have not closed their part, the primary included; atomic
-    uint32_t primary_thread; //
+    uint32_t primary_thread;
     uint64_t last_arrival[2]; // latest arrival at an odd / even barrier of the region
     uint64_t index; // place in the pool
     uint64_t unused[5];
@@ -116,7 +117,7 @@ static_assert(sizeof(RegionInstance) == 128);
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
-// A worker's part of a region that it has left, but that its primary has not ended yet: a gap since `begin`.
+// A worker's part of a region that the worker has left and the primary has not ended yet: a gap since `begin`.
 struct PendingPart {
     uint64_t instance; // index
     uint64_t sequence; // of its use; 0: no part
@@ -127,7 +128,7 @@ struct PendingPart {
 static_assert(sizeof(PendingPart) == 32);
 inline constexpr unsigned kMaxPendingParts = 4;
 
-// The accounting state of the thread lives in its header, so that a reader can finish the account of a killed one.
+// The accounting state of a thread lives in its header, so a reader can finish the account of a killed thread.
 struct ThreadHeader {
     char magic[8]; // kThreadMagic
     uint32_t version;
@@ -137,7 +138,7 @@ struct ThreadHeader {
     ThreadKind kind;
     uint32_t cpu; // last seen
     uint64_t first_ticks; // first event
-    uint64_t mark; // everything before is accounted; what follows is the open stretch
+    uint64_t mark; // everything before is accounted; the open stretch begins here
     uint32_t open_state; // OpenState of that stretch
     uint32_t open_region; // region construct of that stretch
     uint32_t open_construct; // task construct of that stretch; 0: implicit task, kOpenPool: shared by undeferred tasks
@@ -250,7 +251,7 @@ static_assert(sizeof(RegionSlot) <= kSlotBytes);
     X(kCreate, 1, 1, "c", "create", "deferred task created; argument construct; its id is the thread's next")          \
     X(kCreateSpan, 1, 1, "t", "create_span", "end of a creation begun `argument` ticks ago")                           \
     X(kCreateSpanLong, 2, 1, "-t", "create_span_long",                                                                 \
-      "the same begun word 1 ticks ago; it stands for `argument` creations; bit 25: none of a task told before")       \
+      "the same, begun word 1 ticks ago; it stands for `argument` creations; bit 25: of a task without a create")      \
     X(kInlineBegin, 1, 0, "c", "inline_begin", "undeferred task created and started, untimed; argument construct")     \
     X(kInlineBeginTimed, 1, 1, "c", "inline_begin_timed",                                                              \
       "undeferred task created and started, its duration is timed")                                                    \
@@ -376,10 +377,10 @@ constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} 
 // A last gap shorter than this, with nothing left to wait for, is the cost of leaving a wait: sync, not idle.
 inline constexpr uint64_t kExitNanoseconds = 1000;
 
-// Sampling of undeferred tasks: a construct's tasks are all timed until their mean shows them to be shorter than this.
+// Sampling of undeferred tasks: all tasks of a construct are timed until three of four turn out shorter than this.
 inline constexpr uint64_t kSampleBelowNanoseconds = 2000;
 
-// In tasks shorter than this a creation has the time of its creator's last event: less than this too early.
+// In tasks shorter than this a creation takes the time of its creator's last event, which is less than this too early.
 inline constexpr uint64_t kCoarseBelowNanoseconds = 500;
 
 } // namespace ompass::format

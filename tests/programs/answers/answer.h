@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * answer.h: what the known-answer programs share: a warm-up, their unit of time, and the lines that say what a recording
- * must show. The answer of a program is a formula of its spins, worked out in the program itself.
+ * answer.h: shared by the known-answer programs: a warm-up, their unit of time, and the lines that state what a
+ * recording must show. The answer of a program is a formula of its spins, worked out in the program itself.
  *
  * Every program runs its measured regions with two threads, after a warm-up region that is shorter than each of them.
  *   EXPECT work_ns= idle_ns= sync_ns= lock_ns=   thread-time of all regions but the warm-up; create and schedule are none

@@ -81,7 +81,7 @@ static void recursive_compute(data_t *data, int nsplits) {
     }
 }
 
-/* What the paper says, from the place in the tree alone: the bits of the first splits, the first of them the highest. */
+/* The domain that the paper gives to this place in the tree: the bits of the first splits, the first one the highest. */
 static void say_domains(data_t *data, int nsplits, int domain) {
     data->domain_said = domain;
     if (is_leaf(data)) return;

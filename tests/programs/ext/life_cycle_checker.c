@@ -2,7 +2,7 @@
 /*
  * An OMPT tool that checks the life cycle of tasks, as any tool may expect it: a task is created once, by a task that is
  * alive; a thread leaves the task that it runs and no other, for one that was created, is not complete and runs nowhere
- * else; a task completes once, and nothing is heard of it again. Tells the counts, and the first fault, at the end.
+ * else; a task completes once, and no event names it again. Prints the counts, and the first fault, at the end.
  * Where runtimes depart from the standard by themselves (tasks that wait for `taskwait depend`), nothing is checked.
  */
 #include <omp-tools.h>
@@ -64,7 +64,7 @@ static void on_create(ompt_data_t *parent_data, const ompt_frame_t *frame, ompt_
     atomic_fetch_add(&n_created, 1);
 }
 
-// What the thread leaves; its state becomes `state`.
+// The thread leaves its current task, whose state becomes `state`.
 static void leave(struct Task *task, int state) {
     const int before = atomic_exchange(&task->state, state);
     if (before == kCreated && state == kComplete) return; // cancelled before it began

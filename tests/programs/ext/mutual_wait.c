@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Two tasks in two domains, each of which waits for a task that it placed in the other's domain. With one thread in each
- * domain, strict mode and the task scheduling constraint together would make them wait for ever.
+ * domain, strict mode and the task scheduling constraint together would make them wait forever.
  * Usage: mutual_wait taskwait|taskgroup|depend N_ROUNDS
  */
 #include <omp.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Places the top of many task trees over all domains, and checks in each task of each tree where it runs.
- * Usage: strict N_TREES DEPTH. Tells how many tasks ran, how many of them outside the domain of their tree, and what the
- * library counted. In strict mode, tasks outside are rescues, and the two counts must be equal.
+ * Usage: strict N_TREES DEPTH. Prints how many tasks ran, how many of them outside the domain of their tree, and the
+ * counts of the library. In strict mode, tasks outside are rescues, and the two counts must be equal.
  */
 #include <omp.h>
 #include <omp_ext.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Mergeable tasks, deferred, undeferred and in a final task. A runtime may merge the last two with the task that
- * meets them; then they are no tasks at all, so their number is known only from below.
+ * meets them; then they are not tasks at all, so their number is known only from below.
  */
 #include "../facts.h"
 

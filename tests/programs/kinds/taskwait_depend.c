@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * taskwait with dependences: waits for some children and not for others. The wait itself is no task of the program;
+ * taskwait with dependences: waits for some children and not for others. The wait itself is not a task of the program;
  * libomp before 16 makes one, because its compilers write it as an empty task.
  */
 #include "../facts.h"

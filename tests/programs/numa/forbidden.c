@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where the system forbids mbind and move_pages, as containers do: memory and tasks are there all the same, tasks follow
- * what the calls said of memory, and each prohibition is told once.
+ * Where the system forbids mbind and move_pages, as containers do: memory and tasks still work, tasks follow
+ * the placement that the calls asked for, and the library reports each prohibition once.
  */
 #include "pages.h" /* first, as facts.h */
 

@@ -3,8 +3,8 @@
  * Makes tasks until it is killed, and keeps in a file that outlives it, named by its argument, how many tasks of each
  * thread must have been recorded by now. What a thread did before it publishes, its log holds already:
  * - an undeferred task is over, for its creator goes on;
- * - a deferred task is over, for its thread is in the body of the next one, and the runtime tells a tool of both the end
- *   and the start before it calls that body.
+ * - a deferred task is over, for its thread is in the body of the next one, and the runtime reports both the end and
+ *   the start to a tool before it calls that body.
  * So at any moment, for every thread: published <= recorded <= published + 2, the two being the deferred task that it
  * runs or has just ended and the undeferred one that has just ended.
  */

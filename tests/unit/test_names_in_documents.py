@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents name only what exists: links, files and options; and their tables of sources are complete."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from ompass.commands.main import app
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("omp_ext/*.md")])
+FOLDERS = ("analysis", "bots", "docs", "omp_ext", "ompt_tool", "tests")
+COMMANDS = vars(typer.main.get_command(app))["commands"]
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def problems_of_links(document: Path) -> Iterator[str]:
+    for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text()):
+        name, _, anchor = target.partition("#")
+        file = document.parent / name if name else document
+        if target.startswith("https://"):
+            continue
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            yield target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_and_paths_lead_somewhere(document: Path) -> None:
+    paths = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*\w)`", document.read_text())
+    missing = [path for path in paths if not (ROOT / path).exists()]
+    assert [*problems_of_links(document), *missing] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_options_are_those_of_the_commands(document: Path) -> None:
+    unknown = []
+    for line in document.read_text().splitlines():
+        named = re.findall(rf"\bompass ({'|'.join(COMMANDS)})\b([^`|]*)", line)
+        if line.startswith("|") and len(named) == 1:  # the row of a command in a table
+            named = [(named[0][0], line)]
+        for name, text in named:
+            known = {"--help"}.union(*(p.opts + p.secondary_opts for p in COMMANDS[name].params))
+            asked = re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", text.split(" -- ")[0])
+            unknown += [f"{name} {option}" for option in asked if option not in known]
+    assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("document", "sources"),
+    [("docs/architecture.md", "ompt_tool/src"), ("omp_ext/README.md", "omp_ext/src")],
+    ids=["tool", "extension"],
+)
+def test_tables_of_sources_are_complete(document: str, sources: str) -> None:
+    text = (ROOT / document).read_text()
+    table = text[text.index("| file of ") :].split("\n\n")[0]
+    named = {
+        name for row in table.splitlines()[2:] for name in re.findall(r"`(\w[\w.*]+)`", row.split("|")[1])
+    }
+    patterns = {name if "*" in name else f"{Path(name).stem}.*" for name in named}
+    described = {pattern: {path.name for path in (ROOT / sources).glob(pattern)} for pattern in patterns}
+    assert [pattern for pattern, files in described.items() if not files] == []
+    assert {path.name for path in (ROOT / sources).iterdir()} - set().union(*described.values()) == set()
