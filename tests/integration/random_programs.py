@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random task programs, recorded, and in what the readers of a trace differ. The tests choose the seeds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ompass import _core
+from readers_agree import (
+    creations_outside_their_intervals,
+    second_reading_differs,
+    span_differs,
+    task_times_differ,
+)
+from second_reading import Reading
+from toolchains import Recorded, Toolchain, compile_source, run_with_tool
+
+SOURCE = "spans/random_tasks.c"
+SIZE = 900  # of the budget; some hundred tasks
+WAYS = {"with-brackets": True, "without-brackets": False}
+
+
+def record(seed: int, toolchain: Toolchain, preload: bool, library: Path, workspace: Path) -> Recorded:
+    """Run the program of this seed on two to four threads, traced."""
+    program = compile_source(SOURCE, toolchain)
+    return run_with_tool(
+        program, toolchain, str(seed), str(SIZE), library=library, run_dir=workspace / "run.ompass",
+        mode="trace", threads=2 + seed % 3, preload=preload,
+    )  # fmt: skip
+
+
+def read_again(run_dir: Path) -> Reading:
+    """The second reading of a run that ended in order."""
+    return Reading(run_dir, _core.read_profile(str(run_dir))["wall_ns"])
+
+
+def all_disagreements(run_dir: Path) -> list[str]:
+    """Everything in which readers of one trace differ."""
+    reading = read_again(run_dir)
+    return [
+        *span_differs(run_dir, reading),
+        *second_reading_differs(run_dir, reading),
+        *task_times_differ(run_dir),
+        *creations_outside_their_intervals(run_dir),
+    ]

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Pairs of dependent tasks, each pair created after a work of its creator that is as long as both: the dependence of a
+ * creation is recorded between the creation and its bracket. The span is the creator's works and the last pair.
+ */
+#include "spans.h"
+
+enum { kPairs = 6, kTask = 5000000, kBetween = 10000000 };
+
+int main(void) {
+    long long between[kPairs], first[kPairs], second[kPairs], created = 0, all = 0, span = 0;
+    int place = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+        count_region();
+        for (int i = 0; i < kPairs; i++) {
+            between[i] = work_ns(kBetween);
+#pragma omp task depend(inout : place) firstprivate(i) shared(first)
+            {
+                count_task();
+                first[i] = work_ns(kTask);
+            }
+#pragma omp task depend(inout : place) firstprivate(i) shared(second)
+            {
+                count_task();
+                second[i] = work_ns(kTask);
+            }
+        }
+    }
+    for (int i = 0; i < kPairs; i++) {
+        created += between[i];
+        span = longer(span, created) + first[i] + second[i];
+        all += between[i] + first[i] + second[i];
+    }
+    expect_span(span, all);
+    print_facts();
+    return 0;
+}

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two hundred random task programs, recorded with and without brackets: one reading of each.
+
+The quick tests of tests/integration/test_one_reading.py do a handful.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from integration.random_programs import WAYS, all_disagreements, record
+from needs import require_toolchain
+from toolchains import TOOLCHAINS, Toolchain
+
+SEEDS = range(1000, 1200)
+
+
+def _toolchain_of(seed: int) -> Toolchain:
+    return require_toolchain(TOOLCHAINS[seed % len(TOOLCHAINS)])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_readers_agree_on_a_random_program(seed: int, way: str, libompass: Path, tmp_path: Path) -> None:
+    recorded = record(seed, _toolchain_of(seed), WAYS[way], libompass, tmp_path)
+    found = all_disagreements(recorded.run_dir)
+    assert not found, f"seed {seed}: " + "\n".join(found[:10])
