@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second reading of a trace, slow and by definition: what each task did, and the longest path through it all.
+"""A second reading of a trace, slow and by definition: what each task did, and the longest path.
 
 Takes the records of `read_events` and gives them their meaning once more, without the core's walker, graph or
 replay. Every task is a list of what happened in it; those lists are linked into a graph whose edges are work,
@@ -148,10 +148,10 @@ class Reading:
     def span_ns(self) -> Range:
         """The least and the greatest length that the longest path may have.
 
-        A stretch of work lies between two times that were rounded to nanoseconds; where it ends with the begin
-        of a bracket, a rounded length was subtracted, too. So it is less than 2 ns off, and the bounds are the
-        longest path with 2 ns less and 2 ns more per stretch. A task that ended in the very nanosecond in which
-        a taskgroup did is joined by the upper bound only.
+        A stretch of work lies between two times that were rounded to nanoseconds; where it ends with the
+        begin of a bracket, a rounded length was subtracted, too. So it is less than 2 ns off, and the bounds
+        are the longest path with 2 ns less and 2 ns more per stretch. A task that ended in the very
+        nanosecond in which a taskgroup did is joined by the upper bound only.
         """
         return _longest(self, -2), _longest(self, 2)
 

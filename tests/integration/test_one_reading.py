@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every reader of a trace dates a creation alike, with runtime brackets and without.
 
-Known spans first: programs of tests/programs/spans whose span is a share of their work by arithmetic, which
-they do themselves on the spins as they turned out. No longest path may be shorter. A busy machine adds time
-between the spins, which may make it longer: a miss is tried again. No tolerance reaches the answer of a reader
-that dates a creation by the record before it (0.33 for the chain, 0.25 for the fan, 0.54 for the dependent tasks).
-Then random programs: their span is the longest path that tests/second_reading.py finds, and each of their tasks
-has the same times everywhere.
+Known spans first: programs of tests/programs/spans whose span is a share of their work by arithmetic,
+which they do themselves on the spins as they turned out. No longest path may be shorter. A busy machine
+adds time between the spins, which may make it longer: a miss is tried again. No tolerance reaches the
+answer of a reader that dates a creation by the record before it (0.33 for the chain, 0.25 for the fan,
+0.54 for the dependent tasks). Then random programs: their span is the longest path that
+tests/second_reading.py finds, and each of their tasks has the same times everywhere.
 """
 
 from __future__ import annotations
