@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`omp_control_tool` ends and pauses a record whose creations are bracketed, as `ompass run` makes it."""
+
+from __future__ import annotations
+
+import pytest
+
+from integration.recorded_run import check_facts, check_sound, facts_in
+from ompass import _core
+from toolchains import CompileProgram, RunRecorded, Toolchain
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("program", ["survival/controlled.c", "golden/paused.c"])
+def test_nothing_is_recorded_behind_the_end_or_in_a_pause(
+    program: str,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+) -> None:
+    executable = compile_program(program, default_toolchain)
+    recorded = run_recorded(executable, default_toolchain, mode=mode, preload=True)
+    profile = check_sound(recorded.run_dir)
+    check_facts(facts_in(recorded.process.stdout), profile)
+    if mode == "trace":
+        check_facts(facts_in(recorded.process.stdout), _core.replay_trace(str(recorded.run_dir)))

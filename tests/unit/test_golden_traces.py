@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every reader over every golden trace: runs of each runtime, compiler and way of loading, recorded once.
+
+tests/golden holds the runs and, in known.json, what their programs said of themselves; tests/golden/record.py
+records them. Nothing here depends on how long anything took.
+"""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import ompass
+from integration.recorded_run import (
+    OUTSIDE,
+    STATES,
+    are_apart,
+    check_accounts_agree,
+    check_constructs,
+    check_facts,
+    check_identity,
+    counted,
+)
+from ompass import _core
+from readers_agree import (
+    CREATED_MOMENT,
+    TABLES,
+    TASK_SLICE,
+    creations_outside_their_intervals,
+    rows_of,
+    second_reading_differs,
+    slices_of,
+    span_differs,
+    task_times_differ,
+    whole_graph,
+)
+from second_reading import Reading
+
+FOLDER = Path(__file__).resolve().parent.parent / "golden"
+KNOWN: dict[str, dict[str, Any]] = json.loads((FOLDER / "known.json").read_text(encoding="utf-8"))
+NAMES = sorted(KNOWN)
+TRACES = [name for name in NAMES if KNOWN[name]["mode"] == "trace"]
+KILLED = {"killed", "killed-profile"}
+PAUSED = {
+    "paused",
+    "paused-unbracketed",
+    "ended-by-control",
+}  # events are missing where recording stood still
+# `taskwait depend` waits for tasks that no record names.
+NO_SECOND_READING = PAUSED | KILLED | {"dependent-waits"}
+WHOLE = [name for name in TRACES if name not in NO_SECOND_READING]
+NEUTRAL = "/tmp/golden/"
+
+
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The run directories, by name."""
+    folder = tmp_path_factory.mktemp("golden")
+    for name in NAMES:
+        with tarfile.open(FOLDER / f"{name}.tar.xz") as archive:
+            for entry in archive:
+                contents = archive.extractfile(entry)
+                assert contents is not None
+                path = folder / entry.name
+                path.parent.mkdir(exist_ok=True)
+                path.write_bytes(contents.read())
+    return {name: folder / f"{name}.ompass" for name in NAMES}
+
+
+def states_of(profile: _core.RunProfile) -> Counter[int]:
+    """Thread-time by number of the state, of all threads, inside and outside of regions."""
+    spent: Counter[int] = Counter()
+    for row in profile["regions"]:
+        for number, state in enumerate(STATES):
+            spent[number] += row[state]  # type: ignore[literal-required]
+    return spent
+
+
+def test_each_archive_is_known_and_small() -> None:
+    archives = list(FOLDER.glob("*.tar.xz"))
+    assert sorted(path.name.removesuffix(".tar.xz") for path in archives) == NAMES
+    assert max(path.stat().st_size for path in archives) < 20_000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_golden_run_names_no_machine(name: str, golden: dict[str, Path]) -> None:
+    meta = json.loads((golden[name] / "meta.json").read_text(encoding="utf-8"))
+    assert (meta["host"], meta["rank"]) == ("golden", None)
+    assert (meta["working_directory"] + "/", meta["program"][: len(NEUTRAL)]) == (NEUTRAL, NEUTRAL)
+    for module in _core.read_profile(str(golden[name]))["modules"]:
+        assert module["path"].startswith((NEUTRAL, "/lib/", "/usr/lib/")), module["path"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_profile_has_the_counts_that_its_program_knows(name: str, golden: dict[str, Path]) -> None:
+    assert _core.validate(str(golden[name])) == []
+    profile = _core.read_profile(str(golden[name]))
+    assert profile["mode"] == KNOWN[name]["mode"]
+    assert profile["complete"] == (name not in KILLED), profile["incomplete_reasons"]
+    check_identity(profile)
+    check_constructs(profile)
+    check_facts(KNOWN[name]["facts"], profile, ends_in_flight=name in KILLED)
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_events_account_for_the_same(name: str, golden: dict[str, Path]) -> None:
+    profile = _core.read_profile(str(golden[name]))
+    replay = _core.replay_trace(str(golden[name]))
+    check_facts(KNOWN[name]["facts"], replay, ends_in_flight=name in KILLED)
+    if name in PAUSED:  # a region that began or ended in a pause is counted as far as it is known
+        assert {**counted(replay), "regions": 0} == {**counted(profile), "regions": 0}
+    else:
+        check_accounts_agree(profile, replay)
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_records_are_those_that_were_recorded(name: str, golden: dict[str, Path]) -> None:
+    events: Any = _core.read_events(str(golden[name]))
+    kinds = [kind for kind, _ in _core.event_kinds()]
+    assert Counter(kinds[kind] for kind in events["kind"].tolist()) == KNOWN[name]["records"]
+    n_of_threads = {
+        row["thread"]: row["n_events"] for row in _core.replay_trace(str(golden[name]))["threads"]
+    }
+    last_ns: dict[int, int] = {}
+    for thread, time_ns in zip(events["thread"].tolist(), events["time_ns"].tolist(), strict=True):
+        assert time_ns >= last_ns.get(thread, 0), "time goes back"
+        last_ns[thread] = time_ns
+    assert last_ns.keys() == {thread for thread, n in n_of_threads.items() if n}
+    assert max(last_ns.values()) <= _core.read_profile(str(golden[name]))["wall_ns"]
+    half = len(events["kind"]) // 2
+    assert len(_core.read_events(str(golden[name]), limit=half)["kind"]) == half  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_graph_has_the_work_of_the_replay(name: str, golden: dict[str, Path]) -> None:
+    graph = whole_graph(golden[name])
+    replay = _core.replay_trace(str(golden[name]))
+    states = ("work_ns", "create_ns") if replay["create_estimated"] else ("work_ns",)
+    inside = [row for row in replay["regions"] if row["construct"] != OUTSIDE]
+    work_ns = sum(row[state] for row in inside for state in states)  # type: ignore[literal-required]
+    n_undeferred = sum(row["n_undeferred"] for row in replay["constructs"])
+    assert graph["n_undeferred"] == n_undeferred
+    assert graph["n_deferred"] == KNOWN[name]["records"].get("create", 0)
+    if name not in PAUSED | KILLED:
+        assert graph["n_out_of_order"] == 0
+        assert n_undeferred or not are_apart(graph["work_ns"], work_ns)
+    # What undeferred tasks cost to create is shared out by the replay where it was not measured.
+    assert graph["span_ns"] <= graph["work_ns"] + graph["outside_ns"] + graph["n_steps"]
+    assert graph["burdened_ns"] >= graph["span_ns"] > 0
+    assert abs(sum(graph["critical"]["length_ns"].tolist()) - graph["span_ns"]) <= graph["n_steps"]
+    assert abs(sum(graph["groups"]["critical_ns"].tolist()) - graph["span_ns"]) <= graph["n_steps"]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_slices_are_nested_and_as_many_as_their_records(name: str, golden: dict[str, Path]) -> None:
+    slices = slices_of(golden[name])
+    records = KNOWN[name]["records"]
+    of_kind = Counter(slices["kind"])
+    assert of_kind[CREATED_MOMENT] == records.get("create", 0)
+    begun = ("start", "start_ready", "inline_begin", "inline_begin_timed")
+    assert of_kind[TASK_SLICE] >= sum(records.get(kind, 0) for kind in begun)
+    open_ns: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    columns = (slices[field] for field in ("thread", "begin_ns", "end_ns", "depth"))
+    for thread, begin_ns, end_ns, depth in reversed(list(zip(*columns, strict=True))):
+        assert 0 <= begin_ns <= end_ns
+        around = open_ns[thread]
+        del around[depth:]  # an outer slice ends after, and so comes before, what it holds
+        if around and len(around) == depth:
+            assert around[-1][0] <= begin_ns and end_ns <= around[-1][1]
+        around += [(begin_ns, end_ns)] * (depth + 1 - len(around))
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_the_schedule_adds_up(name: str, golden: dict[str, Path]) -> None:
+    schedule: Any = _core.read_schedule(str(golden[name]), n_bins=7)
+    records = KNOWN[name]["records"]
+    n_started = records.get("start", 0) + records.get("start_ready", 0)
+    assert sum(map(sum, schedule["ran"])) == schedule["n_tasks"] == n_started
+    spent = states_of(_core.replay_trace(str(golden[name])))
+    in_bins = [sum(column) for column in zip(*schedule["bins"], strict=True)]
+    if name not in PAUSED | KILLED:
+        assert not are_apart(sum(in_bins), sum(spent.values()))
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Path]) -> None:
+    rows = {table: rows_of(golden[name], table) for table in TABLES}
+    records = Counter(KNOWN[name]["records"])
+    for table, of_table in rows.items():
+        assert rows_of(golden[name], table, batch_rows=7) == of_table, table
+    replay = _core.replay_trace(str(golden[name]))
+    spent = states_of(replay)
+    by_state: Counter[int] = Counter()
+    for _, state, _, _, start_ns, end_ns in rows["segments"]:
+        assert start_ns <= end_ns
+        by_state[state] += end_ns - start_ns
+    # Creation that is estimated, or shared out over undeferred tasks, is work in the table.
+    spent[0], by_state[0] = spent[0] + spent.pop(1), by_state[0] + by_state.pop(1, 0)
+    for state, spent_ns in spent.items():
+        slack_ns = len(rows["segments"])
+        assert abs(by_state[state] - spent_ns) <= slack_ns or not are_apart(by_state[state], spent_ns)
+    n_tasks = counted(replay)["tasks"]
+    if name not in PAUSED | KILLED:
+        assert len(rows["tasks"]) == n_tasks
+        n_waits = records["wait_begin"] + records["mutex_acquired"]
+        assert len(rows["waits"]) == n_waits
+    assert len(rows["kernels"]) == records["kernel_end"]
+    assert len(rows["accesses"]) == records["read"] + records["write"]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_reuse_counts_every_byte_that_was_declared(name: str, golden: dict[str, Path]) -> None:
+    bytes_of = TABLES["accesses"].index("bytes")
+    declared = sum(row[bytes_of] for row in rows_of(golden[name], "accesses"))
+    reuse = _core.reuse_of_run(str(golden[name]), [], [], [(1 << 20, 1 << 25)])
+    (group,) = reuse["groups"]
+    assert sum(kernel["bytes"] for kernel in group["kernels"]) == declared
+    for kernel in group["kernels"]:
+        classes = ("cold_bytes", "coherence_bytes", "close_bytes", "near_bytes", "far_bytes")
+        assert sum(kernel[kind] for kind in classes) == kernel["bytes"]  # type: ignore[literal-required]
+    assert (declared > 0) == name.startswith(("kernels", "fortran"))
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(TRACES)))
+def test_a_profile_is_refused_by_readers_of_traces_in_one_line(name: str, golden: dict[str, Path]) -> None:
+    directory = str(golden[name])
+    for read in (
+        _core.replay_trace,
+        _core.task_graph,
+        _core.read_schedule,
+        lambda run: _core.read_rows(run, "tasks", ["task"], 10, lambda batch: None),
+    ):
+        with pytest.raises(_core.LogError, match="has no trace") as refused:
+            read(directory)
+        assert "\n" not in str(refused.value)
+
+
+def test_the_command_reports_all_of_them(golden: dict[str, Path]) -> None:
+    report = json.loads(ompass("report", "--json", *golden.values()).stdout)
+    assert len(report["runs"]) == len(NAMES)
+    for name, run in zip(golden, report["runs"], strict=True):
+        n_tasks = sum(row["tasks"] for row in run["constructs"])
+        facts = KNOWN[name]["facts"]
+        assert facts.get("tasks_min", n_tasks) <= n_tasks <= facts.get("tasks_max", n_tasks)
+        assert n_tasks == facts.get("tasks", n_tasks)
+
+
+# ---------------------------------------------------------------- one reading
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_task_has_the_same_times_in_sql_graph_and_timeline(name: str, golden: dict[str, Path]) -> None:
+    reading = Reading(golden[name])
+    assert task_times_differ(golden[name], {task.id for task in reading.deferred() if task.detached}) == []
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_readers_agree_with_the_second_reading(name: str, golden: dict[str, Path]) -> None:
+    reading = Reading(golden[name], _core.read_profile(str(golden[name]))["wall_ns"])
+    assert second_reading_differs(golden[name], reading) == []
+    assert span_differs(golden[name], reading) == []
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_creation_lies_in_the_interval_that_dump_gives(name: str, golden: dict[str, Path]) -> None:
+    assert creations_outside_their_intervals(golden[name]) == []
