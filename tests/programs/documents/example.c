@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The program of the documents' examples, whatever they call it: tasks with kernels and a critical section for some
+ * 30 ms. Prints its time as the benchmark programs do, takes no notice of arguments, and is its own serial baseline.
+ */
+#include "../facts.h"
+#include "ompass.h"
+
+enum { kTasks = 150 };
+
+static double values[kTasks][64];
+
+static void fill(int task) {
+    ompass_kernel_begin("fill");
+    ompass_write(values[task], sizeof values[task]);
+    for (int i = 0; i < 64; i++) values[task][i] = task;
+    spin_ns(200000);
+    ompass_kernel_end();
+#pragma omp critical
+    spin_ns(1000);
+}
+
+int main(void) {
+    long long begin_ns = now_ns();
+#pragma omp parallel
+#pragma omp single
+    for (int task = 0; task < kTasks; task++) {
+#pragma omp task firstprivate(task)
+        fill(task);
+    }
+    printf("seconds    %.6f\n", (double)(now_ns() - begin_ns) / 1e9);
+    return 0;
+}
