@@ -18,8 +18,8 @@ from second_reading import NEVER_NS, Reading, Task
 TASK_SLICE, CREATION_SLICE, CREATED_MOMENT = 2, 5, 7
 WORK, CREATE = 0, 1
 TABLES = {
-    "tasks": ("task", "parent", "construct", "deferred", "creator", "thread", "created_ns", "ready_ns",
-              "start_ns", "end_ns", "work_ns"),
+    "tasks": ("task", "parent", "construct", "deferred", "creator", "thread", "created_ns",
+              "created_latest_ns", "ready_ns", "start_ns", "end_ns", "work_ns"),
     "segments": ("thread", "state", "task", "construct", "start_ns", "end_ns"),
     "waits": ("thread", "lock", "kind", "task", "start_ns", "end_ns", "idle_ns", "schedule_ns", "sync_ns"),
     "kernels": ("thread", "construct", "task", "start_ns", "end_ns", "read_bytes", "write_bytes"),
@@ -37,6 +37,7 @@ class TaskRow(NamedTuple):
     creator: int
     thread: int
     created_ns: int
+    created_latest_ns: int
     ready_ns: int
     start_ns: int
     end_ns: int
@@ -103,20 +104,22 @@ def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[s
             begin[task] = min(begin_ns, begin.get(task, NEVER_NS))
             end[task] = max(end_ns, end.get(task, 0))
     found: list[str] = []
-    for name, seen in (("created_ns", created), ("start_ns", begin), ("end_ns", end)):
+    in_timeline_of = {"created_ns": created, "start_ns": begin, "end_ns": end}
+    for name in ("created_ns", "created_latest_ns", "start_ns", "end_ns"):
         left_out = detached if name == "end_ns" else frozenset()
         of_rows = {task: int(getattr(row, name)) for task, row in rows.items() if task not in left_out}
         in_graph = {
             task: ns for task, ns in zip(listed["task"], listed[name], strict=True) if task in of_rows
         }
         found += _differ(f"{name} in SQL and graph", of_rows, in_graph)
-        in_timeline = {task: ns for task, ns in seen.items() if task in of_rows}
-        found += _differ(f"{name} in SQL and timeline", of_rows, in_timeline)
+        if name in in_timeline_of:
+            in_timeline = {task: ns for task, ns in in_timeline_of[name].items() if task in of_rows}
+            found += _differ(f"{name} in SQL and timeline", of_rows, in_timeline)
     return found
 
 
 def creations_outside_their_intervals(run_dir: Path) -> list[str]:
-    """Each creation in SQL lies in the interval that `dump` gives it; starts are those of `dump`."""
+    """Each creation in SQL lies in the interval that `dump` gives it, or is it; starts are the same."""
     rows = task_rows_of(run_dir)
     events: Any = _core.read_events(str(run_dir))
     kinds = [name for name, _ in _core.event_kinds()]
@@ -127,8 +130,11 @@ def creations_outside_their_intervals(run_dir: Path) -> list[str]:
             found.append(f"{kinds[kind]} at {time_ns} is over before: {latest_ns}")
         if task not in rows:
             continue
-        if kinds[kind] == "create" and not time_ns <= rows[task].created_ns <= latest_ns:
-            found.append(f"{task}: created at {rows[task].created_ns}, not in [{time_ns}, {latest_ns}]")
+        if kinds[kind] == "create":
+            first_ns, last_ns = rows[task].created_ns, rows[task].created_latest_ns
+            is_exact = first_ns == last_ns and time_ns <= first_ns <= latest_ns
+            if not is_exact and (first_ns, last_ns) != (time_ns, latest_ns):
+                found.append(f"{task}: created in [{first_ns}, {last_ns}], not in [{time_ns}, {latest_ns}]")
         if kinds[kind] in ("start", "start_ready") and time_ns != rows[task].start_ns:
             found.append(f"{task}: started at {rows[task].start_ns}, not at {time_ns}")
     return found
@@ -148,6 +154,8 @@ def second_reading_differs(run_dir: Path, reading: Reading) -> list[str]:
         slack_ns = 1 if task.is_bracketed else 0
         if abs(row.created_ns - task.created_ns) > slack_ns:
             found.append(f"{name}: created at {row.created_ns} in SQL, at {task.created_ns} by its records")
+        elif task.is_bracketed and row.created_latest_ns != row.created_ns:
+            found.append(f"{name}: its bracket dates it, and SQL says {row.created_latest_ns}")
         elif task.is_bracketed and row.created_ns not in creations[row.creator]:
             found.append(f"{name}: created at {row.created_ns}, where no creation of its thread begins")
         if (row.start_ns, task.end_ns if task.detached else row.end_ns) != (task.start_ns, task.end_ns):
