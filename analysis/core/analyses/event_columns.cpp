@@ -24,14 +24,14 @@ public:
 
     void add(const EventDecoder &decoder, const EventRecord &record) {
         time_ns_ = static_cast<int64_t>(clock_.since_start(record.time));
-        Row row{record.kind, -1, record.id, 0};
+        Row row{record.kind, record.is_timed(), -1, record.id, 0};
         const char *fields = format::kEventTraits[record.kind].fields;
         take(fields[0], record.argument, row);
         for (unsigned word = 1; word < 3 && fields[word]; word++) take(fields[word], record.words[word], row);
         switch (record.kind) {
         case format::kInlineOps:
             decoder.unfold(
-                record, [&](uint32_t begun) { return begin_undeferred({format::kInlineBegin, number(begun)}); },
+                record, [&](uint32_t begun) { return begin_undeferred({format::kInlineBegin, false, number(begun)}); },
                 [&] { return end_undeferred({format::kInlineEnd}); });
             break;
         case format::kInlineBegin:
@@ -51,6 +51,7 @@ public:
 private:
     struct Row {
         format::EventKind kind;
+        bool exact = false;
         int32_t construct = -1;
         uint64_t task = 0, value = 0;
     };
@@ -91,7 +92,7 @@ private:
         columns_.construct.push_back(row.construct);
         columns_.task.push_back(row.task);
         columns_.value.push_back(row.value);
-        columns_.exact.push_back(format::kEventTraits[row.kind].timed);
+        columns_.exact.push_back(row.exact);
         return true;
     }
 

@@ -16,9 +16,10 @@ struct EventRecord {
     uint64_t id = 0;       // of the task or region that the record makes; else 0
     const uint64_t *words = nullptr; // the first word and those that follow; valid until the next record
 
-    bool is_timed() const { return format::kEventTraits[kind].timed; }
-    // Of a creation: false in untimed records, and in timed ones of the tick of the one before.
-    bool has_time_of_its_own() const { return format::event_delta(words[0]) != 0; }
+    // Creations are written with a time or without one, which seems that of the record before.
+    bool is_timed() const {
+        return format::kEventTraits[kind].timed && (kind != format::kCreate || format::event_delta(words[0]) != 0);
+    }
 };
 
 class EventDecoder {

@@ -23,7 +23,7 @@ public:
     // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
         if (decoder.n_records() > searched_) search(decoder, record.time);
-        const bool timed = record.has_time_of_its_own();
+        const bool timed = record.is_timed();
         if (span_begin_ != kNoSpan && (!timed || span_begin_ <= record.time)) {
             const uint64_t time = std::max(record.time, span_begin_);
             return {span_begin_, time, time};
@@ -577,8 +577,9 @@ Precondition ThreadWalk<Observer>::precondition() const {
     switch (record_.kind) {
     case format::kStart:
     case format::kStartReady: return {Precondition::kStartable, record_.words[1] & format::kIdMask};
-    case format::kResume:
-    case format::kDiscard: return {Precondition::kCreated, record_.words[1]}; // untimed: may seem earlier than it was
+    case format::kResume: // an undeferred task, which has no id, goes on where it was
+    case format::kDiscard: // untimed: may seem earlier than it was
+        return {record_.words[1] ? Precondition::kCreated : Precondition::kNone, record_.words[1]};
     case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
     case format::kWaitEnd:
         return {record_.argument == format::kTaskwait ? Precondition::kChildrenEnded : Precondition::kNone};
