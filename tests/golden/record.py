@@ -81,6 +81,8 @@ CASES = (
         if mode == "trace" or way == "preloaded"
     ),
     *(Case(name, f"kinds/{kind}.c", environment=settings) for name, (kind, settings) in _KINDS.items()),
+    Case("short-tasks", "golden/short.c"),
+    Case("short-tasks-unbracketed", "golden/short.c", way="by-variable"),
     Case("killed", "golden/killed.c", ending=-9),
     Case("killed-profile", "golden/killed.c", mode="profile", ending=-9),
     Case("paused", "golden/paused.c"),

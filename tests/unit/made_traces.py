@@ -13,7 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-CREATE, START, START_READY, COMPLETE, WAIT_BEGIN, WAIT_END, BARRIER_END = 2, 12, 13, 15, 20, 21, 22
+CREATE, CREATE_SPAN, START, START_READY, COMPLETE, WAIT_BEGIN, WAIT_END, BARRIER_END = (
+    2,
+    3,
+    12,
+    13,
+    15,
+    20,
+    21,
+    22,
+)
 DEPENDENCE, REGION_BEGIN, REGION_END, IMPLICIT_BEGIN, IMPLICIT_END, IMPLICIT_LEAVE, OUTSIDE = (
     19, 25, 26, 27, 28, 29, 30,
 )  # fmt: skip
@@ -99,6 +108,7 @@ class Task:
     predecessor: Task | None = None
     place: int = 0
     children: list[Task] = field(default_factory=list)
+    started: int | None = None
     ended: int | None = None
     waiting: bool = False
     has_new_children: bool = False
@@ -117,8 +127,10 @@ class Worker:
 class Schedule:
     """Runs a body on a team; each step is that of the thread that is furthest behind."""
 
-    def __init__(self, body: Body, n_threads: int = 2, spread: int = 0) -> None:
+    def __init__(self, body: Body, n_threads: int = 2, spread: int = 0, bracket_ns: int = 0) -> None:
         self.spread = spread  # which ready task is taken: changes the schedule, never the span
+        self.bracket_ns = bracket_ns  # length of each creation, told by a span after it; 0: no brackets
+        self.tasks: list[Task] = []  # that were created
         self.queue: list[Task] = []
         self.n_unfinished = 0
         self.region = 1
@@ -184,13 +196,17 @@ class Schedule:
     def _spawn(self, worker: Worker, task: Task, op: Spawn) -> None:
         worker.log.counter += 1
         child = Task(self._id(worker), op.body, op.construct, worker.clock, task)
-        worker.log.add(CREATE, op.construct, worker.clock)
+        worker.log.add(CREATE, op.construct, None if self.bracket_ns else worker.clock)
         # A predecessor counts only since the last wait, as in chain_of: afterwards it has completed anyway.
         if op.after_last and task.has_new_children:
             child.predecessor = task.children[-1]
             worker.log.add(DEPENDENCE, 0, None, child.predecessor.id, child.id)
         task.children.append(child)
         task.has_new_children = True
+        if self.bracket_ns:
+            worker.clock += self.bracket_ns
+            worker.log.add(CREATE_SPAN, self.bracket_ns, worker.clock)
+        self.tasks.append(child)
         self.queue.append(child)
         self.n_unfinished += 1
 
@@ -211,6 +227,7 @@ class Schedule:
             ended = task.predecessor.ended or 0
             worker.log.add(START_READY, task.construct, worker.clock, task.id, worker.clock - ended)
         worker.stack.append(task)
+        task.started = worker.clock
         # Of a started task the thread is not waiting any more, until it has completed.
         worker.arrived, task.was_at_barrier = False, worker.arrived
         return True

@@ -214,6 +214,17 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
 
 
 @pytest.mark.parametrize("name", TRACES)
+def test_stretches_of_a_thread_do_not_overlap(name: str, golden: dict[str, Path]) -> None:
+    last_ns: dict[int, int] = {}
+    overlaps = []
+    for thread, state, _, _, start_ns, end_ns in rows_of(golden[name], "segments"):
+        if start_ns < last_ns.get(thread, 0):
+            overlaps.append((thread, state, start_ns, last_ns[thread]))
+        last_ns[thread] = end_ns
+    assert overlaps == []
+
+
+@pytest.mark.parametrize("name", TRACES)
 def test_reuse_counts_every_byte_that_was_declared(name: str, golden: dict[str, Path]) -> None:
     bytes_of = TABLES["accesses"].index("bytes")
     declared = sum(row[bytes_of] for row in rows_of(golden[name], "accesses"))

@@ -82,6 +82,17 @@ static void make_tied(uint64_t seed, int budget, bool in_final) {
     }
 }
 
+/* So many tasks without work that the tool comes to read no clock when they create others. */
+static void make_empty(int depth) {
+    for (int child = 0; child < 2; child++) {
+#pragma omp task firstprivate(depth)
+        {
+            count_task();
+            if (depth > 0) make_empty(depth - 1);
+        }
+    }
+}
+
 static void body(uint64_t seed, int budget, bool in_final) {
     uint64_t mine = seed;
     work(&mine);
@@ -125,7 +136,8 @@ static void body(uint64_t seed, int budget, bool in_final) {
                 count_task();
                 body(inner + (uint64_t)i, part / n, in_final);
             }
-        }
+        } else if (kind == 10 && part > 50)
+            make_empty(5);
         if (below(&mine, 2)) work(&mine);
     }
     if (below(&mine, 2)) {
