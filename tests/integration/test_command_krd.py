@@ -73,7 +73,7 @@ def record(
 
 
 def distances(scope: dict[str, Any]) -> dict[int, int]:
-    return {row["up_to_bytes"]: row.bytes for row in scope["bins"] if row.bytes}
+    return {row["up_to_bytes"]: row["bytes"] for row in scope["bins"] if row["bytes"]}
 
 
 def test_ranges_that_overlap_partly_have_their_distances(
@@ -100,8 +100,8 @@ def test_a_write_under_another_cache_is_a_coherence_miss(
     assert [together["total"][f"{name}_bytes"] for name in ("cold", "coherence", "close")] == [64, 0, 192]
     value = krd(run, *apart)
     assert [value["total"][f"{name}_bytes"] for name in ("cold", "coherence", "close")] == [128, 64, 64]
-    assert [group.threads for group in value["groups"]] == [[0], [1]]
-    assert [group.coherence_bytes for group in value["groups"]] == [64, 0]
+    assert [group["threads"] for group in value["groups"]] == [[0], [1]]
+    assert [group["coherence_bytes"] for group in value["groups"]] == [64, 0]
     plain = krd(run, *apart, "--no-coherence")
     assert [plain["total"][f"{name}_bytes"] for name in ("cold", "coherence", "close")] == [128, 0, 128]
 
