@@ -17,14 +17,7 @@ from second_reading import NEVER_NS, Reading, Task
 
 TASK_SLICE, CREATION_SLICE, CREATED_MOMENT = 2, 5, 7
 WORK, CREATE = 0, 1
-TABLES = {
-    "tasks": ("task", "parent", "construct", "deferred", "creator", "thread", "created_ns",
-              "created_latest_ns", "ready_ns", "start_ns", "end_ns", "work_ns"),
-    "segments": ("thread", "state", "task", "construct", "start_ns", "end_ns"),
-    "waits": ("thread", "lock", "kind", "task", "start_ns", "end_ns", "idle_ns", "schedule_ns", "sync_ns"),
-    "kernels": ("thread", "construct", "task", "start_ns", "end_ns", "read_bytes", "write_bytes"),
-    "accesses": ("thread", "construct", "task", "time_ns", "address", "bytes", "write"),
-}  # fmt: skip
+TABLES = {name: tuple(column for column, _, _ in columns) for name, _, columns in _core.trace_tables()}
 
 
 class TaskRow(NamedTuple):
@@ -61,17 +54,17 @@ def task_rows_of(run_dir: Path) -> dict[int, TaskRow]:
     return {row.task: row for row in rows if row.deferred}
 
 
-def whole_graph(run_dir: Path, depth: int = 50) -> Any:
+def whole_graph(run_dir: Path, depth: int = 50) -> _core.TaskGraph:
     """The task graph with every task listed, and every step of the critical path."""
-    groups: Any = _core.task_graph(str(run_dir), depth)["groups"]
-    return _core.task_graph(str(run_dir), depth, list(range(len(groups["parent"]))), 10**8)
+    groups = _core.task_graph(str(run_dir), depth).groups
+    return _core.task_graph(str(run_dir), depth, range(len(groups)), 10**8)
 
 
 def slices_of(run_dir: Path) -> dict[str, list[int]]:
     """The slices of all threads, from begin to end."""
-    slices: Any = _core.slices_of_run(str(run_dir), [])
-    assert not slices.pop("too_many")
-    return {name: column.tolist() for name, column in slices.items()}
+    slices = _core.slices_of_run(str(run_dir), [])
+    assert slices is not None
+    return {name: column.tolist() for name, column in slices.as_dict().items()}
 
 
 def _differ(what: str, one: dict[int, int], other: dict[int, int]) -> list[str]:
@@ -91,7 +84,7 @@ def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[s
     `detached` tasks end twice, with their body and by their event: their ends are not compared.
     """
     rows = task_rows_of(run_dir)
-    listed: Any = {name: column.tolist() for name, column in whole_graph(run_dir)["tasks"].items()}
+    listed = whole_graph(run_dir).tasks
     slices = slices_of(run_dir)
     created: dict[int, int] = {}
     begin: dict[int, int] = {}
@@ -108,9 +101,7 @@ def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[s
     for name in ("created_ns", "created_latest_ns", "start_ns", "end_ns"):
         left_out = detached if name == "end_ns" else frozenset()
         of_rows = {task: int(getattr(row, name)) for task, row in rows.items() if task not in left_out}
-        in_graph = {
-            task: ns for task, ns in zip(listed["task"], listed[name], strict=True) if task in of_rows
-        }
+        in_graph = {task.task: int(getattr(task, name)) for task in listed if task.task in of_rows}
         found += _differ(f"{name} in SQL and graph", of_rows, in_graph)
         if name in in_timeline_of:
             in_timeline = {task: ns for task, ns in in_timeline_of[name].items() if task in of_rows}
@@ -121,10 +112,10 @@ def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[s
 def creations_outside_their_intervals(run_dir: Path) -> list[str]:
     """Each creation in SQL lies in the interval that `dump` gives it, or is it; starts are the same."""
     rows = task_rows_of(run_dir)
-    events: Any = _core.read_events(str(run_dir))
+    events = _core.read_events(str(run_dir))
     kinds = [name for name, _ in _core.event_kinds()]
     found = []
-    columns = (events[name].tolist() for name in ("kind", "task", "time_ns", "latest_ns"))
+    columns = (getattr(events, name).tolist() for name in ("kind", "task", "time_ns", "latest_ns"))
     for kind, task, time_ns, latest_ns in zip(*columns, strict=True):
         if latest_ns < time_ns:
             found.append(f"{kinds[kind]} at {time_ns} is over before: {latest_ns}")
@@ -197,30 +188,30 @@ def span_differs(run_dir: Path, reading: Reading) -> list[str]:
     graph = whole_graph(run_dir)
     found = []
     low_ns, high_ns = reading.span_ns()
-    if not low_ns <= graph["span_ns"] <= high_ns:
-        found.append(f"span of {graph['span_ns']} ns; the longest path has {low_ns} to {high_ns}")
+    if not low_ns <= graph.span_ns <= high_ns:
+        found.append(f"span of {graph.span_ns} ns; the longest path has {low_ns} to {high_ns}")
     tasks = list(reading.everyone())
     for name, of in (
         ("work_ns", [task for task in tasks if task.region]),
         ("outside_ns", [task for task in tasks if not task.region]),
     ):
         work_ns, slack_ns = sum(task.work_ns for task in of), 2 * sum(task.n_stretches for task in of) + 1
-        if abs(graph[name] - work_ns) > slack_ns:
-            found.append(f"{name} is {graph[name]}, not {work_ns} +- {slack_ns}")
-    lengths = graph["critical"]["length_ns"].tolist()
-    if len(lengths) != graph["n_steps"]:
-        found.append(f"{len(lengths)} steps are listed, and {graph['n_steps']} are told")
-    if abs(sum(lengths) - graph["span_ns"]) > len(lengths):
-        found.append(f"the critical path is {sum(lengths)} ns long, and the span {graph['span_ns']}")
+        if abs(getattr(graph, name) - work_ns) > slack_ns:
+            found.append(f"{name} is {getattr(graph, name)}, not {work_ns} +- {slack_ns}")
+    lengths = [step.length_ns for step in graph.critical]
+    if len(lengths) != graph.n_steps:
+        found.append(f"{len(lengths)} steps are listed, and {graph.n_steps} are told")
+    if abs(sum(lengths) - graph.span_ns) > len(lengths):
+        found.append(f"the critical path is {sum(lengths)} ns long, and the span {graph.span_ns}")
     of_task: dict[int, int] = defaultdict(int)
-    for task, length_ns in zip(graph["critical"]["task"].tolist(), lengths, strict=True):
-        of_task[task] += length_ns
+    for step in graph.critical:
+        of_task[step.task] += step.length_ns
     for task, length_ns in of_task.items():
         known = reading.tasks.get(task)
         if known is not None and length_ns > known.work_ns + 2 * known.n_stretches + len(lengths):
             found.append(f"task {task} is {length_ns} ns on the critical path, and worked {known.work_ns}")
-    if graph["n_deferred"] != len(reading.deferred()) or graph["n_undeferred"] != reading.n_undeferred:
-        found.append(f"{graph['n_deferred']} and {graph['n_undeferred']} tasks, deferred and not")
-    if graph["n_out_of_order"]:
-        found.append(f"{graph['n_out_of_order']} events out of order")
+    if graph.n_deferred != len(reading.deferred()) or graph.n_undeferred != reading.n_undeferred:
+        found.append(f"{graph.n_deferred} and {graph.n_undeferred} tasks, deferred and not")
+    if graph.n_out_of_order:
+        found.append(f"{graph.n_out_of_order} events out of order")
     return found

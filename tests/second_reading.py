@@ -108,10 +108,10 @@ class Step:
 
 def records(run_dir: Path) -> list[list[Record]]:
     """The records of each thread, in their order."""
-    columns: Any = _core.read_events(str(run_dir))
+    columns = _core.read_events(str(run_dir))
     by_thread: dict[int, list[Record]] = defaultdict(list)
     names = ("thread", "kind", "time_ns", "construct", "task", "value")
-    for thread, kind, *others in zip(*(columns[name].tolist() for name in names), strict=True):
+    for thread, kind, *others in zip(*(getattr(columns, name).tolist() for name in names), strict=True):
         by_thread[thread].append(Record(thread, KINDS[kind], *others))
     return [by_thread[thread] for thread in sorted(by_thread)]
 

@@ -1,6 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`python -m ompass` is the command `ompass`."""
+"""The command `ompass`, also as `python -m ompass`: says in one line when the compiled part is missing."""
 
-from ompass.commands.main import main
+import sys
 
-main()
+
+def main() -> None:
+    """Entry point of the installed command."""
+    try:
+        from ompass.commands.main import main as command
+    except ImportError as error:
+        if "_core" not in f"{error.name} {error}":
+            raise
+        from ompass.errors import IncompleteInstallationError
+
+        incomplete = IncompleteInstallationError(
+            "the compiled part of ompass (ompass._core) cannot be loaded",
+            str(error),
+            "reinstall the package with `pip install --force-reinstall .` in the source directory",
+        )
+        print(f"ompass: error: {incomplete.one_line()}", file=sys.stderr)
+        sys.exit(incomplete.exit_code)
+    command()
+
+
+if __name__ == "__main__":
+    main()

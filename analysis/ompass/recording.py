@@ -87,7 +87,7 @@ class Recording:
 
     def graph(self, depth: int = 3, max_tasks: int = 10_000) -> TaskGraph:
         """Work, span and the task graph, folded below `depth` levels. DamagedRunError without a trace."""
-        return read_task_graph(self.path, self.run.definitions, depth=depth, max_tasks=max_tasks)
+        return read_task_graph(self.path, depth=depth, max_tasks=max_tasks)
 
     def schedule(
         self, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, by_home: bool = False,

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "clock.h"
-#include "format/format.h"
+#include "format/figures.h"
 #include "options.h"
 #include "task_state.h"
 #include "thread_log.h"

@@ -31,13 +31,14 @@ Totals totals_of(const RunProfile &profile, bool outside) {
         totals.thread_time_ns += row.total_ns;
         if (row.level <= 1) totals.wall_ns += row.wall_ns;
         totals.max_team_size = std::max(totals.max_team_size, row.max_team_size);
-        for (size_t i = 0; i < kStateCount; i++) totals.state_ns[i] += row.state_ns[i];
+        const uint64_t states[] = {row.work_ns, row.create_ns, row.schedule_ns, row.sync_ns, row.idle_ns};
+        for (size_t i = 0; i < kStateCount; i++) totals.state_ns[i] += states[i];
     }
     return totals;
 }
 
-std::string place_of(const RunFiles &run, uint32_t id) {
-    const Definition &definition = run.definitions[id];
+std::string place_of(const RunFiles &run, int32_t id) {
+    const Definition &definition = run.definitions[static_cast<size_t>(id)];
     if (!definition.name.empty()) return definition.name;
     char offset[32];
     snprintf(offset, sizeof offset, "+0x%" PRIx64, definition.address);
@@ -57,7 +58,7 @@ std::string time_text(double ns) {
 
 void append_constructs(const RunFiles &run, const RunProfile &profile, std::string &text) {
     struct Sum {
-        uint32_t id;
+        int32_t id;
         uint64_t n_tasks, work_ns;
     };
     std::vector<Sum> sums;

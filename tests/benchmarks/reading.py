@@ -28,11 +28,11 @@ before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 start = time.perf_counter()
 run = _core.replay_trace(sys.argv[1])
 seconds = time.perf_counter() - start
-tasks = sum(row["n_completed"] for row in run["constructs"])
-undeferred = sum(row["n_undeferred"] for row in run["constructs"])
+tasks = sum(row.n_completed for row in run.constructs)
+undeferred = sum(row.n_undeferred for row in run.constructs)
 print(json.dumps({
-    "seconds": seconds, "tasks": tasks, "undeferred": undeferred, "log_bytes": run["log_bytes"],
-    "records": sum(row["n_events"] for row in run["threads"]),
+    "seconds": seconds, "tasks": tasks, "undeferred": undeferred, "log_bytes": run.log_bytes,
+    "records": sum(row.n_events for row in run.threads),
     "peak_bytes": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024,
 }))
 """

@@ -65,8 +65,8 @@ def run_core(columns: list[np.ndarray[Any, Any]], rate: float) -> tuple[list[int
     result = _core.reuse_of_accesses(
         address, n_bytes, write, group, kernel, classes, rate=rate, block_bytes=BLOCK_BYTES, n_jobs=1
     )
-    (found,) = result["groups"][0]["kernels"]
-    return found["bins"], found["cold_bytes"]
+    (found,) = result.groups[0].kernels
+    return list(found.bins), found.cold_bytes
 
 
 def measure(variant: str, order: str, n: int, n_blocks: int, rate: float, library: Path) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def records_of(run_dir: Path, case: Case) -> dict[str, int]:
     """How many records of each kind the logs hold; empty without a trace."""
     if case.mode != "trace":
         return {}
-    numbers = _core.read_events(str(run_dir))["kind"].tolist()  # type: ignore[attr-defined]
+    numbers = _core.read_events(str(run_dir)).kind.tolist()
     kinds = [name for name, _ in _core.event_kinds()]
     return {kinds[kind]: numbers.count(kind) for kind in sorted(set(numbers))}
 

@@ -31,7 +31,7 @@ def record(seed: int, toolchain: Toolchain, preload: bool, library: Path, worksp
 
 def read_again(run_dir: Path) -> Reading:
     """The second reading of a run that ended in order."""
-    return Reading(run_dir, _core.read_profile(str(run_dir))["wall_ns"])
+    return Reading(run_dir, _core.read_profile(str(run_dir)).wall_ns)
 
 
 def all_disagreements(run_dir: Path) -> list[str]:

@@ -16,32 +16,12 @@ Facts = dict[str, int]
 STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
 OUTSIDE = -1  # the construct of a region row that stands for the time outside of every region
 
-# Figures that profile and replay must agree on exactly, and those that may differ by 1%.
-REGION_COUNTS = ("n_instances", "n_primary", "n_tasks")
-REGION_TIMES = ("wall_ns", "capacity_ns", "total_ns", "nested_ns", *STATES, "implicit_ns", "lock_ns")
-CONSTRUCT_COUNTS = (
-    "n_created",
-    "n_completed",
-    "n_cancelled",
-    "n_undeferred",
-    "n_timed",
-    "n_ready",
-    "n_other_thread",
-    "n_other_core",
-    "n_other_domain",
-    "read_bytes",
-    "write_bytes",
-)
-CONSTRUCT_TIMES = (
-    "work_ns",
-    "create_ns",
-    "inclusive_ns",
-    "min_ns",
-    "max_ns",
-    "ready_ns",
-    "ready_max_ns",
-)
-# An untied task may complete before a thread reports that it left it. The profile's duration then lacks that
+# Profile and replay must agree on counts exactly, and on times within 1%: on all figures that rows have.
+FIGURES = {
+    name: [field for field, kind, _ in row.describe() if kind == "Int64"]
+    for name, row in (("regions", _core.RegionRow), ("constructs", _core.ConstructRow))
+}
+# An untied task may complete before a thread tells that it left it. The profile's duration then lacks that
 # part, which counts as inclusive time of its own thread.
 OF_PARTS = ("inclusive_ns", "min_ns", "max_ns")
 OMPT_TASK_UNTIED = 0x10000000
@@ -61,24 +41,24 @@ def run_directories(workspace: Path) -> list[Path]:
     return sorted(path.parent for path in workspace.glob("*/meta.json"))
 
 
-def task_rows(profile: _core.RunProfile) -> list[_core.ConstructRow]:
+def task_rows(profile: _core.Run) -> list[_core.ConstructRow]:
     """Return the rows of task constructs, without those of kernels."""
-    kinds = {definition["id"]: definition["kind"] for definition in profile["definitions"]}
-    return [row for row in profile["constructs"] if kinds[row["construct"]] == "task"]
+    kinds = {definition.id: definition.kind for definition in profile.definitions}
+    return [row for row in profile.constructs if kinds[row.construct] == "task"]
 
 
-def counted(profile: _core.RunProfile) -> Facts:
+def counted(profile: _core.Run) -> Facts:
     """Return what a run recorded in the words of the FACTS line."""
     tasks = task_rows(profile)
     return {
-        "tasks": sum(row["n_completed"] for row in tasks),
-        "created": sum(row["n_created"] for row in tasks),
-        "cancelled": sum(row["n_cancelled"] for row in tasks),
-        "regions": sum(row["n_primary"] for row in profile["regions"] if row["construct"] != OUTSIDE),
+        "tasks": sum(row.n_completed for row in tasks),
+        "created": sum(row.n_created for row in tasks),
+        "cancelled": sum(row.n_cancelled for row in tasks),
+        "regions": sum(row.n_primary for row in profile.regions if row.construct != OUTSIDE),
     }
 
 
-def check_facts(facts: Facts, profile: _core.RunProfile, *, ends_in_flight: bool = False) -> None:
+def check_facts(facts: Facts, profile: _core.Run, *, ends_in_flight: bool = False) -> None:
     """Check every number of a FACTS line; NAME_min and NAME_max bound a number that is not known exactly.
 
     `ends_in_flight`: the process ended while tasks were under way, so not every task created was completed.
@@ -93,22 +73,22 @@ def check_facts(facts: Facts, profile: _core.RunProfile, *, ends_in_flight: bool
             assert recorded[name] == value, f"{name}={value}, recorded {recorded}"
     n_open = recorded["created"] - recorded["tasks"] - recorded["cancelled"]
     assert n_open == 0 or (n_open > 0 and ends_in_flight), f"tasks got lost: {recorded}"
-    in_regions = sum(row["n_tasks"] for row in profile["regions"])
+    in_regions = sum(row.n_tasks for row in profile.regions)
     assert in_regions == recorded["tasks"], "the tasks of the regions are not the tasks of the constructs"
 
 
-def check_identity(profile: _core.RunProfile) -> None:
+def check_identity(profile: _core.Run) -> None:
     """Check that thread-time is exactly the sum of its states, and capacity exactly the threads' time."""
     capacity: dict[int, int] = defaultdict(int)
     spent: dict[int, int] = defaultdict(int)
-    for row in profile["regions"]:
-        states = row["work_ns"] + row["create_ns"] + row["schedule_ns"] + row["sync_ns"] + row["idle_ns"]
-        assert states == row["total_ns"], f"states do not add up in {row}"
-        assert min(row[state] for state in STATES) >= 0, f"negative time in {row}"  # type: ignore[literal-required]
-        assert 0 <= row["implicit_ns"] <= row["work_ns"], f"implicit work is not part of work in {row}"
-        assert 0 <= row["lock_ns"] <= row["sync_ns"], f"lock time is not part of sync in {row}"
-        capacity[row["construct"]] += row["capacity_ns"]
-        spent[row["construct"]] += row["total_ns"] + row["nested_ns"]
+    for row in profile.regions:
+        states = row.work_ns + row.create_ns + row.schedule_ns + row.sync_ns + row.idle_ns
+        assert states == row.total_ns, f"states do not add up in {row}"
+        assert max(getattr(row, state) for state in STATES) < 2**63, f"negative time in {row}"
+        assert 0 <= row.implicit_ns <= row.work_ns, f"implicit work is not part of work in {row}"
+        assert 0 <= row.lock_ns <= row.sync_ns, f"lock time is not part of sync in {row}"
+        capacity[row.construct] += row.capacity_ns
+        spent[row.construct] += row.total_ns + row.nested_ns
     for construct, capacity_ns in capacity.items():
         if construct != OUTSIDE:
             assert spent[construct] == capacity_ns, (
@@ -116,58 +96,51 @@ def check_identity(profile: _core.RunProfile) -> None:
             )
 
 
-def check_constructs(profile: _core.RunProfile) -> None:
+def check_constructs(profile: _core.Run) -> None:
     """Check what must hold of the construct rows without a second source."""
     by_construct: dict[int, list[_core.ConstructRow]] = defaultdict(list)
-    for row in profile["constructs"]:
-        by_construct[row["construct"]].append(row)
-        assert row["min_ns"] <= row["max_ns"], f"shortest is longer than longest in {row}"
-        assert row["ready_max_ns"] <= row["ready_ns"], f"one wait is longer than all together in {row}"
+    for row in profile.constructs:
+        by_construct[row.construct].append(row)
+        assert row.min_ns <= row.max_ns, f"shortest is longer than longest in {row}"
+        assert row.ready_max_ns <= row.ready_ns, f"one wait is longer than all together in {row}"
     for rows in by_construct.values():
         # All threads together: a detached task is completed by the thread that fulfils it.
-        n_timed = sum(row["n_timed"] for row in rows)
-        n_completed = sum(row["n_completed"] for row in rows)
-        in_histogram = sum(sum(row["histogram"]) for row in rows)
+        n_timed = sum(row.n_timed for row in rows)
+        n_completed = sum(row.n_completed for row in rows)
+        in_histogram = sum(sum(row.histogram) for row in rows)
         assert n_timed <= in_histogram <= n_completed, f"histogram of {rows}"
         assert n_timed < n_completed or in_histogram == n_timed, f"histogram of {rows}"
 
 
-def check_sound(run_dir: Path) -> _core.RunProfile:
+def check_sound(run_dir: Path) -> _core.Run:
     """Check that the run is complete and consistent in itself; return its profile."""
     problems = _core.validate(str(run_dir))
     assert not problems, "\n".join(problems)
     profile = _core.read_profile(str(run_dir))
-    assert profile["complete"], profile["incomplete_reasons"]
+    assert profile.complete, profile.incomplete_reasons
     check_identity(profile)
     check_constructs(profile)
     return profile
 
 
-def check_accounts_agree(profile: _core.RunProfile, replay: _core.RunProfile) -> None:
+def check_accounts_agree(profile: _core.Run, replay: _core.Run) -> None:
     """Check the tool's own profile against the one recomputed from its events."""
-    assert (profile["source"], replay["source"]) == ("profile", "events")
+    assert (profile.source, replay.source) == ("profile", "events")
     check_identity(replay)
     check_constructs(replay)
-    for name, counts, times in (
-        ("regions", REGION_COUNTS, REGION_TIMES),
-        ("constructs", CONSTRUCT_COUNTS, CONSTRUCT_TIMES),
-    ):
-        kept = {(row["construct"], row["thread"]): row for row in profile[name]}  # type: ignore[literal-required]
-        again = {(row["construct"], row["thread"]): row for row in replay[name]}  # type: ignore[literal-required]
+    for name, figures in FIGURES.items():
+        kept = {(row.construct, row.thread): row for row in getattr(profile, name)}
+        again = {(row.construct, row.thread): row for row in getattr(replay, name)}
         assert kept.keys() == again.keys(), f"different {name}"
         for key, row in kept.items():
-            other = again[key]
-            unequal = {
-                figure: (row[figure], other[figure]) for figure in counts if row[figure] != other[figure]
-            }
-            assert not unequal, f"{name} {key}: counts (profile, events) {unequal}"
+            pairs = {figure: (getattr(row, figure), getattr(again[key], figure)) for figure in figures}
             apart = {
-                figure: (row[figure], other[figure])
-                for figure in times
-                if are_apart(row[figure], other[figure])
-                and not (figure in OF_PARTS and is_untied(profile, row["construct"]))
+                figure: pair
+                for figure, pair in pairs.items()
+                if (are_apart(*pair) if figure.endswith("_ns") else pair[0] != pair[1])
+                and not (figure in OF_PARTS and is_untied(profile, row.construct))
             }
-            assert not apart, f"{name} {key}: times (profile, events) {apart}"
+            assert not apart, f"{name} {key}: (profile, events) {apart}"
     inclusive, again_inclusive = (inclusive_by_construct(figures) for figures in (profile, replay))
     for construct, ns in inclusive.items():
         assert not are_apart(ns, again_inclusive[construct]), f"inclusive time of {construct}"
@@ -177,13 +150,13 @@ def are_apart(one_ns: int, other_ns: int) -> bool:
     return abs(one_ns - other_ns) > max(ROUNDING_NS, RELATIVE_TOLERANCE * max(one_ns, other_ns))
 
 
-def is_untied(profile: _core.RunProfile, construct: int) -> bool:
-    return construct >= 0 and bool(profile["definitions"][construct]["flags"] & OMPT_TASK_UNTIED)
+def is_untied(profile: _core.Run, construct: int) -> bool:
+    return construct >= 0 and bool(profile.definitions[construct].flags & OMPT_TASK_UNTIED)
 
 
-def inclusive_by_construct(profile: _core.RunProfile) -> dict[int, int]:
+def inclusive_by_construct(profile: _core.Run) -> dict[int, int]:
     """Inclusive time in ns, over all threads."""
     sums: dict[int, int] = {}
-    for row in profile["constructs"]:
-        sums[row["construct"]] = sums.get(row["construct"], 0) + row["inclusive_ns"]
+    for row in profile.constructs:
+        sums[row.construct] = sums.get(row.construct, 0) + row.inclusive_ns
     return sums

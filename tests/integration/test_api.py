@@ -71,22 +71,22 @@ def phases_in(stdout: str) -> list[str]:
     return line.split()[1:]
 
 
-def recorded_kernels(profile: _core.RunProfile) -> dict[str, dict[str, int]]:
+def recorded_kernels(profile: _core.Run) -> dict[str, dict[str, int]]:
     """Return name -> numbers of the kernel constructs, all threads together."""
-    names = {entry["id"]: entry["name"] for entry in profile["definitions"] if entry["kind"] == "kernel"}
+    names = {entry.id: entry.name for entry in profile.definitions if entry.kind == "kernel"}
     found: dict[str, dict[str, int]] = defaultdict(lambda: {"count": 0, "read_bytes": 0, "write_bytes": 0})
-    for row in profile["constructs"]:
-        if row["construct"] in names:
-            kernel = found[names[row["construct"]]]
-            kernel["count"] += row["n_completed"]
-            kernel["read_bytes"] += row["read_bytes"]
-            kernel["write_bytes"] += row["write_bytes"]
+    for row in profile.constructs:
+        if row.construct in names:
+            kernel = found[names[row.construct]]
+            kernel["count"] += row.n_completed
+            kernel["read_bytes"] += row.read_bytes
+            kernel["write_bytes"] += row.write_bytes
     return dict(found)
 
 
-def check_marks(profile: _core.RunProfile, stdout: str) -> None:
+def check_marks(profile: _core.Run, stdout: str) -> None:
     assert recorded_kernels(profile) == kernels_in(stdout)
-    phases = [entry["name"] for entry in profile["definitions"] if entry["kind"] == "phase" and entry["name"]]
+    phases = [entry.name for entry in profile.definitions if entry.kind == "phase" and entry.name]
     assert phases == phases_in(stdout)
 
 
@@ -133,11 +133,11 @@ def test_kernel_bytes_and_time_belong_to_the_innermost_kernel(
 ) -> None:
     program = build("C", True, default_toolchain, compile_program)
     profile = check_sound(run_recorded(program, default_toolchain).run_dir)
-    names = {entry["id"]: entry["name"] for entry in profile["definitions"] if entry["kind"] == "kernel"}
-    rows = [row for row in profile["constructs"] if names.get(row["construct"]) == "reduce"]
-    assert sum(row["write_bytes"] for row in rows) == 0, "what the inner kernel writes is not the outer one's"
+    names = {entry.id: entry.name for entry in profile.definitions if entry.kind == "kernel"}
+    rows = [row for row in profile.constructs if names.get(row.construct) == "reduce"]
+    assert sum(row.write_bytes for row in rows) == 0, "what the inner kernel writes is not the outer one's"
     for row in rows:
-        assert row["work_ns"] <= row["inclusive_ns"], "own time is part of inclusive time"
+        assert row.work_ns <= row.inclusive_ns, "own time is part of inclusive time"
 
 
 def test_statically_linked_program_runs_with_and_without_the_tool(

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -40,22 +39,22 @@ def test_work_is_that_of_the_replay_and_the_span_a_part_of_it(
         executable, default_toolchain, mode="trace", preload=preload, threads=4,
         environment={"OMP_CANCELLATION": "true"},
     )  # fmt: skip
-    graph: Any = _core.task_graph(str(recorded.run_dir))
+    graph = _core.task_graph(str(recorded.run_dir))
     replay = _core.replay_trace(str(recorded.run_dir))
-    assert graph["n_out_of_order"] == 0
-    inside = [row for row in replay["regions"] if row["construct"] != OUTSIDE]
-    if not preload and replay["create_estimated"]:
-        expected = sum(row["work_ns"] + row["create_ns"] for row in inside)
+    assert graph.n_out_of_order == 0
+    inside = [row for row in replay.regions if row.construct != OUTSIDE]
+    if not preload and replay.create_estimated:
+        expected = sum(row.work_ns + row.create_ns for row in inside)
     else:
-        expected = sum(row["work_ns"] for row in inside)
+        expected = sum(row.work_ns for row in inside)
     # The replay takes the creation of undeferred tasks that were not timed one by one out of the work.
-    n_undeferred = sum(row["n_undeferred"] for row in replay["constructs"])
-    assert graph["work_ns"] == pytest.approx(expected, abs=1000) or n_undeferred
-    assert graph["n_undeferred"] == n_undeferred
-    region_span_ns = graph["span_ns"] - graph["span_outside_ns"]
-    assert 0 < region_span_ns <= graph["work_ns"]
-    assert graph["burdened_ns"] >= graph["span_ns"]
-    assert sum(graph["critical"]["length_ns"].tolist()) == pytest.approx(graph["span_ns"], abs=10_000)
+    n_undeferred = sum(row.n_undeferred for row in replay.constructs)
+    assert graph.work_ns == pytest.approx(expected, abs=1000) or n_undeferred
+    assert graph.n_undeferred == n_undeferred
+    region_span_ns = graph.span_ns - graph.span_outside_ns
+    assert 0 < region_span_ns <= graph.work_ns
+    assert graph.burdened_ns >= graph.span_ns
+    assert sum(step.length_ns for step in graph.critical) == pytest.approx(graph.span_ns, abs=10_000)
 
 
 @pytest.mark.parametrize("program", sorted(KNOWN))
@@ -64,8 +63,8 @@ def test_parallelism_of_known_graphs(
 ) -> None:
     executable = compile_program(f"answers/{program}.c", default_toolchain, "-O0")
     recorded = run_recorded(executable, default_toolchain, mode="trace", preload=True)
-    graph: Any = _core.task_graph(str(recorded.run_dir))
-    parallelism = graph["work_ns"] / (graph["span_ns"] - graph["span_outside_ns"])
+    graph = _core.task_graph(str(recorded.run_dir))
+    parallelism = graph.work_ns / (graph.span_ns - graph.span_outside_ns)
     known = KNOWN[program]
     if known is None:
         assert parallelism > 1.5

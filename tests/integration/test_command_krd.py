@@ -118,15 +118,15 @@ def test_runs_without_accesses_say_what_to_do(
     assert "ompass_read" in ompass("krd", run, status=5).stderr
 
 
-def by_hand(events: _core.EventColumns, kinds: Sequence[str]) -> dict[str, int]:
+def by_hand(events: _core.EventTable, kinds: Sequence[str]) -> dict[str, int]:
     """Cold bytes and bins (keys as text) of all accesses, over the pieces that no access cuts."""
     import numpy as np
 
-    names = np.array(kinds)[np.asarray(events["kind"])]
+    names = np.array(kinds)[np.asarray(events.kind)]
     chosen = np.flatnonzero((names == "read") | (names == "write"))
-    order = chosen[np.argsort(np.asarray(events["time_ns"])[chosen], kind="stable")]
-    begin = np.asarray(events["task"])[order].astype(np.int64)
-    length = np.asarray(events["value"])[order].astype(np.int64)
+    order = chosen[np.argsort(np.asarray(events.time_ns)[chosen], kind="stable")]
+    begin = np.asarray(events.task)[order].astype(np.int64)
+    length = np.asarray(events.value)[order].astype(np.int64)
     cuts = np.unique(np.concatenate([begin, begin + length]))
     weight = np.diff(cuts)
     first, last = np.searchsorted(cuts, begin), np.searchsorted(cuts, begin + length)
@@ -157,17 +157,16 @@ def test_recorded_programs_have_the_distances_of_their_events(
     assert value["total"]["cold_bytes"] == expected.pop("cold")
     assert {str(size): n for size, n in distances(value["total"]).items()} == expected
     declared = sum(
-        row["read_bytes"] + row["write_bytes"]
-        for row in _core.read_profile(str(recorded.run_dir))["constructs"]
+        row.read_bytes + row.write_bytes for row in _core.read_profile(str(recorded.run_dir)).constructs
     )
     assert value["total"]["accessed_bytes"] == declared
 
 
 def under_one_cache(run: Path) -> tuple[int, list[int]]:
     """Cold bytes and bins of all kernels, all threads in one stream."""
-    (group,) = _core.reuse_of_run(str(run), [0] * 8, [], [(1 << 18, 1 << 22)])["groups"]
-    bins = [sum(column) for column in zip(*(kernel["bins"] for kernel in group["kernels"]), strict=True)]
-    return sum(kernel["cold_bytes"] for kernel in group["kernels"]), bins
+    (group,) = _core.reuse_of_run(str(run), [0] * 8, [], [(1 << 18, 1 << 22)]).groups
+    bins = [sum(column) for column in zip(*(kernel.bins for kernel in group.kernels), strict=True)]
+    return sum(kernel.cold_bytes for kernel in group.kernels), bins
 
 
 def touched_in_order(run: Path) -> list[int]:

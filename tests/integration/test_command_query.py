@@ -49,30 +49,30 @@ def test_tables_hold_what_the_profile_counts(recorded: Recorded, tmp_path: Path,
     ompass("export", run, "--parquet", str(out))
     tables = {path.stem: polars.read_parquet(path) for path in out.glob("*.parquet")}
     replay = _core.replay_trace(run)
-    kinds = {definition["id"]: definition["kind"] for definition in replay["definitions"]}
-    for construct in {row["construct"] for row in replay["constructs"]}:
-        rows = [row for row in replay["constructs"] if row["construct"] == construct]
+    kinds = {definition.id: definition.kind for definition in replay.definitions}
+    for construct in {row.construct for row in replay.constructs}:
+        rows = [row for row in replay.constructs if row.construct == construct]
         ran = tables["tasks" if kinds[construct] == "task" else "kernels"].filter(
             polars.col("construct") == construct
         )
-        assert ran.height == sum(row["n_completed"] for row in rows)
+        assert ran.height == sum(row.n_completed for row in rows)
         if kinds[construct] == "task":
-            assert ran["work_ns"].sum() == pytest.approx(sum(row["inclusive_ns"] for row in rows), rel=1e-3)
+            assert ran["work_ns"].sum() == pytest.approx(sum(row.inclusive_ns for row in rows), rel=1e-3)
             waited = (
                 ran.filter("deferred").select((polars.col("start_ns") - polars.col("ready_ns")).sum()).item()
             )
-            assert waited == pytest.approx(sum(row["ready_ns"] for row in rows), rel=1e-3, abs=ran.height)
+            assert waited == pytest.approx(sum(row.ready_ns for row in rows), rel=1e-3, abs=ran.height)
         else:
-            assert ran["read_bytes"].sum() == sum(row["read_bytes"] for row in rows)
+            assert ran["read_bytes"].sum() == sum(row.read_bytes for row in rows)
             accesses = tables["accesses"].filter(polars.col("construct") == construct)
             written = accesses.filter("write")["bytes"].sum()
-            assert written == ran["write_bytes"].sum() == sum(row["write_bytes"] for row in rows)
+            assert written == ran["write_bytes"].sum() == sum(row.write_bytes for row in rows)
     spent = {
-        state: (segments["end_ns"] - segments["start_ns"]).sum()
-        for (state,), segments in tables["segments"].group_by("state")
+        state: (stretches["end_ns"] - stretches["start_ns"]).sum()
+        for (state,), stretches in tables["stretches"].group_by("state")
     }
-    idle = sum(row["idle_ns"] for row in replay["regions"])
-    assert spent["idle"] == pytest.approx(idle, abs=tables["segments"].height)
+    idle = sum(row.idle_ns for row in replay.regions)
+    assert spent["idle"] == pytest.approx(idle, abs=tables["stretches"].height)
     assert "it exists" in complaint(ompass, "export", run, "--parquet", str(out), error=OutputError)
 
 
@@ -113,5 +113,5 @@ def test_what_cannot_be_answered_is_said(recorded: Recorded, tmp_path: Path, omp
 
 def _n_tasks(run: str) -> int:
     replay = _core.replay_trace(run)
-    kinds = {definition["id"]: definition["kind"] for definition in replay["definitions"]}
-    return sum(row["n_completed"] for row in replay["constructs"] if kinds[row["construct"]] == "task")
+    kinds = {definition.id: definition.kind for definition in replay.definitions}
+    return sum(row.n_completed for row in replay.constructs if kinds[row.construct] == "task")

@@ -8,7 +8,6 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -53,8 +52,9 @@ def recorded(
 
 
 def slices_of(run: Path) -> list[dict[str, int]]:
-    columns: dict[str, Any] = dict(_core.slices_of_run(str(run), []))
-    columns.pop("too_many")
+    slices = _core.slices_of_run(str(run), [])
+    assert slices is not None
+    columns = slices.as_dict()
     return [
         dict(zip(columns, row, strict=True))
         for row in zip(*(c.tolist() for c in columns.values()), strict=True)
@@ -166,11 +166,12 @@ def test_windows_and_threads_choose_what_is_exported(recorded: Recorded, tmp_pat
     run = str(recorded.run_dir)
     tasks = [s for s in slices_of(recorded.run_dir) if s["kind"] == 2]
     middle = sorted(s["begin_ns"] for s in tasks)[len(tasks) // 2]
-    columns: dict[str, Any] = dict(_core.slices_of_run(run, [0], 0, middle))
-    assert set(columns["thread"].tolist()) == {0}
-    assert max(columns["end_ns"].tolist()) <= middle
+    columns = _core.slices_of_run(run, [0], 0, middle)
+    assert columns is not None
+    assert set(columns.thread.tolist()) == {0}
+    assert max(columns.end_ns.tolist()) <= middle
     inside = sum(1 for s in tasks if s["thread"] == 0 and s["begin_ns"] < middle)
-    assert columns["kind"].tolist().count(2) == inside
+    assert columns.kind.tolist().count(2) == inside
     path = str(tmp_path / "t.jed")
     assert "--limit" in ompass("timeline", run, "--jedule", path, "--limit", "5", status=2).stderr
     for wrong in (["--thread", "9"], ["--from", "2s", "--to", "1s"], ["--from", "x"]):

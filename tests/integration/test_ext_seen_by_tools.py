@@ -40,13 +40,13 @@ SUMMED_UP = [
 KINDS = pytest.mark.parametrize("program", TASK_PROGRAMS, ids=lambda program: program.name)
 
 
-def check_recorded(run_dir: Path, stdout: str, program: TaskProgram) -> _core.RunProfile:
+def check_recorded(run_dir: Path, stdout: str, program: TaskProgram) -> _core.Run:
     profile = check_sound(run_dir)
     check_facts(facts_in(stdout), profile, ends_in_flight=program.ends_in_flight)
     replay = _core.replay_trace(str(run_dir))
     check_accounts_agree(profile, replay)
     assert counted(replay) == counted(profile)
-    assert not profile["create_estimated"], "the extension tells how long creations take"
+    assert not profile.create_estimated, "the extension tells how long creations take"
     return profile
 
 
@@ -94,8 +94,8 @@ def test_gcc_programs_are_recorded_as_they_were(
         environment={"LD_PRELOAD": preloaded, "OMP_TOOL_LIBRARIES": "", **SCHEDULED},
     )
     profile = check_recorded(recorded.run_dir, recorded.process.stdout, program)
-    modules = [Path(module["path"]).name for module in profile["modules"]]
-    of_tasks = {modules[d["module"]] for d in profile["definitions"] if d["kind"] == "task"}
+    modules = [Path(module.path).name for module in profile.modules]
+    of_tasks = {modules[d.module] for d in profile.definitions if d.kind == "task"}
     assert of_tasks == {executable.name}, "constructs that are not the program's"
 
 

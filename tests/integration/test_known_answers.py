@@ -50,42 +50,42 @@ def is_close(measured_ns: int, expected_ns: int) -> bool:
     return abs(measured_ns - expected_ns) <= max(ABSOLUTE_TOLERANCE_NS, RELATIVE_TOLERANCE * expected_ns)
 
 
-def measured_states(profile: _core.RunProfile) -> Answer:
+def measured_states(profile: _core.Run) -> Answer:
     """Return the thread-time of all regions but the shortest one, which is the warm-up."""
-    rows = [row for row in profile["regions"] if row["construct"] != OUTSIDE]
+    rows = [row for row in profile.regions if row.construct != OUTSIDE]
     wall_ns: dict[int, int] = defaultdict(int)
     for row in rows:
-        wall_ns[row["construct"]] += row["wall_ns"]
+        wall_ns[row.construct] += row.wall_ns
     assert len(wall_ns) > 1, f"only {len(wall_ns)} region construct recorded"
     warm_up = min(wall_ns, key=lambda construct: wall_ns[construct])
-    rows = [row for row in rows if row["construct"] != warm_up]
+    rows = [row for row in rows if row.construct != warm_up]
     return {
-        "work_ns": sum(row["work_ns"] for row in rows),
-        "idle_ns": sum(row["idle_ns"] for row in rows),
-        "sync_ns": sum(row["sync_ns"] for row in rows),
-        "lock_ns": sum(row["lock_ns"] for row in rows),
-        "create_ns": sum(row["create_ns"] for row in rows),
-        "schedule_ns": sum(row["schedule_ns"] for row in rows),
+        "work_ns": sum(row.work_ns for row in rows),
+        "idle_ns": sum(row.idle_ns for row in rows),
+        "sync_ns": sum(row.sync_ns for row in rows),
+        "lock_ns": sum(row.lock_ns for row in rows),
+        "create_ns": sum(row.create_ns for row in rows),
+        "schedule_ns": sum(row.schedule_ns for row in rows),
     }
 
 
-def measured_constructs(profile: _core.RunProfile) -> list[Answer]:
+def measured_constructs(profile: _core.Run) -> list[Answer]:
     """Return the task constructs, all threads together."""
     by_construct: dict[int, list[_core.ConstructRow]] = defaultdict(list)
     for row in task_rows(profile):
-        by_construct[row["construct"]].append(row)
+        by_construct[row.construct].append(row)
     return [
         {
-            "tasks": sum(row["n_completed"] for row in rows),
-            "work_ns": sum(row["work_ns"] for row in rows),
-            "min_ns": min((row["min_ns"] for row in rows if row["n_timed"]), default=0),
-            "max_ns": max(row["max_ns"] for row in rows),
+            "tasks": sum(row.n_completed for row in rows),
+            "work_ns": sum(row.work_ns for row in rows),
+            "min_ns": min((row.min_ns for row in rows if row.n_timed), default=0),
+            "max_ns": max(row.max_ns for row in rows),
         }
         for rows in by_construct.values()
     ]
 
 
-def misses(profile: _core.RunProfile, stdout: str) -> list[str]:
+def misses(profile: _core.Run, stdout: str) -> list[str]:
     """Return every figure that is too far from the answer."""
     (states,) = answers_in(stdout, "EXPECT")
     expected = {"create_ns": 0, "schedule_ns": 0} | states
@@ -95,7 +95,7 @@ def misses(profile: _core.RunProfile, stdout: str) -> list[str]:
         for state in measured
         if not is_close(measured[state], expected[state])
     ]
-    outside_ns = sum(row["work_ns"] for row in profile["regions"] if row["construct"] == OUTSIDE)
+    outside_ns = sum(row.work_ns for row in profile.regions if row.construct == OUTSIDE)
     for outside in answers_in(stdout, "OUTSIDE"):
         if not is_close(outside_ns, outside["work_ns"]):
             found.append(f"work_ns outside of regions: {outside_ns}, not {outside['work_ns']}")
@@ -112,7 +112,7 @@ def misses(profile: _core.RunProfile, stdout: str) -> list[str]:
     return found
 
 
-def shortfalls(profile: _core.RunProfile, stdout: str) -> list[str]:
+def shortfalls(profile: _core.Run, stdout: str) -> list[str]:
     """Return every count that is not the answer, and every work time that is shorter: noise never is."""
     (states,) = answers_in(stdout, "EXPECT")
     answers = sorted(answers_in(stdout, "CONSTRUCT"), key=lambda answer: answer["tasks"])
@@ -120,7 +120,7 @@ def shortfalls(profile: _core.RunProfile, stdout: str) -> list[str]:
     assert [construct["tasks"] for construct in constructs] == [answer["tasks"] for answer in answers]
     n_spins = 1 + sum(answer["tasks"] for answer in answers)
     # The warm-up too: on a busy machine it need not be the shortest.
-    work_ns = sum(row["work_ns"] for row in profile["regions"] if row["construct"] != OUTSIDE)
+    work_ns = sum(row.work_ns for row in profile.regions if row.construct != OUTSIDE)
     floors = {"work_ns of regions": (work_ns, states["work_ns"])}
     for figure in ("work_ns", "min_ns", "max_ns"):
         floors[f"{figure} of all constructs"] = (
@@ -134,7 +134,7 @@ def shortfalls(profile: _core.RunProfile, stdout: str) -> list[str]:
     ]
 
 
-def recorded_accounts(run_dir: Path, mode: str) -> list[_core.RunProfile]:
+def recorded_accounts(run_dir: Path, mode: str) -> list[_core.Run]:
     """Return the profile, and what the trace amounts to where there is one; both keep the identity."""
     accounts = [_core.read_profile(str(run_dir))]
     if mode == "trace":
@@ -156,7 +156,7 @@ def check_answer(
         stdout = recorded.process.stdout
         found: list[str] = []
         for account in recorded_accounts(recorded.run_dir, mode):
-            found += [f"{account['source']}: {miss}" for miss in misses(account, stdout)]
+            found += [f"{account.source}: {miss}" for miss in misses(account, stdout)]
         if not found:
             return
         (noise,) = answers_in(stdout, "NOISE")
@@ -180,7 +180,7 @@ def test_work_is_at_least_what_was_spun(
             executable, default_toolchain, mode=mode, preload=preload, environment=ENVIRONMENT
         )
         for account in recorded_accounts(recorded.run_dir, mode):
-            assert shortfalls(account, recorded.process.stdout) == [], account["source"]
+            assert shortfalls(account, recorded.process.stdout) == [], account.source
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ def check_share(known: KnownSpan, measure: Callable[[], Measured]) -> None:
 
 def measured(recorded: Recorded) -> Measured:
     graph = _core.task_graph(str(recorded.run_dir))
-    return Measured(graph["span_ns"] - graph["span_outside_ns"], graph["work_ns"], recorded.process.stdout)
+    return Measured(graph.span_ns - graph.span_outside_ns, graph.work_ns, recorded.process.stdout)
 
 
 @pytest.mark.parametrize("way", WAYS)

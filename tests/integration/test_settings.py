@@ -111,7 +111,7 @@ def test_default_directory_is_named_after_program_and_process(
     finished = run_in(tmp_path, tied, default_toolchain, tool=libompass)
     assert finished.returncode == 0
     (run_dir,) = run_directories(tmp_path)
-    assert run_dir.name == f"{tied.name}-{check_sound(run_dir)['pid']}.ompass"
+    assert run_dir.name == f"{tied.name}-{check_sound(run_dir).pid}.ompass"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_rank_names_the_directory(
     finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment={variable: "7"})
     assert finished.returncode == 0
     (run_dir,) = run_directories(tmp_path)
-    assert run_dir.name == f"{tied.name}-r7-{check_sound(run_dir)['pid']}.ompass"
+    assert run_dir.name == f"{tied.name}-r7-{check_sound(run_dir).pid}.ompass"
 
 
 def test_pattern_of_the_directory_is_filled_in(
@@ -134,7 +134,7 @@ def test_pattern_of_the_directory_is_filled_in(
     finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
     assert finished.returncode == 0
     (run_dir,) = (tmp_path / "made" / "of").iterdir()
-    pid = check_sound(run_dir)["pid"]
+    pid = check_sound(run_dir).pid
     assert run_dir.name == f"{tied.name}_{pid}_12_{socket.gethostname()}_100%"
 
 
@@ -184,7 +184,7 @@ def test_many_processes_at_once_get_a_directory_each(
     assert finished.returncode == 0
     run_dirs = run_directories(tmp_path)
     assert len(run_dirs) == 8
-    assert len({check_sound(run_dir)["pid"] for run_dir in run_dirs}) == 8
+    assert len({check_sound(run_dir).pid for run_dir in run_dirs}) == 8
     assert [counted(check_sound(run_dir))["tasks"] for run_dir in run_dirs] == [3192] * 8
 
 
@@ -246,9 +246,9 @@ def test_brackets_are_measured_only_when_switched_on(
 ) -> None:
     recorded = run_recorded(tied, default_toolchain, preload=True, environment={"OMPASS_BRACKETS": brackets})
     profile = check_sound(recorded.run_dir)
-    assert profile["create_estimated"] == (brackets == "off")
-    assert (profile["create_estimate_ns"] == 0) == (brackets == "on")
-    assert sum(row["create_ns"] for row in profile["regions"]) > 0
+    assert profile.create_estimated == (brackets == "off")
+    assert (profile.create_estimate_ns == 0) == (brackets == "on")
+    assert sum(row.create_ns for row in profile.regions) > 0
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
@@ -259,7 +259,7 @@ def test_control_tool_starts_pauses_and_ends_the_record(
     recorded = run_recorded(program, default_toolchain, mode=mode)
     assert recorded.process.stdout.startswith("there is a tool")
     profile = check_sound(recorded.run_dir)
-    assert profile["end_reason"] == "ended-by-control"
+    assert profile.end_reason == "ended-by-control"
     check_facts(facts_in(recorded.process.stdout), profile)
     if mode == "trace":
         replay = _core.replay_trace(str(recorded.run_dir))
@@ -293,6 +293,4 @@ def test_every_way_of_loading_records_the_same(
     profile = check_sound(tmp_path / "run.ompass")
     check_facts(facts_in(finished.stdout), profile)
     check_accounts_agree(profile, _core.replay_trace(str(tmp_path / "run.ompass")))
-    assert profile["create_estimated"] == (loading == "OMP_TOOL_LIBRARIES"), (
-        "brackets need a preload or a link"
-    )
+    assert profile.create_estimated == (loading == "OMP_TOOL_LIBRARIES"), "brackets need a preload or a link"

@@ -95,12 +95,10 @@ def test_killed_program_leaves_every_task_that_it_recorded(
             accounts.append(_core.replay_trace(str(run_dir)))
         certain = sum(published(workspace / "progress"))
         for account in accounts:
-            assert not account["complete"] and account["incomplete_reasons"], f"seed {seed}"
-            assert account["end_reason"] == "running-or-killed"
+            assert not account.complete and account.incomplete_reasons, f"seed {seed}"
+            assert account.end_reason == "running-or-killed"
             n_tasks = counted(account)["tasks"]
-            assert certain <= n_tasks <= certain + UNPUBLISHED * N_THREADS, (
-                f"seed {seed}, {account['source']}"
-            )
+            assert certain <= n_tasks <= certain + UNPUBLISHED * N_THREADS, f"seed {seed}, {account.source}"
             check_identity(account)
 
 
@@ -125,7 +123,7 @@ def test_program_killed_while_it_starts_leaves_no_damaged_log(
         if (run_dir / "process.log").exists():
             problems = _core.validate(str(run_dir))
             assert not problems, f"killed after {step / 2} ms: {problems}"
-            n_recorded += not _core.read_profile(str(run_dir))["complete"]
+            n_recorded += not _core.read_profile(str(run_dir)).complete
     assert n_recorded > 0, "every kill came too early to say anything"
 
 
@@ -168,8 +166,8 @@ def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
     problems = _core.validate(str(recorded.run_dir))
     assert not problems, problems
     profile = _core.read_profile(str(recorded.run_dir))
-    assert profile["complete"] == complete
-    assert (profile["incomplete_reasons"] == []) == complete
+    assert profile.complete == complete
+    assert (profile.incomplete_reasons == ()) == complete
     check_facts(facts_in(recorded.process.stdout), profile)
     if mode == "trace":
         assert counted(_core.replay_trace(str(recorded.run_dir))) == counted(profile)
@@ -185,9 +183,9 @@ def test_process_that_becomes_another_program_leaves_two_runs(
     assert len(runs) == 2
     before, after = (_core.read_profile(str(path)) for path in runs)
     assert [_core.validate(str(path)) for path in runs] == [[], []]
-    assert (counted(before)["tasks"], before["complete"]) == (100, False)
-    assert (counted(after)["tasks"], after["complete"]) == (50, True)
-    assert before["pid"] == after["pid"]
+    assert (counted(before)["tasks"], before.complete) == (100, False)
+    assert (counted(after)["tasks"], after.complete) == (50, True)
+    assert before.pid == after.pid
 
 
 @contextlib.contextmanager
@@ -280,16 +278,16 @@ def check_told_once_and_readable(
     assert not problems, problems
     profile = _core.read_profile(str(run_dir))
     check_identity(profile)
-    if profile["complete"]:
+    if profile.complete:
         check_facts(facts_in(harsh.stdout), profile)
     else:
-        assert profile["incomplete_reasons"] and lines, "tasks are missing, and nothing was said"
+        assert profile.incomplete_reasons and lines, "tasks are missing, and nothing was said"
     if mode == "trace" and too_small_for_a_trace:
         assert lines, "the trace does not fit, and nothing was said"
-        assert profile["mode"] == "trace", "what was asked for"
+        assert profile.mode == "trace", "what was asked for"
         with contextlib.suppress(_core.LogError):  # there may be no room for a single event
             replay = _core.replay_trace(str(run_dir))
-            assert not replay["complete"] and replay["incomplete_reasons"]
+            assert not replay.complete and replay.incomplete_reasons
 
 
 def test_size_limit_falls_back_to_the_profile_and_says_so(
@@ -303,9 +301,9 @@ def test_size_limit_falls_back_to_the_profile_and_says_so(
     assert 1_000_000 < size_bytes <= 3 * 1024 * 1024, "the limit is used, and kept"
     profile = check_sound(recorded.run_dir)
     check_facts(facts_in(recorded.process.stdout), profile)
-    assert sum(thread["n_dropped"] for thread in profile["threads"]) > 0
+    assert sum(thread.n_dropped for thread in profile.threads) > 0
     replay = _core.replay_trace(str(recorded.run_dir))
-    assert not replay["complete"] and replay["incomplete_reasons"]
+    assert not replay.complete and replay.incomplete_reasons
     assert 0 < counted(replay)["tasks"] < 1_000_000
 
 
@@ -316,7 +314,7 @@ def test_limit_that_is_not_reached_changes_nothing(
     recorded = run_recorded(program, default_toolchain, mode="trace", environment={"OMPASS_LIMIT_MB": "1000"})
     assert recorded.process.stderr == ""
     check_facts(facts_in(recorded.process.stdout), check_sound(recorded.run_dir))
-    assert _core.replay_trace(str(recorded.run_dir))["complete"]
+    assert _core.replay_trace(str(recorded.run_dir)).complete
 
 
 def close_streams() -> None:

@@ -103,7 +103,7 @@ def test_tool_records_what_happened_and_changes_nothing(
 
     assert len(run_directories(recorded.run_dir.parent)) == program.n_processes
     profile = check_sound(recorded.run_dir)
-    assert profile["mode"] == mode
+    assert profile.mode == mode
     check_facts(facts_in(stdout), profile, ends_in_flight=program.ends_in_flight)
     if mode == "trace":
         replay = _core.replay_trace(str(recorded.run_dir))
@@ -127,7 +127,7 @@ def test_brackets_change_neither_output_nor_counts(
     profile = check_sound(recorded.run_dir)
     check_facts(facts_in(recorded.process.stdout), profile, ends_in_flight=program.ends_in_flight)
     check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
-    assert not profile["create_estimated"], "with brackets, creation is measured"
+    assert not profile.create_estimated, "with brackets, creation is measured"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_child_process_records_a_run_of_its_own(
     assert len(others) == 1
     child = check_sound(others[0])
     assert counted(child) == expected
-    assert child["pid"] != check_sound(recorded.run_dir)["pid"]
+    assert child.pid != check_sound(recorded.run_dir).pid
     if mode == "trace":
         check_accounts_agree(child, _core.replay_trace(str(others[0])))
 

@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ompass import _core
+from ompass._core import EventTable, LogError
+from ompass.model import Run
+
 EVENT_KINDS = [
     ("end", "no record"),
     ("create", "task created"),
@@ -21,33 +25,30 @@ EVENT_KINDS = [
 class FakeCore:
     """The functions of ompass._core over made-up values; directories are recognised by name alone."""
 
-    class LogError(Exception):
-        pass
-
-    def __init__(self, profiles: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, profiles: dict[str, Run]) -> None:
         self.profiles = profiles
-        self.replayed: dict[str, dict[str, Any]] = {}
+        self.replayed: dict[str, Run] = {}
         self.events: list[tuple[int, int, int, int, int, int, bool]] = []
         self.problems: list[str] = []
 
-    def read_profile(self, directory: str) -> dict[str, Any]:
+    def read_profile(self, directory: str) -> Run:
         name = Path(directory).name
         if name not in self.profiles:
-            raise self.LogError(f"{directory}/process.log: offset 0: not a log of Ompass")
-        return self.profiles[name]
+            raise LogError(f"{directory}/process.log: offset 0: not a log of Ompass")
+        return self.profiles[name].replace(path=directory)
 
-    def replay_trace(self, directory: str) -> dict[str, Any]:
+    def replay_trace(self, directory: str) -> Run:
         name = Path(directory).name
         if name not in self.replayed:
-            raise self.LogError(f"{directory}: the run has no trace")
-        return self.replayed[name]
+            raise LogError(f"{directory}: the run has no trace")
+        return self.replayed[name].replace(path=directory)
 
     def event_kinds(self) -> list[tuple[str, str]]:
         return EVENT_KINDS
 
     def read_events(
         self, directory: str, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
-    ) -> dict[str, Any]:
+    ) -> EventTable:
         del directory
         rows = [
             row
@@ -56,8 +57,10 @@ class FakeCore:
         ]
         if limit >= 0:
             rows = rows[:limit]
+        types = (np.int64, np.uint32, np.uint8, np.int32, np.uint64, np.uint64, np.bool_)
+        columns: list[Any] = [np.array([row[k] for row in rows], type_) for k, type_ in enumerate(types)]
         names = ("time_ns", "thread", "kind", "construct", "task", "value", "exact")
-        return {name: np.array([row[k] for row in rows]) for k, name in enumerate(names)}
+        return EventTable(latest_ns=columns[0], **dict(zip(names, columns, strict=True)))
 
     def validate(self, directory: str) -> list[str]:
         del directory
@@ -68,10 +71,10 @@ class FakeCore:
 def fake_core(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeCore]:
     """fake_core(name=profile, ...) makes the readers see these runs; directories must exist."""
 
-    def install(**profiles: dict[str, Any]) -> FakeCore:
+    def install(**profiles: Run) -> FakeCore:
         core = FakeCore({f"{name}.ompass": values for name, values in profiles.items()})
-        for module in ("ompass.readers.core", "ompass.readers.rundir", "ompass.readers.events"):
-            monkeypatch.setattr(f"{module}.load_core", lambda: core)
+        for name in ("read_profile", "replay_trace", "event_kinds", "read_events", "validate"):
+            monkeypatch.setattr(_core, name, getattr(core, name))
         return core
 
     return install

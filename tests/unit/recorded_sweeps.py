@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from ompass.metrics import Samples, Scope, measured
-from ompass.model import Run
-from ompass.readers.core import load_core
-from ompass.readers.rundir import run_of_profile
+from ompass.model import ConstructRow, Definition, Module, RegionRow, Run, ThreadRow
+from ompass.readers import open_run
 from ompass.sweep import RECORDED, Job, SweepDirectory, SweepRuns
+
+Row = ConstructRow | Definition | Module | RegionRow | ThreadRow
 
 FOLDER = Path(__file__).parent / "recorded_sweeps"
 
@@ -36,7 +37,7 @@ class RecordedSweep:
     def runs(self) -> SweepRuns:
         """As `load_runs` gives them."""
         one, two = (
-            run_of_profile(Path(f"{name}.ompass"), values)  # type: ignore[arg-type]
+            _run_of(f"{name}.ompass", values)
             for name, values in (("one", self.one_thread), ("two", self.two_threads))
         )
         return sweep_runs(one, two, self.one_process_ns, self.two_process_ns)
@@ -62,10 +63,30 @@ def recorded_sweep(name: str) -> RecordedSweep:
     )
 
 
-def _portable(profile: dict[str, Any]) -> dict[str, Any]:
+_ROWS: dict[str, type[Row]] = {
+    "modules": Module,
+    "definitions": Definition,
+    "threads": ThreadRow,
+    "regions": RegionRow,
+    "constructs": ConstructRow,
+}
+
+
+def _run_of(path: str, profile: dict[str, Any]) -> Run:
+    rows: dict[str, Any] = {
+        name: tuple(row(**fields) for fields in profile[name]) for name, row in _ROWS.items()
+    }
+    texts: dict[str, Any] = {name: tuple(profile[name]) for name in ("counters", "incomplete_reasons")}
+    return Run(**{**profile, **rows, **texts, "path": path})
+
+
+def _portable(run: Run) -> dict[str, Any]:
     """Without the places of the machine that it was recorded on."""
-    modules = [{**module, "path": Path(module["path"]).name} for module in profile["modules"]]
-    return {**profile, "modules": modules}
+    values = run.as_dict()
+    del values["path"]
+    rows = {name: [row.as_dict() for row in values[name]] for name in _ROWS}
+    modules = [{**module, "path": Path(module["path"]).name} for module in rows["modules"]]
+    return {**values, **rows, "modules": modules}
 
 
 def _make(directory: Path) -> None:
@@ -74,7 +95,7 @@ def _make(directory: Path) -> None:
         rounds = sorted((one.wall_ns, job.repeat) for job, one in done.items() if job.threads == 2)
         repeat = rounds[(len(rounds) - 1) // 2][1]
         jobs = [Job(RECORDED, n, 0, repeat) for n in (1, 2)]
-        one, two = (_portable(dict(load_core().read_profile(str(sweep.run_of(done[job]))))) for job in jobs)
+        one, two = (_portable(open_run(sweep.run_of(done[job]))) for job in jobs)
         command = [Path(sweep.spec.command[0]).name, *sweep.spec.command[1:]]
         values = {
             "command": command,

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ompass.metrics import Scope, time_breakdown
-from ompass.model import OUTSIDE
-from unit.made_runs import MS, STATES, made_run, region, team
+from ompass.model import OUTSIDE, RegionRow
+from unit.made_runs import MS, STATES, made_run, region, team, thread
 
 times = st.integers(min_value=0, max_value=10**13)
 
 
 @st.composite
-def any_regions(draw: st.DrawFn) -> list[dict[str, Any]]:
+def any_regions(draw: st.DrawFn) -> list[RegionRow]:
     """Rows of up to four constructs (or outside) and five threads, one row for each pair at most."""
     pairs = draw(st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 4)), unique=True, max_size=12))
     return [
@@ -33,7 +31,7 @@ def any_regions(draw: st.DrawFn) -> list[dict[str, Any]]:
 
 
 @given(any_regions(), st.integers(0, 10**14), st.sampled_from([Scope.REGIONS, Scope.PROGRAM]))
-def test_breakdown_adds_up_to_thread_time(rows: list[dict[str, Any]], wall_ns: int, scope: Scope) -> None:
+def test_breakdown_adds_up_to_thread_time(rows: list[RegionRow], wall_ns: int, scope: Scope) -> None:
     shown = time_breakdown(made_run(rows, wall_ns=wall_ns), scope)
     assert shown.thread_time_ns == shown.states.total_ns
     assert shown.thread_time_ns == sum(t.states.total_ns for t in shown.threads)
@@ -41,7 +39,7 @@ def test_breakdown_adds_up_to_thread_time(rows: list[dict[str, Any]], wall_ns: i
 
 
 @given(any_regions(), st.integers(0, 10**14))
-def test_program_scope_is_threads_times_wall(rows: list[dict[str, Any]], wall_ns: int) -> None:
+def test_program_scope_is_threads_times_wall(rows: list[RegionRow], wall_ns: int) -> None:
     shown = time_breakdown(made_run(rows, wall_ns=wall_ns), Scope.PROGRAM)
     assert shown.thread_time_ns == shown.n_threads * shown.wall_ns
     assert all(t.states.total_ns == shown.wall_ns for t in shown.threads)
@@ -50,18 +48,18 @@ def test_program_scope_is_threads_times_wall(rows: list[dict[str, Any]], wall_ns
 
 
 @given(any_regions())
-def test_thread_time_of_regions_is_the_sum_of_region_rows(rows: list[dict[str, Any]]) -> None:
+def test_thread_time_of_regions_is_the_sum_of_region_rows(rows: list[RegionRow]) -> None:
     run = made_run(rows)
-    inside = [row for row in rows if row["construct"] != OUTSIDE]
+    inside = [row for row in rows if row.construct != OUTSIDE]
     if inside:
         shown = time_breakdown(run)
-        assert shown.thread_time_ns == sum(row["total_ns"] for row in inside)
+        assert shown.thread_time_ns == sum(row.total_ns for row in inside)
         assert shown.thread_time_ns == sum(r.states.total_ns for r in shown.regions)
         assert not shown.fell_back
 
 
 @given(any_regions(), st.dictionaries(st.integers(0, 3), st.just(0)))
-def test_grouping_constructs_changes_no_total(rows: list[dict[str, Any]], groups: dict[int, int]) -> None:
+def test_grouping_constructs_changes_no_total(rows: list[RegionRow], groups: dict[int, int]) -> None:
     run = made_run(rows)
     plain, grouped = time_breakdown(run), time_breakdown(run, groups=groups)
     assert plain.states == grouped.states
@@ -113,19 +111,7 @@ def test_region_scope_holds_only_the_region() -> None:
 def test_thread_that_never_took_part_does_not_count() -> None:
     run = made_run(
         team(0, [{"work_ns": MS}]),
-        threads=[
-            {
-                "thread": n,
-                "tid": n,
-                "kind": kind,
-                "first_ns": 0,
-                "last_ns": 0,
-                "n_events": 0,
-                "n_dropped": 0,
-                "n_migrations": 0,
-            }
-            for n, kind in enumerate(("initial", "worker", "other"))
-        ],
+        threads=[thread(n, kind=kind) for n, kind in enumerate(("initial", "worker", "other"))],
     )
     assert time_breakdown(run, Scope.PROGRAM).n_threads == 2
 

@@ -17,8 +17,9 @@ from typer.testing import CliRunner, Result
 from ompass.commands.dump import task_name
 from ompass.commands.main import app
 from ompass.errors import OmpassError
+from ompass.model import Run
 from unit.conftest import FakeCore
-from unit.made_runs import MS, construct, profile, team, thread
+from unit.made_runs import MS, construct, made_run, team, thread
 
 MakeCore = Callable[..., FakeCore]
 MakeDirectory = Callable[[str], Path]
@@ -33,14 +34,14 @@ def error_of(result: Result) -> OmpassError:
     return result.exception
 
 
-def some_profile(**fields: Any) -> dict[str, Any]:
+def some_profile(**fields: Any) -> Run:
     rows = team(
         0, [{"work_ns": 80 * MS, "sync_ns": 20 * MS, "n_tasks": 2}, {"work_ns": 100 * MS, "n_tasks": 2}]
     )
-    return profile(rows, [construct(1, k, [40 * MS] * 2) for k in range(2)], **fields)
+    return made_run(rows, [construct(1, k, [40 * MS] * 2) for k in range(2)], **fields)
 
 
-def trace_profile() -> dict[str, Any]:
+def trace_profile() -> Run:
     return some_profile(
         mode="trace", threads=[thread(0, n_events=3, last_ns=900), thread(1, n_events=2, last_ns=950)]
     )
@@ -247,9 +248,9 @@ def test_validate_prints_every_problem_and_fails(fake_core: MakeCore, run_direct
 
 
 def test_validate_checks_the_identity(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
-    wrong = some_profile()
-    wrong["regions"][0]["total_ns"] += 1
-    fake_core(a=wrong)
+    first, *others = some_profile().regions
+    wrong = first.replace(total_ns=first.total_ns + 1)
+    fake_core(a=some_profile().replace(regions=(wrong, *others)))
     assert "its states add up to" in call("validate", run_directory("a")).stdout
 
 
@@ -260,7 +261,9 @@ def test_validate_holds_the_profile_against_the_events(
     directory = run_directory("a")
     core.replayed["a.ompass"] = trace_profile()
     assert call("validate", directory).exit_code == 0
-    core.replayed["a.ompass"]["constructs"][0]["n_completed"] += 1
+    first, *others = trace_profile().constructs
+    more = first.replace(n_completed=first.n_completed + 1)
+    core.replayed["a.ompass"] = trace_profile().replace(constructs=(more, *others))
     assert "completed is 4 in the profile, 5 in the events" in call("validate", directory).stdout
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import fmean
 
 import pytest
@@ -139,7 +138,7 @@ def test_kernels_are_compared_too() -> None:
         constructs=[construct(1, 0, [MS]), construct(2, 0, [2 * MS])],
         definitions=[definition(0, "parallel"), definition(1), definition(2, "kernel", name="solve")],
     )
-    longer = replace(run, constructs=tuple(replace(c, work_ns=3 * c.work_ns) for c in run.constructs))
+    longer = run.replace(constructs=tuple(c.replace(work_ns=3 * c.work_ns) for c in run.constructs))
     sides = [side_of("x", {2: [(collect(r), 10 * MS)]}, False) for r in (run, longer)]
     found = {
         (c.key.kind, c.key.function): c.ratio

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ompass.metrics import Finding, construct_totals, find_causes, time_breakdown
-from ompass.model import OUTSIDE, Run
-from unit.made_runs import MS, STATES, construct, definition, made_run, region, team
+from ompass.model import OUTSIDE, ConstructRow, RegionRow, Run
+from unit.made_runs import MS, STATES, construct, definition, made_run, region, team, thread
 
 
 def findings(run: Run) -> list[Finding]:
@@ -31,12 +30,12 @@ def the(run: Run, kind: str) -> Finding:
     return found
 
 
-def healthy_rows() -> list[dict[str, Any]]:
+def healthy_rows() -> list[RegionRow]:
     busy = {"work_ns": 98 * MS, "create_ns": MS, "sync_ns": MS, "n_tasks": 490}
     return team(0, [busy, busy])
 
 
-def healthy_tasks() -> list[dict[str, Any]]:
+def healthy_tasks() -> list[ConstructRow]:
     return [construct(1, k, [200_000] * 490, create_ns=MS) for k in range(2)]
 
 
@@ -204,10 +203,8 @@ def test_threads_that_wait_at_a_lock_are_not_imbalanced_for_it() -> None:
 
 def test_many_short_regions_pay_for_fork_and_join() -> None:
     rows = team(0, [{"work_ns": 6 * MS, "sync_ns": 4 * MS}] * 2)
-    for row in rows:
-        row["n_instances"] = 1000
-    rows[0]["n_primary"] = 1000
-    assert the(made_run(rows), "synchronization").title == "Parallel regions are too short"
+    many = [row.replace(n_instances=1000, n_primary=1000 * row.n_primary) for row in rows]
+    assert the(made_run(many), "synchronization").title == "Parallel regions are too short"
 
 
 def test_expensive_waits_in_a_long_region_are_named_as_such() -> None:
@@ -261,19 +258,7 @@ def test_cancelled_and_dropped_and_far_tasks_are_noted() -> None:
     run = made_run(
         healthy_rows(),
         tasks,
-        threads=[
-            {
-                "thread": k,
-                "tid": k,
-                "kind": "worker",
-                "first_ns": 0,
-                "last_ns": 0,
-                "n_events": 0,
-                "n_dropped": 3,
-                "n_migrations": 0,
-            }
-            for k in range(2)
-        ],
+        threads=[thread(k, n_dropped=3) for k in range(2)],
     )
     assert notes(run) == ["dropped", "cancelled", "other_domain"]
 

@@ -72,12 +72,12 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / f"{name}.ompass" for name in NAMES}
 
 
-def states_of(profile: _core.RunProfile) -> Counter[int]:
+def states_of(profile: _core.Run) -> Counter[int]:
     """Thread-time by number of the state, of all threads, inside and outside of regions."""
     spent: Counter[int] = Counter()
-    for row in profile["regions"]:
+    for row in profile.regions:
         for number, state in enumerate(STATES):
-            spent[number] += row[state]  # type: ignore[literal-required]
+            spent[number] += getattr(row, state)
     return spent
 
 
@@ -92,16 +92,16 @@ def test_a_golden_run_names_no_machine(name: str, golden: dict[str, Path]) -> No
     meta = json.loads((golden[name] / "meta.json").read_text(encoding="utf-8"))
     assert (meta["host"], meta["rank"]) == ("golden", None)
     assert (meta["working_directory"] + "/", meta["program"][: len(NEUTRAL)]) == (NEUTRAL, NEUTRAL)
-    for module in _core.read_profile(str(golden[name]))["modules"]:
-        assert module["path"].startswith((NEUTRAL, "/lib/", "/usr/lib/")), module["path"]
+    for module in _core.read_profile(str(golden[name])).modules:
+        assert module.path.startswith((NEUTRAL, "/lib/", "/usr/lib/")), module.path
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_profile_has_the_counts_that_its_program_knows(name: str, golden: dict[str, Path]) -> None:
     assert _core.validate(str(golden[name])) == []
     profile = _core.read_profile(str(golden[name]))
-    assert profile["mode"] == KNOWN[name]["mode"]
-    assert profile["complete"] == (name not in KILLED), profile["incomplete_reasons"]
+    assert profile.mode == KNOWN[name]["mode"]
+    assert profile.complete == (name not in KILLED), profile.incomplete_reasons
     check_identity(profile)
     check_constructs(profile)
     check_facts(KNOWN[name]["facts"], profile, ends_in_flight=name in KILLED)
@@ -120,40 +120,38 @@ def test_the_events_account_for_the_same(name: str, golden: dict[str, Path]) -> 
 
 @pytest.mark.parametrize("name", TRACES)
 def test_records_are_those_that_were_recorded(name: str, golden: dict[str, Path]) -> None:
-    events: Any = _core.read_events(str(golden[name]))
+    events = _core.read_events(str(golden[name]))
     kinds = [kind for kind, _ in _core.event_kinds()]
-    assert Counter(kinds[kind] for kind in events["kind"].tolist()) == KNOWN[name]["records"]
-    n_of_threads = {
-        row["thread"]: row["n_events"] for row in _core.replay_trace(str(golden[name]))["threads"]
-    }
+    assert Counter(kinds[kind] for kind in events.kind.tolist()) == KNOWN[name]["records"]
+    n_of_threads = {row.thread: row.n_events for row in _core.replay_trace(str(golden[name])).threads}
     last_ns: dict[int, int] = {}
-    for thread, time_ns in zip(events["thread"].tolist(), events["time_ns"].tolist(), strict=True):
+    for thread, time_ns in zip(events.thread.tolist(), events.time_ns.tolist(), strict=True):
         assert time_ns >= last_ns.get(thread, 0), "time goes back"
         last_ns[thread] = time_ns
     assert last_ns.keys() == {thread for thread, n in n_of_threads.items() if n}
-    assert max(last_ns.values()) <= _core.read_profile(str(golden[name]))["wall_ns"]
-    half = len(events["kind"]) // 2
-    assert len(_core.read_events(str(golden[name]), limit=half)["kind"]) == half  # type: ignore[arg-type]
+    assert max(last_ns.values()) <= _core.read_profile(str(golden[name])).wall_ns
+    half = len(events) // 2
+    assert len(_core.read_events(str(golden[name]), limit=half)) == half
 
 
 @pytest.mark.parametrize("name", TRACES)
 def test_the_graph_has_the_work_of_the_replay(name: str, golden: dict[str, Path]) -> None:
     graph = whole_graph(golden[name])
     replay = _core.replay_trace(str(golden[name]))
-    states = ("work_ns", "create_ns") if replay["create_estimated"] else ("work_ns",)
-    inside = [row for row in replay["regions"] if row["construct"] != OUTSIDE]
-    work_ns = sum(row[state] for row in inside for state in states)  # type: ignore[literal-required]
-    n_undeferred = sum(row["n_undeferred"] for row in replay["constructs"])
-    assert graph["n_undeferred"] == n_undeferred
-    assert graph["n_deferred"] == KNOWN[name]["records"].get("create", 0)
+    states = ("work_ns", "create_ns") if replay.create_estimated else ("work_ns",)
+    inside = [row for row in replay.regions if row.construct != OUTSIDE]
+    work_ns = sum(getattr(row, state) for row in inside for state in states)
+    n_undeferred = sum(row.n_undeferred for row in replay.constructs)
+    assert graph.n_undeferred == n_undeferred
+    assert graph.n_deferred == KNOWN[name]["records"].get("create", 0)
     if name not in PAUSED | KILLED:
-        assert graph["n_out_of_order"] == 0
-        assert n_undeferred or not are_apart(graph["work_ns"], work_ns)
+        assert graph.n_out_of_order == 0
+        assert n_undeferred or not are_apart(graph.work_ns, work_ns)
     # What undeferred tasks cost to create is shared out by the replay where it was not measured.
-    assert graph["span_ns"] <= graph["work_ns"] + graph["outside_ns"] + graph["n_steps"]
-    assert graph["burdened_ns"] >= graph["span_ns"] > 0
-    assert abs(sum(graph["critical"]["length_ns"].tolist()) - graph["span_ns"]) <= graph["n_steps"]
-    assert abs(sum(graph["groups"]["critical_ns"].tolist()) - graph["span_ns"]) <= graph["n_steps"]
+    assert graph.span_ns <= graph.work_ns + graph.outside_ns + graph.n_steps
+    assert graph.burdened_ns >= graph.span_ns > 0
+    assert abs(sum(step.length_ns for step in graph.critical) - graph.span_ns) <= graph.n_steps
+    assert abs(sum(group.critical_ns for group in graph.groups) - graph.span_ns) <= graph.n_steps
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -177,12 +175,12 @@ def test_slices_are_nested_and_as_many_as_their_records(name: str, golden: dict[
 
 @pytest.mark.parametrize("name", TRACES)
 def test_the_schedule_adds_up(name: str, golden: dict[str, Path]) -> None:
-    schedule: Any = _core.read_schedule(str(golden[name]), n_bins=7)
+    schedule = _core.read_schedule(str(golden[name]), n_bins=7)
     records = KNOWN[name]["records"]
     n_started = records.get("start", 0) + records.get("start_ready", 0)
-    assert sum(map(sum, schedule["ran"])) == schedule["n_tasks"] == n_started
+    assert sum(map(sum, schedule.ran)) == schedule.n_tasks == n_started
     spent = states_of(_core.replay_trace(str(golden[name])))
-    in_bins = [sum(column) for column in zip(*schedule["bins"], strict=True)]
+    in_bins = [sum(column) for column in zip(*schedule.bins, strict=True)]
     if name not in PAUSED | KILLED:
         assert not are_apart(sum(in_bins), sum(spent.values()))
 
@@ -196,13 +194,13 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
     replay = _core.replay_trace(str(golden[name]))
     spent = states_of(replay)
     by_state: Counter[int] = Counter()
-    for _, state, _, _, start_ns, end_ns in rows["segments"]:
+    for _, state, _, _, start_ns, end_ns in rows["stretches"]:
         assert start_ns <= end_ns
         by_state[state] += end_ns - start_ns
     # Creation that is estimated, or shared out over undeferred tasks, is work in the table.
     spent[0], by_state[0] = spent[0] + spent.pop(1), by_state[0] + by_state.pop(1, 0)
     for state, spent_ns in spent.items():
-        slack_ns = len(rows["segments"])
+        slack_ns = len(rows["stretches"])
         assert abs(by_state[state] - spent_ns) <= slack_ns or not are_apart(by_state[state], spent_ns)
     n_tasks = counted(replay)["tasks"]
     if name not in PAUSED | KILLED:
@@ -229,11 +227,11 @@ def test_reuse_counts_every_byte_that_was_declared(name: str, golden: dict[str, 
     bytes_of = TABLES["accesses"].index("bytes")
     declared = sum(row[bytes_of] for row in rows_of(golden[name], "accesses"))
     reuse = _core.reuse_of_run(str(golden[name]), [], [], [(1 << 20, 1 << 25)])
-    (group,) = reuse["groups"]
-    assert sum(kernel["bytes"] for kernel in group["kernels"]) == declared
-    for kernel in group["kernels"]:
+    (group,) = reuse.groups
+    assert sum(kernel.bytes for kernel in group.kernels) == declared
+    for kernel in group.kernels:
         classes = ("cold_bytes", "coherence_bytes", "close_bytes", "near_bytes", "far_bytes")
-        assert sum(kernel[kind] for kind in classes) == kernel["bytes"]  # type: ignore[literal-required]
+        assert sum(getattr(kernel, kind) for kind in classes) == kernel.bytes
     assert (declared > 0) == name.startswith(("kernels", "fortran"))
 
 
@@ -272,7 +270,7 @@ def test_a_task_has_the_same_times_in_sql_graph_and_timeline(name: str, golden: 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_readers_agree_with_the_second_reading(name: str, golden: dict[str, Path]) -> None:
-    reading = Reading(golden[name], _core.read_profile(str(golden[name]))["wall_ns"])
+    reading = Reading(golden[name], _core.read_profile(str(golden[name])).wall_ns)
     assert second_reading_differs(golden[name], reading) == []
     assert span_differs(golden[name], reading) == []
 

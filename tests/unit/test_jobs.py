@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -74,7 +73,7 @@ def report_of(folder: Path, number: int, work_ns: int) -> ReportContent:
     path.mkdir()
     (path / "meta.json").write_text(json.dumps({"rank": number, "host": "node"}))
     run = made_run(team(0, [{"work_ns": work_ns}] * 2))
-    return collect(replace(run, path=path))
+    return collect(run.replace(path=path))
 
 
 def test_of_many_ranks_the_least_and_the_most_loaded_are_reported(tmp_path: Path) -> None:
@@ -105,7 +104,7 @@ def test_two_ranks_are_both_reported(tmp_path: Path) -> None:
 
 def named(path: Path, work_ns: int) -> ReportContent:
     run = made_run(team(0, [{"work_ns": work_ns + len(path.name)}] * 2))
-    return collect(replace(run, path=path))
+    return collect(run.replace(path=path))
 
 
 def refused(path: Path) -> ReportContent:

@@ -65,8 +65,8 @@ def counted(block: np.ndarray[tuple[int], np.dtype[np.uint64]], seed: int, rate:
 
 
 def cumulative(kernel: _core.KernelReuse) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    whole = sum(kernel["bins"]) + kernel["cold_bytes"]
-    return np.append(np.cumsum(kernel["bins"]), kernel["cold_bytes"]) / whole
+    whole = sum(kernel.bins) + kernel.cold_bytes
+    return np.append(np.cumsum(kernel.bins), kernel.cold_bytes) / whole
 
 
 @pytest.mark.parametrize("order", ["loop", "uniform", "hot", "walk"])
@@ -75,14 +75,14 @@ def test_a_sample_is_within_its_stated_error(order: str) -> None:
     outside, bounds = 0, []
     for seed in range(20):
         block = blocks_of(order, seed)
-        (exact,) = counted(block, seed, 1.0)["groups"][0]["kernels"]
+        (exact,) = counted(block, seed, 1.0).groups[0].kernels
         sampled = counted(block, seed, 0.1)
-        (estimate,) = sampled["groups"][0]["kernels"]
+        (estimate,) = sampled.groups[0].kernels
         bound = sample_error(
-            sampled["groups"][0]["sample"],
+            sampled.groups[0].sample,
             rate=0.1,
-            block_bytes=sampled["block_bytes"],
-            accessed_bytes=exact["bytes"],
+            block_bytes=sampled.block_bytes,
+            accessed_bytes=exact.bytes,
         )
         bounds.append(bound)
         outside += float(np.abs(cumulative(estimate) - cumulative(exact)).max()) > bound
@@ -95,10 +95,10 @@ def test_a_sample_is_within_its_stated_error(order: str) -> None:
 
 def test_a_rate_of_one_is_exact() -> None:
     block = blocks_of("uniform", 1, 5000, 300)
-    assert counted(block, 1, 1.0)["block_bytes"] == 0
+    assert counted(block, 1, 1.0).block_bytes == 0
     almost = counted(block, 1, 0.999999999)
-    (exact,), (sampled,) = (r["groups"][0]["kernels"] for r in (counted(block, 1, 1.0), almost))
-    assert sampled["bins"] == exact["bins"]
+    (exact,), (sampled,) = (r.groups[0].kernels for r in (counted(block, 1, 1.0), almost))
+    assert sampled.bins == exact.bins
 
 
 @given(st.integers(0, 2**63 - 1))

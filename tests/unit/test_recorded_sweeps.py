@@ -8,12 +8,11 @@ cores, so for the third the recorded work is made longer, as a machine with more
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
 from ompass.metrics import CURVES, Scope, gaps, scaling_point, time_breakdown
-from ompass.model import Run, StateTimes
+from ompass.model import Run
 from ompass.reports.scaling.content import Column, collect_scaling
 from ompass.sweep import SweepRuns, SweepSpec
 from unit.recorded_sweeps import RecordedSweep, recorded_sweep, sweep_runs
@@ -38,22 +37,22 @@ def judged(runs: SweepRuns) -> Column:
 def inflated(run: Run, factor: float) -> Run:
     """The run as it would be with all work taking longer: threads work longer, and all else takes as long."""
     regions = []
-    longest = max(round(row.states.work_ns * (factor - 1)) for row in run.regions if row.construct >= 0)
+    longest = max(round(row.work_ns * (factor - 1)) for row in run.regions if row.construct >= 0)
     for row in run.regions:
         more = longest if row.construct >= 0 else 0
         # Threads of a team end together, so the work that one lacks is idle time.
-        own = round(row.states.work_ns * (factor - 1)) if row.construct >= 0 else 0
+        own = round(row.work_ns * (factor - 1)) if row.construct >= 0 else 0
         regions.append(
-            replace(
-                row,
+            row.replace(
                 wall_ns=row.wall_ns + (more if row.n_primary else 0),
                 capacity_ns=row.capacity_ns + (more * row.max_team_size if row.n_primary else 0),
                 total_ns=row.total_ns + more,
-                states=row.states + StateTimes(work_ns=own, idle_ns=more - own),
+                work_ns=row.work_ns + own,
+                idle_ns=row.idle_ns + more - own,
             )
         )
-    constructs = tuple(replace(row, work_ns=round(row.work_ns * factor)) for row in run.constructs)
-    return replace(run, regions=tuple(regions), constructs=constructs, wall_ns=run.wall_ns + longest)
+    constructs = tuple(row.replace(work_ns=round(row.work_ns * factor)) for row in run.constructs)
+    return run.replace(regions=tuple(regions), constructs=constructs, wall_ns=run.wall_ns + longest)
 
 
 @pytest.mark.parametrize(

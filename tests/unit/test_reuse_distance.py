@@ -92,18 +92,18 @@ def computed(
 ) -> dict[tuple[int, int], Tally]:
     result = reuse(accesses, [(L2_BYTES, LLC_BYTES)] * n_groups, coherent=coherent, n_jobs=n_jobs)
     tallies = {}
-    for group, row in enumerate(result["groups"]):
-        for kernel in row["kernels"]:
-            assert kernel["bytes"] == sum(
-                a.n_bytes for a in accesses if (a.group, a.kernel) == (group, kernel["construct"])
+    for group, row in enumerate(result.groups):
+        for kernel in row.kernels:
+            assert kernel.bytes == sum(
+                a.n_bytes for a in accesses if (a.group, a.kernel) == (group, kernel.construct)
             )
-            tallies[group, kernel["construct"]] = Tally(
-                kernel["cold_bytes"],
-                kernel["coherence_bytes"],
-                kernel["close_bytes"],
-                kernel["near_bytes"],
-                kernel["far_bytes"],
-                tuple(kernel["bins"]),
+            tallies[group, kernel.construct] = Tally(
+                kernel.cold_bytes,
+                kernel.coherence_bytes,
+                kernel.close_bytes,
+                kernel.near_bytes,
+                kernel.far_bytes,
+                tuple(kernel.bins),
             )
     return tallies
 
@@ -216,7 +216,7 @@ def test_a_write_elsewhere_is_a_coherence_miss_once_and_never_cold() -> None:
 
 def test_memory_is_proportional_to_distinct_data_and_not_to_the_length_of_the_trace() -> None:
     blocks = [Access(64 * k, 64) for k in range(20_000)]
-    once, often = (reuse(blocks * n, [(1, 2)])["groups"][0]["memory_bytes"] for n in (2, 12))
+    once, often = (reuse(blocks * n, [(1, 2)]).groups[0].memory_bytes for n in (2, 12))
     assert often <= 1.5 * once
     assert often <= 400 * len(blocks)
 

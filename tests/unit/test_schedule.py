@@ -48,15 +48,14 @@ def made(body: Body, folder: Path, n_threads: int = 2, spread: int = 0) -> Path:
 
 
 def rows_of(schedule: Schedule) -> list[dict[str, int]]:
-    columns = {name: column.tolist() for name, column in vars(schedule.stretches).items()}
+    columns = {name: column.tolist() for name, column in schedule.stretches.as_dict().items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def replayed(path: Path) -> list[int]:
     """Thread-time by state."""
-    regions = _core.replay_trace(str(path))["regions"]
-    rows: list[dict[str, Any]] = [dict(row) for row in regions]
-    return [sum(row[f"{state}_ns"] for row in rows) for state in STATES]
+    rows = _core.replay_trace(str(path)).regions
+    return [sum(getattr(row, f"{state}_ns") for row in rows) for state in STATES]
 
 
 def by_state(rows: list[dict[str, int]]) -> list[int]:
@@ -128,11 +127,11 @@ def test_the_matrix_counts_every_deferred_task(body: Body, n_threads: int, sprea
     with tempfile.TemporaryDirectory() as folder:
         path = made(body, Path(folder), n_threads, spread)
         schedule = read_schedule(path)
-        constructs = _core.replay_trace(str(path))["constructs"]
-    assert sum(map(sum, schedule.ran)) == sum(row["n_ready"] for row in constructs) == schedule.n_tasks
+        constructs = _core.replay_trace(str(path)).constructs
+    assert sum(map(sum, schedule.ran)) == sum(row.n_ready for row in constructs) == schedule.n_tasks
     elsewhere = sum(n for creator, row in enumerate(schedule.ran) for thread, n in enumerate(row)
                     if creator != thread)  # fmt: skip
-    assert elsewhere == sum(row["n_other_thread"] for row in constructs)
+    assert elsewhere == sum(row.n_other_thread for row in constructs)
 
 
 def test_windows_beyond_the_run_are_empty(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def own_executable() -> Path:
 
 def test_changed_binary_is_told_and_not_used() -> None:
     path = own_executable()
-    module = Module(str(path), "00" * 20, 0)
+    module = Module(path=str(path), build_id="00" * 20)
     if not read_facts(path).build_id:
         pytest.skip("this Python was built without a build id")
     found = find_debug_file(module)
@@ -105,12 +105,12 @@ def test_binary_without_build_id_is_told_apart_by_its_time(tmp_path: Path) -> No
     path = tmp_path / "program"
     shutil.copyfile(own_executable(), path)
     recorded_ns = path.stat().st_mtime_ns
-    assert find_debug_file(Module(str(path), "", 0), recorded_ns - 1).path is None
-    assert find_debug_file(Module(str(path), "", 0), recorded_ns + 1).path == path
+    assert find_debug_file(Module(path=str(path), build_id=""), recorded_ns - 1).path is None
+    assert find_debug_file(Module(path=str(path), build_id=""), recorded_ns + 1).path == path
 
 
 def test_missing_binary_is_told_once_and_leaves_module_and_offset(tmp_path: Path) -> None:
-    resolver = Resolver([Module(str(tmp_path / "gone"), "ab" * 20, 0)])
+    resolver = Resolver([Module(path=str(tmp_path / "gone"), build_id="ab" * 20)])
     places = [resolver.locate_address(0, offset).place for offset in (0x10, 0x20)]
     assert places == ["gone+0x10", "gone+0x20"]
     assert len(resolver.problems) == 1
@@ -120,7 +120,7 @@ def test_missing_binary_is_told_once_and_leaves_module_and_offset(tmp_path: Path
 def test_file_that_is_not_elf_is_no_error(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("not a program", encoding="utf-8")
-    assert Resolver([Module(str(path), "", 0)]).locate_address(0, 64).place == "text+0x40"
+    assert Resolver([Module(path=str(path), build_id="")]).locate_address(0, 64).place == "text+0x40"
 
 
 def test_unknown_module_or_address_has_no_location() -> None:
@@ -136,7 +136,7 @@ def test_function_comes_from_the_symbol_table_when_there_is_no_debug_information
     if not functions:
         pytest.skip("this Python has no function symbols")
     start, size, name = max(functions, key=lambda f: f[1])
-    location = Resolver([Module(str(path), read_facts(path).build_id, 0)]).locate_address(
+    location = Resolver([Module(path=str(path), build_id=read_facts(path).build_id)]).locate_address(
         0, start + size // 2
     )
     assert location.function == readable_name(name)
@@ -148,5 +148,5 @@ def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
     folder = tmp_path / ".build-id" / build_id[:2]
     folder.mkdir(parents=True)
     (folder / f"{build_id[2:]}.debug").write_bytes(b"not an ELF file")
-    found = find_debug_file(Module(str(tmp_path / "gone"), build_id, 0), roots=(tmp_path,))
+    found = find_debug_file(Module(path=str(tmp_path / "gone"), build_id=build_id), roots=(tmp_path,))
     assert found.path is None

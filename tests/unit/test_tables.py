@@ -75,13 +75,13 @@ def test_every_task_is_a_row_with_its_parent_and_times(schedule: Schedule, recor
     assert work.rows() == [(2, 40 * 36), (3, 40 * 70), (4, 40 * 10)]
 
 
-def test_segments_sum_to_the_states_of_the_replay(recording: Recording) -> None:
-    regions = _core.replay_trace(str(recording.path))["regions"]
+def test_stretches_sum_to_the_states_of_the_replay(recording: Recording) -> None:
+    regions = _core.replay_trace(str(recording.path)).regions
     spent = dict(
-        recording.sql("SELECT state, sum(end_ns - start_ns) AS t FROM segments GROUP BY state").rows()
+        recording.sql("SELECT state, sum(end_ns - start_ns) AS t FROM stretches GROUP BY state").rows()
     )
     for state in STATES:
-        assert spent.get(state, 0) == sum(row[f"{state}_ns"] for row in regions)  # type: ignore[literal-required]
+        assert spent.get(state, 0) == sum(getattr(row, f"{state}_ns") for row in regions)
     waits = recording.sql("SELECT sum(idle_ns) AS i, sum(schedule_ns) AS s FROM waits").row(0)
     assert waits == (spent["idle"], spent["schedule"])
 
@@ -144,8 +144,8 @@ def test_a_profile_has_tables_of_its_profile_only() -> None:
 
 
 def test_parquet_holds_the_same(recording: Recording, tmp_path: Path) -> None:
-    recording.scan("segments").sink_parquet(tmp_path / "segments.parquet")
-    assert polars.read_parquet(tmp_path / "segments.parquet").equals(recording.table("segments"))
+    recording.scan("stretches").sink_parquet(tmp_path / "stretches.parquet")
+    assert polars.read_parquet(tmp_path / "stretches.parquet").equals(recording.table("stretches"))
 
 
 # ------------------------------------------------------------------ the rest of the API

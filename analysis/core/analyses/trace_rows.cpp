@@ -12,7 +12,7 @@ namespace ompass {
 
 namespace {
 
-enum Table : size_t { kTasks, kSegments, kWaits, kKernels, kAccesses };
+enum Table : size_t { kTasks, kStretches, kWaits, kKernels, kAccesses };
 constexpr size_t kParent = 1; // of the columns of tasks
 constexpr int64_t kNone = -1;
 
@@ -79,9 +79,9 @@ private:
     const Parents &parents_;
 };
 
-class SegmentRows final : public Rows {
+class StretchRows final : public Rows {
 public:
-    explicit SegmentRows(const Rows &rows) : Rows(rows) {}
+    explicit StretchRows(const Rows &rows) : Rows(rows) {}
     void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task, uint32_t number,
                  int32_t) override {
         push(std::array{int64_t{thread}, static_cast<int64_t>(state), id(task), construct(number), at(begin), at(end)});
@@ -92,7 +92,7 @@ class WaitRows final : public Rows {
 public:
     explicit WaitRows(const Rows &rows) : Rows(rows) {}
     void wait(const Wait &wait) override {
-        push(std::array{int64_t{wait.thread}, int64_t{wait.lock}, int64_t{wait.kind}, id(wait.task), at(wait.begin),
+        push(std::array{int64_t{wait.thread}, int64_t{wait.lock} << 7 | wait.kind, id(wait.task), at(wait.begin),
                         at(wait.end), length(wait.idle), length(wait.schedule), length(wait.sync)});
     }
 };
@@ -133,15 +133,64 @@ Problem fill(const RunFiles &run, const Rows &layout) {
 } // namespace
 
 const std::vector<TraceTable> &trace_tables() {
+    constexpr TraceColumn kTask = {"task", "UInt64",
+                                   "the deferred task around; null in implicit tasks and outside of regions"};
+    constexpr TraceColumn kConstruct = {"construct", "Int32", "number of the construct, as in `constructs`"};
+    constexpr TraceColumn kThread = {"thread", "UInt32", "number of the thread, as in `threads`"};
+    constexpr TraceColumn kStart = {"start_ns", "Int64", "begin, since the start of the run, as all times"};
+    constexpr TraceColumn kEnd = {"end_ns", "Int64", "end"};
+    // In the order of Table, and columns in that of its rows.
     static const std::vector<TraceTable> tables = {
-                                                    // in the order of Table
         {"tasks",
-         {"task", "parent", "construct", "deferred", "creator", "thread", "created_ns", "created_latest_ns", "ready_ns",
-          "start_ns", "end_ns", "work_ns"}},
-        {"segments", {"thread", "state", "task", "construct", "start_ns", "end_ns"}},
-        {"waits", {"thread", "lock", "kind", "task", "start_ns", "end_ns", "idle_ns", "schedule_ns", "sync_ns"}},
-        {"kernels", {"thread", "construct", "task", "start_ns", "end_ns", "read_bytes", "write_bytes"}},
-        {"accesses", {"thread", "construct", "task", "time_ns", "address", "bytes", "write"}}};
+         "explicit tasks that completed",
+         {{"task", "UInt64", "creating thread << 40 | its counter; null when undeferred"},
+          {"parent", "UInt64", "the deferred task that created it; null: an implicit task"},
+          kConstruct,
+          {"deferred", "Boolean", "false: it ran at once, where it was created"},
+          {"creator", "UInt32", "the thread that created it"},
+          {"thread", "UInt32", "the thread that completed it"},
+          {"created_ns", "Int64", "all times and work are null when undeferred and not timed"},
+          {"created_latest_ns", "Int64", "the last possible moment; equal where that is exact"},
+          {"ready_ns", "Int64", "created, or when the last task that it depends on had ended"},
+          kStart,
+          kEnd,
+          {"work_ns", "Int64", "in its code and that of its undeferred tasks"}}},
+        {"stretches",
+         "times of one thread in one state",
+         {kThread,
+          {"state", "State", "work, create, schedule, sync or idle"},
+          kTask,
+          {"construct", "Int32", "of the task; of the region in implicit tasks; null outside"},
+          kStart,
+          kEnd}},
+        {"waits",
+         "barriers, taskwaits, taskgroups and locks that a thread was in",
+         {kThread,
+          {"kind", "Wait", "barrier, taskwait, critical, ..."},
+          kTask,
+          kStart,
+          kEnd,
+          {"idle_ns", "Int64", "part of it in which there was no task to run"},
+          {"schedule_ns", "Int64", "part of it in which a task was ready or being fetched"},
+          {"sync_ns", "Int64", "part of it for another reason; tasks ran in the rest"}}},
+        {"kernels",
+         "executions of kernels that the program marked with ompass.h",
+         {kThread,
+          kConstruct,
+          kTask,
+          kStart,
+          kEnd,
+          {"read_bytes", "Int64", "bytes declared as read"},
+          {"write_bytes", "Int64", "bytes declared as written"}}},
+        {"accesses",
+         "reads and writes that kernels declared",
+         {kThread,
+          {"construct", "Int32", "of the kernel"},
+          kTask,
+          {"time_ns", "Int64", "of the kernel's last event before it"},
+          {"address", "UInt64", "of the first byte"},
+          {"bytes", "Int64", "length"},
+          {"write", "Boolean", "false: a read"}}}};
     return tables;
 }
 
@@ -156,7 +205,7 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
         TaskRows rows(layout, parents);
         return fill(run, rows);
     }
-    case kSegments: return fill<SegmentRows>(run, layout);
+    case kStretches: return fill<StretchRows>(run, layout);
     case kWaits: return fill<WaitRows>(run, layout);
     case kKernels: return fill<KernelRows>(run, layout);
     default: return fill<AccessRows>(run, layout);

@@ -13,12 +13,20 @@
 
 namespace ompass {
 
-struct TraceTable {
-    std::string_view name;
-    std::vector<std::string_view> columns; // int64_t each: ids, indices, bytes, times in ns since the start of the run
+// A column as the core delivers it: int64_t, -1 for what cannot be told.
+struct TraceColumn {
+    const char *name;
+    const char *type; // in SQL, see readers/tables.py: Int64, ..., or State and Wait, whose numbers have names
+    const char *meaning;
 };
 
-// All tables there are; _core.pyi tells what their columns mean.
+struct TraceTable {
+    std::string_view name;
+    const char *meaning;
+    std::vector<TraceColumn> columns;
+};
+
+// All tables there are.
 const std::vector<TraceTable> &trace_tables();
 
 // The columns asked for, all of one length; the function may move them away, and may throw to end the reading.

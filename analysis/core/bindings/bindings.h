@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files that bind the core to Python share: the error they raise, columns as arrays, the parts of the module.
+// What the files that bind the core to Python share: the error they raise, and the parts of the module. Their docstrings
+// are the documentation of ompass._core: analysis/ompass/_core.pyi is generated from them.
 #pragma once
-
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <stdexcept>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "format/run_files.h"
+#include "rows.h"
 
 namespace ompass {
 
@@ -25,26 +22,21 @@ inline RunFiles open_or_throw(const std::string &directory) {
     return run;
 }
 
-// An array that owns the values; nothing is copied.
-template <typename T>
-nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>> to_array(std::vector<T> &&values) {
-    auto *kept = new std::vector<T>(std::move(values));
-    nanobind::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
-    return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(kept->data(), {kept->size()}, owner);
+// Reads or computes without Python's lock; LogError with the problem that `work` returns.
+template <typename Work>
+void unlocked(Work work) {
+    const nb::gil_scoped_release release;
+    if (const Problem problem = work()) throw LogError(problem.text());
 }
 
-// One array per field of rows of any kind: column(rows, [](const Row &row) { return row.field; }).
-template <typename Row, typename Field>
-auto column(const std::vector<Row> &rows, Field field) {
-    std::vector<decltype(field(rows.front()))> values;
-    values.reserve(rows.size());
-    for (const Row &row : rows) values.push_back(field(row));
-    return to_array(std::move(values));
-}
+const char *name_of(format::DefinitionKind kind);
 
-void bind_krd(nanobind::module_ &m);
-void bind_schedule(nanobind::module_ &m);
-void bind_timeline(nanobind::module_ &m);
-void bind_trace_rows(nanobind::module_ &m);
+void bind_events(nb::module_ &m);
+void bind_krd(nb::module_ &m);
+void bind_run(nb::module_ &m);
+void bind_schedule(nb::module_ &m);
+void bind_task_graph(nb::module_ &m);
+void bind_timeline(nb::module_ &m);
+void bind_trace_rows(nb::module_ &m);
 
 } // namespace ompass

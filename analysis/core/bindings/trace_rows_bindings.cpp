@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of a trace for Python, as _core.pyi declares them. Converts, computes nothing.
-#include "bindings.h"
-
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
+// Tables of a trace for Python.
+#include "analyses/trace_rows.h"
 
 #include <algorithm>
 
-#include "analyses/trace_rows.h"
-
-namespace nb = nanobind;
+#include "bindings.h"
 
 namespace ompass {
 
 namespace {
+
+using Described = std::tuple<std::string, std::string, std::string>;
 
 void read(const std::string &directory, const std::string &table, const std::vector<std::string> &columns,
           uint64_t batch_rows, const nb::callable &deliver) {
@@ -22,7 +19,7 @@ void read(const std::string &directory, const std::string &table, const std::vec
     if (found == tables.end()) throw nb::value_error("there is no table of that name");
     std::vector<size_t> indices;
     for (const std::string &column : columns) {
-        const auto place = std::ranges::find(found->columns, column);
+        const auto place = std::ranges::find(found->columns, column, &TraceColumn::name);
         if (place == found->columns.end()) throw nb::value_error("the table has no column of that name");
         indices.push_back(static_cast<size_t>(place - found->columns.begin()));
     }
@@ -31,20 +28,34 @@ void read(const std::string &directory, const std::string &table, const std::vec
     const auto hand_over = [&](RowBatch &batch) {
         const nb::gil_scoped_acquire acquire;
         nb::list arrays;
-        for (std::vector<int64_t> &values : batch) arrays.append(to_array(std::move(values)));
+        for (std::vector<int64_t> &values : batch) arrays.append(to_column<int64_t>(std::move(values)));
         deliver(arrays);
     };
-    const nb::gil_scoped_release release;
-    if (const Problem problem =
-            read_rows(run, static_cast<size_t>(found - tables.begin()), indices, batch_rows, hand_over))
-        throw LogError(problem.text());
+    const auto index = static_cast<size_t>(found - tables.begin());
+    unlocked([&] { return read_rows(run, index, indices, batch_rows, hand_over); });
+}
+
+std::vector<std::tuple<std::string, std::string, std::vector<Described>>> described_tables() {
+    std::vector<std::tuple<std::string, std::string, std::vector<Described>>> described;
+    for (const TraceTable &table : trace_tables()) {
+        auto &columns = std::get<2>(described.emplace_back(table.name, table.meaning, std::vector<Described>{}));
+        for (const TraceColumn &column : table.columns) columns.emplace_back(column.name, column.type, column.meaning);
+    }
+    return described;
 }
 
 } // namespace
 
 void bind_trace_rows(nb::module_ &m) {
+    m.def("trace_tables", &described_tables,
+          "The tables of a trace, each with its meaning and its columns: name, type and meaning.");
     m.def("read_rows", &read, nb::arg("directory"), nb::arg("table"), nb::arg("columns"), nb::arg("batch_rows"),
-          nb::arg("deliver"));
+          nb::arg("deliver"),
+          nb::sig("def read_rows(directory: str, table: str, columns: collections.abc.Sequence[str], batch_rows: int, "
+                  "deliver: collections.abc.Callable[[list[typing.Any]], None]) -> None"),
+          "Hands rows of a table of trace_tables() to `deliver`, batch by batch, as one int64 array per column; -1: "
+          "cannot be told.\n\n"
+          "Raises what `deliver` raises, which ends the reading. LogError; ValueError for other names.");
 }
 
 } // namespace ompass

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a run directory: file headers, extents, profile slots and trace events, each declared once.
-// The tool writes them (process_log, thread_log); format/ reads files, extents and profile slots, events/ decodes the
+// The bytes of a run directory: file headers, extents and trace events, each declared once; figures.h has the slots of
+// the profile. The tool writes them (process_log, thread_log); format/ reads files, extents and slots, events/ decodes the
 // records of events. Two writers of test traces know the same bytes on purpose, so that a test notices when they change
 // (tests/unit/made_traces.py, tests/benchmarks/large_trace.py). docs/trace-format.md shows them, annotated.
 //
@@ -167,74 +167,7 @@ inline constexpr size_t kSlotBytes = 704;
 inline constexpr uint32_t kSlotsPerExtent = 32;
 inline constexpr size_t kSlotExtentBytes = 24576; // header and 32 slots, whole pages
 static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtentBytes);
-
-// What one thread knows of one task construct or kernel.
-struct ConstructSlot {
-    uint32_t id; // construct, 0 in an unused slot
-    DefinitionKind kind;
-    uint64_t n_deferred; // created and queued
-    uint64_t n_undeferred; // created and started at once; 0 in a log, where begun_undeferred() tells it
-    uint64_t n_completed; // in a log: of the deferred tasks; undeferred ones complete when they have begun
-    uint64_t n_drawn; // undeferred tasks up to the last one that was timed; with the next two fields: all of them
-    uint32_t weight; // tasks from that one to the next timed one, that one included
-    uint32_t countdown; // of these, yet to begin
-    uint64_t n_converted; // undeferred tasks that did not complete in place (detached), and count like deferred ones
-    uint64_t n_cancelled;
-    uint64_t create_ticks; // measured by the brackets
-    uint64_t create_weight; // share of pool_ticks that is creation of these tasks; part of the region's
-    uint64_t own_ticks; // work that surely belongs to this construct
-    uint64_t sampled_weight; // its share of pool_ticks, against the sum over constructs
-    uint64_t inclusive_ticks; // of the timed tasks
-    uint64_t n_timed;
-    uint64_t min_ticks; // of the timed tasks; ~0 when none
-    uint64_t max_ticks;
-    uint64_t ready_ticks;
-    uint64_t ready_max_ticks;
-    uint64_t n_ready;
-    uint64_t n_other_thread;
-    uint64_t n_other_core;
-    uint64_t n_other_domain;
-    uint64_t read_bytes;
-    uint64_t write_bytes;
-    uint64_t counters[kMaxCounters];
-    uint64_t histogram[kHistogramBins]; // of timed durations, bin k: [2^k, 2^(k+1)) ns
-};
-static_assert(sizeof(ConstructSlot) <= kSlotBytes);
-
-constexpr uint64_t begun_undeferred(const ConstructSlot &slot) { return slot.n_drawn + slot.weight - slot.countdown; }
-
-inline constexpr unsigned kDomainCounts = 48;
-
-// What one thread knows of one parallel construct; slot 0: of the time outside of every region.
-struct RegionSlot {
-    uint32_t id; // construct; slot 0 has kind kProgram
-    DefinitionKind kind;
-    uint64_t n_instances;
-    uint64_t n_primary;
-    uint64_t wall_ticks; // primary only
-    uint64_t capacity_ticks; // primary only: team size times duration
-    uint64_t max_team_size; // primary only
-    uint64_t level;
-    uint64_t nested_ticks; // in inner regions led by this thread
-    uint64_t state_ticks[kStates];
-    uint64_t implicit_ticks; // part of work
-    uint64_t lock_ticks; // part of sync
-    uint64_t n_tasks; // explicit tasks completed here
-    uint64_t n_created; // deferred tasks created here
-    uint64_t create_weight; // share of the creation of undeferred tasks in pool_ticks
-    uint64_t sampled_weight; // share of the implicit task in pool_ticks
-    uint64_t counters[kMaxCounters]; // of the implicit task
-    // Of tasks that libomp_ext.so holds.
-    uint64_t domain; // 1 + the locality domain of this thread, when it last started a task; 0: none
-    uint64_t n_rescued; // tasks started here outside their domain, lest the program hang
-    uint64_t n_steals; // tasks taken from another thread's queue
-    uint64_t n_failed_steals; // attempts at queues with tasks that took none
-    uint64_t steal_ticks; // of the former
-    uint64_t failed_steal_ticks;
-    uint64_t n_from_domain
-        [kDomainCounts]; // tasks started here by the domain where they were placed; the last: and all beyond
-};
-static_assert(sizeof(RegionSlot) <= kSlotBytes);
+// figures.h declares the contents of a slot.
 
 // ---------------------------------------------------------------- trace events
 

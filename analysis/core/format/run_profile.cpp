@@ -3,6 +3,8 @@
 #include "run_profile.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <utility>
 
 namespace ompass {
 
@@ -43,78 +45,84 @@ void share_pool(ThreadAccount &account) {
     account.pool_ticks = 0;
 }
 
-RegionRow make_region_row(const RunClock &clock, const RegionSlot &slot, uint32_t id, uint32_t thread,
-                          double estimate_ns) {
-    RegionRow row{};
-    row.construct = id == 0 ? -1 : static_cast<int64_t>(id);
-    row.thread = thread;
-    row.level = slot.level;
-    row.n_instances = slot.n_instances;
-    row.n_primary = slot.n_primary;
-    row.wall_ns = clock.ns(slot.wall_ticks);
-    row.max_team_size = slot.max_team_size;
-    row.nested_ns = clock.ns(slot.nested_ticks);
-    row.lock_ns = clock.ns(slot.lock_ticks);
-    row.n_tasks = slot.n_tasks;
-    row.domain = static_cast<int64_t>(slot.domain) - 1;
-    row.n_rescued = slot.n_rescued;
-    row.n_steals = slot.n_steals;
-    row.n_failed_steals = slot.n_failed_steals;
-    row.steal_ns = clock.ns(slot.steal_ticks);
-    row.failed_steal_ns = clock.ns(slot.failed_steal_ticks);
-    std::copy(std::begin(slot.n_from_domain), std::end(slot.n_from_domain), row.n_from_domain);
-    uint64_t sum = 0, sum_ns = 0; // each state is the difference of converted sums, so the states add up exactly
+// A number of nanoseconds, or the nearest one that there is: logs may hold absurd counts.
+uint64_t whole_ns(double ns) {
+    if (!(ns > 0)) return 0;
+    return ns < 0x1p64 ? static_cast<uint64_t>(ns) : ~uint64_t{0};
+}
+
+// What the lists of figures.h convert slots with: one slot's construct and thread, and how ticks become time.
+struct Conversion {
+    const RunClock &clock;
+    double create_estimate_ns;
+    uint32_t n_counters, thread, id;
+
+    uint64_t ns(uint64_t ticks) const { return clock.ns(ticks); }
+    uint64_t estimated_ns(uint64_t n_created) const {
+        return whole_ns(create_estimate_ns * static_cast<double>(n_created));
+    }
+    Numbers<format::kMaxCounters> counters(const uint64_t *values) const {
+        return Numbers<format::kMaxCounters>::of(values, n_counters);
+    }
+};
+
+const char *name_of(format::ThreadKind kind) {
+    switch (kind) {
+    case format::ThreadKind::kInitial: return "initial";
+    case format::ThreadKind::kWorker: return "worker";
+    default: return "other";
+    }
+}
+
+struct StateTimes {
+    uint64_t state_ns[format::kStates], total_ns;
+};
+
+// Each state is the difference of converted sums, so the states add up exactly.
+StateTimes split(const Conversion &to, const RegionSlot &slot) {
+    StateTimes time{};
+    uint64_t &work = time.state_ns[static_cast<size_t>(State::kWork)];
+    uint64_t &idle = time.state_ns[static_cast<size_t>(State::kIdle)];
+    uint64_t sum = 0, sum_ns = 0;
     for (size_t i = 0; i < format::kStates; i++) {
         sum += slot.state_ticks[i];
-        const uint64_t next = clock.ns(sum);
-        row.state_ns[i] = next - sum_ns;
+        const uint64_t next = to.ns(sum);
+        time.state_ns[i] = next - sum_ns;
         sum_ns = next;
     }
     // Total and nested time together are the thread's part of the capacity, which must convert as a whole.
-    row.total_ns = clock.ns(sum + slot.nested_ticks) - row.nested_ns;
-    row.state_ns[static_cast<size_t>(State::kIdle)] += row.total_ns - sum_ns;
-    if (static_cast<int64_t>(row.state_ns[static_cast<size_t>(State::kIdle)]) <
-        0) { // a rounded nanosecond more than there is
-        row.state_ns[static_cast<size_t>(State::kIdle)]++;
-        row.state_ns[static_cast<size_t>(State::kWork)]--;
+    time.total_ns = to.ns(sum + slot.nested_ticks) - to.ns(slot.nested_ticks);
+    idle += time.total_ns - sum_ns;
+    if (static_cast<int64_t>(idle) < 0) { // a rounded nanosecond more than there is
+        idle++;
+        work--;
     }
-    uint64_t &work = row.state_ns[static_cast<size_t>(State::kWork)];
-    const auto estimated =
-        std::min(static_cast<uint64_t>(estimate_ns * static_cast<double>(slot.n_created)), work * 9 / 10);
+    const uint64_t estimated = std::min(to.estimated_ns(slot.n_created), work / 10 * 9 + work % 10 * 9 / 10);
     work -= estimated;
-    row.state_ns[static_cast<size_t>(State::kCreate)] += estimated;
-    row.implicit_ns = std::min(clock.ns(slot.implicit_ticks), work);
-    std::copy(std::begin(slot.counters), std::end(slot.counters), row.counters);
-    return row;
+    time.state_ns[static_cast<size_t>(State::kCreate)] += estimated;
+    return time;
 }
 
-ConstructRow make_construct_row(const RunClock &clock, const ConstructSlot &slot, uint32_t id, uint32_t thread,
-                                double estimate_ns) {
-    ConstructRow row{};
-    row.construct = id;
-    row.thread = thread;
-    row.n_created = slot.n_deferred + slot.n_undeferred;
-    row.n_completed = slot.n_completed;
-    row.n_cancelled = slot.n_cancelled;
-    row.n_undeferred = slot.n_undeferred;
-    row.work_ns = clock.ns(slot.own_ticks);
-    row.create_ns =
-        clock.ns(slot.create_ticks) + static_cast<uint64_t>(estimate_ns * static_cast<double>(slot.n_deferred));
-    row.inclusive_ns = clock.ns(slot.inclusive_ticks);
-    row.n_timed = slot.n_timed;
-    row.min_ns = clock.ns(slot.min_ticks);
-    row.max_ns = clock.ns(slot.max_ticks);
-    std::copy(std::begin(slot.histogram), std::end(slot.histogram), row.histogram);
-    row.ready_ns = clock.ns(slot.ready_ticks);
-    row.ready_max_ns = clock.ns(slot.ready_max_ticks);
-    row.n_ready = slot.n_ready;
-    row.n_other_thread = slot.n_other_thread;
-    row.n_other_core = slot.n_other_core;
-    row.n_other_domain = slot.n_other_domain;
-    row.read_bytes = slot.read_bytes;
-    row.write_bytes = slot.write_bytes;
-    std::copy(std::begin(slot.counters), std::end(slot.counters), row.counters);
-    return row;
+ThreadRow make_row(const Conversion &to, const format::ThreadHeader &header, const ThreadAccount &account) {
+    return OMPASS_ROW(ThreadRow, OMPASS_THREAD_ROW);
+}
+
+RegionRow make_row(const Conversion &to, const RegionSlot &slot) {
+    const StateTimes time = split(to, slot);
+    return OMPASS_ROW(RegionRow, OMPASS_REGION_ROW);
+}
+
+ConstructRow make_row(const Conversion &to, const ConstructSlot &slot) {
+    return OMPASS_ROW(ConstructRow, OMPASS_CONSTRUCT_ROW);
+}
+
+// Capacity in nanoseconds: the threads' converted parts, which its definition (team size times duration) equals in ticks.
+// It stands in the first row of the construct whose thread led an instance.
+void add_capacities(std::vector<RegionRow> &rows) {
+    std::unordered_map<int32_t, uint64_t> parts;
+    for (const RegionRow &row : rows) parts[row.construct] += row.total_ns + row.nested_ns;
+    for (RegionRow &row : rows)
+        if (row.n_primary > 0) row.capacity_ns = std::exchange(parts[row.construct], 0);
 }
 
 bool empty(const ConstructSlot &slot) { return slot.id == 0; }
@@ -126,6 +134,14 @@ bool empty(const RegionSlot &slot) {
 }
 
 } // namespace
+
+ConstructRow operator+(const ConstructRow &one, const ConstructRow &other) {
+    using namespace rule;
+    const auto shortest = [&](uint64_t a, uint64_t b) {
+        return one.n_timed == 0 ? b : other.n_timed == 0 ? a : std::min(a, b);
+    };
+    return OMPASS_SUM(ConstructRow, OMPASS_CONSTRUCT_ROW);
+}
 
 ConstructSlot &ThreadAccount::construct(uint32_t id) {
     if (id >= constructs.size()) constructs.resize(id + 1);
@@ -163,29 +179,18 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         if (!header) continue;
         share_pool(account);
         last = std::max(last, account.last);
-        profile.threads.push_back({thread, header->tid, header->kind, clock.since_start(header->first_ticks),
-                                   clock.since_start(account.last), account.n_events, header->n_dropped,
-                                   header->n_migrations});
-        for (uint32_t id = 0; id < account.regions.size(); id++)
-            if (!empty(account.regions[id]))
-                profile.regions.push_back(
-                    make_region_row(clock, account.regions[id], id, thread, profile.create_estimate_ns));
-        for (uint32_t id = 0; id < account.constructs.size(); id++)
-            if (!empty(account.constructs[id]))
-                profile.constructs.push_back(
-                    make_construct_row(clock, account.constructs[id], id, thread, profile.create_estimate_ns));
+        Conversion to{clock, profile.create_estimate_ns, process.n_counters, thread, 0};
+        profile.threads.push_back(make_row(to, *header, account));
+        for (to.id = 0; to.id < account.regions.size(); to.id++)
+            if (!empty(account.regions[to.id])) profile.regions.push_back(make_row(to, account.regions[to.id]));
+        for (to.id = 0; to.id < account.constructs.size(); to.id++)
+            if (!empty(account.constructs[to.id]))
+                profile.constructs.push_back(make_row(to, account.constructs[to.id]));
         if (from_events && header->n_dropped)
             profile.incomplete_reasons.push_back("thread " + std::to_string(thread) + " could not write " +
                                                  std::to_string(header->n_dropped) + " records of its trace");
     }
-    // Capacity in nanoseconds: the threads' converted parts, which its definition (team size times duration) equals in ticks.
-    for (RegionRow &row : profile.regions) row.capacity_ns = 0;
-    for (const RegionRow &part : profile.regions)
-        for (RegionRow &row : profile.regions)
-            if (row.construct == part.construct && row.n_primary > 0) {
-                row.capacity_ns += part.total_ns + part.nested_ns;
-                break;
-            }
+    add_capacities(profile.regions);
     profile.wall_ns = clock.since_start(std::max(last, end_of_run(run)));
     if (process.end_reason == format::EndReason::kRunning)
         profile.incomplete_reasons.insert(

@@ -1,42 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of a run, in nanoseconds: what analysis/ompass/_core.pyi describes, row by row. And the account in
-// ticks from which they are made, whether the tool kept it (profile_reader) or the events give it (trace_replay).
+// The figures of a run in nanoseconds, as rows of figures.h, and the account in ticks from which they are made, whether
+// the tool kept it (profile_reader) or the events give it (trace_replay).
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "figures.h"
 #include "run_files.h"
 
 namespace ompass {
-
-struct ThreadRow {
-    uint32_t thread, tid;
-    format::ThreadKind kind;
-    uint64_t first_ns, last_ns, n_events, n_dropped, n_migrations;
-};
-
-struct RegionRow {
-    int64_t construct; // -1: outside of every region
-    uint32_t thread;
-    uint64_t level, n_instances, n_primary, wall_ns, capacity_ns, max_team_size, total_ns, nested_ns;
-    uint64_t state_ns[format::kStates];
-    uint64_t implicit_ns, lock_ns, n_tasks;
-    int64_t domain; // -1: none
-    uint64_t n_rescued, n_steals, n_failed_steals, steal_ns, failed_steal_ns;
-    uint64_t n_from_domain[format::kDomainCounts];
-    uint64_t counters[format::kMaxCounters];
-};
-
-struct ConstructRow {
-    uint32_t construct, thread;
-    uint64_t n_created, n_completed, n_cancelled, n_undeferred, work_ns, create_ns, inclusive_ns, n_timed, min_ns,
-        max_ns;
-    uint64_t histogram[format::kHistogramBins];
-    uint64_t ready_ns, ready_max_ns, n_ready, n_other_thread, n_other_core, n_other_domain, read_bytes, write_bytes;
-    uint64_t counters[format::kMaxCounters];
-};
 
 struct RunProfile {
     bool from_events = false;

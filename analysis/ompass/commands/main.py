@@ -104,7 +104,7 @@ def _discard_stdout() -> None:
 
 
 def main() -> None:
-    """Entry point of the installed command."""
+    """The command, with its errors as lines and exit codes."""
     prepare_streams()
     try:
         app()

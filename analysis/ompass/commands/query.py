@@ -68,7 +68,7 @@ def query(
         typer.Option("--output", "-o", metavar="FILE", help="All rows to a .csv, .jsonl or .parquet file."),
     ] = None,
 ) -> None:
-    """Ask a run in SQL: tasks, segments, waits, kernels, accesses, constructs, regions, threads."""
+    """Ask a run in SQL: tasks, stretches, waits, kernels, accesses, constructs, regions, threads."""
     if tables:
         _print_tables()
         return

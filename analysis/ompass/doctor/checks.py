@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ompass import _core
 from ompass.doctor import probes
 from ompass.errors import IncompleteInstallationError
 from ompass.launch.runtimes import find_runtimes
 from ompass.launch.tool import find_tool_library
-from ompass.readers.core import load_core
 from ompass.units import plural, size
 
 _FREE_BYTES = 1 << 30
@@ -45,7 +45,7 @@ def examine_machine(environ: Mapping[str, str], directory: Path) -> list[Check]:
     """All checks, in order of importance; `directory` is where runs would be recorded."""
     makers: list[Callable[[], Iterator[Check]]] = [
         lambda: _tool(environ),
-        _core,
+        _reader,
         lambda: _runtimes(environ),
         _compilers,
         _hwloc,
@@ -72,13 +72,8 @@ def _tool(environ: Mapping[str, str]) -> Iterator[Check]:
         yield Check("tool", Verdict.OK, str(path))
 
 
-def _core() -> Iterator[Check]:
-    try:
-        core = load_core()
-    except IncompleteInstallationError as error:
-        yield Check("reader", Verdict.MISSING, error.why, error.cure)
-        return
-    yield Check("reader", Verdict.OK, str(getattr(core, "__file__", "ompass._core")))
+def _reader() -> Iterator[Check]:
+    yield Check("reader", Verdict.OK, str(_core.__file__))
 
 
 def _runtimes(environ: Mapping[str, str]) -> Iterator[Check]:

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from ompass.model import OUTSIDE, RegionTime, Run, StateTimes
+from ompass.model import OUTSIDE, RegionRow, Run, StateTimes
 
 
 class Scope(enum.Enum):
@@ -130,17 +130,17 @@ def sum_states(parts: Iterable[StateTimes]) -> StateTimes:
     return total
 
 
-def thread_shares(run: Run, rows: Iterable[RegionTime]) -> tuple[ThreadShare, ...]:
+def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...]:
     """The rows summed per thread, in thread order."""
     kinds = {t.thread: t.kind for t in run.threads}
-    by_thread: dict[int, list[RegionTime]] = {}
+    by_thread: dict[int, list[RegionRow]] = {}
     for row in rows:
         by_thread.setdefault(row.thread, []).append(row)
     return tuple(
         ThreadShare(
             thread=thread,
             kind=kinds.get(thread, "other"),
-            states=sum_states(row.states for row in mine),
+            states=sum_states(map(StateTimes.of, mine)),
             implicit_ns=sum(row.implicit_ns for row in mine),
             lock_ns=sum(row.lock_ns for row in mine),
             n_tasks=sum(row.n_tasks for row in mine),
@@ -150,9 +150,9 @@ def thread_shares(run: Run, rows: Iterable[RegionTime]) -> tuple[ThreadShare, ..
     )
 
 
-def region_shares(run: Run, rows: Iterable[RegionTime], groups: Mapping[int, int]) -> tuple[RegionShare, ...]:
+def region_shares(run: Run, rows: Iterable[RegionRow], groups: Mapping[int, int]) -> tuple[RegionShare, ...]:
     """The rows summed per parallel construct, most thread-time first."""
-    by_construct: dict[int, list[RegionTime]] = {}
+    by_construct: dict[int, list[RegionRow]] = {}
     for row in rows:
         by_construct.setdefault(groups.get(row.construct, row.construct), []).append(row)
     shares = [
@@ -164,7 +164,7 @@ def region_shares(run: Run, rows: Iterable[RegionTime], groups: Mapping[int, int
             capacity_ns=sum(row.capacity_ns for row in mine),
             nested_ns=sum(row.nested_ns for row in mine),
             max_team_size=max(row.max_team_size for row in mine),
-            states=sum_states(row.states for row in mine),
+            states=sum_states(map(StateTimes.of, mine)),
             implicit_ns=sum(row.implicit_ns for row in mine),
             lock_ns=sum(row.lock_ns for row in mine),
             n_tasks=sum(row.n_tasks for row in mine),

@@ -11,7 +11,7 @@ from typing import Final
 
 from ompass.metrics.breakdown import Breakdown, time_breakdown
 from ompass.metrics.constructs import ConstructTotals, construct_totals
-from ompass.model import OUTSIDE, Run
+from ompass.model import OUTSIDE, Run, StateTimes
 
 TIME_TOLERANCE: Final = 0.01
 TIME_FLOOR_NS: Final = 200_000
@@ -28,15 +28,13 @@ def _identity_problems(run: Run) -> Iterator[str]:
     covered_ns: dict[int, int] = {}
     for row in run.regions:
         where = f"thread {row.thread}, construct {row.construct}"
-        if row.total_ns != row.states.total_ns:
-            yield f"{where}: thread-time {row.total_ns} ns, but its states add up to {row.states.total_ns} ns"
-        parts = (row.states.work_ns, row.states.create_ns, row.states.schedule_ns, row.states.sync_ns)
-        if min(*parts, row.states.idle_ns, row.nested_ns) < 0:
-            yield f"{where}: a negative time"
-        if row.implicit_ns > row.states.work_ns:
-            yield f"{where}: implicit work {row.implicit_ns} ns exceeds all work {row.states.work_ns} ns"
-        if row.lock_ns > row.states.sync_ns:
-            yield f"{where}: lock time {row.lock_ns} ns exceeds all sync {row.states.sync_ns} ns"
+        states_ns = StateTimes.of(row).total_ns
+        if row.total_ns != states_ns:
+            yield f"{where}: thread-time {row.total_ns} ns, but its states add up to {states_ns} ns"
+        if row.implicit_ns > row.work_ns:
+            yield f"{where}: implicit work {row.implicit_ns} ns exceeds all work {row.work_ns} ns"
+        if row.lock_ns > row.sync_ns:
+            yield f"{where}: lock time {row.lock_ns} ns exceeds all sync {row.sync_ns} ns"
         capacity_ns[row.construct] = capacity_ns.get(row.construct, 0) + row.capacity_ns
         covered_ns[row.construct] = covered_ns.get(row.construct, 0) + row.total_ns + row.nested_ns
     for construct, held_ns in capacity_ns.items():

@@ -6,20 +6,29 @@ Owns how per-thread counts merge (sums, minima, maxima) and the means derived fr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import functools
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 
-from ompass.model import N_HISTOGRAM_BINS, ConstructCounts, Counts, Run
+from ompass.model import N_HISTOGRAM_BINS, ConstructRow, Run
+
+Shares = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstructTotals(Counts):
-    """One construct over all threads."""
+class ConstructTotals(ConstructRow):
+    """One construct over all threads: the sum of its rows, and who created and completed its tasks.
 
-    construct: int
-    kind: str
-    created_by: tuple[tuple[int, int], ...]  # (thread, tasks created), most first
-    completed_by: tuple[tuple[int, int], ...]  # (thread, tasks completed), most first
+    `created_by` and `completed_by` are pairs of a thread and a number of tasks, most first.
+    """
+
+    def __init__(self, total: ConstructRow, kind: str, created_by: Shares, completed_by: Shares) -> None:
+        super().__init__(**total.as_dict())
+        self.kind = kind
+        self.created_by = created_by
+        self.completed_by = completed_by
+
+    def __reduce__(self) -> tuple[type[ConstructTotals], tuple[ConstructRow, str, Shares, Shares]]:
+        return type(self), (ConstructRow(**self.as_dict()), self.kind, self.created_by, self.completed_by)
 
     @property
     def sampled(self) -> bool:
@@ -52,7 +61,7 @@ def construct_totals(
     `groups` as in time_breakdown.
     """
     groups = groups or {}
-    rows_of: dict[int, list[ConstructCounts]] = {}
+    rows_of: dict[int, list[ConstructRow]] = {}
     for row in run.constructs:
         if run.kind_of(row.construct) == kind:
             rows_of.setdefault(groups.get(row.construct, row.construct), []).append(row)
@@ -60,33 +69,11 @@ def construct_totals(
     return tuple(sorted(totals, key=lambda t: (-t.cost_ns, -t.n_completed, t.construct)))
 
 
-def merge_counts(construct: int, kind: str, rows: Iterable[ConstructCounts]) -> ConstructTotals:
+def merge_counts(construct: int, kind: str, rows: Sequence[ConstructRow]) -> ConstructTotals:
     """The rows of one construct as one."""
-    rows = list(rows)
-    timed = [row for row in rows if row.n_timed]
     return ConstructTotals(
-        construct=construct,
-        kind=kind,
-        n_created=sum(row.n_created for row in rows),
-        n_completed=sum(row.n_completed for row in rows),
-        n_cancelled=sum(row.n_cancelled for row in rows),
-        n_undeferred=sum(row.n_undeferred for row in rows),
-        work_ns=sum(row.work_ns for row in rows),
-        create_ns=sum(row.create_ns for row in rows),
-        inclusive_ns=sum(row.inclusive_ns for row in rows),
-        n_timed=sum(row.n_timed for row in rows),
-        min_ns=min((row.min_ns for row in timed), default=0),
-        max_ns=max((row.max_ns for row in timed), default=0),
-        histogram=sum_histograms(row.histogram for row in rows),
-        ready_ns=sum(row.ready_ns for row in rows),
-        ready_max_ns=max((row.ready_max_ns for row in rows), default=0),
-        n_ready=sum(row.n_ready for row in rows),
-        n_other_thread=sum(row.n_other_thread for row in rows),
-        n_other_core=sum(row.n_other_core for row in rows),
-        n_other_domain=sum(row.n_other_domain for row in rows),
-        read_bytes=sum(row.read_bytes for row in rows),
-        write_bytes=sum(row.write_bytes for row in rows),
-        counters=tuple(sum(values) for values in zip(*(row.counters for row in rows), strict=True)),
+        functools.reduce(operator.add, rows).replace(construct=construct),
+        kind,
         created_by=_by_thread((row.thread, row.n_created) for row in rows),
         completed_by=_by_thread((row.thread, row.n_completed) for row in rows),
     )

@@ -8,9 +8,8 @@ A group deeper than `depth` is counted in the group at that depth: in its ancest
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from ompass.model_graph import GroupDependence, TaskGraph, TaskGroup
+from ompass.model_graph import GraphGroup, GroupDependence, TaskGraph
 
 
 def fold(
@@ -22,35 +21,38 @@ def fold(
     the critical path name the new groups.
     """
     same = same or {}
-    kept: list[TaskGroup] = []
+    kept: list[GraphGroup] = []
     place: list[int] = []
     below: dict[tuple[int, int], int] = {}  # (parent, construct) of kept groups
     for raw in graph.groups:  # parents come before their children
-        group = replace(raw, construct=same.get(raw.construct, raw.construct))
+        group = raw.replace(construct=same.get(raw.construct, raw.construct))
         parent = place[group.parent] if group.number else 0
         number, folded = _representative(group, parent, kept, below, depth)
         if number == len(kept):
             above = parent if not folded else kept[parent].parent
             level = kept[above].depth + 1 if number else 0
             kept.append(
-                replace(group, number=number, parent=above, depth=level, folded=folded or group.folded)
+                group.replace(number=number, parent=above, depth=level, folded=folded or group.folded)
             )
             if number:
                 below[above, group.construct] = number
         else:
-            kept[number] = _sum(kept[number], group, folded)
+            both = kept[number] + group
+            kept[number] = both.replace(folded=True) if folded else both
         place.append(number)
     counts: dict[tuple[int, int], int] = {}
     for d in graph.dependences:
         key = place[d.from_group], place[d.to_group]
         counts[key] = counts.get(key, 0) + d.n
     return (
-        replace(
-            graph,
+        graph.replace(
             groups=tuple(kept),
-            dependences=tuple(GroupDependence(*key, n) for key, n in sorted(counts.items())),
-            critical=tuple(replace(step, group=place[step.group]) for step in graph.critical),
-            tasks=tuple(replace(task, group=place[task.group]) for task in graph.tasks),
+            dependences=tuple(
+                GroupDependence(from_group=before, to_group=after, n=n)
+                for (before, after), n in sorted(counts.items())
+            ),
+            critical=tuple(step.replace(group=place[step.group]) for step in graph.critical),
+            tasks=tuple(task.replace(group=place[task.group]) for task in graph.tasks),
         ),
         tuple(place),
     )
@@ -69,9 +71,9 @@ def fold_to(
 
 
 def _representative(
-    group: TaskGroup,
+    group: GraphGroup,
     parent: int,
-    kept: Sequence[TaskGroup],
+    kept: Sequence[GraphGroup],
     below: dict[tuple[int, int], int],
     depth: int,
 ) -> tuple[int, bool]:
@@ -81,20 +83,3 @@ def _representative(
     if kept[parent].construct == group.construct and kept[parent].kind == group.kind:
         return parent, True
     return below.get((kept[parent].parent, group.construct), len(kept)), True
-
-
-def _sum(one: TaskGroup, other: TaskGroup, folded: bool) -> TaskGroup:
-    return replace(
-        one,
-        folded=one.folded or other.folded or folded,
-        n_tasks=one.n_tasks + other.n_tasks,
-        n_undeferred=one.n_undeferred + other.n_undeferred,
-        n_other_thread=one.n_other_thread + other.n_other_thread,
-        work_ns=one.work_ns + other.work_ns,
-        create_ns=one.create_ns + other.create_ns,
-        dispatch_ns=one.dispatch_ns + other.dispatch_ns,
-        max_ns=max(one.max_ns, other.max_ns),
-        critical_ns=one.critical_ns + other.critical_ns,
-        n_critical=one.n_critical + other.n_critical,
-        n_waits=one.n_waits + other.n_waits,
-    )

@@ -48,7 +48,7 @@ def locality(run: Run) -> Locality | None:
 
     Domains beyond the last that the format counts share its place.
     """
-    rows = [row.held for row in run.regions if row.held.domain >= 0]
+    rows = [row for row in run.regions if row.domain >= 0]
     if not rows:
         return None
     last = len(rows[0].n_from_domain) - 1

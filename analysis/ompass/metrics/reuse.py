@@ -170,7 +170,7 @@ def reuse_profile(
     """The figures of what the core counted of `run` in `groups`; NothingToShowError for an empty sample."""
     counted = tuple(
         _group(run, group, row, _threads(group_of_thread, index), rate)
-        for index, (group, row) in enumerate(zip(groups, reuse["groups"], strict=True))
+        for index, (group, row) in enumerate(zip(groups, reuse.groups, strict=True))
     )
     total = sum_histograms(group.histogram for group in counted)
     if total.accessed_bytes == 0:
@@ -188,50 +188,45 @@ def _threads(group_of_thread: Sequence[int], group: int) -> tuple[int, ...]:
 
 def _histogram(row: _core.KernelReuse) -> ReuseHistogram:
     return ReuseHistogram(
-        row["cold_bytes"],
-        row["coherence_bytes"],
-        row["close_bytes"],
-        row["near_bytes"],
-        row["far_bytes"],
-        tuple(row["bins"]),
+        row.cold_bytes, row.coherence_bytes, row.close_bytes, row.near_bytes, row.far_bytes, row.bins
     )
 
 
 def _group(
     run: Run, group: CacheGroup, row: _core.GroupReuse, threads: tuple[int, ...], rate: float
 ) -> GroupReuse:
-    accessed = sum(kernel["bytes"] for kernel in row["kernels"])
+    accessed = sum(kernel.bytes for kernel in row.kernels)
     return GroupReuse(
         group,
         threads,
-        sum_histograms(map(_histogram, row["kernels"])).scaled_to(accessed),
+        sum_histograms(map(_histogram, row.kernels)).scaled_to(accessed),
         tuple(
             KernelReuse(
-                kernel["construct"],
-                run.definitions[kernel["construct"]].name,
-                kernel["n_accesses"],
-                _histogram(kernel).scaled_to(kernel["bytes"]),
+                kernel.construct,
+                run.definitions[kernel.construct].name,
+                kernel.n_accesses,
+                _histogram(kernel).scaled_to(kernel.bytes),
             )
-            for kernel in row["kernels"]
+            for kernel in row.kernels
         ),
-        round(row["distinct_bytes"] / rate),
+        round(row.distinct_bytes / rate),
     )
 
 
 def _quality(reuse: _core.Reuse, rate: float) -> SampleQuality | None:
     if rate >= 1:
         return None
-    parts = [group["sample"] for group in reuse["groups"]]
+    parts = [group.sample for group in reuse.groups]
     replicates = [[sum(bins) for bins in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)]
     return SampleQuality(
         rate,
-        reuse["block_bytes"],
+        reuse.block_bytes,
         sum(map(sum, replicates)),
         sample_error(
             replicates,
             rate=rate,
-            block_bytes=reuse["block_bytes"],
-            accessed_bytes=sum(k["bytes"] for group in reuse["groups"] for k in group["kernels"]),
+            block_bytes=reuse.block_bytes,
+            accessed_bytes=sum(k.bytes for group in reuse.groups for k in group.kernels),
         ),
     )
 

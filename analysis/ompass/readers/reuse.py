@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
+from ompass import _core
 from ompass.errors import NothingToShowError
 from ompass.model import Run
-from ompass.readers.core import core_errors, load_core
-
-if TYPE_CHECKING:
-    from ompass._core import Reuse
+from ompass.readers.core import core_errors
 
 
 def read_reuse(
@@ -25,7 +22,7 @@ def read_reuse(
     coherent: bool = True,
     n_jobs: int = 0,
     progress: Callable[[float], None] | None = None,
-) -> Reuse:
+) -> _core.Reuse:
     """What the core counts of a trace's accesses, one stream per cache group.
 
     `group_of_thread`: the index of the group of every thread; where it is -1 or missing, threads are in the
@@ -34,13 +31,12 @@ def read_reuse(
     the run has no accesses, DamagedRunError.
     """
     check_has_accesses(run)
-    core = load_core()
-    with core_errors(core, run.path):
-        return core.reuse_of_run(
+    with core_errors(run.path):
+        return _core.reuse_of_run(
             str(run.path),
-            list(group_of_thread),
-            list(group_of_cpu),
-            list(class_bytes),
+            group_of_thread,
+            group_of_cpu,
+            class_bytes,
             rate,
             0,
             coherent,

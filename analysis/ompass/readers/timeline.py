@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from ompass import _core
 from ompass.errors import NothingToShowError, UsageError
 from ompass.model import Run
-from ompass.readers.core import core_errors, load_core
+from ompass.readers.core import core_errors
 from ompass.units import count
 
 
@@ -99,31 +100,20 @@ def read_timeline(
     `limit`, DamagedRunError.
     """
     check_has_events(run)
-    core = load_core()
-    with core_errors(core, run.path):
-        columns = core.slices_of_run(str(run.path), list(threads), start_ns, end_ns, limit)
-    if columns["too_many"]:
+    with core_errors(run.path):
+        columns = _core.slices_of_run(str(run.path), threads, start_ns, end_ns, limit)
+    if columns is None:
         raise UsageError(
             f"{run.path} has more than {count(limit)} slices in this window",
             "viewers, and this command, would take very long",
             "name a shorter one with --from and --to, fewer threads with --thread, or raise --limit",
         )
-    names = ("begin_ns", "end_ns", "thread", "kind", "construct", "task", "depth", "flags")
-    rows = zip(*(columns[name].tolist() for name in names), strict=True)  # type: ignore[literal-required]
+    rows = zip(*(column.tolist() for column in columns.as_dict().values()), strict=True)
     by_thread: dict[int, list[Slice]] = {}
     for begin, end, thread, kind, construct, task, depth, flags in rows:
+        resumed, untimed = bool(flags & _RESUMED), bool(flags & _UNTIMED)
         by_thread.setdefault(thread, []).append(
-            Slice(
-                begin,
-                end,
-                thread,
-                SliceKind(kind),
-                construct,
-                task,
-                depth,
-                bool(flags & _RESUMED),
-                bool(flags & _UNTIMED),
-            )
+            Slice(begin, end, thread, SliceKind(kind), construct, task, depth, resumed, untimed)
         )
     if not by_thread:
         raise NothingToShowError(

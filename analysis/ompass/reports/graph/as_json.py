@@ -53,9 +53,9 @@ def json_graph(content: GraphContent) -> dict[str, Any]:
             for row in content.constructs
         ],
         "critical_steps": graph.n_steps,
-        "critical_path": [asdict(step) for step in graph.critical],
-        "groups": [{"label": content.label_of(group), **asdict(group)} for group in graph.groups],
-        "dependences": [asdict(dependence) for dependence in graph.dependences],
-        "tasks": [asdict(task) for task in graph.tasks],
+        "critical_path": [step.as_dict() for step in graph.critical],
+        "groups": [{"label": content.label_of(group), **group.as_dict()} for group in graph.groups],
+        "dependences": [dependence.as_dict() for dependence in graph.dependences],
+        "tasks": [task.as_dict() for task in graph.tasks],
         "notes": list(content.notes),
     }

@@ -14,7 +14,7 @@ from ompass.metrics import thresholds
 from ompass.metrics.folding import fold, fold_to
 from ompass.metrics.span import CriticalConstruct, SpeedupBounds, critical_constructs, speedup_bounds
 from ompass.model import Run
-from ompass.model_graph import TaskGraph, TaskGroup
+from ompass.model_graph import GraphGroup, TaskGraph
 from ompass.readers import read_task_graph
 from ompass.reports.content import same_place
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
@@ -41,7 +41,7 @@ class GraphContent:
         label = self.locations.get(construct, UNKNOWN).label()
         return f"{label}, implicit tasks" if kind == "parallel" else label
 
-    def label_of(self, group: TaskGroup) -> str:
+    def label_of(self, group: GraphGroup) -> str:
         return self.label(group.kind, group.construct)
 
 
@@ -73,11 +73,7 @@ def _folded(
     run: Run, depth: int | None, expanded: tuple[int, ...], same: Mapping[int, int]
 ) -> tuple[TaskGraph, tuple[int, ...]]:
     graph = read_task_graph(
-        run.path,
-        run.definitions,
-        depth=_DEEP if depth is None else depth,
-        expanded=expanded,
-        max_tasks=EVERY_TASK,
+        run.path, depth=_DEEP if depth is None else depth, expanded=expanded, max_tasks=EVERY_TASK
     )
     if depth is None:
         return fold_to(graph, thresholds.READABLE_GROUPS, same)
@@ -100,7 +96,7 @@ def _chosen(graph: TaskGraph, locations: Mapping[int, Location], expand: tuple[s
     return frozenset(chosen)
 
 
-def _fits(group: TaskGroup, locations: Mapping[int, Location], text: str) -> bool:
+def _fits(group: GraphGroup, locations: Mapping[int, Location], text: str) -> bool:
     location = locations.get(group.construct, UNKNOWN)
     return text == str(group.number) or text in (
         location.place,

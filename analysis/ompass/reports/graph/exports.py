@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from xml.etree import ElementTree
 
-from ompass.model_graph import TaskGroup
+from ompass.model_graph import GraphGroup
 from ompass.reports.graph.content import GraphContent
 from ompass.units import duration, percent, plural
 
@@ -183,5 +183,5 @@ def _members(content: GraphContent, group: int, listed: set[int]) -> list[str]:
     return [] if group in listed else [f"g{group}"]
 
 
-def _listed(content: GraphContent, group: TaskGroup) -> bool:
+def _listed(content: GraphContent, group: GraphGroup) -> bool:
     return any(task.group == group.number for task in content.graph.tasks)

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from ompass.model_graph import TaskGroup
+from ompass.model_graph import GraphGroup
 from ompass.reports.graph.content import GraphContent
 from ompass.reports.tables import plain_table
 from ompass.reports.terminal import section
@@ -142,7 +142,7 @@ def _steps_table(content: GraphContent) -> Table:
 
 
 def _tree(content: GraphContent) -> Tree:
-    children: dict[int, list[TaskGroup]] = {}
+    children: dict[int, list[GraphGroup]] = {}
     for group in content.graph.groups[1:]:
         children.setdefault(group.parent, []).append(group)
     root = Tree(_group_text(content, content.graph.groups[0]))
@@ -154,7 +154,7 @@ def _tree(content: GraphContent) -> Tree:
     return root
 
 
-def _group_text(content: GraphContent, group: TaskGroup) -> Text:
+def _group_text(content: GraphContent, group: GraphGroup) -> Text:
     text = Text(f"{group.number}  ", style="dim")
     text.append(content.label_of(group), style="bold red" if group.critical_ns else "cyan")
     if group.kind != "program":

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decoded events for Python, as columns.
+#include "analyses/event_columns.h"
+
+#include "bindings.h"
+
+namespace ompass {
+
+namespace {
+
+#define OMPASS_PYTHON_EVENTS(X)                                                                                        \
+    X(Column<int64_t>, time_ns, "since the start of the run; of untimed records that of the timed one before them")    \
+    X(Column<int64_t>, latest_ns, "last possible moment: of untimed records that of the timed one after them")         \
+    X(Column<uint32_t>, thread, "number of the thread")                                                                \
+    X(Column<uint8_t>, kind, "index into event_kinds()")                                                               \
+    X(Column<int32_t>, construct, "number of the construct; -1: none")                                                 \
+    X(Column<uint64_t>, task, "id: creating thread << 40 | its counter; 0: none")                                      \
+    X(Column<uint64_t>, value, "what else the meaning of the kind names; durations in ns")                             \
+    X(Column<bool>, exact, "false for untimed records")
+
+OMPASS_STRUCT(PythonEvents, Columns, OMPASS_PYTHON_EVENTS);
+
+PythonEvents read_events(const std::string &directory, int64_t thread, int64_t start_ns, int64_t end_ns,
+                         int64_t limit) {
+    const RunFiles run = open_or_throw(directory);
+    EventColumns columns;
+    unlocked([&] { return read_event_columns(run, {thread, start_ns, end_ns, limit}, columns); });
+    return OMPASS_MOVED_COLUMNS(PythonEvents, OMPASS_PYTHON_EVENTS, columns);
+}
+
+std::vector<std::tuple<std::string, std::string>> event_kinds() {
+    std::vector<std::tuple<std::string, std::string>> kinds;
+    for (const format::EventTraits &traits : format::kEventTraits) kinds.emplace_back(traits.text, traits.meaning);
+    return kinds;
+}
+
+} // namespace
+
+void bind_events(nb::module_ &m) {
+    bind_row<PythonEvents, Columns>(m, "EventTable", "Events, in order of time within each thread.");
+    m.def("event_kinds", &event_kinds, "(name, meaning) of every kind of event, indexed by its number.");
+    m.def("read_events", &read_events, nb::arg("directory"), nb::arg("thread") = -1, nb::arg("start_ns") = 0,
+          nb::arg("end_ns") = -1, nb::arg("limit") = -1,
+          "Events of one thread (-1: of all) in [start_ns, end_ns) (-1: to the end), at most `limit` (-1: all).\n\n"
+          "LogError, also when the run has no trace.");
+}
+
+} // namespace ompass

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorded run for Python: modules, constructs, threads, and the rows of time and counts.
+#include <nanobind/stl/filesystem.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <span>
+
+#include "analyses/trace_replay.h"
+#include "bindings.h"
+#include "format/run_profile.h"
+
+namespace ompass {
+
+namespace {
+
+// The name of a number of the format; the last one stands for all that it does not know.
+template <typename Number, size_t N>
+const char *name_of(Number number, const char *const (&names)[N]) {
+    return names[std::min(static_cast<size_t>(number), N - 1)];
+}
+constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phase", "module", "unknown"};
+constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
+constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "unknown"};
+
+// X(type, name, meaning, value): `value` is made of what to_python() has at hand.
+using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
+
+#define OMPASS_PYTHON_MODULE(X)                                                                                        \
+    X(nb::str, path, "executable or shared library that code addresses were recorded in", text(from.path))             \
+    X(nb::str, build_id, "hexadecimal; empty when the module has none", text(from.build_id))                           \
+    X(uint64_t, base, "load bias: an address in the process minus this is the ELF virtual address", from.base)
+
+#define OMPASS_PYTHON_DEFINITION(X)                                                                                    \
+    X(uint32_t, id, "index into Run.definitions", id)                                                                  \
+    X(nb::str, kind, "program (id 0: outside of every region), task, parallel, kernel or phase",                       \
+      text(name_of(from.kind, kKinds)))                                                                                \
+    X(uint32_t, flags, "OMPT task flags at the first creation of a task; else 0", from.flags)                          \
+    X(int64_t, module, "index into Run.modules; -1 when unknown",                                                      \
+      from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
+    X(uint64_t, offset,                                                                                                \
+      "ELF virtual address of the return address in the module (look up offset - 1); 0 when unknown", from.address)    \
+    X(nb::str, name, "the name given to a kernel or phase; else empty", text(from.name))
+
+#define OMPASS_PYTHON_RUN(X)                                                                                           \
+    X(std::filesystem::path, path, "the run directory, as it was named", directory)                                    \
+    X(uint32_t, format_version, "version of the trace format", process.version)                                        \
+    X(nb::str, mode, "profile or trace: what was recorded",                                                            \
+      text(process.mode == format::Mode::kTrace ? "trace" : "profile"))                                                \
+    X(nb::str, source, "profile: as the tool accounted it; events: recomputed from the trace",                         \
+      text(profile.from_events ? "events" : "profile"))                                                                \
+    X(bool, complete, "false for a run cut short: killed, still running, or with records dropped in source events",    \
+      profile.complete)                                                                                                \
+    X(nb::str, end_reason, "finalized, exit, running-or-killed or ended-by-control",                                   \
+      text(name_of(process.end_reason, kEnds)))                                                                        \
+    X(Texts, incomplete_reasons, "sentences", reasons)                                                                 \
+    X(uint32_t, pid, "process that was recorded", process.pid)                                                         \
+    X(uint64_t, start_epoch_ns, "start of the run, since 1970", process.start_epoch_ns)                                \
+    X(uint64_t, wall_ns, "whole program, first to last moment recorded", profile.wall_ns)                              \
+    X(nb::str, clock_kind, "tsc, cntvct or clock_gettime", text(name_of(process.clock_kind, kClocks)))                 \
+    X(double, clock_hz, "ticks per second", profile.clock_hz)                                                          \
+    X(bool, create_estimated, "true without brackets: every create_ns is an estimate", profile.create_estimated)       \
+    X(double, create_estimate_ns, "estimated cost of a creation; 0 when measured", profile.create_estimate_ns)         \
+    X(Texts, counters, "names of the hardware counters", counters)                                                     \
+    X(Rows<PythonModule>, modules, "executables and libraries", modules)                                               \
+    X(Rows<PythonDefinition>, definitions, "constructs, by number", definitions)                                       \
+    X(Rows<ThreadRow>, threads, "threads that took part", to_rows(std::move(profile.threads)))                         \
+    X(Rows<RegionRow>, regions, "a row per parallel construct and thread, and of the time outside",                    \
+      to_rows(std::move(profile.regions)))                                                                             \
+    X(Rows<ConstructRow>, constructs, "a row per task construct or kernel and thread",                                 \
+      to_rows(std::move(profile.constructs)))                                                                          \
+    X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
+
+OMPASS_STRUCT(PythonModule, Row, OMPASS_PYTHON_MODULE);
+OMPASS_STRUCT(PythonDefinition, Row, OMPASS_PYTHON_DEFINITION);
+OMPASS_STRUCT(PythonRun, Row, OMPASS_PYTHON_RUN);
+
+nb::str text(const char *literal) { return nb::str(literal); }
+
+nb::str text(const std::string &bytes) { // names come from programs, and need not be UTF-8
+    PyObject *decoded = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace");
+    if (!decoded) throw nb::python_error();
+    return nb::steal<nb::str>(decoded);
+}
+
+PythonRun to_python(const std::string &directory, const RunFiles &run, RunProfile &&profile) {
+    const format::ProcessHeader &process = *run.process;
+    const auto reasons = to_tuple(profile.incomplete_reasons, [](const std::string &reason) { return text(reason); });
+    const auto counters = to_tuple(std::span(process.counter_names, process.n_counters), [](const char(&name)[64]) {
+        return text(std::string(name, strnlen(name, sizeof name)));
+    });
+    const auto modules =
+        to_tuple(run.modules, [](const Module &from) { return OMPASS_ROW(PythonModule, OMPASS_PYTHON_MODULE); });
+    uint32_t next = 0;
+    const auto definitions = to_tuple(run.definitions, [&](const Definition &from) {
+        const uint32_t id = next++;
+        return OMPASS_ROW(PythonDefinition, OMPASS_PYTHON_DEFINITION);
+    });
+    return OMPASS_ROW(PythonRun, OMPASS_PYTHON_RUN);
+}
+
+PythonRun read_profile(const std::string &directory) {
+    const RunFiles run = open_or_throw(directory);
+    std::vector<ThreadAccount> accounts = read_accounts(run);
+    return to_python(directory, run, make_profile(run, accounts, false));
+}
+
+PythonRun replay(const std::string &directory) {
+    const RunFiles run = open_or_throw(directory);
+    std::vector<ThreadAccount> accounts;
+    unlocked([&] { return replay_trace(run, accounts); });
+    return to_python(directory, run, make_profile(run, accounts, true));
+}
+
+nb::str kind_of(const PythonRun &run, int64_t construct) {
+    if (construct == -1) return text("outside");
+    if (construct < 0 || static_cast<size_t>(construct) >= run.definitions.size()) return text("unknown");
+    return nb::cast<PythonDefinition &>(run.definitions[static_cast<size_t>(construct)]).kind;
+}
+
+} // namespace
+
+const char *name_of(format::DefinitionKind kind) { return name_of(kind, kKinds); }
+
+void bind_run(nb::module_ &m) {
+    m.attr("N_HISTOGRAM_BINS") = format::kHistogramBins;
+    bind_row<PythonModule>(m, "Module", "An executable or shared library.");
+    bind_row<PythonDefinition>(m, "Definition",
+                               "A construct in the source: a task, a parallel region, a kernel or a phase.");
+    const char *const described = "Name, type as a column of SQL (empty: it is not one) and meaning of every field.";
+    bind_row<ThreadRow>(m, "ThreadRow", "One recorded thread.").def_static("describe", &describe<ThreadRow>, described);
+    bind_row<RegionRow>(m, "RegionRow",
+                        "One thread's time in all instances of one parallel construct.\n\n"
+                        "total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.")
+        .def_static("describe", &describe<RegionRow>, described);
+    bind_row<ConstructRow>(m, "ConstructRow", "What one thread saw of one task construct or kernel.")
+        .def_static("describe", &describe<ConstructRow>, described)
+        .def(
+            "__add__", [](const ConstructRow &one, const ConstructRow &other) { return one + other; },
+            "Two rows of a construct as one, which has the `thread` of the first.");
+    bind_row<PythonRun>(m, "Run", "One process, recorded.")
+        .def("kind_of", &kind_of, nb::arg("construct"),
+             "The kind of a construct number; \"outside\" for -1, \"unknown\" when it was never defined.");
+    m.def("read_profile", &read_profile, nb::arg("directory"),
+          "The profile that the tool kept; works for both modes and for runs cut short.");
+    m.def("replay_trace", &replay, nb::arg("directory"),
+          "The same figures recomputed from the events alone; LogError when the run has no trace.");
+}
+
+} // namespace ompass

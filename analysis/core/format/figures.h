@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures of a run, each declared once: the slots that a thread keeps in its log, in ticks, and the rows that readers
+// make of them, in nanoseconds. Bindings, the type stub, columns of SQL and documents come from the lists below.
+//
+// A new figure goes to the end of its slot, where logs written before have 0.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "describe.h"
+#include "format.h"
+
+namespace ompass::format {
+
+// What one thread knows of one task construct or kernel.
+struct ConstructSlot {
+    uint32_t id; // construct, 0 in an unused slot
+    DefinitionKind kind;
+    uint64_t n_deferred; // created and queued
+    uint64_t n_undeferred; // created and started at once; 0 in a log, where begun_undeferred() tells it
+    uint64_t n_completed; // in a log: of the deferred tasks; undeferred ones complete when they have begun
+    uint64_t n_drawn; // undeferred tasks up to the last one that was timed; with the next two fields: all of them
+    uint32_t weight; // tasks from that one to the next timed one, that one included
+    uint32_t countdown; // of these, yet to begin
+    uint64_t n_converted; // undeferred tasks that did not complete in place (detached), and count like deferred ones
+    uint64_t n_cancelled;
+    uint64_t create_ticks; // measured by the brackets
+    uint64_t create_weight; // share of pool_ticks that is creation of these tasks; part of the region's
+    uint64_t own_ticks; // work that surely belongs to this construct
+    uint64_t sampled_weight; // its share of pool_ticks, against the sum over constructs
+    uint64_t inclusive_ticks; // of the timed tasks
+    uint64_t n_timed;
+    uint64_t min_ticks; // of the timed tasks; ~0 when none
+    uint64_t max_ticks;
+    uint64_t ready_ticks;
+    uint64_t ready_max_ticks;
+    uint64_t n_ready;
+    uint64_t n_other_thread;
+    uint64_t n_other_core;
+    uint64_t n_other_domain;
+    uint64_t read_bytes;
+    uint64_t write_bytes;
+    uint64_t counters[kMaxCounters];
+    uint64_t histogram[kHistogramBins]; // of timed durations, bin k: [2^k, 2^(k+1)) ns
+};
+static_assert(sizeof(ConstructSlot) <= kSlotBytes);
+
+constexpr uint64_t begun_undeferred(const ConstructSlot &slot) { return slot.n_drawn + slot.weight - slot.countdown; }
+
+inline constexpr unsigned kDomainCounts = 48;
+
+// What one thread knows of one parallel construct; slot 0: of the time outside of every region.
+struct RegionSlot {
+    uint32_t id; // construct; slot 0 has kind kProgram
+    DefinitionKind kind;
+    uint64_t n_instances;
+    uint64_t n_primary;
+    uint64_t wall_ticks; // primary only
+    uint64_t capacity_ticks; // primary only: team size times duration
+    uint64_t max_team_size; // primary only
+    uint64_t level;
+    uint64_t nested_ticks; // in inner regions led by this thread
+    uint64_t state_ticks[kStates];
+    uint64_t implicit_ticks; // part of work
+    uint64_t lock_ticks; // part of sync
+    uint64_t n_tasks; // explicit tasks completed here
+    uint64_t n_created; // deferred tasks created here
+    uint64_t create_weight; // share of the creation of undeferred tasks in pool_ticks
+    uint64_t sampled_weight; // share of the implicit task in pool_ticks
+    uint64_t counters[kMaxCounters]; // of the implicit task
+    // Of tasks that libomp_ext.so holds.
+    uint64_t domain; // 1 + the locality domain of this thread, when it last started a task; 0: none
+    uint64_t n_rescued; // tasks started here outside their domain, lest the program hang
+    uint64_t n_steals; // tasks taken from another thread's queue
+    uint64_t n_failed_steals; // attempts at queues with tasks that took none
+    uint64_t steal_ticks; // of the former
+    uint64_t failed_steal_ticks;
+    uint64_t n_from_domain
+        [kDomainCounts]; // tasks started here by the domain where they were placed; the last: and all beyond
+};
+static_assert(sizeof(RegionSlot) <= kSlotBytes);
+
+} // namespace ompass::format
+
+namespace ompass {
+
+// X(type, name, meaning, value): `value` is made of the slot `slot`, or of the header of the thread's log, by `to`,
+// which converts ticks (see run_profile.cpp).
+#define OMPASS_THREAD_ROW(X)                                                                                           \
+    X(uint32_t, thread, "number of its log", to.thread)                                                                \
+    X(uint32_t, tid, "number in the operating system", header.tid)                                                     \
+    X(std::string, kind, "initial, worker or other", name_of(header.kind))                                             \
+    X(uint64_t, first_ns, "first moment recorded, since the start of the run",                                         \
+      to.clock.since_start(header.first_ticks))                                                                        \
+    X(uint64_t, last_ns, "last moment accounted", to.clock.since_start(account.last))                                  \
+    X(uint64_t, n_events, "records of its trace; 0 in the profile, which does not read them", account.n_events)        \
+    X(uint64_t, n_dropped, "records lost to a size limit or a full disk", header.n_dropped)                            \
+    X(uint64_t, n_migrations, "changes of CPU that were seen", header.n_migrations)
+
+#define OMPASS_REGION_ROW(X)                                                                                           \
+    X(int32_t, construct, "number of the parallel construct; -1: outside of every region",                             \
+      to.id ? static_cast<int32_t>(to.id) : -1)                                                                        \
+    X(uint32_t, thread, "number of the thread", to.thread)                                                             \
+    X(uint64_t, level, "nesting depth of its first instance, 1 is outermost; 0 outside of every region", slot.level)   \
+    X(uint64_t, n_instances, "instances that the thread took part in", slot.n_instances)                               \
+    X(uint64_t, n_primary, "instances that it led", slot.n_primary)                                                    \
+    X(uint64_t, wall_ns, "durations of the instances that it led", to.ns(slot.wall_ticks))                             \
+    X(uint64_t, capacity_ns, "sum over the instances that it led of team size times duration", 0)                      \
+    X(uint64_t, max_team_size, "most threads of an instance that it led", slot.max_team_size)                          \
+    X(uint64_t, total_ns, "its thread-time, without inner regions that it led; the sum of the five states",            \
+      time.total_ns)                                                                                                   \
+    X(uint64_t, nested_ns, "its time in inner regions that it led", to.ns(slot.nested_ticks))                          \
+    X(uint64_t, work_ns, "thread-time in user code", time.state_ns[0])                                                 \
+    X(uint64_t, create_ns, "thread-time in the creation of tasks", time.state_ns[1])                                   \
+    X(uint64_t, schedule_ns, "thread-time in fetching tasks that were ready", time.state_ns[2])                        \
+    X(uint64_t, sync_ns, "thread-time in barriers, waits and locks for another reason than lack of tasks",             \
+      time.state_ns[3])                                                                                                \
+    X(uint64_t, idle_ns, "thread-time without a task to run", time.state_ns[4])                                        \
+    X(uint64_t, implicit_ns, "part of work_ns in the implicit task itself",                                            \
+      std::min(to.ns(slot.implicit_ticks), time.state_ns[0]))                                                          \
+    X(uint64_t, lock_ns, "part of sync_ns in locks, critical, ordered and atomic", to.ns(slot.lock_ticks))             \
+    X(uint64_t, n_tasks, "explicit tasks that the thread completed there", slot.n_tasks)                               \
+    X(int64_t, domain, "locality domain of libomp_ext.so where it started tasks last; -1: none was held",              \
+      static_cast<int64_t>(slot.domain - 1))                                                                           \
+    X(uint64_t, n_rescued, "tasks started outside of their domain, since the program would have hung", slot.n_rescued) \
+    X(uint64_t, n_steals, "tasks taken from queues of other threads", slot.n_steals)                                   \
+    X(uint64_t, n_failed_steals, "attempts at queues with tasks that took none", slot.n_failed_steals)                 \
+    X(uint64_t, steal_ns, "time of the successful attempts", to.ns(slot.steal_ticks))                                  \
+    X(uint64_t, failed_steal_ns, "time of the failed attempts", to.ns(slot.failed_steal_ticks))                        \
+    X(Numbers<format::kDomainCounts>, n_from_domain,                                                                   \
+      "tasks started here by the domain where they were placed; the last: and all beyond",                             \
+      Numbers<format::kDomainCounts>::of(slot.n_from_domain, format::kDomainCounts))                                   \
+    X(Numbers<format::kMaxCounters>, counters, "hardware counters of the implicit task, in the order of Run.counters", \
+      to.counters(slot.counters))
+
+// The last entry says how rows of several threads make one.
+#define OMPASS_CONSTRUCT_ROW(X)                                                                                        \
+    X(int32_t, construct, "number of the construct", static_cast<int32_t>(to.id), first)                               \
+    X(uint32_t, thread, "number of the thread", to.thread, first)                                                      \
+    X(uint64_t, n_created, "tasks created by the thread", slot.n_deferred + slot.n_undeferred, sum)                    \
+    X(uint64_t, n_completed, "tasks that it completed", slot.n_completed, sum)                                         \
+    X(uint64_t, n_cancelled, "tasks discarded before they started", slot.n_cancelled, sum)                             \
+    X(uint64_t, n_undeferred, "part of n_created that ran at once", slot.n_undeferred, sum)                            \
+    X(uint64_t, work_ns, "own work of the tasks", to.ns(slot.own_ticks), sum)                                          \
+    X(uint64_t, create_ns, "time to create them, measured or estimated (Run.create_estimated)",                        \
+      to.ns(slot.create_ticks) + to.estimated_ns(slot.n_deferred), sum)                                                \
+    X(uint64_t, inclusive_ns, "work with that of undeferred descendants; scaled from the timed tasks when sampled",    \
+      to.ns(slot.inclusive_ticks), sum)                                                                                \
+    X(uint64_t, n_timed, "tasks with a duration of their own; fewer than n_completed when sampled", slot.n_timed, sum) \
+    X(uint64_t, min_ns, "shortest of these durations, 0 without any", to.ns(slot.min_ticks), shortest)                 \
+    X(uint64_t, max_ns, "longest of them", to.ns(slot.max_ticks), longest)                                             \
+    X(Numbers<format::kHistogramBins>, histogram,                                                                      \
+      "tasks by duration: bin k is [2^k, 2^(k+1)) ns, bin 0 begins at 0; a timed task counts for those it stands for", \
+      Numbers<format::kHistogramBins>::of(slot.histogram, format::kHistogramBins), sum)                                \
+    X(uint64_t, ready_ns, "sum over deferred tasks started here of the time from ready to start",                      \
+      to.ns(slot.ready_ticks), sum)                                                                                    \
+    X(uint64_t, ready_max_ns, "longest of these times", to.ns(slot.ready_max_ticks), longest)                          \
+    X(uint64_t, n_ready, "number of these times", slot.n_ready, sum)                                                   \
+    X(uint64_t, n_other_thread, "tasks started here that another thread created", slot.n_other_thread, sum)            \
+    X(uint64_t, n_other_core, "tasks that were created on another core", slot.n_other_core, sum)                       \
+    X(uint64_t, n_other_domain, "tasks that were created in another memory domain", slot.n_other_domain, sum)          \
+    X(uint64_t, read_bytes, "declared by kernels as read", slot.read_bytes, sum)                                       \
+    X(uint64_t, write_bytes, "declared by kernels as written", slot.write_bytes, sum)                                  \
+    X(Numbers<format::kMaxCounters>, counters, "hardware counters, in the order of Run.counters",                      \
+      to.counters(slot.counters), sum)
+
+OMPASS_STRUCT(ThreadRow, Row, OMPASS_THREAD_ROW);
+
+// total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
+OMPASS_STRUCT(RegionRow, Row, OMPASS_REGION_ROW);
+OMPASS_STRUCT(ConstructRow, Row, OMPASS_CONSTRUCT_ROW);
+
+// Two rows of a construct as one; `construct` and `thread` are those of the first.
+ConstructRow operator+(const ConstructRow &one, const ConstructRow &other);
+
+} // namespace ompass
