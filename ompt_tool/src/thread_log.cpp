@@ -2,13 +2,10 @@
 // Slow paths of a thread's log: creation, new extents, limits.
 #include "thread_log.h"
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 
-#include "options.h"
-#include "process_log.h"
-#include "recorder.h"
+#include "trace_limit.h"
 
 namespace ompass {
 
@@ -17,6 +14,9 @@ namespace {
 // Events are written into one window of the file again and again. When it is full, a copy goes to the end of the file:
 // a third of the time that it takes to map and touch new pages of a file, and cheaper on many threads.
 constexpr size_t kWindowBytes = 64 << 10;
+
+constexpr size_t kEventBytes = 256; // more than the records of one event, and the zero after them
+constexpr uint64_t kMaxStepBack = 1 << 26; // ticks
 
 alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; written by many, read by none
 
@@ -44,16 +44,21 @@ void ThreadLog::start_tracing(uint64_t now) {
 
 void *ThreadLog::make_slots(uint32_t id) {
     const uint32_t extent = id / format::kSlotsPerExtent;
-    if (extent >= kMaxSlotExtents) return spare_slot;
+    if (extent >= kMaxSlotExtents) LogFile::note_lost();
+    if (extent >= kMaxSlotExtents || !hold()) return spare_slot;
     char *memory = static_cast<char *>(
         file_.append(format::ExtentKind::kSlots, format::kSlotExtentBytes, extent * format::kSlotsPerExtent, true));
+    let_go();
     if (!memory) return spare_slot;
     slots_[extent] = memory + sizeof(format::ExtentHeader);
     return slots_[extent] + id % format::kSlotsPerExtent * format::kSlotBytes;
 }
 
 uint64_t ThreadLog::write_time(uint64_t now) {
-    if (now < base_) return 0; // another core's counter is behind, by less than a transfer between them
+    if (now < base_) { // another core's counter is behind, or a pause has begun that the last reading did not see
+        OMPASS_ASSERT(base_ - now < kMaxStepBack);
+        return 0;
+    }
     if (uint64_t *place = reserve(2)) {
         place[1] = now;
         store(place, format::pack_event(format::kTime, 0, 0));
@@ -67,8 +72,11 @@ bool ThreadLog::refill() {
         if (dropping_) header_->n_dropped++;
         return false;
     }
-    if (!recorder::may_grow(kWindowBytes) || !(window_ ? renew_window() : open_window())) {
-        recorder::stop_all_tracing(2); // unless it was a limit that refused
+    if (!hold()) return false; // recording has ended meanwhile
+    const bool has_room = trace_limit::allows(kWindowBytes) && (window_ ? renew_window() : open_window());
+    let_go();
+    if (!has_room) {
+        trace_limit::stop_tracing(trace_limit::Reason::kDisk); // unless it was a limit that refused
         stop_tracing();
         header_->n_dropped++;
         return false;
@@ -97,9 +105,9 @@ bool ThreadLog::renew_window() {
 }
 
 void ThreadLog::trim() {
-    if (!window_ || !limit_) return;
-    const size_t used =
-        static_cast<size_t>(reinterpret_cast<char *>(next_) - reinterpret_cast<char *>(window_)) + sizeof(uint64_t);
+    if (!hold() || !window_ || !limit_) return;
+    const char *next = reinterpret_cast<char *>(__atomic_load_n(&next_, __ATOMIC_RELAXED));
+    const size_t used = static_cast<size_t>(next - reinterpret_cast<char *>(window_)) + kEventBytes;
     const size_t kept = (used + format::kPageBytes - 1) / format::kPageBytes * format::kPageBytes;
     if (kept < kWindowBytes) file_.shrink_last(window_, kWindowBytes, kept);
 }

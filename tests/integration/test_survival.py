@@ -11,10 +11,12 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -173,6 +175,48 @@ def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
         assert counted(_core.replay_trace(str(recorded.run_dir))) == counted(profile)
 
 
+LOADINGS = ["OMP_TOOL_LIBRARIES", "LD_PRELOAD", "linked"]
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("loading", LOADINGS)
+@pytest.mark.parametrize(("way", "status"), [("end", 0), ("switch", 0), ("exit", 7), ("exits", 7)])
+@pytest.mark.parametrize(
+    "n_seeds", [pytest.param(5, id="5-seeds"), pytest.param(50, id="50-seeds", marks=pytest.mark.slow)]
+)
+@pytest.mark.timeout(600)
+def test_record_ends_soundly_at_any_moment(
+    n_seeds: int,
+    way: str,
+    status: int,
+    loading: str,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    """By omp_control_tool or exit, from inside any task, with brackets open, while other threads work on."""
+    flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
+    program = compile_program("survival/ends_anyhow.c", default_toolchain, flags=flags)
+    for seed in range(n_seeds):
+        run_dir = tmp_path / f"{seed}.ompass"
+        settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMP_NUM_THREADS": str(N_THREADS)}
+        if loading != "linked":
+            settings[loading] = str(libompass)
+        finished = run_in(
+            tmp_path, program, default_toolchain, str(seed), way, tool=None, environment=settings
+        )
+        assert (finished.returncode, finished.stderr) == (status, ""), f"seed {seed}"
+        problems = _core.validate(str(run_dir))
+        assert not problems, f"seed {seed}: {problems}"
+        profile = _core.read_profile(str(run_dir))
+        check_identity(profile)
+        assert profile["complete"] == (profile["incomplete_reasons"] == [])
+        if way == "end":
+            assert profile["end_reason"] == "ended-by-control"
+
+
 def test_process_that_becomes_another_program_leaves_two_runs(
     default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
@@ -214,7 +258,7 @@ def check_unharmed(harsh: subprocess.CompletedProcess[str], plain: subprocess.Co
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-@pytest.mark.parametrize("size", ["4k", "64k", "256k", "2m"])
+@pytest.mark.parametrize("size", ["4k", "64k", "100k", "120k", "140k", "160k", "256k", "2m"])
 def test_full_disk_costs_the_record_and_nothing_else(
     size: str,
     mode: str,
@@ -389,6 +433,67 @@ def test_files_of_the_program_are_its_own(
     harsh = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
     check_unharmed(harsh, plain)
     check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("loading", LOADINGS)
+def test_words_go_to_stderr_and_to_no_file_that_takes_its_place(
+    loading: str,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
+    program = compile_program("survival/reuses_stderr.c", default_toolchain, flags=flags)
+    run_dir = tmp_path / "run.ompass"
+    settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMPASS_SUMMARY": "on"}
+    if loading != "linked":
+        settings[loading] = str(libompass)
+    finished = run_in(tmp_path, program, default_toolchain, "data", tool=None, environment=settings)
+    assert finished.returncode == 0
+    assert (tmp_path / "data").read_text() == "data of the program\n"
+    check_facts(facts_in(finished.stdout), check_sound(run_dir))
+
+
+def test_set_uid_program_records_nothing(
+    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path
+) -> None:
+    """The environment of one user must not make another, whose rights the program has, create files."""
+    if os.geteuid() != 0:
+        pytest.skip("giving a program to another user takes root")
+    nobody = 65534
+    with tempfile.TemporaryDirectory() as name:
+        shared = Path(name)
+        if os.statvfs(shared).f_flag & os.ST_NOSUID:
+            pytest.skip(f"programs in {shared} do not get the rights of their owner")
+        shared.chmod(0o777)
+        library = Path(shutil.copy(libompass, shared / "libompass.so"))
+        runtime = shutil.copy(default_toolchain.runtime_library, shared)
+        flags = [str(libompass), f"-Wl,-rpath,{shared}"]
+        program = Path(shutil.copy(compile_program("kinds/tied.c", default_toolchain, flags=flags), shared))
+        for path in (library, Path(runtime), program):
+            path.chmod(0o755)
+        for is_set_uid in (False, True):
+            if is_set_uid:
+                program.chmod(0o4755)
+            run_dir = shared / f"{is_set_uid}.ompass"
+            finished = subprocess.run(
+                [str(program)],
+                env={"OMPASS_DIR": str(run_dir), "OMP_NUM_THREADS": "2"},
+                user=nobody,
+                group=nobody,
+                extra_groups=[],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert finished.returncode == 0, finished.stderr
+            assert facts_in(finished.stdout)["tasks"] == 3192
+            assert run_dir.exists() != is_set_uid
+        assert finished.stderr == ""
 
 
 def test_program_may_leave_its_directory(

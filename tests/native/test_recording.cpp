@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records without OpenMP: threads call the events of accounting.h themselves, in orders that runtimes produce and in
+// Records without OpenMP: threads call the events of the accounting themselves, in orders that runtimes produce and in
 // random ones. What the tool kept must be sound, add up exactly, and equal what the events alone say.
 #include <gtest/gtest.h>
 
@@ -9,14 +9,16 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sys/stat.h>
 #include <thread>
 
-#include "accounting.h"
+#include "accounting_regions.h"
 #include "analyses/schedule.h"
 #include "analyses/timeline.h"
 #include "analyses/trace_replay.h"
 #include "analyses/trace_rows.h"
 #include "analyses/validate.h"
+#include "broken_invariants.h"
 #include "events/decoder.h"
 #include "process_log.h"
 
@@ -30,11 +32,14 @@ std::string fresh_directory() {
 
 class Recording : public testing::Test {
 protected:
-    void begin(const char *mode) {
+    void prepare(const char *mode) {
         directory_ = fresh_directory();
         setenv("OMPASS_DIR", directory_.c_str(), 1);
         setenv("OMPASS_MODE", mode, 1);
         setenv("OMPASS_SUMMARY", "off", 1);
+    }
+    void begin(const char *mode) {
+        prepare(mode);
         ASSERT_TRUE(recorder::start("test"));
     }
     void TearDown() override { std::filesystem::remove_all(std::filesystem::path(directory_).parent_path()); }
@@ -46,7 +51,7 @@ const void *address(uintptr_t n) { return reinterpret_cast<const void *>(n); }
 
 TaskState *create(ThreadState &thread, uintptr_t construct) {
     TaskState *task = thread.pool.take();
-    TaskConstruct *known = thread.construct_at(address(construct), 0);
+    TaskConstruct *known = thread.constructs.at(address(construct), 0);
     task->construct = known->id;
     task->flags = 0;
     create_deferred(thread, task, known);
@@ -55,7 +60,7 @@ TaskState *create(ThreadState &thread, uintptr_t construct) {
 
 void run_inline(ThreadState &thread, uintptr_t construct, unsigned depth, std::atomic<uint64_t> &n_tasks) {
     TaskState *task = thread.pool.peek();
-    task->local = thread.construct_at(address(construct), 0);
+    task->local = thread.constructs.at(address(construct), 0);
     task->flags = kInline;
     thread.pool.take();
     begin_inline(thread, task);
@@ -248,6 +253,68 @@ TEST_F(Recording, a_log_can_be_read_while_its_thread_writes_on) {
     EXPECT_EQ(n_read, kAccesses);
 }
 
+// A thread that ends cuts its log to what it used: a reader must not touch what was there when it opened the file.
+TEST_F(Recording, logs_can_be_read_while_their_threads_end) {
+    begin("trace");
+    recorder::thread(format::ThreadKind::kInitial);
+    constexpr uint32_t kThreads = 300;
+    std::atomic<bool> done{false};
+    std::thread program([&] {
+        for (uint32_t i = 0; i < kThreads; i++)
+            std::thread([i] {
+                ThreadState *thread = recorder::thread(format::ThreadKind::kOther);
+                for (uint64_t n = 0; n < 10 * i; n++) thread->log.access(true, n, 1);
+                recorder::end_thread(*thread);
+            }).join();
+        done = true;
+    });
+    for (bool last = false; !last;) {
+        last = done;
+        RunFiles run;
+        ASSERT_FALSE(open_run(directory_, run));
+        EXPECT_TRUE(run.losses.empty()) << run.losses.front();
+        std::vector<ThreadAccount> accounts = read_accounts(run);
+        for (const ThreadFile &thread : run.threads) {
+            EventDecoder decoder(thread, thread.header ? thread.header->index : 0);
+            for (EventRecord record; decoder.next(record);) {}
+            EXPECT_FALSE(decoder.problem()) << decoder.problem().text();
+        }
+    }
+    program.join();
+}
+
+TEST_F(Recording, a_log_numbered_far_beyond_the_threads_is_left_out_and_said_to_be) {
+    begin("profile");
+    recorder::thread(format::ThreadKind::kInitial);
+    recorder::stop(format::EndReason::kFinalized);
+    std::filesystem::copy(directory_ + "/thread-00000.log", directory_ + "/thread-65535.log");
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    EXPECT_EQ(run.threads.size(), 1u);
+    ASSERT_EQ(run.losses.size(), 1u);
+    EXPECT_NE(run.losses[0].find("thread-65535.log"), std::string::npos);
+}
+
+TEST_F(Recording, what_is_no_regular_file_is_refused_without_waiting) {
+    begin("profile");
+    recorder::thread(format::ThreadKind::kInitial);
+    recorder::stop(format::EndReason::kFinalized);
+    for (const char *name : {"/thread-00000.log", "/process.log"}) {
+        std::filesystem::rename(directory_ + name, directory_ + ".kept");
+        for (const char *other : {"pipe", "/dev/zero", "."}) {
+            const std::string path = directory_ + name;
+            if (std::string(other) == "pipe")
+                ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+            else
+                std::filesystem::create_symlink(other, path);
+            RunFiles run;
+            EXPECT_EQ(open_run(directory_, run).what, "is not a regular file") << path << " is " << other;
+            std::filesystem::remove(path);
+        }
+        std::filesystem::rename(directory_ + ".kept", directory_ + name);
+    }
+}
+
 TEST_F(Recording, accesses_near_and_far_are_read_as_they_were_declared) {
     begin("trace");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
@@ -313,6 +380,57 @@ TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) 
         (void)read_slices(run, {}, slices, too_many);
     }
     std::filesystem::remove_all(copy);
+}
+
+// A taskloop's creations carry times of their own; those of a coarse creator have none, and a reader dates them by their
+// span: so must the tool, whose ready times begin there.
+TEST_F(Recording, a_creation_in_a_bracket_has_its_own_time_or_that_of_the_bracket) {
+    begin("trace");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    TaskState *creator = create(*thread, 0x2000);
+    start_task(*thread, creator);
+    for (const bool coarse : {true, false}) {
+        creator->local->is_coarse = coarse;
+        thread->bracket.loop_task = creator;
+        const uint64_t before = clock::now();
+        while (clock::now() < before + 1000) {}
+        begin_creation(*thread);
+        ASSERT_GT(thread->creation.begin, thread->header->mark);
+        for (int i = 0; i < 3; i++) {
+            const TaskState *task = create(*thread, 0x2100);
+            if (coarse)
+                EXPECT_EQ(task->ready, thread->creation.begin);
+            else
+                EXPECT_GT(task->ready, thread->creation.begin);
+        }
+        end_creation(*thread);
+        thread->bracket.loop_task = nullptr;
+    }
+}
+
+TEST_F(Recording, time_that_is_not_accounted_is_noticed) {
+    prepare("profile");
+    const auto lose_time = [] {
+        recorder::start("test");
+        ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+        void *data = nullptr;
+        begin_region(*thread, address(0x1000), &data);
+        thread->header->mark += 5;
+        end_region(*thread);
+    };
+    OMPASS_EXPECT_NOTICED(lose_time(), "accounted");
+}
+
+TEST_F(Recording, time_that_runs_backwards_is_noticed) {
+    prepare("trace");
+    const auto go_back = [] {
+        recorder::start("test");
+        ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+        const uint64_t now = clock::now();
+        thread->log.timed(format::kStamp, 0, now);
+        thread->log.timed(format::kStamp, 0, now - (uint64_t{1} << 30));
+    };
+    OMPASS_EXPECT_NOTICED(go_back(), "base_ - now");
 }
 
 } // namespace
