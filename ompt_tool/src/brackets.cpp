@@ -72,6 +72,8 @@ ThreadState *recording_thread() {
     if (!active) return nullptr;
     ThreadState *thread = recorder::this_thread;
     if (!thread || thread->seen_switch != recorder::kOn) return nullptr;
+    // The thread learns of a pause, or of the end, at its next event: this one may be before.
+    if (recorder::run_switch.load(std::memory_order_relaxed) != recorder::kOn) return nullptr;
     return thread->announced ? nullptr : thread; // what the extension announced is no creation
 }
 
