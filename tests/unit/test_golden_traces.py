@@ -212,7 +212,7 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
 def test_stretches_of_a_thread_do_not_overlap(name: str, golden: dict[str, Path]) -> None:
     last_ns: dict[int, int] = {}
     overlaps = []
-    for thread, state, _, _, start_ns, end_ns in rows_of(golden[name], "segments"):
+    for thread, state, _, _, start_ns, end_ns in rows_of(golden[name], "stretches"):
         if start_ns < last_ns.get(thread, 0):
             overlaps.append((thread, state, start_ns, last_ns[thread]))
         last_ns[thread] = end_ns
