@@ -158,10 +158,13 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
     // The clock is not read again where the account already has a time that is as good: the begin of the bracket of a
     // single creation, or, in a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
-    // That is the begin of any bracket that is open, a taskloop's too: a reader dates an untimed creation by its span.
+    // That is the begin of any bracket that is open, a taskloop's too: a reader dates an untimed creation by its span. So
+    // where a bracket may just have been left out (see begin_creation), the creation has a time of its own, lest the next
+    // bracket's span be taken for its.
     TaskState *creator = thread.current;
     const bool bracketed = creator->creating && thread.bracket.loop_task != creator;
-    const bool known = bracketed || (creator->local && creator->local->is_coarse);
+    const bool left_out = !creator->creating && thread.creation.inline_period > 1;
+    const bool known = bracketed || (creator->local && creator->local->is_coarse && !left_out);
     const uint64_t now = !known ? clock::now() : creator->creating ? thread.creation.begin : thread.header->mark;
     task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
     task->ready = now;

@@ -41,9 +41,10 @@ inline void free_task(ThreadState &thread, TaskState *task) {
         thread.pool.give_back(task);
 }
 
-// An untimed event inside a sampled stretch: takes the time that ends the sample.
+// An untimed event inside a sampled stretch: takes the time that ends the sample. In a bracket that is its begin, since
+// creation is no work.
 inline void end_sample(ThreadState &thread) {
-    const uint64_t now = clock::now();
+    const uint64_t now = thread.current->creating ? thread.creation.begin : clock::now();
     close_work(thread, now);
     if (thread.tracing) thread.log.timed(format::kStamp, 0, now);
 }

@@ -87,7 +87,7 @@ CASES = (
     Case("killed-profile", "golden/killed.c", mode="profile", ending=-9),
     Case("paused", "golden/paused.c"),
     Case("paused-unbracketed", "golden/paused.c", way="by-variable"),
-    Case("ended-by-control", "survival/controlled.c", way="by-variable"),
+    Case("ended-by-control", "survival/controlled.c"),
     Case("kernels", "api/kernels.c"),
     *(
         Case(

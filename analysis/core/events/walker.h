@@ -455,10 +455,14 @@ private:
     }
 
     bool resume_recording() {
-        close(now());
+        const uint64_t end_of_region = observer_.region(part_->id).end;
+        // Else the worker has left a region that ended meanwhile: its wait ends with it, as the next event tells.
+        if (doing_ != Doing::kWait || part_->primary || !end_of_region || end_of_region > now()) {
+            close(now());
+            current_->waiting = record_.argument != 0;
+            go_on();
+        }
         after_pause_ = true;
-        current_->waiting = record_.argument != 0;
-        go_on();
         observer_.recording_resumed(*this);
         return true;
     }
