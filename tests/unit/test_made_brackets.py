@@ -33,9 +33,9 @@ def test_work_and_span_are_those_of_the_program_in_brackets_too(
     with tempfile.TemporaryDirectory() as folder:
         run_dir = write_trace(Path(folder) / "made.ompass", schedule)
         graph = whole_graph(run_dir)
-        assert graph["n_out_of_order"] == 0
-        assert graph["work_ns"] == work_of(body)
-        assert graph["span_ns"] - graph["span_outside_ns"] == chain_of(body)[1]
+        assert graph.n_out_of_order == 0
+        assert graph.work_ns == work_of(body)
+        assert graph.span_ns - graph.span_outside_ns == chain_of(body)[1]
         rows = task_rows_of(run_dir)
         assert {task: (row.created_ns, row.start_ns, row.end_ns) for task, row in rows.items()} == {
             task.id: tuple((time or 0) - SPAN_BEGIN_NS for time in (task.created, task.started, task.ended))
@@ -50,7 +50,7 @@ def test_a_chain_in_brackets_has_no_parallelism(tmp_path: Path) -> None:
     body: Body = (Work(100), Spawn((Work(100), Spawn((Work(100),)))), Wait())
     run_dir = write_trace(tmp_path / "made.ompass", Schedule(body, bracket_ns=5))
     graph = _core.task_graph(str(run_dir))
-    assert graph["work_ns"] == graph["span_ns"] - graph["span_outside_ns"] == 300
+    assert graph.work_ns == graph.span_ns - graph.span_outside_ns == 300
 
 
 def test_a_dependence_stands_between_a_creation_and_its_span(tmp_path: Path) -> None:

@@ -237,16 +237,19 @@ uint32_t GraphBuilder::chain_or_new(Walk &walk, const Frame &task) {
     return chain;
 }
 
-// The chain on which waits of the current task are kept.
+// The chain on which waits of the current task are kept. The undeferred tasks around it get theirs as well: a taskgroup
+// of one of them waits for what is created in here.
 uint32_t GraphBuilder::own_chain(Walk &walk, Frame &task) {
-    if (task.data.own) return task.data.own;
-    const Frame *around = task.below;
+    Frame *around = &task;
     while (!around->data.own) around = around->below;
-    const uint32_t own = task.data.own = chains_.make(0, 0, task.data.group, walk.part().data.region);
-    chains_.adopt(own, around->data.own);
-    chains_[around->data.own].n_children--; // nobody waits for an undeferred task
-    chains_[own].orphan = true;
-    return own;
+    for (; around != &task; around = around->above) {
+        Frame &inner = *around->above;
+        inner.data.own = chains_.make(0, 0, inner.data.group, walk.part().data.region);
+        chains_.adopt(inner.data.own, around->data.own);
+        chains_[around->data.own].n_children--; // nobody waits for an undeferred task
+        chains_[inner.data.own].orphan = true;
+    }
+    return task.data.own;
 }
 
 // A chain has come to its end, at `end`: whoever waits for it will see that.
