@@ -20,6 +20,7 @@ from typing import Annotated
 
 import typer
 
+from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import CannotRecordError, OmpassError, OutputError, UsageError
 from ompass.launch import (
@@ -44,7 +45,7 @@ from ompass.launch.produced import (
 from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
 from ompass.launch.tool import preloadable
 from ompass.readers import open_run
-from ompass.reports import collect, json_report, print_report
+from ompass.reports import collect, plain, print_report, run_report
 
 _EXIT_NOT_STARTED = 125
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
@@ -221,13 +222,14 @@ def _after(
     shown = _shown(produced.main)
     report = report and not quiet
     if report or json_file is not None:
-        content = collect(open_run(produced.main))
+        with waiting(f"reading {shown}"):
+            found = run_report(collect(open_run(produced.main)))
         if json_file is not None:
-            write_result(to_json(json_report(content)), json_file)
+            write_result(to_json(plain(found)), json_file)
         if report:
             console = console_for(stderr=True)
             console.print()
-            print_report(console, content)
+            print_report(console, found)
     if not quiet:
         if ending.signal or ending.exit_code:
             say(f"the program {ending.describe()}")

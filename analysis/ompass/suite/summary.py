@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ompass.reports.tables import plain_table
+from ompass.reports.terminal import plain_grid
 from ompass.suite.measurement import Run
 from ompass.units import duration, plural
 
@@ -72,7 +72,7 @@ def summarise(runs: Sequence[Run]) -> list[Line]:
 
 def print_summary(console: Console, runs: Sequence[Run]) -> None:
     """The table, and then the failures."""
-    table = plain_table()
+    table = plain_grid()
     for name in ("program", "version", "runtime"):
         table.add_column(name, no_wrap=True)
     table.add_column("threads", justify="right")
