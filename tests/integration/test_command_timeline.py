@@ -9,6 +9,7 @@ import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -214,7 +215,7 @@ def test_windows_that_fit_hold_no_more_than_the_limit(counts: list[int], limit: 
 def test_events_over_time_are_all_events(recorded: Recorded) -> None:
     run = str(recorded.run_dir)
     kinds = _core.event_kinds()
-    kind: Any = _core.read_events(run)["kind"]
+    kind: Any = _core.read_events(run).kind
     n_events = len(kind)
     for n_parts in (1, 7, 1000):
         counts: Any = _core.events_over_time(run, [], 1 << 40, n_parts)

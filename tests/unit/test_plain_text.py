@@ -21,16 +21,26 @@ from ompass.exports import write_jedule
 from ompass.figures import RUN_FIGURES, render
 from ompass.metrics.folding import fold
 from ompass.metrics.span import critical_constructs
-from ompass.model_graph import TaskGraph, GraphGroup
+from ompass.model import Run
+from ompass.model_graph import GraphGroup, TaskGraph
 from ompass.page import RunPart, html_report
 from ompass.plain_text import HARMFUL_PATTERN, csv_cell, dot_text, json_text, visible, visible_lines
 from ompass.readers.timeline import Slice, SliceKind, Timeline
-from ompass.reports import CSV_TABLES, collect, csv_report, plain, print_report, run_report, svg_report
+from ompass.reports import (
+    CSV_TABLES,
+    ReportContent,
+    collect,
+    csv_report,
+    plain,
+    print_report,
+    run_report,
+    svg_report,
+)
 from ompass.reports.graph import GraphContent, dot_graph, graph_report, graphml_graph
 from ompass.reports.terminal import TerminalConsole
 from ompass.symbols import Location
 from unit.conftest import FakeCore
-from unit.made_runs import MS, construct, definition, made_run, profile, team
+from unit.made_runs import MS, construct, definition, made_run, team
 
 ESC, CSI, BIDI = "\x1b", "\x9b", "\u202e"
 NASTY = f"op[/]x[i][red]:bug: {ESC}[31m{CSI}2J{BIDI}\x00\udc80=1"
@@ -38,8 +48,8 @@ SHOWN = visible(NASTY)
 STEERING = {*map(chr, range(0x20)), *map(chr, range(0x7F, 0xA0)), BIDI} - {"\n"}
 
 
-def profile_of(name: str) -> dict[str, Any]:
-    return profile(
+def run_of(name: str) -> Run:
+    return made_run(
         team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS}, {"work_ns": 100 * MS}]),
         [construct(1, 0, [MS, 2 * MS]), construct(2, 0, [MS], counters=[3])],
         [definition(0, "parallel"), definition(1, name=name), definition(2, "kernel", name=name)],
@@ -47,11 +57,8 @@ def profile_of(name: str) -> dict[str, Any]:
     )
 
 
-def content_of(name: str) -> Any:
-    values = profile_of(name)
-    return collect(
-        made_run(values.pop("regions"), values.pop("constructs"), values.pop("definitions"), **values)
-    )
+def content_of(name: str) -> ReportContent:
+    return collect(run_of(name))
 
 
 def printed(report: Any, **options: Any) -> str:
@@ -126,11 +133,12 @@ def test_pages_and_pictures_are_well_formed(tmp_path: Path) -> None:
 
 
 def graph_of(name: str) -> GraphContent:
+    shared: dict[str, Any] = {"work_ns": 9, "max_ns": 9, "critical_ns": 9, "n_critical": 1}
     groups = (
-        GraphGroup(0, "program", 0, 0, 0, False, 1, 0, 0, 9, 0, 0, 9, 9, 1, 0),
-        GraphGroup(1, "task", 0, 1, 1, False, 3, 0, 0, 9, 0, 0, 9, 9, 1, 0),
+        GraphGroup(number=0, kind="program", n_tasks=1, **shared),
+        GraphGroup(number=1, kind="task", construct=1, depth=1, n_tasks=3, **shared),
     )
-    graph = TaskGraph(9, 0, 9, 0, 9, 3, 0, 0, 0, 0, 0, 1, groups, (), (), ())
+    graph = TaskGraph(work_ns=9, span_ns=9, burdened_ns=9, n_deferred=3, n_steps=1, groups=groups)
     folded, _ = fold(graph, 2)
     location = Location(name, f"/src/{name}.c", 3)
     return GraphContent(made_run(), folded, (), critical_constructs(folded), {1: location}, frozenset(), ())
@@ -166,7 +174,7 @@ def test_commands_print_names_as_they_are(
 ) -> None:
     from unit.test_commands import call
 
-    fake_core(a=profile_of(NASTY.replace("\udc80", "")))
+    fake_core(a=run_of(NASTY.replace("\udc80", "")))
     directory = run_directory("a")
     (directory / "meta.json").write_text(json.dumps({"command": [NASTY], "program": NASTY}))
     if command == "doctor":

@@ -158,7 +158,7 @@ def test_code_of_no_line_has_its_file_and_function(monkeypatch: pytest.MonkeyPat
     frames = (Frame("fft_aux.omp_outlined", "/src/fft.c", 0), Frame("main", "/src/fft.c", 0))
     monkeypatch.setattr(resolver_module, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))
     monkeypatch.setattr(resolver_module, "lookup_in", lambda *_: lambda address: frames)
-    location = Resolver([Module("/bin/fft", "ab", 0)]).locate_address(0, 0x1235)
+    location = Resolver([Module(path="/bin/fft", build_id="ab")]).locate_address(0, 0x1235)
     assert (location.function, location.file, location.line) == ("fft_aux", "/src/fft.c", 0)
     assert location.label() == "fft.c+0x1235 (fft_aux)"
     assert location.is_named("fft_aux") and location.is_named("fft.c+0x1235")

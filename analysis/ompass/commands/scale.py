@@ -11,7 +11,6 @@ import contextlib
 import os
 import re
 import shlex
-import tempfile
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +24,7 @@ from ompass.errors import UsageError
 from ompass.figures import render
 from ompass.figures.scaling import both
 from ompass.launch.program import inspect_program
+from ompass.launch.tool import scratch_directory
 from ompass.metrics import Scope
 from ompass.page import html_report
 from ompass.reports import plain, print_report
@@ -220,8 +220,7 @@ def _run_all(sweep: SweepDirectory, jobs: list[Job], quiet: bool) -> None:
             "go on with it from there",
         )
     with contextlib.ExitStack() as stack:
-        place = "/tmp" if set(tempfile.gettempdir()) & set(" :") else None
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ompass-", dir=place)))
+        scratch = stack.enter_context(scratch_directory())
         executor = Executor.prepare(sweep.spec, os.environ, scratch)
         if not quiet:
             _announce(executor, sweep, len(jobs), len(left))

@@ -123,9 +123,7 @@ def read_timeline(
     return Timeline(run, start_ns, end_ns if end_ns >= 0 else last_ns, by_thread)
 
 
-def _refuse_too_many(
-    run: Run, threads: Sequence[int], start_ns: int, end_ns: int, limit: int
-) -> None:
+def _refuse_too_many(run: Run, threads: Sequence[int], start_ns: int, end_ns: int, limit: int) -> None:
     """Refuse what is surely too much before it is read: a deferred task is a slice, and its creation one."""
     chosen = set(threads) or {thread.thread for thread in run.threads}
     tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task" and row.thread in chosen]

@@ -110,8 +110,8 @@ def data(key: str, of: str | Callable[[Any], Any] = "") -> Column:
 
 
 def fields(names: str) -> tuple[Column, ...]:
-    """Columns for programs alone, of attributes that have their names."""
-    return tuple(map(data, names.split()))
+    """Columns for programs alone: `name`, the attribute of that name; or `name=path.of.attributes`."""
+    return tuple(data(key, of) for key, _, of in (name.partition("=") for name in names.split()))
 
 
 @dataclass(frozen=True, slots=True)

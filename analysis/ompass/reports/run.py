@@ -25,6 +25,7 @@ from ompass.reports.model import (
     Section,
     Table,
     data,
+    fields,
     place_fields,
     state_fields,
 )
@@ -178,9 +179,7 @@ def _threads(threads: Any) -> Table:
             Column("kind", "kind", Kind.TEXT),
             Column("thread_time_ns", "time", Kind.TIME, "states.total_ns"),
             *WORK_AND_IDLE,
-            data("implicit_ns"),
-            data("lock_ns"),
-            data("outside_ns"),
+            *fields("implicit_ns lock_ns outside_ns"),
             Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
             Column("states", "", Kind.STATES, scaled=True),
         ),
@@ -215,11 +214,7 @@ def _regions(content: ReportContent) -> Table:
                 Kind.RATIO,
                 hint="largest work of a thread over the mean: 1 is perfect balance",
             ),
-            data("capacity_ns"),
-            data("nested_ns"),
-            data("implicit_ns"),
-            data("lock_ns"),
-            data("tasks", "n_tasks"),
+            *fields("capacity_ns nested_ns implicit_ns lock_ns tasks=n_tasks"),
             data("thread_breakdown", lambda region: _threads(region.threads)),
             Column("states", "", Kind.STATES),
         ),
@@ -257,19 +252,11 @@ def _tasks(content: ReportContent) -> Table:
                 lambda task: content.breakdown.share(task.cost_ns),
                 "of all thread-time: work and creation",
             ),
-            data("tasks_created", "n_created"),
-            data("tasks_cancelled", "n_cancelled"),
-            data("tasks_undeferred", "n_undeferred"),
-            data("inclusive_ns"),
-            data("tasks_timed", "n_timed"),
+            *fields("tasks_created=n_created tasks_cancelled=n_cancelled tasks_undeferred=n_undeferred"),
+            *fields("inclusive_ns tasks_timed=n_timed histogram tasks_ready=n_ready ready_ns ready_max_ns"),
+            *fields("tasks_other_thread=n_other_thread tasks_other_core=n_other_core"),
+            *fields("tasks_other_domain=n_other_domain"),
             data("min_ns", _of_timed("min_ns")),
-            data("histogram", lambda task: list(task.histogram)),
-            data("tasks_ready", "n_ready"),
-            data("ready_ns"),
-            data("ready_max_ns"),
-            data("tasks_other_thread", "n_other_thread"),
-            data("tasks_other_core", "n_other_core"),
-            data("tasks_other_domain", "n_other_domain"),
             data("counters", lambda task: counters_of(content, task)),
             data("created_by", lambda task: _by_thread(task.created_by)),
             data("completed_by", lambda task: _by_thread(task.completed_by)),
@@ -395,17 +382,11 @@ def _ran_in(domain: int, row: tuple[int, tuple[int, ...]]) -> int:
 
 
 def _locality_fields(locality: Locality) -> dict[str, Any]:
-    return {
-        "tasks": locality.n_tasks,
-        "tasks_local": locality.n_local,
-        "tasks_remote": locality.n_remote,
-        "tasks_rescued": locality.n_rescued,
-        "placed_ran": locality.matrix,
-        "steals": locality.n_steals,
-        "steals_failed": locality.n_failed_steals,
-        "steal_ns": locality.steal_ns,
-        "steal_failed_ns": locality.failed_steal_ns,
-    }
+    names = (
+        "tasks=n_tasks tasks_local=n_local tasks_remote=n_remote tasks_rescued=n_rescued placed_ran=matrix "
+    )
+    names += "steals=n_steals steals_failed=n_failed_steals steal_ns steal_failed_ns=failed_steal_ns"
+    return {column.key: column.value(locality) for column in fields(names)}
 
 
 def _findings(content: ReportContent) -> Iterator[str | Advice]:
@@ -425,14 +406,9 @@ def _findings(content: ReportContent) -> Iterator[str | Advice]:
 
 
 def _finding_fields(content: ReportContent, finding: Finding) -> dict[str, Any]:
+    names = fields("kind severity title because cure cost_ns construct")
     return {
-        "kind": finding.kind,
-        "severity": finding.severity,
-        "title": finding.title,
-        "because": finding.because,
-        "cure": finding.cure,
-        "cost_ns": finding.cost_ns,
-        "construct": finding.construct,
+        **{column.key: column.value(finding) for column in names},
         **place_fields(content.location(finding.construct)),
         "numbers": dict(finding.numbers),
     }

@@ -9,17 +9,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
-from ompass.launch import Plan, Program, RunOptions, find_runtimes, find_tool_library, inspect_program
-from ompass.launch import plan_recording as plan_recording_of
+from ompass.launch import Plan, Program, RunOptions, inspect_program, plan_here
 from ompass.launch.child import Ending
 from ompass.launch.explain import why_nothing
 from ompass.launch.measured import run_measured
 from ompass.launch.produced import candidates, find_produced
-from ompass.launch.tool import preloadable
 from ompass.sweep import pinning
 from ompass.sweep.bystanders import Watch
 from ompass.sweep.directory import Done, SweepDirectory
@@ -59,10 +57,9 @@ class Executor:
         `scratch` takes links to libraries whose own names LD_PRELOAD cannot hold; it must outlive the sweep.
         """
         program = inspect_program(spec.command[0], environ)
-        tool = preloadable(find_tool_library(environ), scratch)
-        runtimes = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(environ)]
-        libomp = preloadable(Path(spec.libomp), scratch) if spec.libomp else None
+        libomp = Path(spec.libomp) if spec.libomp else None
         options = RunOptions(mode="profile", brackets=spec.brackets, libomp=libomp)
+        tool, plan = plan_here(program, options, environ, scratch)
         serial = {
             kind: inspect_program(spec.command_of(kind)[0], environ)
             for kind in (BASELINE, ELISION)
@@ -72,7 +69,7 @@ class Executor:
             spec=spec,
             environ=environ,
             program=program,
-            plan=plan_recording_of(program, tool, options, environ, runtimes),
+            plan=plan,
             tool=tool,
             serial=serial,
             cpus=pinning.cpus_in_order(pinning.allowed_cpus()) if spec.pinned else (),

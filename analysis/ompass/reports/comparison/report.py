@@ -12,7 +12,7 @@ from typing import Any, Final
 from ompass import __version__
 from ompass.metrics.comparison import VERDICTS, Change
 from ompass.reports.comparison.content import Compared, ComparisonContent, headline
-from ompass.reports.model import Column, Kind, Report, Section, Table, data, sentence
+from ompass.reports.model import Column, Kind, Report, Section, Table, data, fields, sentence
 from ompass.reports.scaling.content import Place
 from ompass.units import duration, percent
 
@@ -74,13 +74,10 @@ def _changes(title: str, changes: Sequence[Change[Place]]) -> Table:
             Column("", "of it", Kind.FIGURE, _relative),
             Column("", "p", Kind.FIGURE, lambda c: None if c.p_value is None else f"{c.p_value:.2g}"),
             Column("", "verdict", Kind.TEXT, lambda change: VERDICTS[change.verdict]),
-            data("difference_ns", "difference"),
-            data("ratio"),
-            data("values_before_ns", "before"),
-            data("values_after_ns", "after"),
-            data("noise_ns", "noise"),
-            data("p_value"),
-            data("verdict"),
+            *fields(
+                "difference_ns=difference ratio values_before_ns=before values_after_ns=after noise_ns=noise"
+            ),
+            *fields("p_value verdict"),
         ),
         changes,
         word="figure",
