@@ -35,12 +35,12 @@ std::optional<PythonSlices> slices_of_run(const std::string &directory, std::vec
     return OMPASS_MOVED_COLUMNS(PythonSlices, OMPASS_PYTHON_SLICES, slices);
 }
 
-auto events_over_time(const std::string &directory, const std::vector<uint32_t> &threads, uint64_t end_ns,
-                      size_t n_parts) {
+Column<uint64_t> events_over_time(const std::string &directory, const std::vector<uint32_t> &threads, uint64_t end_ns,
+                                  size_t n_parts) {
     const RunFiles run = open_or_throw(directory);
     std::vector<uint64_t> counts;
     unlocked([&] { return count_events(run, threads, end_ns, n_parts, counts); });
-    return to_array(std::move(counts));
+    return to_column<uint64_t>(std::move(counts));
 }
 
 } // namespace
