@@ -351,6 +351,12 @@ def slices_of_run(directory: str, threads: Sequence[int], start_ns: int = 0, end
     None when there are more than `limit`. LogError.
     """
 
+def events_over_time(directory: str, threads: Sequence[int], end_ns: int, n_parts: int) -> NDArray[numpy.uint64]:
+    """
+    Counts of the events of these threads (empty: all) in parts of end_ns / n_parts + 1 nanoseconds.
+    LogError.
+    """
+
 def trace_tables() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
     """The tables of a trace, each with its meaning and its columns: name, type and meaning."""
 

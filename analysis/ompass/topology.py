@@ -15,9 +15,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ompass.errors import IncompleteInstallationError, UsageError
+from ompass.readers.files import read_small_file
 
 _DATA_CACHE = re.compile(r"L([1-5])Cache")
 _ASSUMED_L2_BYTES = 1 << 20
+_LARGEST_CPU = 1 << 20
 _ASSUMED_LLC_BYTES = 32 << 20
 
 
@@ -71,8 +73,8 @@ class Topology:
 def recorded_topology(directory: Path) -> Topology:
     """The machine of a run, from its topology.xml; one group of unknown size when there is none."""
     try:
-        return _topology_of_xml((directory / "topology.xml").read_text(encoding="utf-8"), "recorded machine")
-    except (OSError, UnicodeDecodeError, ElementTree.ParseError, ValueError):
+        return _topology_of_xml(read_small_file(directory / "topology.xml"), "recorded machine")
+    except (OSError, ElementTree.ParseError, ValueError, RecursionError):
         return Topology("not recorded: one cache assumed", (CacheGroup("machine 0", (), 0, 0),), ())
 
 
@@ -134,8 +136,8 @@ def _topology_of_xml(text: str, description: str) -> Topology:
         for cache in caches:
             if cache.get("type") == "L2Cache":
                 l2_bytes[shared] = int(cache.get("cache_size", "0"))
-    if not cpus:
-        raise ValueError("no CPU in the topology")
+    if not cpus or max(cpus) > _LARGEST_CPU:
+        raise ValueError("no CPU in the topology, or one with an impossible number")
     groups = tuple(
         CacheGroup(
             f"{_short_name(shared)} {index}",

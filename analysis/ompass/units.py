@@ -47,9 +47,9 @@ def count(n: int) -> str:
     return f"{n:,}"
 
 
-def plural(n: int, word: str) -> str:
-    """`1 task`, `2 tasks`."""
-    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
+def plural(n: int, word: str, words: str = "") -> str:
+    """`1 task`, `2 tasks`; `words` is the plural that takes more than an s."""
+    return f"{n:,} {word}" if n == 1 else f"{n:,} {words or word + 's'}"
 
 
 def size(n_bytes: float) -> str:

@@ -20,7 +20,7 @@ import pytest
 from integration import bots_programs
 from integration.bots_programs import Kind
 from ompass.readers import open_run
-from ompass.reports import collect, json_report
+from ompass.reports import collect, plain, run_report
 from toolchains import neutral_environment
 
 # oneTBB's tasks are none of OpenMP's.
@@ -58,7 +58,7 @@ def check_counts(program: Path, libompass: Path, tmp_path: Path, kinds: Iterable
             },
         )
         assert answer["tasks"] is not None, f"{program.name} {kind} does not know how many tasks it made"
-        report = json_report(collect(open_run(run_dir)))
+        report = plain(run_report(collect(open_run(run_dir))))
         assert report["tasks"] == answer["tasks"], f"{program.name}, {kind}, {threads} threads"
 
 

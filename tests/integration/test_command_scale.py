@@ -139,7 +139,7 @@ def test_every_form_of_the_report_says_the_same(
         (("-t", "2", "--seconds", "abc", "--", "./x"), "one group"),
         (("-t", "2", "--baseline", "a 'b", "--", "./x"), "quotes closed"),
         ((), "neither a program nor a sweep"),
-        (("-o", "none.sweep"), "no sweep is there"),
+        (("-o", "none.sweep"), "no sweep to resume"),
     ],
 )
 def test_wrong_usage_is_one_line(

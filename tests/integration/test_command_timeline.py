@@ -3,16 +3,22 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from command import ompass
 from ompass import _core
+from ompass.readers.timeline import fitting_windows
+from ompass.units import parse_duration
 from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
 
 # Tasks that wait for their children, undeferred ones among them, a critical section and a taskgroup.
@@ -178,3 +184,63 @@ def test_windows_and_threads_choose_what_is_exported(recorded: Recorded, tmp_pat
         assert len(ompass("timeline", run, "--jedule", path, *wrong, status=2).stderr.splitlines()) == 1
     assert "--perfetto" in ompass("timeline", run, status=2).stderr
     ompass("timeline", run, "--jedule", path, "--from", "1000s", status=5)
+
+
+def test_a_trace_that_is_too_large_is_refused_with_windows_that_fit(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    run, path = recorded.run_dir, tmp_path / "t.pftrace"
+    told = ompass("timeline", run, "--perfetto", path, "--limit", "200", status=2).stderr
+    windows = re.findall(r"the (\w+) window that fits is --from (\S+) --to (\S+);", told)
+    assert [name for name, _, _ in windows] == ["longest", "densest"]
+    lengths = [parse_duration(end) - parse_duration(start) for _, start, end in windows]
+    assert lengths[0] >= lengths[1]
+    for _, start, end in windows:
+        ompass("timeline", run, "--perfetto", path, "--limit", "200", "--from", start, "--to", end)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.integers(1, 200))
+def test_windows_that_fit_hold_no_more_than_the_limit(counts: list[int], limit: int) -> None:
+    windows = fitting_windows(counts, limit)
+    assert bool(windows) == (min(counts) <= limit)
+    lengths = [
+        b - a for a in range(len(counts)) for b in range(a + 1, len(counts) + 1) if sum(counts[a:b]) <= limit
+    ]
+    for first, end in windows:
+        assert first < end and sum(counts[first:end]) <= limit
+    if windows:
+        assert windows[0][1] - windows[0][0] == max(lengths)
+
+
+def test_events_over_time_are_all_events(recorded: Recorded) -> None:
+    run = str(recorded.run_dir)
+    kinds = _core.event_kinds()
+    kind: Any = _core.read_events(run).kind
+    n_events = len(kind)
+    for n_parts in (1, 7, 1000):
+        counts: Any = _core.events_over_time(run, [], 1 << 40, n_parts)
+        assert len(counts) == n_parts
+        # what is no event to `dump` counts as one here: codes and places of tasks
+        assert n_events <= int(counts.sum()) <= 2 * n_events + len(kinds)
+    of_thread: list[Any] = [_core.events_over_time(run, [n], 1 << 40, 1) for n in (0, 1)]
+    assert sum(one.sum() for one in of_thread) == counts.sum()
+
+
+def test_names_of_a_trace_keep_exports_readable(
+    tmp_path: Path, compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    """ESC in a file name ended the drawing of a figure with an abort."""
+    path = tmp_path / "a\x1b[31m[red]\u202e.c"
+    path.write_text(SOURCE)
+    program = compile_program(path, default_toolchain)
+    run = run_recorded(program, default_toolchain, mode="trace", threads=2).run_dir
+    for option, name in (("--figure", "g.svg"), ("--jedule", "t.jed"), ("--perfetto", "t.pftrace")):
+        ompass("timeline", run, option, tmp_path / name)
+    ompass("timeline", run, "--otf2", tmp_path / "otf2")
+    for name in ("g.svg", "t.jed"):
+        ElementTree.parse(tmp_path / name)
+        assert "a␛[31m[red]" in (tmp_path / name).read_text()
+    printed = ompass("query", run, "SELECT name, file FROM constructs", "--csv").stdout
+    assert "[red]" in printed and not {"\x1b", "\u202e"} & set(printed)
+    dumped = ompass("dump", run).stdout
+    assert "a␛[31m[red]" in dumped and "\x1b" not in dumped

@@ -215,7 +215,7 @@ def test_an_interrupted_suite_says_how_to_go_on(tmp_path: Path, environment: dic
     rest = process.stderr.read()
     assert process.wait() == 130
     process.stderr.close()
-    assert "the same command goes on from there" in rest
+    assert "the same command resumes the suite" in rest
     assert "Traceback" not in rest
     assert len(list(journalled(tmp_path / "r.json.journal"))) >= 1
 

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,10 +16,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from ompass.commands.dump import task_name
+from ompass.commands import progress
 from ompass.commands.main import app
 from ompass.errors import OmpassError
 from ompass.model import Run
+from ompass.task_ids import task_name
+from ompass.topology import recorded_topology
 from unit.conftest import FakeCore
 from unit.made_runs import MS, construct, made_run, team, thread
 
@@ -247,24 +251,93 @@ def test_validate_prints_every_problem_and_fails(fake_core: MakeCore, run_direct
     assert json.loads(call("validate", directory, "--json").stdout)[0]["problems"] == core.problems
 
 
-def test_validate_checks_the_identity(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
-    first, *others = some_profile().regions
-    wrong = first.replace(total_ns=first.total_ns + 1)
-    fake_core(a=some_profile().replace(regions=(wrong, *others)))
-    assert "its states add up to" in call("validate", run_directory("a")).stdout
+def test_validate_looks_at_meta_json_too(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    fake_core(a=some_profile())
+    directory = run_directory("a")
+    for content, complaint in (("[" * 200_000, "nested too deeply"), ("[]", "an object"), ("{", "Expecting")):
+        (directory / "meta.json").write_text(content, encoding="utf-8")
+        result = call("validate", directory)
+        assert result.exit_code == 4
+        assert complaint in result.stdout
+        assert call("info", directory).exit_code == 0, "the logs stand without it"
 
 
-def test_validate_holds_the_profile_against_the_events(
+@pytest.mark.timeout(20)
+def test_what_is_no_file_in_a_run_directory_is_not_read(
     fake_core: MakeCore, run_directory: MakeDirectory
 ) -> None:
-    core = fake_core(a=trace_profile())
+    fake_core(a=some_profile())
     directory = run_directory("a")
-    core.replayed["a.ompass"] = trace_profile()
-    assert call("validate", directory).exit_code == 0
-    first, *others = trace_profile().constructs
-    more = first.replace(n_completed=first.n_completed + 1)
-    core.replayed["a.ompass"] = trace_profile().replace(constructs=(more, *others))
-    assert "completed is 4 in the profile, 5 in the events" in call("validate", directory).stdout
+    (directory / "meta.json").unlink()
+    os.mkfifo(directory / "meta.json")
+    os.mkfifo(directory / "topology.xml")
+    assert call("info", directory).exit_code == 0
+    assert "is not a regular file" in call("validate", directory).stdout
+    assert recorded_topology(directory).description.startswith("not recorded")
+    (directory / "topology.xml").unlink()
+    (directory / "topology.xml").symlink_to("/dev/zero")
+    assert recorded_topology(directory).description.startswith("not recorded")
+
+
+def test_a_topology_nested_too_deeply_or_with_absurd_cpus_is_none(tmp_path: Path) -> None:
+    for text in (
+        "<topology>" + "<object type='Group'>" * 5000 + "</object>" * 5000 + "</topology>",
+        "<topology><object type='PU' os_index='99999999999'/></topology>",
+    ):
+        (tmp_path / "topology.xml").write_text(text)
+        assert recorded_topology(tmp_path).description.startswith("not recorded")
+
+
+def test_long_work_shows_how_long_it_has_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(shown, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(progress, "_BETWEEN_S", 0.01)
+    with progress.waiting("checking big.ompass"):
+        time.sleep(0.2)
+    text = shown.getvalue()
+    assert "checking big.ompass ... 0 s" in text
+    assert text.endswith("\r\x1b[2K"), "nothing of it stays"
+
+
+def test_short_work_and_pipes_show_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.waiting("checking"):
+        time.sleep(0.01)
+    assert capsys.readouterr().err == ""
+    shown = io.StringIO()
+    monkeypatch.setattr(shown, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", shown)
+    with progress.waiting("checking"):
+        pass
+    assert shown.getvalue() == ""
+
+
+def test_no_color_leaves_no_escape_sequence(
+    fake_core: MakeCore, run_directory: MakeDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_core(a=some_profile())
+    directory = run_directory("a")
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    assert "\x1b[" in call("report", directory).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[" not in call("report", directory).stdout
+
+
+def test_the_ranks_of_a_job_are_reported_one_by_one_only_when_asked(
+    fake_core: MakeCore, run_directory: MakeDirectory
+) -> None:
+    fake_core(a=some_profile(), b=some_profile())
+    ranks = [run_directory("a"), run_directory("b")]
+    for number, path in enumerate(ranks):
+        (path / "meta.json").write_text(json.dumps({"rank": number}), encoding="utf-8")
+    overview = call("report", *ranks).output
+    assert "job of 2 ranks" in overview and "--each" in overview
+    assert "Where the thread-time went" not in overview
+    each = call("report", *ranks, "--each").stdout
+    assert each.count("Where the thread-time went") == 2
 
 
 def ompass(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:

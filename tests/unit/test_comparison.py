@@ -15,8 +15,8 @@ from ompass.metrics import Scope, WorkOf, thresholds
 from ompass.metrics.comparison import Change, Repeat, changes
 from ompass.metrics.significance import least_p, permutation_p
 from ompass.model import StateTimes
-from ompass.reports import collect
-from ompass.reports.comparison import compare_sides, json_comparison, side_of
+from ompass.reports import collect, plain
+from ompass.reports.comparison import compare_sides, comparison_report, side_of
 from ompass.reports.comparison.content import headline, paired_places
 from ompass.reports.scaling.content import Place
 from unit.made_runs import MS, construct, definition, made_run, team
@@ -125,7 +125,7 @@ def test_two_recorded_runs_are_compared_figure_by_figure() -> None:
         assert change.p_value is None
     assert "single run" in headline(compared)
     assert any("nothing is tested" in note for note in content.notes)
-    values = json_comparison(content)["compared"][0]["changes"]
+    values = plain(comparison_report(content))["compared"][0]["changes"]
     assert sum(v["after_ns"] for v in values if v["figure"] in ("work", "create", "schedule", "sync", "idle")
                and v["construct"] is None) == pytest.approx(
         next(v["after_ns"] for v in values if v["figure"] == "thread-time")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from functools import partial
 from pathlib import Path
@@ -18,8 +19,9 @@ from ompass.metrics import time_breakdown
 from ompass.metrics.ranks import Job, Rank, job_of
 from ompass.model import StateTimes
 from ompass.page import RunPart, html_report
-from ompass.reports import ReportContent, collect
-from ompass.reports.ranks import job_of_reports, json_job, shown_reports
+from ompass.reports import ReportContent, collect, plain, print_report
+from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
+from ompass.reports.terminal import TerminalConsole
 from ompass.workers import Workers
 from unit.made_runs import MS, made_run, team
 
@@ -80,11 +82,9 @@ def test_of_many_ranks_the_least_and_the_most_loaded_are_reported(tmp_path: Path
     contents = [report_of(tmp_path, k, (1 + (k * 7) % 50) * MS) for k in range(50)]
     job = job_of_reports(contents)
     assert job is not None
-    shown, left_out = shown_reports(job, contents)
+    shown = ranks_to_show(job, contents)
     assert {c.breakdown.states.work_ns for c in shown} == {2 * MS, 100 * MS}
-    assert "least and most" in left_out
-    values = json_job(job)
-    assert values is not None
+    values = plain(job_report(job))
     assert [one["rank"] for one in values["ranks"]] == list(range(50))
     figure = RUN_FIGURES["breakdown"].make(contents)
     assert figure is not None
@@ -94,11 +94,25 @@ def test_of_many_ranks_the_least_and_the_most_loaded_are_reported(tmp_path: Path
     assert page.count("<article") == 2
 
 
-def test_two_ranks_are_both_reported(tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [80, 110, 200])
+def test_the_table_of_256_ranks_cuts_no_figure(tmp_path: Path, width: int) -> None:
+    job = Job(tuple(rank(k, (1 + k % 7) * 1_234_567, 7_654_321) for k in range(256)))
+    out = io.StringIO()
+    print_report(TerminalConsole(file=out, width=width), job_report(job))
+    lines = out.getvalue().splitlines()
+    assert "…" not in out.getvalue()
+    assert max(map(len, lines)) <= width
+    head = next(line for line in lines if line.split()[:1] == ["rank"])
+    assert head.split()[:4] == ["rank", "threads", "time", "thread-time"]
+    assert any("and 224 ranks more" in line for line in lines)
+    assert head.index("rank") < 8, "no column stands empty before it"
+
+
+def test_two_ranks_are_both_shown(tmp_path: Path) -> None:
     contents = [report_of(tmp_path, k, (k + 1) * MS) for k in range(2)]
     job = job_of_reports(contents)
     assert job is not None
-    assert shown_reports(job, contents) == (contents, "")
+    assert ranks_to_show(job, contents) == contents
     assert job.imbalance == pytest.approx(4 / 3)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from ompass.metrics import CURVES, Scope, gaps, scaling_point, time_breakdown
 from ompass.model import Run
-from ompass.reports.scaling.content import Column, collect_scaling
+from ompass.reports.scaling.content import NumberOfThreads, collect_scaling
 from ompass.sweep import SweepRuns, SweepSpec
 from unit.recorded_sweeps import RecordedSweep, recorded_sweep, sweep_runs
 
@@ -28,7 +28,7 @@ NAMES = (
 )
 
 
-def judged(runs: SweepRuns) -> Column:
+def judged(runs: SweepRuns) -> NumberOfThreads:
     content = collect_scaling([runs], SweepSpec(("program",)), Scope.REGIONS, "made.sweep", 2)
     assert content.judged is not None
     return content.judged

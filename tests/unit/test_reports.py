@@ -8,28 +8,32 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from ompass.errors import NothingToShowError
 from ompass.metrics import Scope, findings
 from ompass.model import OUTSIDE, Run, StateTimes
+from ompass.page import RunPart, html_report
 from ompass.reports import (
     CSV_TABLES,
     ReportContent,
     collect,
-    csv_table,
-    json_report,
+    csv_report,
+    plain,
     print_report,
+    run_report,
     svg_report,
 )
 from ompass.reports.bars import length_bar, split_cells, state_bar
 from ompass.reports.content import same_place
+from ompass.reports.model import Table
+from ompass.reports.terminal import TerminalConsole
 from ompass.symbols import Location
 from unit.made_runs import MS, construct, definition, made_run, region, team
 
@@ -83,10 +87,14 @@ def some_run(**fields: Any) -> Run:
     return made_run(rows, tasks, definitions, wall_ns=130 * MS, **fields)
 
 
+def json_report(content: ReportContent) -> Any:
+    return plain(run_report(content))
+
+
 def page(content: ReportContent, width: int, encoding: str = "utf-8") -> str:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding, errors="replace")
-    print_report(Console(file=stream, width=width, highlight=False), content)
+    print_report(TerminalConsole(file=stream, width=width), run_report(content))
     stream.flush()
     return raw.getvalue().decode(encoding)
 
@@ -144,7 +152,8 @@ def test_schema_lists_every_kind_of_finding() -> None:
     code = "".join(
         (judges / f"{name}.py").read_text() for name in ("task_findings", "thread_findings", "notes")
     )
-    kinds = set(re.findall(r'kind="(\w+)"', code)) | set(re.findall(r'_note\(\s*"(\w+)"', code))
+    kinds = set(re.findall(r'(?:problem|note)\(\s*"(\w+)"|kind="(\w+)"', code))
+    kinds = {first or second for first, second in kinds}
     text = SCHEMA.read_text(encoding="utf-8")
     lists = re.findall(r"^Kinds of (?:problem|note): (.*)$", text, re.MULTILINE)
     assert kinds == set(re.findall(r"`(\w+)`", " ".join(lists)))
@@ -153,9 +162,9 @@ def test_schema_lists_every_kind_of_finding() -> None:
 @pytest.mark.parametrize("table", CSV_TABLES)
 def test_csv_holds_the_rows_of_the_json_report(table: str) -> None:
     content = collect(some_run())
-    rows = list(csv.DictReader(io.StringIO(csv_table([content, content], table))))
+    rows = list(csv.DictReader(io.StringIO(csv_report([run_report(content)] * 2, CSV_TABLES[table]))))
     report = json_report(content)
-    field = {"threads": "thread_breakdown", "histogram": "granularity", "summary": ""}.get(table, table)
+    field = CSV_TABLES[table]
     expected = (report[field] if field else [report]) * 2
     assert len(rows) == len(expected)
     for row, values in zip(rows, expected, strict=True):
@@ -165,7 +174,7 @@ def test_csv_holds_the_rows_of_the_json_report(table: str) -> None:
 
 
 def test_counters_are_columns_of_the_csv() -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_table([collect(some_run())], "constructs"))))
+    rows = list(csv.DictReader(io.StringIO(csv_report([run_report(collect(some_run()))], "constructs"))))
     assert rows[0]["counters.PAPI_L3_TCM"] == "11"
 
 
@@ -194,6 +203,48 @@ def test_page_shows_the_figures() -> None:
     assert "PAPI_L3_TCM" in text
 
 
+@pytest.mark.parametrize("width", [34, 50])
+def test_names_are_never_what_gives_way(width: int) -> None:
+    """At 50 columns, rich gave the columns of names a width of nothing."""
+    content = collect(some_run())
+    places = {
+        number: Location("solve_all_of_it", f"/src/a_rather_long_name_{number}.c", 40 + number)
+        for number in content.locations
+    }
+    lines = page(replace(content, locations=places), width).splitlines()
+    assert max(map(len, lines)) <= width
+    for number in (0, 1):
+        name = f"a_rather_long_name_{number}.c"
+        assert any(name[:18] in line for line in lines)
+    assert any(line.strip().startswith("no room for: ") for line in lines)
+
+
+def test_counters_are_on_the_terminal_and_on_the_page() -> None:
+    content = collect(some_run())
+    for text in (page(content, 110), html_report([RunPart(content)])):
+        assert "PAPI_L3_TCM" in text
+    counters = next(s for s in run_report(content).sections if s.key == "counters").parts[0]
+    assert isinstance(counters, Table)
+    assert [row[-1] for row in counters.rows] == [11, 7], "of the tasks, and of the kernel"
+
+
+def test_moved_tasks_are_the_same_share_everywhere() -> None:
+    content = collect(some_run())
+    tasks = next(s for s in run_report(content).sections if s.key == "tasks").parts[0]
+    assert isinstance(tasks, Table)
+    column = [c.title for c in tasks.columns].index("moved")
+    assert tasks.rows[0][column] == pytest.approx(5000 / 9000)
+    assert "55.6%" in page(content, 110)
+    assert "55.6%" in html_report([RunPart(content)])
+
+
+def test_one_thread_is_not_called_threads() -> None:
+    rows = [*team(0, [{"work_ns": 100 * MS}]), region(OUTSIDE, 0, work_ns=900 * MS)]
+    text = page(collect(made_run(rows, wall_ns=1000 * MS)), 110)
+    assert "with 1 thread the speed-up" in text
+    assert "1 threads" not in text
+
+
 def test_page_of_a_run_cut_short_says_so_first() -> None:
     text = page(collect(some_run(complete=False, incomplete_reasons=["It was killed."])), 110)
     assert "The run was cut short. It was killed." in "\n".join(text.splitlines()[:4])
@@ -210,7 +261,7 @@ def test_many_threads_do_not_fill_the_screen() -> None:
 
 
 def test_picture_is_valid_and_needs_nothing_from_elsewhere() -> None:
-    picture = svg_report([collect(some_run())])
+    picture = svg_report([run_report(collect(some_run()))])
     root = ET.fromstring(picture)
     assert root.tag.endswith("svg")
     assert re.findall(r"url\(\s*['\"]?http|href=\"http|@import", picture) == []

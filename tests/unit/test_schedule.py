@@ -20,7 +20,7 @@ from ompass.figures.schedule import gantt, over_time, who_ran_whose
 from ompass.readers import open_run
 from ompass.readers.schedule import Schedule, read_schedule
 from ompass.reports import ReportContent, collect
-from ompass.reports.bars import STATES
+from ompass.reports.model import STATES
 from unit import made_traces
 from unit.made_traces import Body, Spawn, Wait, Work, write_trace
 

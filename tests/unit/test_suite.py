@@ -15,9 +15,9 @@ from rich.console import Console
 from ompass.errors import UsageError
 from ompass.suite import (
     BuiltProgram,
-    Journal,
     Plan,
     Selection,
+    SuiteJournal,
     SuiteResults,
     make_plan,
     read_results,
@@ -180,7 +180,7 @@ def run_of(configuration: Configuration, round_number: int, **other: Any) -> dic
 
 
 def fill(path: Path, plan: Plan, n: int) -> list[dict[str, Any]]:
-    journal = Journal(path, plan)
+    journal = SuiteJournal(path, plan)
     for number, configuration in list(plan.in_order())[:n]:
         journal.note(configuration, run_of(configuration, number))
     runs = journal.runs()
@@ -191,7 +191,7 @@ def fill(path: Path, plan: Plan, n: int) -> list[dict[str, Any]]:
 def test_a_journal_gives_back_what_was_noted(tmp_path: Path) -> None:
     plan = plan_for()
     runs = fill(tmp_path / "j", plan, 5)
-    journal = Journal(tmp_path / "j", plan)
+    journal = SuiteJournal(tmp_path / "j", plan)
     assert journal.runs() == runs
     assert [journal.has(c, n) for n, c in list(plan.in_order())[:6]] == [True] * 5 + [False]
     journal.close()
@@ -204,7 +204,7 @@ def test_a_line_cut_at_any_byte_loses_that_measurement_and_no_other(tmp_path: Pa
     whole = path.read_bytes()
     for length in range(whole.rfind(b"\n", 0, len(whole) - 1) + 1, len(whole)):
         path.write_bytes(whole[:length])
-        journal = Journal(path, plan)
+        journal = SuiteJournal(path, plan)
         assert journal.runs() == runs[:2]
         number, configuration = list(plan.in_order())[2]
         journal.note(configuration, run_of(configuration, number))
@@ -218,16 +218,16 @@ def test_a_journal_cut_within_its_first_line_begins_anew(tmp_path: Path) -> None
     fill(path, plan, 0)
     head = path.read_bytes()
     path.write_bytes(head[: len(head) // 2])
-    Journal(path, plan).close()
+    SuiteJournal(path, plan).close()
     assert path.read_bytes() == head
 
 
 def test_one_process_at_a_time_holds_a_journal(tmp_path: Path) -> None:
-    first = Journal(tmp_path / "j", plan_for())
+    first = SuiteJournal(tmp_path / "j", plan_for())
     with pytest.raises(UsageError, match="in use"):
-        Journal(tmp_path / "j", plan_for())
+        SuiteJournal(tmp_path / "j", plan_for())
     first.close()
-    Journal(tmp_path / "j", plan_for()).close()
+    SuiteJournal(tmp_path / "j", plan_for()).close()
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_a_journal_of_another_configuration_is_refused(
     fill(tmp_path / "j", plan_for(), 2)
     before = (tmp_path / "j").read_bytes()
     with pytest.raises(UsageError, match=named) as caught:
-        Journal(tmp_path / "j", plan_for(**other))
+        SuiteJournal(tmp_path / "j", plan_for(**other))
     assert "\n" not in str(caught.value)
     assert (tmp_path / "j").read_bytes() == before
 
@@ -257,14 +257,14 @@ def test_a_journal_of_another_build_is_refused(tmp_path: Path) -> None:
 
     fill(tmp_path / "j", plan("1"), 1)
     with pytest.raises(UsageError, match="build of the programs"):
-        Journal(tmp_path / "j", plan("2"))
+        SuiteJournal(tmp_path / "j", plan("2"))
 
 
 @pytest.mark.parametrize("content", ["precious\n", "precious", '{"format": 1}\n'])
 def test_a_file_that_is_no_journal_is_left_alone(tmp_path: Path, content: str) -> None:
     (tmp_path / "j").write_text(content)
-    with pytest.raises(UsageError, match="no journal"):
-        Journal(tmp_path / "j", plan_for())
+    with pytest.raises(UsageError, match="not a journal"):
+        SuiteJournal(tmp_path / "j", plan_for())
     assert (tmp_path / "j").read_text() == content
 
 

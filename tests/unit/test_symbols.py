@@ -12,7 +12,8 @@ import pytest
 from ompass.elf import read_facts, read_functions
 from ompass.model import Module
 from ompass.symbols import Resolver, readable_name
-from ompass.symbols.debugfiles import find_debug_file
+from ompass.symbols import resolver as resolver_module
+from ompass.symbols.debugfiles import DebugFile, find_debug_file
 from ompass.symbols.lookup import Frame, parse_addr2line
 from ompass.symbols.names import _cxx_demangler, _runtime_demangler, compact_name, short_name
 from ompass.symbols.resolver import UNKNOWN
@@ -150,3 +151,14 @@ def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
     (folder / f"{build_id[2:]}.debug").write_bytes(b"not an ELF file")
     found = find_debug_file(Module(path=str(tmp_path / "gone"), build_id=build_id), roots=(tmp_path,))
     assert found.path is None
+
+
+def test_code_of_no_line_has_its_file_and_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Optimised code may be of line 0: what else is known was left out."""
+    frames = (Frame("fft_aux.omp_outlined", "/src/fft.c", 0), Frame("main", "/src/fft.c", 0))
+    monkeypatch.setattr(resolver_module, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))
+    monkeypatch.setattr(resolver_module, "lookup_in", lambda *_: lambda address: frames)
+    location = Resolver([Module(path="/bin/fft", build_id="ab")]).locate_address(0, 0x1235)
+    assert (location.function, location.file, location.line) == ("fft_aux", "/src/fft.c", 0)
+    assert location.label() == "fft.c+0x1235 (fft_aux)"
+    assert location.is_named("fft_aux") and location.is_named("fft.c+0x1235")

@@ -17,7 +17,7 @@ from ompass.metrics import Scope
 from ompass.readers import tables
 from ompass.readers.tables import TABLES, Tables
 from ompass.recording import Recording
-from ompass.reports.bars import STATES
+from ompass.reports.model import STATES
 from ompass.symbols.resolver import UNKNOWN
 from unit.made_runs import made_run
 from unit.made_traces import Body, Schedule, Spawn, Task, Wait, Work, write_trace

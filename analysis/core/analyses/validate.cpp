@@ -16,6 +16,15 @@ using Sentences = std::vector<std::string>;
 
 const char *const kStateNames[format::kStates] = {"work", "create", "schedule", "sync", "idle"};
 
+// What is a part of a state cannot be longer than the state.
+void check_part(uint64_t part, const format::RegionSlot &slot, format::State whole, const char *name, size_t id,
+                const std::string &source, Sentences &found) {
+    const auto state = static_cast<size_t>(whole);
+    if (part > slot.state_ticks[state])
+        found.push_back(source + ": time in " + name + " exceeds " + kStateNames[state] +
+                        " time in parallel construct " + std::to_string(id) + ".");
+}
+
 // N * T == work + create + schedule + sync + idle (+ time spent leading inner regions), per parallel construct, in ticks.
 void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source,
                     Sentences &found) {
@@ -24,6 +33,8 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
         for (const ThreadAccount &account : accounts)
             if (id < account.regions.size()) {
                 const format::RegionSlot &slot = account.regions[id];
+                check_part(slot.implicit_ticks, slot, format::State::kWork, "implicit tasks", id, source, found);
+                check_part(slot.lock_ticks, slot, format::State::kSync, "locks", id, source, found);
                 capacity += slot.capacity_ticks;
                 parts += slot.nested_ticks;
                 for (size_t state = 0; state < format::kStates; state++) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices of time for Python, as columns.
+#include "analyses/event_density.h"
 #include "analyses/timeline.h"
 
 #include <nanobind/stl/optional.h>
@@ -34,6 +35,14 @@ std::optional<PythonSlices> slices_of_run(const std::string &directory, std::vec
     return OMPASS_MOVED_COLUMNS(PythonSlices, OMPASS_PYTHON_SLICES, slices);
 }
 
+Column<uint64_t> events_over_time(const std::string &directory, const std::vector<uint32_t> &threads, uint64_t end_ns,
+                                  size_t n_parts) {
+    const RunFiles run = open_or_throw(directory);
+    std::vector<uint64_t> counts;
+    unlocked([&] { return count_events(run, threads, end_ns, n_parts, counts); });
+    return to_column<uint64_t>(std::move(counts));
+}
+
 } // namespace
 
 void bind_timeline(nb::module_ &m) {
@@ -43,6 +52,10 @@ void bind_timeline(nb::module_ &m) {
           nb::arg("end_ns") = -1, nb::arg("limit") = ~uint64_t{0},
           "The slices that each thread (empty: all) was in, in [start_ns, end_ns) (-1: to the end).\n\n"
           "None when there are more than `limit`. LogError.");
+    m.def("events_over_time", &events_over_time, nb::arg("directory"), nb::arg("threads"), nb::arg("end_ns"),
+          nb::arg("n_parts"),
+          "Counts of the events of these threads (empty: all) in parts of end_ns / n_parts + 1 nanoseconds.\n\n"
+          "LogError.");
 }
 
 } // namespace ompass

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from ompass.commands.options import ScopeName
+from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.errors import RunNotFoundError, UsageError
 from ompass.metrics import Scope
 from ompass.readers import is_run_directory, open_run
-from ompass.reports import collect
-from ompass.reports.comparison import Side, compare_sides, json_comparison, print_comparison, side_of
+from ompass.reports import collect, plain, print_report
+from ompass.reports.comparison import Side, compare_sides, comparison_report, side_of
 from ompass.reports.content import ReportContent
 from ompass.sweep import SweepDirectory, is_sweep_directory, load_runs
 
@@ -43,15 +44,15 @@ def compare(
     ] = ScopeName.REGIONS,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/comparison.md).")] = False,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where JSON goes (default: stdout)."),
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where JSON goes (default: stdout).")
     ] = None,
 ) -> None:
     """Say what changed from BEFORE to AFTER: time, states, constructs and kernels, and how sure that is."""
     if output is not None and not as_json:
         raise UsageError("-o", "it says where JSON goes", "add --json")
     chosen = Scope(scope.value)
-    sides = _side(before, chosen), _side(after, chosen)
+    with waiting("reading both sides"):
+        sides = _side(before, chosen), _side(after, chosen)
     if sides[0].is_sweep != sides[1].is_sweep:
         raise UsageError(
             f"{before} and {after}",
@@ -59,7 +60,8 @@ def compare(
             "compare runs with runs, sweeps with sweeps",
         )
     try:
-        content = compare_sides(*sides, chosen)
+        with waiting("comparing"):
+            report = comparison_report(compare_sides(*sides, chosen))
     except ValueError:
         raise UsageError(
             f"{before} and {after}",
@@ -67,9 +69,9 @@ def compare(
             "measure both on the same ones",
         ) from None
     if as_json:
-        write_result(to_json(json_comparison(content)), output)
+        write_result(to_json(plain(report)), output)
     else:
-        print_comparison(console_for(), content)
+        print_report(console_for(), report)
 
 
 def _side(path: Path, scope: Scope) -> Side:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.doctor import Check, Verdict, examine_machine
@@ -22,6 +22,7 @@ from ompass.launch import (
     inspect_program,
     plan_recording,
 )
+from ompass.reports.terminal import print_lines
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -61,10 +62,9 @@ def _examine_machine(as_json: bool) -> None:
     else:
         console = console_for()
         for check in checks:
-            verdict = f"[{_STYLES[check.verdict]}]{check.verdict.value:<8}[/]"
-            line = f"{verdict} {check.name:<10} {escape(check.found)}"
-            if check.advice:
-                line += f" [cyan]-> {escape(check.advice)}[/cyan]"
+            line = Text(f"{check.verdict.value:<8}", style=_STYLES[check.verdict])
+            line.append(f" {check.name:<10} {check.found}", style="default")
+            line.append(f" -> {check.advice}" if check.advice else "", style="cyan")
             console.print(line, soft_wrap=True)
     if any(check.verdict is Verdict.MISSING for check in checks):
         raise typer.Exit(CannotRecordError.exit_code)
@@ -128,8 +128,7 @@ def _print_program(name: str, program: Program, plan: Plan | None, refusal: Cann
     elif refusal is not None:
         rows.append(("answer", f"cannot be recorded: {refusal.why}"))
         rows.append(("do", refusal.cure))
-    for title, text in rows:
-        console.print(f"[dim]{title:<11}[/dim] {escape(text)}", soft_wrap=True)
+    print_lines(console, rows, 11)
 
 
 def _program_json(program: Program, plan: Plan | None, refusal: CannotRecordError | None) -> dict[str, Any]:

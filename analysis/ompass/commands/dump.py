@@ -12,11 +12,13 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import FromOption, ToOption, parse_from_to
+from ompass.commands.options import FromOption, ToOption, TraceArgument, parse_from_to
 from ompass.errors import NothingToShowError, UsageError
 from ompass.model import Run
+from ompass.plain_text import visible
 from ompass.readers import EventTable, event_kinds, open_run, read_events
 from ompass.symbols import Location, Resolver
+from ompass.task_ids import task_name
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -34,8 +36,6 @@ _EPILOG = """
 
 _SLICE_EVENTS = 4_000_000  # read at once: bounds memory to a few hundred MB
 _EVENT_BYTES = 8  # the smallest: with it, the size of the logs bounds how many there are
-_TASK_THREAD_SHIFT = 40
-_TASK_COUNTER_MASK = (1 << _TASK_THREAD_SHIFT) - 1
 
 
 def register(app: typer.Typer) -> None:
@@ -43,9 +43,7 @@ def register(app: typer.Typer) -> None:
 
 
 def dump(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A run directory recorded with --mode trace.")
-    ],
+    directory: TraceArgument,
     thread: Annotated[int, typer.Option("--thread", metavar="N", help="Only this thread.")] = -1,
     start: FromOption = "",
     end: ToOption = "",
@@ -139,10 +137,7 @@ def _kind_numbers(names: list[str], wanted: list[str]) -> list[int]:
 
 def _constructs(locations: dict[int, Location], text: str) -> list[int]:
     chosen = [
-        number
-        for number, location in locations.items()
-        if text in (str(number), location.place, location.function, f"{location.file}:{location.line}")
-        or text == location.function.partition("(")[0].rpartition("::")[2]
+        number for number, location in locations.items() if text == str(number) or location.is_named(text)
     ]
     if not chosen:
         there = ", ".join(f"{n}: {location.label()}" for n, location in locations.items())
@@ -152,38 +147,29 @@ def _constructs(locations: dict[int, Location], text: str) -> list[int]:
     return chosen
 
 
-def task_name(task: int) -> str:
-    """`2.17`: the 17th task that thread 2 created; `-` when there is none."""
-    return f"{task >> _TASK_THREAD_SHIFT}.{task & _TASK_COUNTER_MASK}" if task else "-"
-
-
 def _text_line(row: Row, names: list[str], locations: dict[int, Location]) -> str:
     time_ns, latest_ns, thread, kind, construct, task, value, exact = row
     label = locations[construct].label() if construct in locations else "-"
     mark = " " if exact else "~"
     doubt = f"+{latest_ns - time_ns:,}" if latest_ns > time_ns else ""
     when = f"{mark}{time_ns:>15,} ns {doubt:<8} thread {thread:<3}"
-    return f"{when} {names[kind]:<18} task {task_name(task):<12} {value:<10} {label}\n"
+    return f"{when} {names[kind]:<18} task {task_name(task):<12} {value:<10} {visible(label)}\n"
 
 
 def _json_line(row: Row, names: list[str], locations: dict[int, Location]) -> str:
     time_ns, latest_ns, thread, kind, construct, task, value, exact = row
     location = locations.get(construct)
-    return (
-        json.dumps(
-            {
-                "time_ns": time_ns,
-                "latest_ns": latest_ns,
-                "thread": thread,
-                "kind": names[kind],
-                "construct": construct if construct >= 0 else None,
-                "file": location.file or None if location else None,
-                "line": location.line or None if location else None,
-                "function": location.function or None if location else None,
-                "task": task_name(task) if task else None,
-                "value": value,
-                "exact": exact,
-            }
-        )
-        + "\n"
-    )
+    values = {
+        "time_ns": time_ns,
+        "latest_ns": latest_ns,
+        "thread": thread,
+        "kind": names[kind],
+        "construct": construct if construct >= 0 else None,
+        "file": location.file or None if location else None,
+        "line": location.line or None if location else None,
+        "function": location.function or None if location else None,
+        "task": task_name(task) if task else None,
+        "value": value,
+        "exact": exact,
+    }
+    return json.dumps(values) + "\n"

@@ -9,19 +9,21 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import DaskOption, ProcessesOption
+from ompass.commands.options import DaskOption, EachOption, ProcessesOption, TracesArgument
+from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.errors import NothingToShowError, UsageError
 from ompass.readers import open_run
+from ompass.reports import plain, print_report
 from ompass.reports.graph import (
     GraphContent,
     collect_graph,
     dot_graph,
+    graph_report,
     graphml_graph,
-    json_graphs,
-    print_graph,
-    print_ranks,
+    graphs_report,
 )
+from ompass.units import plural
 from ompass.workers import Workers
 
 _EPILOG = """
@@ -46,9 +48,7 @@ def register(app: typer.Typer) -> None:
 
 
 def graph(
-    directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories recorded with --mode trace.")
-    ],
+    directories: TracesArgument,
     depth: Annotated[
         int | None,
         typer.Option(
@@ -72,6 +72,7 @@ def graph(
         Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/task-graph.md).")] = False,
+    each: EachOption = False,
     dask: DaskOption = "",
     processes: ProcessesOption = 0,
 ) -> None:
@@ -81,19 +82,21 @@ def graph(
             "--dot, --graphml and --expand", "they are about one graph", "name a single run directory"
         )
     read = partial(_content, depth=depth, expand=tuple(expand or ()))
-    contents = Workers(dask, processes).map(read, directories)
+    with waiting(f"reading {plural(len(directories), 'trace')}"):
+        contents = Workers(dask, processes).map(read, directories)
     if dot is not None:
         write_result(dot_graph(contents[0]), dot)
     if graphml is not None:
         write_result(graphml_graph(contents[0]), graphml)
+    report = graph_report(contents[0]) if len(contents) == 1 else graphs_report(contents)
     if as_json:
-        write_result(to_json(json_graphs(contents)), None)
+        write_result(to_json(plain(report)), None)
     elif dot is None and graphml is None:
         console = console_for()
-        if len(contents) > 1:
-            print_ranks(console, contents)
-        for content in contents:
-            print_graph(console, content)
+        print_report(console, report)
+        if len(contents) > 1 and each:
+            for content in contents:
+                print_report(console, graph_report(content))
 
 
 def _content(path: Path, depth: int | None, expand: tuple[str, ...]) -> GraphContent:

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import datetime
 import shlex
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
-from rich.markup import escape
 
+from ompass.commands.options import JsonOption, RunsArgument
+from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.model import Run
 from ompass.readers import open_run
 from ompass.readers.meta import Meta, read_meta
+from ompass.reports.terminal import print_lines
 from ompass.units import count, duration, plural, size
 
 _EPILOG = """
@@ -30,21 +31,16 @@ def register(app: typer.Typer) -> None:
     app.command("info", epilog=_EPILOG)(info)
 
 
-def info(
-    directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass).")
-    ],
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead.")] = False,
-) -> None:
+def info(directories: RunsArgument, as_json: JsonOption = False) -> None:
     """Show what was recorded: program, machine, mode, threads, logs."""
-    values = [_values(open_run(path), read_meta(path)) for path in directories]
+    with waiting(f"reading {plural(len(directories), 'run')}"):
+        values = [_values(open_run(path), read_meta(path)) for path in directories]
     if as_json:
         write_result(to_json(values[0] if len(values) == 1 else values), None)
         return
     console = console_for()
     for value in values:
-        for name, text in _lines(value):
-            console.print(f"[dim]{name:<14}[/dim] {escape(text)}", soft_wrap=True)
+        print_lines(console, _lines(value), 14)
         console.print()
 
 

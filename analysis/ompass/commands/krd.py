@@ -13,12 +13,20 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import DaskOption, ProcessesOption
+from ompass.commands.options import (
+    CsvOption,
+    DaskOption,
+    OutputOption,
+    ProcessesOption,
+    TracesArgument,
+    check_form,
+)
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
 from ompass.figures import render
 from ompass.figures.reuse import reuse_figure
 from ompass.readers import check_has_accesses, open_run
+from ompass.reports import print_report
 from ompass.reports.reuse import (
     CSV_TABLES,
     Progress,
@@ -27,7 +35,7 @@ from ompass.reports.reuse import (
     collect_reuse,
     csv_reuse,
     json_reuse,
-    print_reuse,
+    reuse_report,
 )
 from ompass.topology import synthetic_topology
 from ompass.units import parse_size
@@ -67,9 +75,7 @@ def register(app: typer.Typer) -> None:
 
 
 def krd(
-    directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories recorded with --mode trace.")
-    ],
+    directories: TracesArgument,
     topology: Annotated[
         str,
         typer.Option(
@@ -79,8 +85,7 @@ def krd(
         ),
     ] = "",
     place: Annotated[
-        Place,
-        typer.Option("--place", help="With --topology: fill a cache before the next one, or go round."),
+        Place, typer.Option("--place", help="With --topology: fill a cache before the next one, or go round.")
     ] = Place.COMPACT,
     l2: Annotated[
         str, typer.Option("--l2", metavar="SIZE", help="Border of close and near (default: the L2).")
@@ -102,18 +107,13 @@ def krd(
     ] = 1.0,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Threads to use (default: all).")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/reuse-distance.md).")] = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")
-    ] = False,
+    as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
     figure: Annotated[
         Path | None,
         typer.Option("--figure", "--svg", "--plot", metavar="FILE", help="Draw a figure (.svg, .pdf, .png)."),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where JSON or CSV goes (default: stdout)."),
-    ] = None,
+    output: OutputOption = None,
     dask: DaskOption = "",
     processes: ProcessesOption = 0,
 ) -> None:
@@ -122,10 +122,7 @@ def krd(
     Close reuse fits in the L2, near reuse in the last-level cache, far reuse in neither; cold bytes were
     never touched there before; coherence misses were written under another cache since.
     """
-    if as_json and as_csv:
-        raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
-    if output is not None and not (as_json or as_csv):
-        raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --figure FILE")
+    check_form(as_json, as_csv, output, "--figure FILE")
     if not 0 < sample <= 1:
         raise UsageError(f"--sample {sample:g}", "it is a share above 0 and at most 1", "try --sample 0.01")
     if jobs < 0:
@@ -148,7 +145,7 @@ def krd(
     elif figure is None:
         console = console_for()
         for content in contents:
-            print_reuse(console, content)
+            print_report(console, reuse_report(content))
 
 
 def _size(option: str, text: str) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,6 +34,21 @@ ColourOption = Annotated[
     ),
 ]
 
+RunArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")]
+TraceArgument = Annotated[
+    Path, typer.Argument(metavar="DIR", help="A run directory recorded with --mode trace.")
+]
+RunsArgument = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass).")]
+TracesArgument = Annotated[
+    list[Path], typer.Argument(metavar="DIR...", help="Run directories recorded with --mode trace.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON instead.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Where JSON or CSV goes (default: stdout)."),
+]
+
 FromOption = Annotated[
     str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
 ]
@@ -47,6 +63,10 @@ DaskOption = Annotated[
     ),
 ]
 
+EachOption = Annotated[
+    bool, typer.Option("--each", help="Below the overview of several ranks, the whole report of each.")
+]
+
 ProcessesOption = Annotated[
     int,
     typer.Option(
@@ -56,6 +76,14 @@ ProcessesOption = Annotated[
         help="Read this many runs at a time (default: as many as CPUs, once the logs are large).",
     ),
 ]
+
+
+def check_form(as_json: bool, as_csv: bool, output: Path | None, others: str) -> None:
+    """Refuse what --json, --csv and -o cannot mean together; `others` are options for other forms."""
+    if as_json and as_csv:
+        raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
+    if output is not None and not (as_json or as_csv):
+        raise UsageError("-o", "it says where JSON or CSV goes", f"add --json or --csv, or use {others}")
 
 
 def parse_from_to(start: str, end: str) -> tuple[int, int]:

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import Colour, ColourOption, parse_window
+from ompass.commands.options import Colour, ColourOption, RunsArgument, parse_window
+from ompass.commands.progress import waiting
 from ompass.commands.streams import say
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures import RUN_FIGURES, Spec, render
@@ -73,9 +74,7 @@ def register(app: typer.Typer) -> None:
 
 def plot(
     which: Annotated[FigureName, typer.Argument(metavar="FIGURE", help="One of the figures below.")],
-    directories: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass).")
-    ],
+    directories: RunsArgument,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -97,14 +96,15 @@ def plot(
     """Draw one figure of one or more runs: a picture for a paper, from the same figures as the report."""
     name = str(which.value)
     scope = Scope.PROGRAM if program else None
-    if name in SWEEP_FIGURES:
-        spec = _of_sweep(name, directories, scope)
-    elif name in _TRACE_FIGURES:
-        spec = _of_traces(name, _runs_only(name, directories), window, colour)
-    else:
-        spec = _of_runs(name, _runs_only(name, directories), scope)
     path = output or Path(f"{name}.svg")
-    render(spec, path)
+    with waiting(f"drawing {path}"):
+        if name in SWEEP_FIGURES:
+            spec = _of_sweep(name, directories, scope)
+        elif name in _TRACE_FIGURES:
+            spec = _of_traces(name, _runs_only(name, directories), window, colour)
+        else:
+            spec = _of_runs(name, _runs_only(name, directories), scope)
+        render(spec, path)
     say(f"wrote {path}")
 
 

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from ompass.commands.options import RunArgument
+from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say
 from ompass.errors import OutputError, UsageError
+from ompass.plain_text import HARMFUL_PATTERN, REPLACEMENT, visible
 from ompass.readers import open_run
 from ompass.readers.tables import TABLES, Tables
-from ompass.reports.tables import plain_table
+from ompass.reports.terminal import plain_grid
 from ompass.symbols import Resolver
 from ompass.units import plural
 
@@ -53,7 +56,7 @@ def register(app: typer.Typer) -> None:
 
 
 def query(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")],
+    directory: RunArgument,
     sql: Annotated[str, typer.Argument(metavar="SELECT", help="The query.")] = "",
     tables: Annotated[bool, typer.Option("--tables", help="Say which tables and columns there are.")] = False,
     rows: Annotated[
@@ -88,15 +91,17 @@ def query(
         _write(of_run, found, output)
         say(f"wrote {output}")
     elif as_csv or as_json:
-        sink = found.sink_csv if as_csv else found.sink_ndjson
+        printed = _harmless(found)
+        sink = printed.sink_csv if as_csv else printed.sink_ndjson
         of_run.finish(lambda: sink(sys.stdout.buffer, engine="streaming"))
     else:
-        frame = of_run.finish(lambda: found.head(rows + 1).collect(engine="streaming"))
+        with waiting(f"reading {directory}"):
+            frame = of_run.finish(lambda: found.head(rows + 1).collect(engine="streaming"))
         _print(frame, rows)
 
 
 def export(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")],
+    directory: RunArgument,
     parquet: Annotated[
         Path,
         typer.Option("--parquet", metavar="OUT", help="The new directory: a file per table, TABLE.parquet."),
@@ -131,20 +136,29 @@ def _tables(directory: Path) -> Tables:
     return Tables(run, lambda construct: resolver.locate(run.definitions[construct]))
 
 
+def _harmless(frame: polars.LazyFrame) -> polars.LazyFrame:
+    """The frame with the text of the program such that it steers no terminal, and is one line."""
+    import polars as pl
+
+    return frame.with_columns(pl.col(pl.String).str.replace_all(HARMFUL_PATTERN, REPLACEMENT))
+
+
 def _write(of_run: Tables, frame: polars.LazyFrame, path: Path) -> None:
-    sink: Any = getattr(frame, _SINKS[path.suffix.lower()])
+    kind = path.suffix.lower()
+    sink: Any = getattr(_harmless(frame) if kind == ".csv" else frame, _SINKS[kind])
     try:
-        of_run.finish(lambda: sink(path, engine="streaming"))
+        with waiting(f"writing {path}"):
+            of_run.finish(lambda: sink(path, engine="streaming"))
     except OSError as error:
         raise OutputError(f"{path} cannot be written", error.strerror or str(error)) from error
 
 
 def _print(frame: polars.DataFrame, most: int) -> None:
-    table = plain_table()
+    table = plain_grid()
     for name, kind in frame.schema.items():
         table.add_column(Text(name), justify="right" if kind.is_numeric() else "left", overflow="fold")
     for row in frame.head(most).iter_rows():
-        table.add_row(*(Text("" if value is None else _cell(value)) for value in row))
+        table.add_row(*("" if value is None else visible(_cell(value)) for value in row))
     console_for().print(table)
     if frame.height > most:
         say(f"these are the first {plural(most, 'row')}; --rows N shows more, -o FILE writes all")
@@ -159,7 +173,7 @@ def _print_tables() -> None:
     for each in TABLES.values():
         trace = " (of a trace)" if each.needs_trace else ""
         console.print(Text.assemble((each.name, "bold"), f": {each.meaning}{trace}"))
-        table = plain_table()
+        table = plain_grid()
         for _ in range(3):
             table.add_column(overflow="fold")
         for column in each.columns:

@@ -10,7 +10,17 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import DaskOption, ProcessesOption, ScopeName, parse_window
+from ompass.commands.options import (
+    CsvOption,
+    DaskOption,
+    EachOption,
+    OutputOption,
+    ProcessesOption,
+    ScopeName,
+    check_form,
+    parse_window,
+)
+from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import DamagedRunError, NothingToShowError, UsageError
 from ompass.metrics import Scope
@@ -22,15 +32,17 @@ from ompass.reports import (
     SCHEMA_VERSION,
     ReportContent,
     collect,
-    csv_table,
-    json_report,
+    csv_report,
+    plain,
     print_report,
+    run_report,
     svg_report,
 )
-from ompass.reports.ranks import job_of_reports, json_job, print_job, shown_reports
+from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
 from ompass.reports.reuse import ReuseContent, collect_reuse
-from ompass.reports.scaling import ScalingContent, json_scaling, print_scaling, read_sweep
+from ompass.reports.scaling import ScalingContent, read_sweep, scaling_report
 from ompass.sweep import is_sweep_directory
+from ompass.units import plural
 from ompass.workers import Workers
 
 _EPILOG = """
@@ -88,9 +100,7 @@ def report(
         Source, typer.Option("--from", help="The profile that the tool kept, or the events of a trace.")
     ] = Source.PROFILE,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/report-schema.md).")] = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")
-    ] = False,
+    as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
     svg: Annotated[
         Path | None, typer.Option("--svg", metavar="FILE", help="Write the report as a picture to FILE.")
@@ -105,10 +115,8 @@ def report(
             "--window", metavar="FROM:TO", help="Schedule on the page, such as 10ms:12ms since the start."
         ),
     ] = "",
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where JSON or CSV goes (default: stdout)."),
-    ] = None,
+    output: OutputOption = None,
+    each: EachOption = False,
     dask: DaskOption = "",
     processes: ProcessesOption = 0,
 ) -> None:
@@ -116,31 +124,30 @@ def report(
 
     Of the ranks of an MPI job: how evenly the work is spread over them, too.
     """
-    if as_json and as_csv:
-        raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
-    if output is not None and not (as_json or as_csv):
-        raise UsageError("-o", "it says where JSON or CSV goes", "add --json or --csv, or use --html FILE")
+    check_form(as_json, as_csv, output, "--html FILE")
     if window and html is None:
         raise UsageError("--window", "it chooses the schedule on the HTML page", "add --html FILE")
     if region and scope is ScopeName.PROGRAM:
         raise UsageError("--region and --scope program", "they exclude each other", "drop one of them")
     wanted = Scope.REGION if region else Scope(scope.value)
     read = partial(_content, source=source.value, scope=wanted, region=region)
-    sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
     runs = [path for path in directories if not is_sweep_directory(path)]
-    if sweeps and (as_csv or svg):
+    if len(runs) < len(directories) and (as_csv or svg):
         raise UsageError("--csv and --svg", "a sweep has other ones", "use ompass scale -o SWEEP")
-    contents = Workers(dask, processes).map(read, runs)
+    with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
+        sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
+        contents = Workers(dask, processes).map(read, runs)
     if svg is not None:
-        write_result(svg_report(contents), svg)
+        write_result(svg_report([run_report(content) for content in contents]), svg)
     if html is not None:
-        write_result(_page(contents, sweeps, window), html)
+        write_result(_page(contents, sweeps, window, each), html)
     if as_json:
         write_result(to_json(_json_of(contents, sweeps)), output)
     elif as_csv:
-        write_result(csv_table(contents, str(table.value)), output)
+        rows = csv_report([run_report(content) for content in contents], CSV_TABLES[str(table.value)])
+        write_result(rows, output)
     elif svg is None and html is None:
-        _print(contents, sweeps)
+        _print(contents, sweeps, each)
 
 
 def _content(path: Path, source: str, scope: Scope, region: str) -> ReportContent:
@@ -148,34 +155,26 @@ def _content(path: Path, source: str, scope: Scope, region: str) -> ReportConten
     return collect(open_run(path, source), scope=scope, region=region)
 
 
-def _print(contents: list[ReportContent], sweeps: list[ScalingContent]) -> None:
+def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bool) -> None:
     console = console_for()
     for sweep in sweeps:
-        print_scaling(console, sweep)
+        print_report(console, scaling_report(sweep))
     job = job_of_reports(contents)
-    shown, left_out = contents, ""
     if job is not None:
-        print_job(console, job)
-        shown, left_out = shown_reports(job, contents)
-    for content in shown:
-        print_report(console, content)
-    if left_out:
-        say(left_out)
+        print_report(console, job_report(job))
+    if job is None or each:
+        for content in contents:
+            print_report(console, run_report(content))
+    else:
+        say("--each shows the reports of the ranks as well; name one run directory for that of one")
 
 
-def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: str) -> str:
-    """The page: of a large job, the overview of all ranks and the reports of two."""
+def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: str, each: bool) -> str:
+    """The page: of a job, the overview of all ranks and the reports of two, or of each."""
     start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
-    shown = shown_reports(job, contents)[0] if job else contents
-    parts = [
-        RunPart(
-            content,
-            _schedule(content, start_ns, end_ns),
-            _reuse(content),
-        )
-        for content in shown
-    ]
+    shown = ranks_to_show(job, contents) if job and not each else contents
+    parts = [RunPart(content, _schedule(content, start_ns, end_ns), _reuse(content)) for content in shown]
     return html_report(parts, sweeps, contents)
 
 
@@ -204,14 +203,16 @@ def _reuse(content: ReportContent) -> ReuseContent | None:
 
 def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:
     """One run or sweep: its report; several: lists in an object, with the job whose ranks the runs are."""
-    reports = [json_report(content) for content in contents]
-    scalings = [json_scaling(sweep) for sweep in sweeps]
+    reports = [run_report(content) for content in contents]
+    scalings = [scaling_report(sweep) for sweep in sweeps]
     if len(reports) + len(scalings) == 1:
-        return (reports + scalings)[0]
-    return {
+        return plain((reports + scalings)[0])
+    job = job_of_reports(contents)
+    values = {
         "schema": "ompass-reports",
         "schema_version": SCHEMA_VERSION,
         "runs": reports,
         "sweeps": scalings,
-        "job": json_job(job_of_reports(contents)),
+        "job": job and job_report(job),
     }
+    return plain(values)

@@ -7,29 +7,25 @@ and ending are its own; everything of ours goes to stderr, before it starts and 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import CannotRecordError, OmpassError, OutputError, UsageError
 from ompass.launch import (
     Plan,
     Program,
     RunOptions,
-    find_runtimes,
-    find_tool_library,
     inspect_program,
-    plan_recording,
+    plan_here,
 )
 from ompass.launch.child import Ending, end_as, run_child
 from ompass.launch.explain import why_nothing
@@ -42,9 +38,9 @@ from ompass.launch.produced import (
     find_produced,
 )
 from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
-from ompass.launch.tool import preloadable
+from ompass.launch.tool import scratch_directory
 from ompass.readers import open_run
-from ompass.reports import collect, json_report, print_report
+from ompass.reports import collect, plain, print_report, run_report
 
 _EXIT_NOT_STARTED = 125
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
@@ -143,14 +139,11 @@ def run(
         limit_mb=limit_mb,
         libomp=libomp,
     )
-    with contextlib.ExitStack() as stack:
-        # for links to libraries whose own names LD_PRELOAD cannot hold
-        place = "/tmp" if set(tempfile.gettempdir()) & set(" :") else None
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ompass-", dir=place)))
+    with scratch_directory() as scratch:
         try:
             _check_writable(json_file)
             program = inspect_program(command[0], os.environ)
-            plan = _planned(program, options, scratch)
+            _, plan = plan_here(program, options, os.environ, scratch)
             directory = absolute_pattern(
                 output
                 or os.environ.get("OMPASS_DIR")
@@ -176,14 +169,6 @@ def run(
     sys.stdout.flush()
     sys.stderr.flush()
     end_as(ending)
-
-
-def _planned(program: Program, options: RunOptions, scratch: Path) -> Plan:
-    tool = preloadable(find_tool_library(os.environ), scratch)
-    runtimes = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(os.environ)]
-    if options.libomp is not None:
-        options = replace(options, libomp=preloadable(options.libomp.absolute(), scratch))
-    return plan_recording(program, tool, options, os.environ, runtimes)
 
 
 def _checked_threads(text: str) -> str:
@@ -221,13 +206,14 @@ def _after(
     shown = _shown(produced.main)
     report = report and not quiet
     if report or json_file is not None:
-        content = collect(open_run(produced.main))
+        with waiting(f"reading {shown}"):
+            found = run_report(collect(open_run(produced.main)))
         if json_file is not None:
-            write_result(to_json(json_report(content)), json_file)
+            write_result(to_json(plain(found)), json_file)
         if report:
             console = console_for(stderr=True)
             console.print()
-            print_report(console, content)
+            print_report(console, found)
     if not quiet:
         if ending.signal or ending.exit_code:
             say(f"the program {ending.describe()}")

@@ -11,30 +11,24 @@ import contextlib
 import os
 import re
 import shlex
-import tempfile
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ompass.commands.options import ScopeName
-from ompass.commands.progress import measuring_bar
+from ompass.commands.options import CsvOption, ScopeName, check_form
+from ompass.commands.progress import measuring_bar, waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
 from ompass.figures import render
-from ompass.figures.scaling import side_by_side
+from ompass.figures.scaling import both
 from ompass.launch.program import inspect_program
+from ompass.launch.tool import scratch_directory
 from ompass.metrics import Scope
 from ompass.page import html_report
-from ompass.reports.scaling import (
-    CSV_TABLES,
-    collect_scaling,
-    csv_scaling,
-    default_scope,
-    json_scaling,
-    print_scaling,
-)
+from ompass.reports import plain, print_report
+from ompass.reports.scaling import CSV_TABLES, collect_scaling, csv_scaling, default_scope, scaling_report
 from ompass.sweep import Executor, Job, SweepDirectory, SweepSpec, jobs_of, load_runs
 from ompass.sweep.pinning import allowed_cpus, users_own
 from ompass.units import plural
@@ -114,9 +108,7 @@ def scale(
         Path | None, typer.Option("--libomp", metavar="FILE", help="Run on this OpenMP runtime.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/scaling.md).")] = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")
-    ] = False,
+    as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.POINTS,  # type: ignore[attr-defined]
     figure: Annotated[
         Path | None,
@@ -134,8 +126,7 @@ def scale(
     Speed-up, OVR, WTI, the breakdown of the thread-time, factored speed-up curves with their gaps, inflation
     by source line, and the disease in words: tasks too fine, too coarse, memory bound, or none.
     """
-    if as_json and as_csv:
-        raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
+    check_form(as_json, as_csv, None, "")
     counts = _counts(threads)
     if command and not counts:
         raise UsageError("--threads", "it is missing", "say on how many threads, such as --threads 1,2,4")
@@ -146,19 +137,19 @@ def scale(
         if counts:
             _run_all(sweep, list(jobs_of(sweep.spec, counts, repeat, unrecorded)), quiet)
         chosen = Scope(scope.value) if scope else default_scope(sweep.spec)
-        content = collect_scaling(
-            load_runs(sweep, chosen, counts), sweep.spec, chosen, str(directory), len(allowed_cpus())
-        )
+        with waiting(f"reading {directory}"):
+            runs = load_runs(sweep, chosen, counts)
+            content = collect_scaling(runs, sweep.spec, chosen, str(directory), len(allowed_cpus()))
     if figure is not None:
-        render(side_by_side(content), figure)
+        render(both(content), figure)
     if html is not None:
         write_result(html_report([], [content]), html)
     if as_json:
-        write_result(to_json(json_scaling(content)), None)
+        write_result(to_json(plain(scaling_report(content))), None)
     elif as_csv:
         write_result(csv_scaling(content, str(table.value)), None)
     else:
-        print_scaling(console_for(), content)
+        print_report(console_for(), scaling_report(content))
 
 
 def _counts(text: str) -> tuple[int, ...]:
@@ -229,8 +220,7 @@ def _run_all(sweep: SweepDirectory, jobs: list[Job], quiet: bool) -> None:
             "go on with it from there",
         )
     with contextlib.ExitStack() as stack:
-        place = "/tmp" if set(tempfile.gettempdir()) & set(" :") else None
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ompass-", dir=place)))
+        scratch = stack.enter_context(scratch_directory())
         executor = Executor.prepare(sweep.spec, os.environ, scratch)
         if not quiet:
             _announce(executor, sweep, len(jobs), len(left))
@@ -248,7 +238,7 @@ def _announce(executor: Executor, sweep: SweepDirectory, n_jobs: int, n_left: in
     for warning in executor.plan.warnings:
         say(f"warning: {warning}")
     if n_left < n_jobs:
-        say(f"going on with {sweep.path}: {n_jobs - n_left} of {plural(n_jobs, 'run')} are done")
+        say(f"resuming {sweep.path}: {n_jobs - n_left} of {plural(n_jobs, 'run')} are done")
     own = users_own(os.environ)
     if sweep.spec.pinned and own:
         say(f"{own} is set, so threads are pinned as it says")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where commands print: one-line messages to stderr, results to stdout or a file.
 
-Owns what happens to characters that the reader's terminal does not have.
+Owns what happens to characters that the reader's terminal does not have, and what is said of NO_COLOR.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from ompass.errors import OutputError
+from ompass.plain_text import json_text, visible
+from ompass.reports.terminal import TerminalConsole
 
 _NEAREST = {"µ": "u", "·": "-", "█": "#", "─": "-"}
 _PLAIN_COLUMNS = 110
@@ -43,14 +43,22 @@ def prepare_streams() -> None:
 
 def say(message: str) -> None:
     """One line on stderr, marked as ours."""
-    print(f"ompass: {message}", file=sys.stderr, flush=True)
+    print(f"ompass: {visible(message)}", file=sys.stderr, flush=True)
 
 
-def console_for(stderr: bool = False) -> Console:
-    """A console on stdout or stderr; into a file or pipe, lines are wide and without colours."""
+def console_for(stderr: bool = False) -> TerminalConsole:
+    """A console on stdout or stderr; into a file or pipe, lines are wide and without colours.
+
+    NO_COLOR (https://no-color.org) switches every attribute off, bold and dim ones too.
+    """
     stream = sys.stderr if stderr else sys.stdout
     known = stream.isatty() or "COLUMNS" in os.environ
-    return Console(stderr=stderr, width=None if known else _PLAIN_COLUMNS, soft_wrap=False, highlight=False)
+    return TerminalConsole(
+        stderr=stderr,
+        width=None if known else _PLAIN_COLUMNS,
+        soft_wrap=False,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )
 
 
 def write_result(text: str, path: Path | None) -> None:
@@ -68,4 +76,4 @@ def write_result(text: str, path: Path | None) -> None:
 
 
 def to_json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return json_text(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"

@@ -18,9 +18,9 @@ from ompass.commands.progress import measuring_bar
 from ompass.commands.streams import console_for, say
 from ompass.errors import IncompleteInstallationError, OutputError, UsageError
 from ompass.suite import (
-    Journal,
     Plan,
     Selection,
+    SuiteJournal,
     SuiteResults,
     find_programs,
     make_plan,
@@ -161,7 +161,7 @@ def suite(
         _measure_all(plan, journal, timeout_s)
     except KeyboardInterrupt:
         n_done = len(journal)
-        say(f"stopped with {n_done} of {plan.n_measurements} measured; the same command goes on from there")
+        say(f"stopped with {n_done} of {plan.n_measurements} measured; the same command resumes the suite")
         raise
     runs = journal.runs()
     write_results(SuiteResults(plan.settings, runs), result)
@@ -190,7 +190,7 @@ def _plan(selection: Selection, bots: Path, bots_gcc: Path, extension: Path | No
     return make_plan(selection, built, extension.absolute() if extension else None, os.environ)
 
 
-def _journal(result: Path, plan: Plan, *, named: bool) -> Journal:
+def _journal(result: Path, plan: Plan, *, named: bool) -> SuiteJournal:
     path = result.with_name(f"{result.name}.journal")
     if not result.absolute().parent.is_dir():
         raise OutputError(f"--json {result}", "its directory does not exist", "make it first")
@@ -200,13 +200,13 @@ def _journal(result: Path, plan: Plan, *, named: bool) -> Journal:
         raise UsageError(
             f"{result} is there already", "it may be worth keeping", "name it, or another file, with --json"
         )
-    journal = Journal(path, plan)
+    journal = SuiteJournal(path, plan)
     if len(journal):
-        say(f"going on with {path}: {len(journal)} of {plan.n_measurements} are measured")
+        say(f"resuming {path}: {len(journal)} of {plan.n_measurements} are measured")
     return journal
 
 
-def _measure_all(plan: Plan, journal: Journal, timeout_s: float) -> None:
+def _measure_all(plan: Plan, journal: SuiteJournal, timeout_s: float) -> None:
     shown = sys.stderr.isatty()
     with measuring_bar(shown) as progress:
         bar = progress.add_task("", total=plan.n_measurements, completed=len(journal))
@@ -220,7 +220,7 @@ def _measure_all(plan: Plan, journal: Journal, timeout_s: float) -> None:
             if not shown:
                 say(f"{len(journal)}/{plan.n_measurements} {_told(run)}")
             elif run["error"]:
-                progress.console.print(_told(run), style="red", markup=False)
+                progress.console.print(_told(run), style="red")
         progress.update(bar, description="", refresh=True)
 
 

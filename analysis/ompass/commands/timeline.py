@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import Colour, ColourOption, FromOption, ToOption, parse_from_to
+from ompass.commands.options import Colour, ColourOption, FromOption, ToOption, TraceArgument, parse_from_to
+from ompass.commands.progress import waiting
 from ompass.commands.streams import say
 from ompass.errors import NothingToShowError, UsageError
 from ompass.exports import write_jedule, write_otf2, write_perfetto
@@ -43,9 +44,7 @@ def register(app: typer.Typer) -> None:
 
 
 def timeline(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A run directory recorded with --mode trace.")
-    ],
+    directory: TraceArgument,
     perfetto: Annotated[
         Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a Perfetto trace.")
     ] = None,
@@ -73,8 +72,7 @@ def timeline(
         list[int] | None, typer.Option("--thread", metavar="N", help="Only this thread; may be repeated.")
     ] = None,
     limit: Annotated[
-        int,
-        typer.Option("--limit", metavar="N", help="Refuse to export more slices than this.", min=1),
+        int, typer.Option("--limit", metavar="N", help="Refuse to export more slices than this.", min=1)
     ] = 1_000_000,
 ) -> None:
     """Export what each thread was in and when: regions, tasks, waits, locks, creations and kernels."""
@@ -95,21 +93,23 @@ def timeline(
                 f"--thread {number}", "no such thread", f"the run has threads 0 to {max(known, default=0)}"
             )
     if figure:
-        _draw(run, figure, colour, thread or (), start_ns, end_ns)
+        with waiting(f"drawing {figure}"):
+            _draw(run, figure, colour, thread or (), start_ns, end_ns)
+        say(f"wrote {figure}")
     if not exported:
         return
-    window = read_timeline(run, threads=thread or (), start_ns=start_ns, end_ns=end_ns, limit=limit)
-    resolver = Resolver.of_run(run)
-    places = {definition.id: resolver.locate(definition) for definition in run.definitions}
-    names = {
-        definition.id: definition.name or places[definition.id].label() for definition in run.definitions
-    }
-    if perfetto:
-        write_perfetto(window, names, perfetto)
-    if otf2:
-        write_otf2(window, names, places, otf2)
-    if jedule:
-        write_jedule(window, names, jedule)
+    with waiting(f"reading {directory}"):
+        window = read_timeline(run, threads=thread or (), start_ns=start_ns, end_ns=end_ns, limit=limit)
+        resolver = Resolver.of_run(run)
+        places = {definition.id: resolver.locate(definition) for definition in run.definitions}
+        names = {each.id: each.name or places[each.id].label() for each in run.definitions}
+    with waiting(f"writing {', '.join(map(str, exported))}"):
+        if perfetto:
+            write_perfetto(window, names, perfetto)
+        if otf2:
+            write_otf2(window, names, places, otf2)
+        if jedule:
+            write_jedule(window, names, jedule)
     say(f"{plural(len(window), 'slice')} of {plural(len(window.by_thread), 'thread')} exported")
 
 
@@ -124,4 +124,3 @@ def _draw(run: Run, path: Path, colour: Colour, threads: Sequence[int], start_ns
             f"{run.path} has nothing in this window", "no thread was in a parallel region"
         )
     render(spec, path)
-    say(f"wrote {path}")

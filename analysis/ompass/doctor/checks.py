@@ -120,32 +120,24 @@ def _compilers() -> Iterator[Check]:
             yield Check(name, Verdict.OK, f"{path}, {probes.first_line_of_version(path)}")
 
 
-def _hwloc() -> Iterator[Check]:
-    library = probes.find_shared("libhwloc.so.15", "libhwloc.so")
+def _library(name: str, files: tuple[str, ...], with_it: str, without: str, package: str) -> Iterator[Check]:
+    library = probes.find_shared(*files)
     if library:
-        yield Check("hwloc", Verdict.OK, f"{library}: the topology is recorded with each run")
+        yield Check(name, Verdict.OK, f"{library}: {with_it}")
     else:
-        yield Check(
-            "hwloc",
-            Verdict.LIMITED,
-            "libhwloc.so.15 was not found: runs hold no topology",
-            "Debian, Ubuntu: apt install libhwloc15",
-        )
+        advice = f"Debian, Ubuntu: apt install {package}"
+        yield Check(name, Verdict.LIMITED, f"{files[0]} was not found: {without}", advice)
+
+
+def _hwloc() -> Iterator[Check]:
+    files = ("libhwloc.so.15", "libhwloc.so")
+    with_it = "the topology is recorded with each run"
+    return _library("hwloc", files, with_it, "runs hold no topology", "libhwloc15")
 
 
 def _papi() -> Iterator[Check]:
-    library = probes.find_shared(
-        "libpapi.so.7.0", "libpapi.so.7.1", "libpapi.so.7", "libpapi.so.6.0", "libpapi.so"
-    )
-    if library:
-        yield Check("papi", Verdict.OK, f"{library}: --counters can be used")
-    else:
-        yield Check(
-            "papi",
-            Verdict.LIMITED,
-            "libpapi was not found: --counters cannot be used",
-            "Debian, Ubuntu: apt install libpapi7.0",
-        )
+    files = ("libpapi.so.7.0", "libpapi.so.7.1", "libpapi.so.7", "libpapi.so.6.0", "libpapi.so")
+    return _library("papi", files, "--counters can be used", "--counters cannot be used", "libpapi7.0")
 
 
 def _perf() -> Iterator[Check]:

@@ -9,16 +9,21 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from ompass.asking import answer_of
 from ompass.launch.libraries import loader_cache
 
-_SECONDS = 20
 _ASK_RUNTIME = "import ctypes, sys; r = ctypes.CDLL(sys.argv[1]); print('threads', r.omp_get_max_threads())"
-_LOAD = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+_LOAD = """
+import ctypes, sys
+try:
+    ctypes.CDLL(sys.argv[1])
+except OSError as error:
+    print(error)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,7 @@ def ask_runtime(path: Path) -> RuntimeAnswer:
         "KMP_VERSION": "1",
         "OMP_NUM_THREADS": "1",
     }
-    answer = _run_python(_ASK_RUNTIME, path, environ)
+    answer = answer_of([sys.executable, "-c", _ASK_RUNTIME, str(path)], environ, errors_too=True)
     if answer is None or "threads 1" not in answer:
         return RuntimeAnswer(False, "", "it does not start")
     match = re.search(r"_OPENMP\s*=\s*'?(\d+)", answer)
@@ -57,54 +62,15 @@ def ask_runtime(path: Path) -> RuntimeAnswer:
 def loading_problem(path: Path) -> str:
     """Why a shared library does not load; empty when it does. The tool is told not to record."""
     environ = {**os.environ, "OMPASS_ENABLED": "off"}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", _LOAD, str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environ,
-            timeout=_SECONDS,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        return str(error)
-    if done.returncode == 0:
-        return ""
-    lines = done.stderr.strip().splitlines()
-    return lines[-1] if lines else f"exit status {done.returncode}"
-
-
-def _run_python(code: str, path: Path, environ: dict[str, str]) -> str | None:
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code, str(path)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            check=False,
-            env=environ,
-            timeout=_SECONDS,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout
+    answer = answer_of([sys.executable, "-c", _LOAD, str(path)], environ, errors_too=True)
+    if answer is None:
+        return "it cannot be looked at"
+    return answer.strip()
 
 
 def first_line_of_version(path: str) -> str:
     """What `path --version` says first."""
-    try:
-        done = subprocess.run(
-            [path, "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return "version unknown"
-    lines = done.stdout.strip().splitlines()
+    lines = (answer_of([path, "--version"]) or "").strip().splitlines()
     return lines[0] if lines else "version unknown"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 from ompass.errors import OutputError
+from ompass.plain_text import visible
 from ompass.readers.timeline import SliceKind, Timeline
 
 _SHOWN = (SliceKind.TASK, SliceKind.KERNEL)
@@ -37,9 +38,8 @@ def write_jedule(timeline: Timeline, names: Mapping[int, str], path: Path) -> No
                     }
                     file.write("    <node_statistics>\n")
                     for name, value in properties.items():
-                        file.write(
-                            f"      <node_property name={quoteattr(name)} value={quoteattr(value)}/>\n"
-                        )
+                        text = quoteattr(visible(value))
+                        file.write(f'      <node_property name="{name}" value={text}/>\n')
                     file.write(
                         '      <configuration>\n        <conf_property name="cluster_id" value="0"/>\n'
                         '        <conf_property name="host_nb" value="1"/>\n        <host_lists>\n'

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ompass.errors import OutputError
+from ompass.plain_text import visible
 from ompass.readers.timeline import Slice, SliceKind, Timeline, walk
 from ompass.symbols import Location
 
@@ -44,12 +45,12 @@ def write_otf2(
             definitions = archive.definitions
             node = definitions.system_tree_node("machine", class_name="machine")
             group = definitions.location_group(
-                run.path.name, location_group_type=LocationGroupType.PROCESS, system_tree_parent=node
+                visible(run.path.name), location_group_type=LocationGroupType.PROCESS, system_tree_parent=node
             )
             regions = {}
 
             def region_of(one: Slice) -> object:
-                label = one.label(names)
+                label = visible(one.label(names))
                 key = (one.kind, one.construct, label)
                 if key not in regions:
                     place = (
@@ -62,7 +63,7 @@ def write_otf2(
                         role = waits.get(one.construct, role)
                     regions[key] = definitions.region(
                         label,
-                        source_file=(place.file if place else "") or "",
+                        source_file=visible(place.file if place else ""),
                         begin_line_number=(place.line if place else 0) or 0,
                         region_role=role,
                         paradigm=Paradigm.USER if one.kind is SliceKind.KERNEL else Paradigm.OPENMP,

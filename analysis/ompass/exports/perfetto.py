@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ompass.errors import OutputError
+from ompass.plain_text import visible
 from ompass.readers.timeline import SliceKind, Timeline, walk
 
 _SEQUENCE = 1
@@ -41,7 +42,7 @@ def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> 
             first.sequence_flags = schema.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
             process = track(_PROCESS_TRACK).process
             process.pid = pid
-            process.process_name = run.path.name
+            process.process_name = visible(run.path.name)
             for uuid, title in (
                 (_RUNNING_TRACK, "tasks running"),
                 (_QUEUED_TRACK, "tasks created and not started"),
@@ -71,7 +72,7 @@ def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> 
                     event.type = kind
                     event.track_uuid = _FIRST_THREAD_TRACK + number
                     if entered:
-                        label = "create" if one.kind is SliceKind.CREATED else one.label(names)
+                        label = "create" if one.kind is SliceKind.CREATED else visible(one.label(names))
                         if label not in interned:
                             interned[label] = len(interned) + 1
                             name = added.interned_data.event_names.add()

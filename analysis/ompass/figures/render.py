@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ompass.errors import OutputError, UsageError
 from ompass.figures.style import Spec
+from ompass.plain_text import visible_values
 
 _VEGA_LITE: Final = "6.4"
 _PNG_SCALE: Final = 2.0  # twice the pixels, for paper and dense screens
@@ -63,7 +64,7 @@ def render(spec: Spec, path: Path) -> None:
         raise UsageError(
             f"{path}", "its name does not say which kind of picture", f"let it end in {', '.join(FORMATS)}"
         )
-    picture = convert(spec)
+    picture = convert(visible_values(spec))
     try:
         path.write_bytes(picture)
     except OSError as error:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ompass.figures.style import CONFIG, SCHEMA, Spec, figure
+from ompass.figures.style import Spec, figure, side_by_side
 from ompass.metrics.reuse import ReuseHistogram
 from ompass.reports.reuse.content import ReuseContent
 from ompass.units import size
@@ -19,17 +19,10 @@ _BIN_PIXELS: Final = 26
 
 def reuse_figure(contents: Sequence[ReuseContent]) -> Spec:
     """Both figures below, side by side."""
-    parts = []
-    for part in (reuse_histogram(contents), reuse_beyond(contents)):
-        kept = {key: value for key, value in part.items() if key not in ("$schema", "config", "autosize")}
-        parts.append({**kept, "title": part["description"]})
-    parts[0]["width"] = _BIN_PIXELS * (len(_bins(contents)) + len(_ENDS))
-    return {
-        "$schema": SCHEMA,
-        "description": "Bytes by reuse distance, and bytes that miss in a cache of each size",
-        "config": CONFIG,
-        "hconcat": parts,
-    }
+    histogram = reuse_histogram(contents)
+    histogram["width"] = _BIN_PIXELS * (len(_bins(contents)) + len(_ENDS))
+    description = "Bytes by reuse distance, and bytes that miss in a cache of each size"
+    return side_by_side((histogram, reuse_beyond(contents)), description=description)
 
 
 def reuse_histogram(contents: Sequence[ReuseContent]) -> Spec:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ompass.figures.style import STATE_COLOURS, Figure, Spec, figure
+from ompass.figures.style import STATE_COLOURS, Figure, Spec, axis, figure, state_colours, tooltip
 from ompass.model import StateTimes
-from ompass.reports.bars import STATES, state_values
+from ompass.reports.bars import state_values
 from ompass.reports.content import ReportContent
+from ompass.reports.model import STATES
 from ompass.reports.ranks import job_of_reports
 from ompass.units import duration, percent
 
@@ -50,7 +51,6 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
     several = len({row["run"] for row in rows}) > 1 and any(row["run"] != row["bar"] for row in rows)
     present = {row["state"] for row in rows}
     shown = [state for state in STATES if state in present]
-    tooltip = [{"field": f, "type": "nominal"} for f in ("bar", "state", "time", "share")]
     encoding: Spec = {
         "y": {
             "field": "bar",
@@ -59,14 +59,9 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
             "axis": {"title": None, "labelLimit": 220, "labelOverlap": True},
         },
         "x": {"field": "seconds", "type": "quantitative", "axis": _seconds_axis("thread-time")},
-        "color": {
-            "field": "state",
-            "type": "nominal",
-            "scale": {"domain": shown, "range": [STATE_COLOURS[state] for state in shown]},
-            "legend": {"title": None, "orient": "top"},
-        },
+        "color": state_colours(shown),
         "order": {"field": "rank", "type": "quantitative"},
-        "tooltip": tooltip + ([{"field": "run", "type": "nominal"}] if several else []),
+        "tooltip": tooltip("bar", "state", "time", "share", *(["run"] if several else [])),
     }
     if several:
         encoding["row"] = {
@@ -188,8 +183,8 @@ def granularity(contents: Sequence[ReportContent]) -> Spec | None:
             },
         },
         "x2": {"field": "high"},
-        "y": {"field": "tasks", "type": "quantitative", "axis": {"title": "tasks", "format": "~s"}},
-        "tooltip": [{"field": f, "type": "nominal"} for f in ("range", "tasks", "run")],
+        "y": axis("tasks", "tasks", format="~s"),
+        "tooltip": tooltip("range", "tasks", "run"),
     }
     if several:
         encoding["row"] = {"field": "run", "type": "nominal", "header": {"labelOrient": "top", "title": None}}

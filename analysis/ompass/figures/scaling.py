@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ompass.figures.style import CONFIG, SCHEMA, STATE_COLOURS, Spec, figure
+from ompass.figures.style import Spec, axis, figure, side_by_side, state_colours, tooltip
 from ompass.metrics import CURVES
-from ompass.reports.bars import STATES
+from ompass.reports.model import STATES
 from ompass.reports.scaling.content import ScalingContent
 from ompass.units import duration, percent
 
@@ -71,11 +71,7 @@ def factored(content: ScalingContent) -> Spec:
                 "mark": {"type": "line", "point": {"size": 45}, "strokeWidth": 2},
                 "encoding": {
                     "x": x,
-                    "y": {
-                        "field": "speedup",
-                        "type": "quantitative",
-                        "axis": {"title": f"speed-up over the {_serial(content)}"},
-                    },
+                    "y": axis("speedup", f"speed-up over the {_serial(content)}"),
                     "color": {
                         "field": "curve",
                         "type": "nominal",
@@ -96,11 +92,7 @@ def factored(content: ScalingContent) -> Spec:
             {
                 "data": {"values": whiskers},
                 "mark": {"type": "rule", "color": _CURVES["actual"][1], "strokeWidth": 1.5},
-                "encoding": {
-                    "x": x,
-                    "y": {"field": "low", "type": "quantitative"},
-                    "y2": {"field": "high"},
-                },
+                "encoding": {"x": x, "y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
             },
         ],
     )
@@ -129,40 +121,27 @@ def thread_time(content: ScalingContent) -> Spec:
         mark={"type": "bar", "width": {"band": 0.6}},
         height=_HEIGHT,
         encoding={
-            "x": {"field": "threads", "type": "ordinal", "axis": {"title": "threads", "labelAngle": 0}},
-            "y": {
-                "field": "times",
-                "type": "quantitative",
-                "axis": {"title": f"thread-time / {_serial(content)}"},
-            },
+            "x": axis("threads", "threads", "ordinal", labelAngle=0),
+            "y": axis("times", f"thread-time / {_serial(content)}"),
             "order": {"field": "rank", "type": "quantitative"},
-            "color": {
-                "field": "state",
-                "type": "nominal",
-                "scale": {"domain": list(STATES), "range": [STATE_COLOURS[state] for state in STATES]},
-                "legend": {"title": None, "orient": "top", "columns": 3},
-            },
-            "tooltip": [{"field": f, "type": "nominal"} for f in ("threads", "state", "time", "share")],
+            "color": {**state_colours(), "legend": {"title": None, "orient": "top", "columns": 3}},
+            "tooltip": tooltip("threads", "state", "time", "share"),
         },
     )
 
 
-def side_by_side(content: ScalingContent) -> Spec:
+def both(content: ScalingContent) -> Spec:
     """Both in one picture, titled by the command."""
-    parts: list[Spec] = []
-    for part, width in (
-        (factored(content), 380),
-        (thread_time(content), max(180, 46 * len(content.columns))),
-    ):
-        kept = {k: v for k, v in part.items() if k not in ("$schema", "config", "autosize", "description")}
-        parts.append({**kept, "width": width, "title": part["description"]})
-    return {
-        "$schema": SCHEMA,
-        "config": CONFIG,
-        "title": {"text": " ".join(content.spec.command), "fontSize": 13, "anchor": "start", "limit": 700},
-        "hconcat": parts,
-        "resolve": {"scale": {"color": "independent"}},
-    }
+    widths = (380, max(180, 46 * len(content.columns)))
+    command = " ".join(content.spec.command)
+    return side_by_side(
+        (
+            {**part, "width": w}
+            for part, w in zip((factored(content), thread_time(content)), widths, strict=True)
+        ),
+        title={"text": command, "fontSize": 13, "anchor": "start", "limit": 700},
+        resolve={"scale": {"color": "independent"}},
+    )
 
 
 def _serial(content: ScalingContent) -> str:
@@ -177,6 +156,6 @@ SWEEP_FIGURES: Final = _by_name(
     (
         SweepFigure("speedup", "factored speed-up curves of a sweep", factored),
         SweepFigure("thread-time", "thread-time of a sweep, a bar per number of threads", thread_time),
-        SweepFigure("scaling", "both in one picture", side_by_side),
+        SweepFigure("scaling", "both in one picture", both),
     )
 )

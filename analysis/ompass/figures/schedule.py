@@ -11,11 +11,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from ompass.figures.style import STATE_COLOURS, WIDTH, Spec, figure
+from ompass.figures.style import STATE_COLOURS, WIDTH, Spec, axis, figure, state_colours, tooltip
 from ompass.model import Run
 from ompass.readers.schedule import Schedule
-from ompass.reports.bars import STATES
 from ompass.reports.content import ReportContent
+from ompass.reports.model import STATES
 from ompass.units import count, duration, plural
 
 _CONSTRUCT_COLOURS: Final = (  # none that a state has already
@@ -104,8 +104,9 @@ def gantt(
             "color": kind,
             "stroke": kind,  # without, the paper shines through between neighbours of one colour
             "tooltip": [
-                {"field": f, "type": "nominal"} for f in ("kind", "length", "place", "thread")
-            ] + [{"field": "start", "type": "quantitative", "format": ".6f", "title": "start [ms]"}],
+                *tooltip("kind", "length", "place", "thread"),
+                {"field": "start", "type": "quantitative", "format": ".6f", "title": "start [ms]"},
+            ],
         },
     )  # fmt: skip
 
@@ -193,13 +194,8 @@ def over_time(schedule: Schedule) -> Spec | None:
                 "scale": {"nice": False},
                 "axis": {"title": "time since the start of the run [ms]", "grid": False},
             },
-            "y": {"field": "threads", "type": "quantitative", "axis": {"title": "threads"}},
-            "color": {
-                "field": "state",
-                "type": "nominal",
-                "scale": {"domain": list(STATES), "range": [STATE_COLOURS[s] for s in STATES]},
-                "legend": {"title": None, "orient": "top"},
-            },
+            "y": axis("threads", "threads"),
+            "color": state_colours(),
             "order": {"field": "rank", "type": "quantitative"},
         },
     )
@@ -221,14 +217,14 @@ def who_ran_whose(schedule: Schedule) -> Spec | None:
         mark={"type": "rect"},
         height=min(max(side * 24, 80), 400),
         encoding={
-            "y": {"field": "creator", "type": "ordinal", "axis": {"title": "created by thread"}},
-            "x": {"field": "thread", "type": "ordinal", "axis": {"title": "ran on thread", "labelAngle": 0}},
+            "y": axis("creator", "created by thread", "ordinal"),
+            "x": axis("thread", "ran on thread", "ordinal", labelAngle=0),
             "color": {
                 "field": "tasks",
                 "type": "quantitative",
                 "scale": {"scheme": "viridis"},
                 "legend": {"title": "tasks", "format": "~s"},
             },
-            "tooltip": [{"field": f, "type": "nominal"} for f in ("creator", "thread", "number")],
+            "tooltip": tooltip("creator", "thread", "number"),
         },
     )

@@ -7,11 +7,12 @@ Owns the palette. The colours are Okabe and Ito's, which people of every colour 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from ompass.reports.content import ReportContent
+from ompass.reports.model import STATES
 
 Spec: TypeAlias = dict[str, Any]
 
@@ -49,6 +50,33 @@ class Figure:
     name: str
     title: str
     make: Callable[[Sequence[ReportContent]], Spec | None]
+
+
+def axis(field: str, title: str | None, kind: str = "quantitative", **more: Any) -> Spec:
+    """A channel of position; what is given more goes to its axis."""
+    return {"field": field, "type": kind, "axis": {"title": title, **more}}
+
+
+def state_colours(states: Sequence[str] = STATES) -> Spec:
+    """The channel that gives each state its colour."""
+    return {
+        "field": "state",
+        "type": "nominal",
+        "scale": {"domain": list(states), "range": [STATE_COLOURS[state] for state in states]},
+        "legend": {"title": None, "orient": "top", "columns": len(STATES)},
+    }
+
+
+def tooltip(*names: str) -> list[Spec]:
+    """Fields that show where the pointer is."""
+    return [{"field": name, "type": "nominal"} for name in names]
+
+
+def side_by_side(specs: Iterable[Spec], **more: Any) -> Spec:
+    """Figures in one picture, each under its description."""
+    dropped = ("$schema", "config", "autosize", "description")
+    parts = [{**{k: v for k, v in s.items() if k not in dropped}, "title": s["description"]} for s in specs]
+    return {"$schema": SCHEMA, "config": CONFIG, **more, "hconcat": parts}
 
 
 def figure(title: str, values: Sequence[Spec], **parts: Any) -> Spec:

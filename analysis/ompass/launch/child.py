@@ -8,11 +8,14 @@ thread that blocks no signals takes them away from this one (numpy starts such t
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import resource
 import signal
+import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NoReturn
 
 from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
@@ -29,6 +32,7 @@ _FORWARDED = frozenset(
         signal.SIGALRM,
     }
 )
+_ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
 # Python ignores these in its own process; a child would inherit that.
 _PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
 _LOOK_SECONDS = 0.5  # should a signal be lost all the same, the end of the program is still noticed
@@ -43,6 +47,8 @@ class Ending:
     exit_code: int
     signal: int  # 0 when it exited
     cpu_ns: int = 0  # of it and of the children that it waited for
+    told: int = 0  # the last signal that we had, and passed on, to end; 0: none
+    late: bool = False  # it was killed because it took too long
 
     def describe(self) -> str:
         if self.signal:
@@ -58,29 +64,38 @@ def signal_name(number: int) -> str:
 
 
 def run_child(
-    path: str, argv: Sequence[str], environ: Mapping[str, str], output: int | None = None
+    path: str,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    streams: Mapping[int, int] = MappingProxyType({}),
+    timeout_s: float = math.inf,
 ) -> Ending:
     """Start `path` with `argv`, forward signals until it ends, and say how it did.
 
-    `output` is a descriptor that takes the child's stdout and stderr; None: they are ours.
-    Raises ProgramNotFoundError, ProgramNotExecutableError when it cannot be started.
+    `streams`: descriptors of ours that take the place of the child's 0, 1 and 2; others are ours as they are.
+    A child that takes longer than `timeout_s` is killed. Raises ProgramNotFoundError,
+    ProgramNotExecutableError when it cannot be started.
     """
     waited = _FORWARDED | {signal.SIGCHLD}
     # Blocked before the child exists: a signal that comes now stays pending until the loop takes it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     old_chld = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
-        pid = _spawn(path, argv, environ, before, output)
-        return _wait(pid, waited)
+        pid = _spawn(path, argv, environ, before, streams)
+        return _wait(pid, waited, time.monotonic() + timeout_s)
     finally:
         signal.signal(signal.SIGCHLD, old_chld)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _spawn(
-    path: str, argv: Sequence[str], environ: Mapping[str, str], mask: Collection[int], output: int | None
+    path: str,
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    mask: Collection[int],
+    streams: Mapping[int, int],
 ) -> int:
-    redirected = [] if output is None else [(os.POSIX_SPAWN_DUP2, output, stream) for stream in (1, 2)]
+    redirected = [(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in streams.items()]
     try:
         return os.posix_spawn(
             path,
@@ -101,10 +116,17 @@ def _spawn(
         ) from error
 
 
-def _wait(pid: int, waited: frozenset[signal.Signals]) -> Ending:
+def _wait(pid: int, waited: frozenset[signal.Signals], deadline_s: float) -> Ending:
+    told = 0
+    late = False
     while True:
-        received = signal.sigtimedwait(waited, _LOOK_SECONDS)
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0 and not late:
+            late, deadline_s = True, math.inf
+            os.kill(pid, signal.SIGKILL)
+        received = signal.sigtimedwait(waited, min(max(left_s, 0.001), _LOOK_SECONDS))
         if received is not None and received.si_signo != signal.SIGCHLD:
+            told = received.si_signo if received.si_signo in _ENDING else told
             # A terminal has signalled the child already, being in the same group.
             if received.si_code != _FROM_KERNEL:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -114,8 +136,9 @@ def _wait(pid: int, waited: frozenset[signal.Signals]) -> Ending:
         if done == pid:
             cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
             if os.WIFSIGNALED(status):
-                return Ending(pid, 128 + os.WTERMSIG(status), os.WTERMSIG(status), cpu_ns)
-            return Ending(pid, os.WEXITSTATUS(status), 0, cpu_ns)
+                number = os.WTERMSIG(status)
+                return Ending(pid, 128 + number, number, cpu_ns, told, late)
+            return Ending(pid, os.WEXITSTATUS(status), 0, cpu_ns, told, late)
 
 
 def end_as(ending: Ending) -> NoReturn:

@@ -11,16 +11,15 @@ import functools
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ompass.asking import answer_of
 from ompass.elf import ElfFacts, NotElfError, is_elf, read_facts
 
 _SYSTEM_DIRECTORIES = tuple(Path(p) for p in ("/lib64", "/usr/lib64", "/lib", "/usr/lib"))
 _LDCONFIG_LINE = re.compile(r"\s*(?P<name>\S+) \((?P<abi>[^)]*)\) => (?P<path>/.+)")
-_LDCONFIG_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,18 +100,8 @@ def loader_cache() -> dict[str, tuple[Path, ...]]:
     tool = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
     if tool is None:
         return {}
-    try:
-        text = subprocess.run(
-            [tool, "-p"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_LDCONFIG_SECONDS,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return {}
-    return parse_loader_cache(text)
+    text = answer_of([tool, "-p"])
+    return parse_loader_cache(text or "")
 
 
 def parse_loader_cache(text: str) -> dict[str, tuple[Path, ...]]:

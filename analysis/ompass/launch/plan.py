@@ -7,13 +7,14 @@ Owns every decision about LD_PRELOAD and OMP_TOOL_LIBRARIES. What the user has s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ompass.elf import NotElfError, dynamic_symbols
 from ompass.errors import CannotRecordError
 from ompass.launch.program import Program
-from ompass.launch.runtimes import Runtime, read_runtime
+from ompass.launch.runtimes import Runtime, find_runtimes, read_runtime
+from ompass.launch.tool import find_tool_library, preloadable
 from ompass.runtime_names import runtime_kind
 
 _INSTALL_LIBOMP = (
@@ -89,6 +90,20 @@ def plan_recording(
     if program.missing:
         warnings.append(f"{program.path} needs {', '.join(program.missing)}, which the loader will not find")
     return Plan(how, variables, tuple(warnings), runtime, brackets, tuple(preload))
+
+
+def plan_here(
+    program: Program, options: RunOptions, environ: Mapping[str, str], scratch: Path
+) -> tuple[Path, Plan]:
+    """The tool, and how to record `program` with it and the runtimes of this machine.
+
+    `scratch` takes links to libraries whose own names LD_PRELOAD cannot hold; it must outlive the runs.
+    """
+    tool = preloadable(find_tool_library(environ), scratch)
+    installed = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(environ)]
+    if options.libomp is not None:
+        options = replace(options, libomp=preloadable(options.libomp.absolute(), scratch))
+    return tool, plan_recording(program, tool, options, environ, installed)
 
 
 def _requested(options: RunOptions) -> dict[str, str]:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 
@@ -58,3 +60,11 @@ def _candidates() -> tuple[Path, ...]:
     # analysis/ompass/launch/tool.py of a source tree
     repository = Path(__file__).resolve().parents[3]
     return (packaged, repository / "build" / "release" / "lib" / _LIBRARY)
+
+
+@contextmanager
+def scratch_directory() -> Iterator[Path]:
+    """Where preloadable may put its links, while the context lasts."""
+    place = "/tmp" if set(tempfile.gettempdir()) & set(" :") else None
+    with tempfile.TemporaryDirectory(prefix="ompass-", dir=place) as name:
+        yield Path(name)

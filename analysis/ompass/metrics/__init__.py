@@ -22,6 +22,7 @@ from ompass.metrics.scaling import (
     scaling_point,
     spread,
 )
+from ompass.metrics.shares import share
 
 __all__ = [
     "CURVES",
@@ -55,6 +56,7 @@ __all__ = [
     "measured",
     "recording_cost",
     "scaling_point",
+    "share",
     "spread",
     "time_breakdown",
 ]

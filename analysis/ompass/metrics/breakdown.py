@@ -11,7 +11,10 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from ompass.metrics.shares import share, sums
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes
+
+_PARTS = "implicit_ns lock_ns n_tasks"  # of times and counts, alike for threads, regions and all
 
 
 class Scope(enum.Enum):
@@ -78,7 +81,7 @@ class Breakdown:
 
     def share(self, part_ns: float) -> float:
         """A part of the thread-time, 0 to 1; 0 of an empty scope."""
-        return part_ns / self.thread_time_ns if self.thread_time_ns else 0.0
+        return share(part_ns, self.thread_time_ns)
 
 
 def time_breakdown(
@@ -114,9 +117,7 @@ def time_breakdown(
         wall_ns=sum(row.wall_ns for row in outermost),
         thread_time_ns=states.total_ns,
         states=states,
-        implicit_ns=sum(t.implicit_ns for t in threads),
-        lock_ns=sum(t.lock_ns for t in threads),
-        n_tasks=sum(t.n_tasks for t in threads),
+        **sums(threads, _PARTS),
         threads=threads,
         regions=shares,
         stretched_ns=0,
@@ -141,9 +142,7 @@ def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...
             thread=thread,
             kind=kinds.get(thread, "other"),
             states=sum_states(map(StateTimes.of, mine)),
-            implicit_ns=sum(row.implicit_ns for row in mine),
-            lock_ns=sum(row.lock_ns for row in mine),
-            n_tasks=sum(row.n_tasks for row in mine),
+            **sums(mine, _PARTS),
             outside_ns=sum(row.total_ns for row in mine if row.construct == OUTSIDE),
         )
         for thread, mine in sorted(by_thread.items())
@@ -160,14 +159,9 @@ def region_shares(run: Run, rows: Iterable[RegionRow], groups: Mapping[int, int]
             construct=construct,
             level=min(row.level for row in mine),
             n_instances=sum(row.n_primary for row in mine),
-            wall_ns=sum(row.wall_ns for row in mine),
-            capacity_ns=sum(row.capacity_ns for row in mine),
-            nested_ns=sum(row.nested_ns for row in mine),
             max_team_size=max(row.max_team_size for row in mine),
             states=sum_states(map(StateTimes.of, mine)),
-            implicit_ns=sum(row.implicit_ns for row in mine),
-            lock_ns=sum(row.lock_ns for row in mine),
-            n_tasks=sum(row.n_tasks for row in mine),
+            **sums(mine, f"wall_ns capacity_ns nested_ns {_PARTS}"),
             threads=thread_shares(run, mine),
         )
         for construct, mine in by_construct.items()
@@ -204,9 +198,7 @@ def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -
         wall_ns=wall_ns,
         thread_time_ns=wall_ns * len(threads),
         states=states,
-        implicit_ns=sum(t.implicit_ns for t in threads),
-        lock_ns=sum(t.lock_ns for t in threads),
-        n_tasks=sum(t.n_tasks for t in threads),
+        **sums(threads, _PARTS),
         threads=tuple(threads),
         regions=shares,
         stretched_ns=wall_ns - run.wall_ns,

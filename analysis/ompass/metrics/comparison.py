@@ -7,6 +7,7 @@ same one is decided by whoever names them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -76,9 +77,7 @@ class Change(Generic[Key]):
     @property
     def p_value(self) -> float | None:
         """Of the difference of means; None when a group is a single run."""
-        if min(len(self.before), len(self.after)) < 2:
-            return None
-        return permutation_p(self.before, self.after)
+        return _p_value(self.before, self.after) if min(len(self.before), len(self.after)) > 1 else None
 
     @property
     def verdict(self) -> str:
@@ -89,6 +88,11 @@ class Change(Generic[Key]):
         if p <= SIGNIFICANT_P:
             return "more" if self.difference > 0 else "less"
         return "few" if least_p(len(self.before), len(self.after)) > SIGNIFICANT_P else "same"
+
+
+@functools.lru_cache(maxsize=4096)
+def _p_value(before: tuple[float, ...], after: tuple[float, ...]) -> float:
+    return permutation_p(before, after)
 
 
 def changes(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tuple[Change[Key], ...]:

@@ -10,6 +10,7 @@ import functools
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 
+from ompass.metrics.shares import share
 from ompass.model import N_HISTOGRAM_BINS, ConstructRow, Run
 
 Shares = tuple[tuple[int, int], ...]
@@ -37,15 +38,20 @@ class ConstructTotals(ConstructRow):
 
     @property
     def mean_work_ns(self) -> float:
-        return self.work_ns / self.n_completed if self.n_completed else 0.0
+        return share(self.work_ns, self.n_completed)
 
     @property
     def mean_create_ns(self) -> float:
-        return self.create_ns / self.n_created if self.n_created else 0.0
+        return share(self.create_ns, self.n_created)
 
     @property
     def mean_ready_ns(self) -> float:
-        return self.ready_ns / self.n_ready if self.n_ready else 0.0
+        return share(self.ready_ns, self.n_ready)
+
+    @property
+    def moved_share(self) -> float:
+        """Part of the tasks that ran on another thread than the one that created them."""
+        return share(self.n_other_thread, self.n_completed)
 
     @property
     def cost_ns(self) -> int:

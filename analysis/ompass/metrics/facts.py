@@ -27,6 +27,24 @@ class Finding:
     numbers: tuple[tuple[str, float], ...] = ()
 
 
+def problem(
+    kind: str,
+    title: str,
+    because: str,
+    cure: str,
+    cost_ns: int,
+    construct: int | None = None,
+    **numbers: float,
+) -> Finding:
+    """A finding to act on."""
+    return Finding(kind, "problem", title, because, cure, cost_ns, construct, tuple(numbers.items()))
+
+
+def note(kind: str, title: str, because: str, cure: str = "", **numbers: float) -> Finding:
+    """A finding to know of."""
+    return Finding(kind, "note", title, because, cure, numbers=tuple(numbers.items()))
+
+
 @dataclass(frozen=True, slots=True)
 class Facts:
     """All that the judges look at."""

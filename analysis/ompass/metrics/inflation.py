@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Generic, TypeVar
 
+from ompass.metrics.shares import share
+
 Key = TypeVar("Key", bound=Hashable)
 
 
@@ -39,7 +41,7 @@ class Inflation(Generic[Key]):
     @property
     def factor(self) -> float:
         """W_P,c / W_1,c; 0 when it did nothing on one thread."""
-        return self.work_ns / self.one_work_ns if self.one_work_ns else 0.0
+        return share(self.work_ns, self.one_work_ns)
 
     @property
     def excess_ns(self) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ompass.metrics.shares import share, sums
 from ompass.model import Run
 
 
@@ -39,8 +40,7 @@ class Locality:
     @property
     def steal_success(self) -> float:
         """Successful attempts over all, 0 to 1; 0 when there were none."""
-        attempts = self.n_steals + self.n_failed_steals
-        return self.n_steals / attempts if attempts else 0.0
+        return share(self.n_steals, self.n_steals + self.n_failed_steals)
 
 
 def locality(run: Run) -> Locality | None:
@@ -60,9 +60,5 @@ def locality(run: Run) -> Locality | None:
             matrix[placed][min(row.domain, last)] += n_tasks
     return Locality(
         matrix=tuple(tuple(row) for row in matrix),
-        n_rescued=sum(row.n_rescued for row in rows),
-        n_steals=sum(row.n_steals for row in rows),
-        n_failed_steals=sum(row.n_failed_steals for row in rows),
-        steal_ns=sum(row.steal_ns for row in rows),
-        failed_steal_ns=sum(row.failed_steal_ns for row in rows),
+        **sums(rows, "n_rescued n_steals n_failed_steals steal_ns failed_steal_ns"),
     )

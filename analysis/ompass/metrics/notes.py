@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ompass.metrics import thresholds
-from ompass.metrics.facts import Facts, Finding
+from ompass.metrics.facts import Facts, Finding, note
 from ompass.units import count, duration, percent, plural
 
 
@@ -15,20 +15,16 @@ def all_notes(facts: Facts) -> tuple[Finding, ...]:
     return tuple(_notes(facts))
 
 
-def _note(kind: str, title: str, because: str, cure: str = "", **numbers: float) -> Finding:
-    return Finding(kind, "note", title, because, cure, numbers=tuple(numbers.items()))
-
-
 def _notes(facts: Facts) -> Iterator[Finding]:
     run, breakdown = facts.run, facts.breakdown
     if not run.complete:
         reasons = " ".join(run.incomplete_reasons) or f"The run ended as: {run.end_reason}."
-        yield _note(
+        yield note(
             "cut_short", "The run was cut short", reasons, "read all figures as those of a part of the run"
         )
     dropped = sum(t.n_dropped for t in run.threads)
     if dropped:
-        yield _note(
+        yield note(
             "dropped",
             "Events are missing from the trace",
             f"{count(dropped)} records were not written (size limit or full disk); the profile has them all",
@@ -36,20 +32,20 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             n_dropped=dropped,
         )
     if breakdown.fell_back:
-        yield _note(
+        yield note(
             "no_region",
             "No parallel region was recorded",
             "the figures are those of the whole program instead of its parallel regions",
             "check that the program was compiled with -fopenmp and reaches a parallel construct",
         )
     elif not facts.n_completed:
-        yield _note(
+        yield note(
             "no_task",
             "No explicit task completed",
             "the program has parallel regions, but ran no task construct",
         )
     if breakdown.stretched_ns:
-        yield _note(
+        yield note(
             "stretched",
             "Threads were recorded for longer than the run",
             f"the wall time was extended by {duration(breakdown.stretched_ns)} to hold their time",
@@ -57,7 +53,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             stretched_ns=breakdown.stretched_ns,
         )
     if 0 < breakdown.thread_time_ns < thresholds.JUDGED_THREAD_TIME_NS:
-        yield _note(
+        yield note(
             "too_short",
             "The run is too short to judge",
             f"it holds {duration(breakdown.thread_time_ns)} of thread-time, most of it start-up",
@@ -65,7 +61,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             thread_time_ns=breakdown.thread_time_ns,
         )
     if run.create_estimated and facts.n_completed:
-        yield _note(
+        yield note(
             "create_estimated",
             "Creation time is an estimate",
             f"it was not bracketed, so every task is charged {duration(run.create_estimate_ns)}",
@@ -74,7 +70,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         )
     n_timed = sum(t.n_timed for t in facts.tasks)
     if facts.n_completed > 0 and n_timed < facts.n_completed:
-        yield _note(
+        yield note(
             "sampled",
             "Durations are those of a sample",
             f"{percent(n_timed / facts.n_completed)} of the tasks were timed one by one: minimum, maximum "
@@ -83,7 +79,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         )
     n_cancelled = sum(t.n_cancelled for t in facts.tasks)
     if n_cancelled:
-        yield _note(
+        yield note(
             "cancelled",
             "Tasks were cancelled",
             f"{plural(n_cancelled, 'task')} never started and did not complete",
@@ -91,7 +87,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         )
     yield from _locality(facts)
     if breakdown.n_threads == 1 and facts.n_completed and not breakdown.fell_back:
-        yield _note(
+        yield note(
             "one_thread",
             "One thread hides the cost of queues",
             "with a team of one, libomp runs a task at once instead of queueing it",
@@ -102,7 +98,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
 def _locality(facts: Facts) -> Iterator[Finding]:
     n_far = sum(t.n_other_domain for t in facts.tasks)
     if facts.n_completed and n_far / facts.n_completed >= thresholds.OTHER_DOMAIN_SHARE:
-        yield _note(
+        yield note(
             "other_domain",
             "Tasks run far from where they were created",
             f"{percent(n_far / facts.n_completed)} of the tasks ran in another memory domain than where "

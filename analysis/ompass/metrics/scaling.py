@@ -13,10 +13,11 @@ and W_P the work:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import fmean
 
 from ompass.metrics.breakdown import Scope, time_breakdown
+from ompass.metrics.shares import share
 from ompass.model import Run, StateTimes
 
 CURVES = ("linear", "elision", "maximal", "idle", "inflation", "actual")
@@ -76,20 +77,8 @@ class Samples:
 
     def round(self, k: int) -> Samples:
         """Round k by itself."""
-
-        def one(part: Sequence[int]) -> Sequence[int]:
-            return part[k : k + 1]
-
-        return Samples(
-            self.threads,
-            self.recorded[k : k + 1],
-            self.one_thread[k : k + 1],
-            one(self.baseline_ns),
-            one(self.elision_ns),
-            one(self.recorded_process_ns),
-            one(self.unrecorded_ns),
-            one(self.unrecorded_one_ns),
-        )
+        parts = {each.name: getattr(self, each.name)[k : k + 1] for each in fields(self)[1:]}
+        return Samples(self.threads, **parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +120,7 @@ class ScalingPoint:
 
     @property
     def speedup(self) -> float:
-        return _ratio(self.serial_ns, self.time_ns)
+        return share(self.serial_ns, self.time_ns)
 
     @property
     def efficiency(self) -> float:
@@ -140,12 +129,12 @@ class ScalingPoint:
     @property
     def ovr(self) -> float:
         """Non-work overhead factor, P * T_P / W_P."""
-        return _ratio(self.thread_time_ns, self.states.work_ns)
+        return share(self.thread_time_ns, self.states.work_ns)
 
     @property
     def wti(self) -> float:
         """Work time inflation, W_P / T_s."""
-        return _ratio(self.states.work_ns, self.serial_ns)
+        return share(self.states.work_ns, self.serial_ns)
 
     @property
     def inflation_ns(self) -> float:
@@ -180,7 +169,7 @@ class ScalingPoint:
             "inflation": self.thread_time_ns - self.states.idle_ns,
         }
         divisor = divisors[name]
-        return None if divisor is None else _ratio(self.threads * self.serial_ns, divisor)
+        return None if divisor is None else share(self.threads * self.serial_ns, divisor)
 
 
 def scaling_point(samples: Samples) -> ScalingPoint:
@@ -223,21 +212,11 @@ def recording_cost(samples: Samples) -> RecordingCost | None:
     serial = samples.baseline_ns or samples.unrecorded_one_ns
     time_ns = fmean(samples.unrecorded_ns)
     return RecordingCost(
-        factor=_ratio(fmean(samples.recorded_process_ns), time_ns),
-        unrecorded_speedup=_ratio(fmean(serial), time_ns) if serial else 0.0,
+        factor=share(fmean(samples.recorded_process_ns), time_ns),
+        unrecorded_speedup=share(fmean(serial), time_ns) if serial else 0.0,
         against_baseline=bool(samples.baseline_ns),
     )
 
 
 def mean_states(parts: Sequence[StateTimes]) -> MeanStates:
-    return MeanStates(
-        fmean(p.work_ns for p in parts),
-        fmean(p.create_ns for p in parts),
-        fmean(p.schedule_ns for p in parts),
-        fmean(p.sync_ns for p in parts),
-        fmean(p.idle_ns for p in parts),
-    )
-
-
-def _ratio(above: float, below: float) -> float:
-    return above / below if below else 0.0
+    return MeanStates(*(fmean(getattr(p, each.name) for p in parts) for each in fields(MeanStates)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
-from ompass.metrics.facts import Facts, Finding
+from ompass.metrics.facts import Facts, Finding, problem
 from ompass.units import count, duration, percent, plural
 
 
@@ -59,22 +59,19 @@ def _too_fine(facts: Facts, task: ConstructTotals, cost_ns: float, total_ns: int
             f"create fewer, larger tasks: below a cut-off of about {duration(target_ns)} of work, "
             "call the serial code instead of creating a task (in a taskloop, raise grainsize)"
         )
-    return Finding(
-        kind="too_fine",
-        severity="problem",
+    return problem(
+        "too_fine",
         title="Tasks are too fine",
         because=because,
         cure=cure,
         cost_ns=total_ns,
         construct=task.construct,
-        numbers=(
-            ("tasks", task.n_completed),
-            ("mean_work_ns", task.mean_work_ns),
-            ("mean_create_ns", task.mean_create_ns),
-            ("cost_per_task_ns", cost_ns),
-            ("target_work_ns", target_ns),
-            ("undeferred_share", 1.0 - deferred),
-        ),
+        tasks=task.n_completed,
+        mean_work_ns=task.mean_work_ns,
+        mean_create_ns=task.mean_create_ns,
+        cost_per_task_ns=cost_ns,
+        target_work_ns=target_ns,
+        undeferred_share=1.0 - deferred,
     )
 
 
@@ -90,9 +87,8 @@ def undeferred(facts: Facts) -> list[Finding]:
         return []
     blamed = max(facts.tasks, key=lambda t: (t.n_undeferred, -t.construct))
     return [
-        Finding(
-            kind="undeferred",
-            severity="problem",
+        problem(
+            "undeferred",
             title="Tasks are not offered to other threads",
             because=f"{percent(n_undeferred / n_created)} of the tasks were undeferred (an if clause, "
             "or inside a final task), so that only the thread that created them could run them; "
@@ -100,10 +96,8 @@ def undeferred(facts: Facts) -> list[Finding]:
             cure="let the if or final clause cut off later, so that every thread gets several deferred tasks",
             cost_ns=idle_ns,
             construct=blamed.construct,
-            numbers=(
-                ("undeferred_share", n_undeferred / n_created),
-                ("idle_share", breakdown.share(idle_ns)),
-            ),
+            undeferred_share=n_undeferred / n_created,
+            idle_share=breakdown.share(idle_ns),
         )
     ]
 
@@ -138,22 +132,19 @@ def too_coarse(facts: Facts) -> list[Finding]:
         )
     because += f"; threads were idle for {percent(breakdown.share(idle_ns))} of the thread-time"
     return [
-        Finding(
-            kind="too_coarse",
-            severity="problem",
+        problem(
+            "too_coarse",
             title="Tasks are too coarse",
             because=because,
             cure="split the work into more and smaller tasks, the longest ones first "
             "(lower the cut-off, divide the data into more pieces, give long tasks a priority)",
             cost_ns=idle_ns,
             construct=longest.construct,
-            numbers=(
-                ("tasks_per_thread", per_thread),
-                ("longest_task_ns", longest.max_ns),
-                ("work_per_instance_ns", mean_work_ns),
-                ("speedup_bound", bound),
-                ("idle_share", breakdown.share(idle_ns)),
-            ),
+            tasks_per_thread=per_thread,
+            longest_task_ns=longest.max_ns,
+            work_per_instance_ns=mean_work_ns,
+            speedup_bound=bound,
+            idle_share=breakdown.share(idle_ns),
         )
     ]
 
@@ -176,17 +167,16 @@ def starved(facts: Facts) -> list[Finding]:
     busy_ns = share.states.create_ns + share.implicit_ns if share else 0
     busy = busy_ns / share.states.total_ns if share and share.states.total_ns else 0.0
     idle_text = f"threads found no task for {percent(breakdown.share(idle_ns))} of the thread-time"
-    numbers = (
-        ("idle_share", breakdown.share(idle_ns)),
-        ("producer_thread", producer),
-        ("producer_created_share", produced),
-        ("producer_busy_share", busy),
-    )
+    numbers: dict[str, float] = {
+        "idle_share": breakdown.share(idle_ns),
+        "producer_thread": producer,
+        "producer_created_share": produced,
+        "producer_busy_share": busy,
+    }
     if produced >= thresholds.PRODUCER_CREATED and busy >= thresholds.PRODUCER_BUSY:
         return [
-            Finding(
-                kind="starved",
-                severity="problem",
+            problem(
+                "starved",
                 title="One thread creates the tasks and cannot keep up",
                 because=f"thread {producer} created {percent(produced)} of the tasks, one every "
                 f"{duration(busy_ns / n_by_producer)}, and spent {percent(busy)} of its time on that; "
@@ -195,13 +185,12 @@ def starved(facts: Facts) -> list[Finding]:
                 "worksharing loop), or move work out of the producer into its tasks",
                 cost_ns=idle_ns,
                 construct=_most_created(facts, producer),
-                numbers=numbers,
+                **numbers,
             )
         ]
     return [
-        Finding(
-            kind="starved",
-            severity="problem",
+        problem(
+            "starved",
             title="Threads ran out of tasks",
             because=f"{idle_text}, {duration(blamed.states.idle_ns)} of it in this region, "
             f"with {plural(blamed.n_tasks, 'task')} in {plural(blamed.n_instances, 'instance')}",
@@ -209,7 +198,7 @@ def starved(facts: Facts) -> list[Finding]:
             "or lower the cut-off near the root of the recursion",
             cost_ns=idle_ns,
             construct=blamed.construct,
-            numbers=numbers,
+            **numbers,
         )
     ]
 
@@ -230,9 +219,8 @@ def slow_dispatch(facts: Facts) -> list[Finding]:
     stolen = sum(t.n_other_thread for t in facts.tasks) / facts.n_completed if facts.n_completed else 0.0
     blamed = max(breakdown.regions, key=lambda r: (r.states.schedule_ns, -r.construct), default=None)
     return [
-        Finding(
-            kind="slow_dispatch",
-            severity="problem",
+        problem(
+            "slow_dispatch",
             title="Ready tasks reach threads slowly",
             because=f"threads spent {percent(breakdown.share(schedule_ns))} of the thread-time without work "
             f"while tasks were ready; a task was ready for {duration(mean_ready_ns)} before it started, "
@@ -241,10 +229,8 @@ def slow_dispatch(facts: Facts) -> list[Finding]:
             "OMP_PLACES=cores), and create tasks on the threads that will run them",
             cost_ns=schedule_ns,
             construct=blamed.construct if blamed else None,
-            numbers=(
-                ("schedule_share", breakdown.share(schedule_ns)),
-                ("mean_ready_ns", mean_ready_ns),
-                ("other_thread_share", stolen),
-            ),
+            schedule_share=breakdown.share(schedule_ns),
+            mean_ready_ns=mean_ready_ns,
+            other_thread_share=stolen,
         )
     ]

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Scope
-from ompass.metrics.facts import Facts, Finding
-from ompass.units import count, duration, percent
+from ompass.metrics.facts import Facts, Finding, problem
+from ompass.units import count, duration, percent, plural
 
 
 def serial_part(facts: Facts) -> list[Finding]:
@@ -26,23 +26,20 @@ def serial_part(facts: Facts) -> list[Finding]:
     n_threads = breakdown.n_threads
     bound = 1.0 / (fraction + (1.0 - fraction) / n_threads)
     return [
-        Finding(
-            kind="serial_fraction",
-            severity="problem",
+        problem(
+            "serial_fraction",
             title="A serial part limits the speed-up",
             because=f"the program spent {duration(serial_ns)} outside parallel regions, "
-            f"{percent(fraction)} of its work: with {n_threads} threads the speed-up stays below "
+            f"{percent(fraction)} of its work: with {plural(n_threads, 'thread')} the speed-up stays below "
             f"{bound:.2f}, with any number below {1.0 / fraction:.1f} (Amdahl)",
             cure="parallelise what runs before, between and after the regions "
             "(reading input, setting up data, checking results), or measure a larger problem",
             # what the other threads could have done meanwhile
             cost_ns=serial_ns * (n_threads - 1),
-            numbers=(
-                ("serial_ns", serial_ns),
-                ("serial_fraction", fraction),
-                ("speedup_bound", bound),
-                ("speedup_limit", 1.0 / fraction),
-            ),
+            serial_ns=serial_ns,
+            serial_fraction=fraction,
+            speedup_bound=bound,
+            speedup_limit=1.0 / fraction,
         )
     ]
 
@@ -74,9 +71,8 @@ def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
             cure = "split the longest tasks and create them first, so that the last ones to run are short"
         else:
             cure = "share the loop in smaller pieces (schedule(dynamic) or guided), or turn it into tasks"
-        uneven = Finding(
-            kind="imbalance",
-            severity="problem",
+        uneven = problem(
+            "imbalance",
             title="Work is unevenly shared between threads",
             because=f"thread {most.thread} worked {duration(most.states.work_ns)}, "
             f"{region.imbalance:.2f} times the mean, the least loaded one {duration(least_ns)}; "
@@ -84,12 +80,10 @@ def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
             cure=cure,
             cost_ns=lost_ns,
             construct=region.construct,
-            numbers=(
-                ("max_over_mean", region.imbalance),
-                ("max_work_ns", most.states.work_ns),
-                ("min_work_ns", least_ns),
-                ("busiest_thread", most.thread),
-            ),
+            max_over_mean=region.imbalance,
+            max_work_ns=most.states.work_ns,
+            min_work_ns=least_ns,
+            busiest_thread=most.thread,
         )
         # A single thread at work, and no task: a loop is rarely so uneven, a cut-off above the input is.
         alone = not region.n_tasks and region.imbalance >= thresholds.UNDIVIDED_PART * n_threads
@@ -114,9 +108,8 @@ def lock_contention(facts: Facts) -> list[Finding]:
         return []
     blamed = max(breakdown.regions, key=lambda r: (r.lock_ns, -r.construct), default=None)
     return [
-        Finding(
-            kind="lock_contention",
-            severity="problem",
+        problem(
+            "lock_contention",
             title="Threads wait for each other at locks",
             because=f"{duration(breakdown.lock_ns)} of thread-time, "
             f"{percent(breakdown.share(breakdown.lock_ns))}, went into "
@@ -125,7 +118,8 @@ def lock_contention(facts: Facts) -> list[Finding]:
             "names, or replace the lock by an atomic or a reduction",
             cost_ns=breakdown.lock_ns,
             construct=blamed.construct if blamed else None,
-            numbers=(("lock_ns", breakdown.lock_ns), ("lock_share", breakdown.share(breakdown.lock_ns))),
+            lock_ns=breakdown.lock_ns,
+            lock_share=breakdown.share(breakdown.lock_ns),
         )
     ]
 
@@ -147,19 +141,16 @@ def waiting(facts: Facts) -> list[Finding]:
         because = ""
         cure = "wait less often: drop taskwaits and barriers that no data needs (nowait, depend clauses)"
     return [
-        Finding(
-            kind="synchronization",
-            severity="problem",
+        problem(
+            "synchronization",
             title=title,
             because=f"{because}barriers and waits cost {percent(breakdown.share(sync_ns))} "
             "of the thread-time beyond any lack of tasks",
             cure=cure,
             cost_ns=sync_ns,
             construct=blamed.construct,
-            numbers=(
-                ("sync_share", breakdown.share(sync_ns)),
-                ("instances", blamed.n_instances),
-                ("mean_instance_ns", mean_wall_ns),
-            ),
+            sync_share=breakdown.share(sync_ns),
+            instances=blamed.n_instances,
+            mean_instance_ns=mean_wall_ns,
         )
     ]

@@ -18,14 +18,11 @@ from ompass.figures.render import browser_script
 from ompass.figures.style import Spec
 from ompass.page.excerpts import Sources
 from ompass.page.markup import Markup, element, join
-from ompass.page.section import Section
-from ompass.page.sections import comparison, run_sections
-from ompass.page.sweep_sections import sweep_sections
+from ompass.page.sections import Part, comparison_part, part_markup, run_parts, sweep_parts
 from ompass.readers.schedule import Schedule
-from ompass.reports.content import ReportContent
+from ompass.reports import Report, ReportContent, run_report
 from ompass.reports.reuse import ReuseContent
-from ompass.reports.scaling import ScalingContent
-from ompass.units import duration, plural
+from ompass.reports.scaling import ScalingContent, scaling_report
 
 _POLICY = "; ".join(
     (
@@ -55,32 +52,40 @@ def html_report(
     """
     sources = Sources()
     compared = compared or [run.content for run in runs]
-    shared = [comparison(compared)] if len(compared) > 1 else []
-    parts = [_section(section) for section in shared]
-    links = [_link(section) for section in shared]
+    links: list[Markup] = []
+    parts: list[Markup] = []
     figures: dict[str, Spec] = {}
+    if len(compared) > 1:
+        part = comparison_part(compared)
+        markup, figures = part_markup(part, "")
+        parts.append(markup)
+        links.append(_link(part, ""))
     articles = [
-        (f"sweep-{k}", _sweep_head(sweep), _sweep_name(sweep), sweep_sections(sweep, k))
+        ("sweep", k, Path(sweep.directory).name, scaling_report(sweep), sweep_parts(sweep))
         for k, sweep in enumerate(sweeps, 1)
     ]
     articles += [
         (
-            f"run-{k}",
-            _run_head(run.content),
+            "run",
+            k,
             run.content.run.path.name,
-            run_sections(run.content, k, sources, run.schedule, run.reuse),
+            run_report(run.content),
+            run_parts(run.content, sources, run.schedule, run.reuse),
         )
         for k, run in enumerate(runs, 1)
     ]
-    for anchor, head, name, sections in articles:
-        parts.append(element("article", head, *(_section(section) for section in sections), id=anchor))
-        inner = element("ul", *(element("li", _link(section)) for section in sections))
-        links.append(join((element("a", name, href=f"#{anchor}"), inner)))
-        for section in sections:
-            figures |= section.figures
-    for section in shared:
-        figures |= section.figures
-    names = ", ".join(name for _, _, name, _ in articles)
+    for kind, k, name, report, made in articles:
+        number = f"-{k}" if kind == "run" else f"-of-sweep-{k}"
+        anchor = f"{kind}-{k}"
+        bodies, inner = [_head(name, report)], []
+        for part in made:
+            markup, drawn = part_markup(part, number)
+            bodies.append(markup)
+            inner.append(element("li", _link(part, number)))
+            figures |= drawn
+        parts.append(element("article", *bodies, id=anchor))
+        links.append(join((element("a", name, href=f"#{anchor}"), element("ul", *inner))))
+    names = ", ".join(name for _, _, name, _, _ in articles)
     body = join(
         (
             element("a", "To the report", href="#report", class_="skip"),
@@ -112,38 +117,13 @@ def html_report(
     return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
 
 
-def _run_head(content: ReportContent) -> Markup:
-    run = content.run
-    facts = [
-        f"{run.mode} mode" + (", recomputed from events" if run.source == "events" else ""),
-        f"pid {run.pid}",
-        f"{duration(run.wall_ns)} wall time",
-        plural(content.breakdown.n_threads, "thread"),
-        plural(content.n_tasks, "task"),
-    ]
-    cut = Markup("")
-    if not run.complete:
-        reasons = " ".join(run.incomplete_reasons) or f"It ended as: {run.end_reason}."
-        cut = element("p", f"The run was cut short. {reasons}", class_="warning", role="alert")
-    return join((element("h2", run.path.name), element("p", " · ".join(facts), class_="facts"), cut))
+def _head(name: str, report: Report) -> Markup:
+    warning = element("p", report.warning, class_="warning", role="alert") if report.warning else ""
+    return join((element("h2", name), element("p", " · ".join(report.facts), class_="facts"), warning))
 
 
-def _sweep_name(content: ScalingContent) -> str:
-    return Path(content.directory).name
-
-
-def _sweep_head(content: ScalingContent) -> Markup:
-    rounds = max(column.n_rounds for column in content.columns)
-    facts = (" ".join(content.spec.command), plural(rounds, "round"))
-    return join((element("h2", _sweep_name(content)), element("p", " · ".join(facts), class_="facts")))
-
-
-def _section(section: Section) -> Markup:
-    return element("section", element("h3", section.title), section.body, id=section.anchor)
-
-
-def _link(section: Section) -> Markup:
-    return element("a", section.title, href=f"#{section.anchor}")
+def _link(part: Part, number: str) -> Markup:
+    return element("a", part.section.title, href=f"#{part.section.key}{number}")
 
 
 def _file(name: str) -> str:

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small pieces of HTML: escaping, elements, tables that a reader can sort.
+"""Small pieces of HTML: escaping, elements, tables of a report that a reader can sort.
 
-Owns the markup that page.css and page.js rely on; knows nothing of runs.
+Owns the markup that page.css and page.js rely on.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ompass.plain_text import visible, visible_lines
+from ompass.reports.bars import state_values
+from ompass.reports.model import STATES, Column, Kind, Table, words
+from ompass.units import percent, plural
+
+MOST_ROWS: Final = 500
+"""Rows of a table on the page; JSON and CSV have all."""
 
 
 class Markup(str):
@@ -18,7 +26,7 @@ class Markup(str):
 
 
 def escape(value: object) -> Markup:
-    return value if isinstance(value, Markup) else Markup(html.escape(str(value)))
+    return value if isinstance(value, Markup) else Markup(html.escape(visible_lines(str(value))))
 
 
 def element(tag: str, *children: object, **attributes: object) -> Markup:
@@ -28,7 +36,7 @@ def element(tag: str, *children: object, **attributes: object) -> Markup:
         if value is None or value is False:
             continue
         name = name.rstrip("_").replace("_", "-")
-        text += f" {name}" if value is True else f' {name}="{html.escape(str(value))}"'
+        text += f" {name}" if value is True else f' {name}="{escape(value)}"'
     return Markup(f"<{tag}{text}>" + "".join(escape(child) for child in children) + f"</{tag}>")
 
 
@@ -36,73 +44,87 @@ def join(parts: Iterable[object]) -> Markup:
     return Markup("".join(escape(part) for part in parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What a table shows and what it sorts by."""
+def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
+    """A table whose columns sort and whose rows unfold `details`, by the row's number.
 
-    text: object
-    key: float | str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table: its title, whether it holds numbers, and a word on its meaning."""
-
-    title: str
-    number: bool = False
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Cells, and what unfolds below them, if anything."""
-
-    cells: Sequence[Cell]
-    details: Markup | None = None
-    attributes: dict[str, str] = field(default_factory=dict)
-
-
-def table(name: str, columns: Sequence[Column], rows: Sequence[Row]) -> Markup:
-    """A table whose columns sort and whose rows unfold. The name is for those who do not see the page."""
-    unfolds = any(row.details for row in rows)
-    head = [element("th", element("span", "details", class_="unseen"))] if unfolds else []
+    Its title is for those who do not see the page.
+    """
+    details = details or {}
+    columns = [(k, c) for k, c in enumerate(shown.columns) if c.title or c.kind.is_bar]
+    head = [element("th", element("span", "details", class_="unseen"))] if details else []
     head += [
         element(
             "th",
             element(
-                "button", column.title, type="button", title=column.hint or None, data_column=k + unfolds
+                "button",
+                column.title or "states",
+                type="button",
+                title=column.hint or None,
+                data_column=place + bool(details),
             ),
             scope="col",
             aria_sort="none",
-            class_="number" if column.number else None,
+            class_="number" if column.kind.is_number else None,
         )
-        for k, column in enumerate(columns)
+        for place, (_, column) in enumerate(columns)
     ]
-    body = [part for row in rows for part in _row(row, columns, unfolds)]
-    return element(
-        "div",
-        element(
-            "table",
-            element("thead", element("tr", *head)),
-            element("tbody", *body),
-        ),
-        class_="table",
-        tabindex="0",
-        role="region",
-        aria_label=name,
+    rows: list[Markup] = []
+    for number, row in enumerate(shown.rows[:MOST_ROWS]):
+        cells = [_cell(column, row[k], shown, k) for k, column in columns]
+        if details:
+            cells.insert(0, element("td", _UNFOLD if number in details else ""))
+        rows.append(element("tr", *cells, class_="row"))
+        if details:
+            unfolded = element("td", details.get(number, ""), colspan=len(cells))
+            rows.append(element("tr", unfolded, class_="details", hidden=True))
+    body = element("table", element("thead", element("tr", *head)), element("tbody", *rows))
+    hidden = len(shown.rows) - MOST_ROWS
+    remarks = [f"and {plural(hidden, shown.word)} more; --json has all"] if hidden > 0 else []
+    return join(
+        (
+            element("div", body, class_="table", tabindex="0", role="region", aria_label=shown.title),
+            *(element("p", remark, class_="note") for remark in (*remarks, *shown.notes)),
+        )
     )
 
 
-def _row(row: Row, columns: Sequence[Column], unfolds: bool) -> Iterable[Markup]:
-    cells: list[Markup] = []
-    if unfolds:
-        button = element(
-            "button", "▸", type="button", class_="unfold", aria_expanded="false", aria_label="details"
-        )
-        cells.append(element("td", button if row.details else ""))
-    for cell, column in zip(row.cells, columns, strict=True):
-        cells.append(element("td", cell.text, data_key=cell.key, class_="number" if column.number else None))
-    yield element("tr", *cells, class_="row", **row.attributes)
-    if unfolds:
-        width = len(columns) + 1
-        yield element("tr", element("td", row.details or "", colspan=width), class_="details", hidden=True)
+_UNFOLD = element("button", "▸", type="button", class_="unfold", aria_expanded="false", aria_label="details")
+
+
+def _cell(column: Column, value: Any, shown: Table, k: int) -> Markup:
+    """What a cell shows, and what it is sorted by."""
+    text: object = words(column.kind, value)
+    key: object = value
+    if value is None:
+        key = ""
+    elif column.kind is Kind.PLACE:
+        place = visible(value.place)
+        code = element("code", place, title=value.file or None)
+        text, key = join((code, str(text).removeprefix(place))), value.label()
+    elif column.kind is Kind.NAME:
+        text = element("code", text)
+    elif column.kind is Kind.STATE:
+        text = join((element("span", class_=f"swatch {value}"), f" {value}"))
+    elif column.kind is Kind.STATES:
+        text, key = state_bar(value), value.total_ns and value.work_ns / value.total_ns
+    elif column.kind is Kind.BAR:
+        longest = max(row[k].value for row in shown.rows)
+        width = 100 * value.value / longest if longest else 0
+        text = element("span", class_=f"bar state {value.look}", style=f"width:{width:.2f}%")
+        key = value.value
+    return element("td", text, data_key=key, class_="number" if column.kind.is_number else None)
+
+
+def state_bar(states: Any) -> Markup:
+    """A stacked bar of the five states, in pure HTML, with its figures as a tooltip."""
+    total = states.total_ns
+    if not total:
+        return Markup("")
+    values = [(state, value / total) for state, value in zip(STATES, state_values(states), strict=True)]
+    parts = [
+        element("span", class_=f"state {state}", style=f"width:{100 * part:.3f}%")
+        for state, part in values
+        if part
+    ]
+    shares = ", ".join(f"{state} {percent(part)}" for state, part in values)
+    return element("span", *parts, class_="states", title=shares, role="img", aria_label=shares)

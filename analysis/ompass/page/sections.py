@@ -1,279 +1,158 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of the page that every run has: heading, findings, thread-time, regions, tasks, kernels.
+"""The sections of a report as HTML: sentences, findings and tables, with the figures that belong to them.
 
-A section is a title with markup and figures; assemble.py puts them together. Nothing is computed
-here but shares.
+What only a page shows is here too: lines of source below each task construct, the schedule of a trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
+from ompass.figures.reuse import reuse_beyond, reuse_histogram
 from ompass.figures.run import RUN_FIGURES
+from ompass.figures.scaling import factored, thread_time
 from ompass.figures.schedule import gantt, over_time, who_ran_whose
 from ompass.figures.style import Spec
-from ompass.metrics import Bin, ConstructTotals, Finding
+from ompass.metrics import Bin, ConstructTotals
 from ompass.metrics.granularity import trim_bins
-from ompass.model import StateTimes
 from ompass.page.excerpts import Excerpt, Sources
-from ompass.page.markup import Cell, Column, Markup, Row, element, join, table
-from ompass.page.reuse_section import reuse_section
-from ompass.page.section import MOST_ROWS, Section, hidden_rows, place_figure
+from ompass.page.markup import Markup, element, join, table
+from ompass.plain_text import visible_values
 from ompass.readers.schedule import Schedule
-from ompass.reports.bars import STATES, state_values
 from ompass.reports.content import ReportContent
-from ompass.reports.ranks import job_of_reports, job_sentence
-from ompass.reports.reuse import ReuseContent
-from ompass.reports.terminal import locality_sentences, scope_sentence
-from ompass.symbols.names import compact_name
-from ompass.symbols.resolver import Location
-from ompass.units import count, duration, percent, plural, size
+from ompass.reports.model import Advice, Section, Table, sentence
+from ompass.reports.ranks import job_of_reports, job_report
+from ompass.reports.reuse import ReuseContent, reuse_report
+from ompass.reports.run import counters_of, run_report
+from ompass.reports.scaling import ScalingContent, scaling_report
+from ompass.units import count, duration, plural
 
-_LONG_NAME = 48
-
-
-def run_sections(
-    content: ReportContent,
-    number: int,
-    sources: Sources,
-    schedule: Schedule | None = None,
-    reuse: ReuseContent | None = None,
-) -> list[Section]:
-    """All sections of one run. `number` keeps the anchors of several runs apart.
-
-    A trace has a schedule, and reuse distances when its program declared the data of its kernels.
-    """
-    made = [
-        _findings(content, number),
-        _thread_time(content, number),
-        _regions(content, number),
-        _tasks(content, number, sources),
-        _granularity(content, number),
-        _kernels(content, number),
-        _locality(content, number),
-        reuse_section(reuse, number) if reuse else None,
-        _schedule(content, number, schedule) if schedule else None,
-    ]
-    return [section for section in made if section is not None]
+_AROUND_BARS: Final = 64  # pixels of a figure's axis and legend
 
 
-def _of_runs(name: str, anchor: str, contents: Sequence[ReportContent]) -> tuple[Markup, dict[str, Spec]]:
-    return place_figure(anchor, RUN_FIGURES[name].make(contents))
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A section with what the page adds: figures by name, and what unfolds below rows of its first table."""
+
+    section: Section
+    figures: Mapping[str, Spec | None] = field(default_factory=dict)
+    details: Mapping[int, Markup] = field(default_factory=dict)
 
 
-def comparison(contents: Sequence[ReportContent]) -> Section:
+def comparison_part(contents: Sequence[ReportContent]) -> Part:
     """The thread-time of several runs, one beside the other; of the ranks of a job, how even it is."""
-    markup, figures = _of_runs("breakdown", "runs", contents)
     job = job_of_reports(contents)
-    if job is None:
-        return Section("runs", "All runs", markup, figures)
-    columns = (
-        Column("rank", True),
-        Column("host"),
-        Column("threads", True),
-        Column("time", True),
-        Column("thread-time", True),
-        Column("work", True),
-        Column("work / mean", True, "1 on every rank is perfect balance"),
-        Column("tasks", True),
-        Column("states"),
-    )
-    rows = [
-        Row(
-            (
-                Cell(rank.rank, rank.rank),
-                Cell(rank.host, rank.host),
-                Cell(rank.n_threads, rank.n_threads),
-                Cell(duration(rank.wall_ns), rank.wall_ns),
-                Cell(duration(rank.states.total_ns), rank.states.total_ns),
-                Cell(duration(rank.states.work_ns), rank.states.work_ns),
-                Cell(f"{job.relative_work(rank):.2f}", job.relative_work(rank)),
-                Cell(count(rank.n_tasks), rank.n_tasks),
-                Cell(state_bar(rank.states), rank.states.work_ns),
-            )
+    section = job_report(job).sections[0] if job else Section("runs", "All runs", ())
+    return Part(section, {"runs": RUN_FIGURES["breakdown"].make(contents)})
+
+
+def run_parts(
+    content: ReportContent, sources: Sources, schedule: Schedule | None, reuse: ReuseContent | None
+) -> Iterator[Part]:
+    """The parts of one run, findings first. A trace has a schedule, and reuse distances of its kernels."""
+    figures = {"threads": "threads", "granularity": "granularity", "tasks": "constructs"}
+    sections = run_report(content).sections
+    for section in sorted(sections, key=lambda each: each.key != "findings"):
+        name = figures.get(section.key)
+        yield Part(
+            section,
+            {name: RUN_FIGURES[name].make([content])} if name else {},
+            {k: _task_details(content, task, sources) for k, task in enumerate(content.tasks)}
+            if section.key == "tasks"
+            else {},
         )
-        for rank in job.ranks[:MOST_ROWS]
-    ]
-    body = join(
-        (
-            element("p", f"{job_sentence(job)}."),
-            table("Ranks", columns, rows),
-            hidden_rows(len(job.ranks), "rank"),
-            markup,
-        )
+    if reuse is not None:
+        yield _reuse_part(reuse)
+    if schedule is not None and schedule.bins:
+        yield _schedule_part(content, schedule)
+
+
+def sweep_parts(content: ScalingContent) -> Iterator[Part]:
+    """The parts of one sweep."""
+    report = scaling_report(content)
+    figures = {"sweep-time": thread_time, "speedup": factored}
+    for section in report.sections:
+        make = figures.get(section.key)
+        yield Part(section, {section.key: make(content)} if make else {})
+    if report.notes:
+        yield Part(Section("notes", "Notes", report.notes))
+
+
+def _reuse_part(content: ReuseContent) -> Part:
+    report = reuse_report(content)
+    said = (
+        f"{report.facts[0]}, on the {content.machine}. Close reuse fits in the L2, near reuse in the "
+        "last-level cache, far reuse in neither."
     )
-    return Section("runs", f"The job: {plural(len(job.ranks), 'rank')}", body, figures)
+    parts = [part for section in report.sections if not section.drawn for part in section.parts]
+    notes = [f"Note: {note}" for note in report.notes]
+    section = Section("reuse", "Reuse distance of the kernels", (said, *parts, *notes))
+    return Part(section, {"reuse": reuse_histogram([content]), "reuse-beyond": reuse_beyond([content])})
 
 
-def state_bar(states: StateTimes) -> Markup:
-    """A stacked bar of the five states, in pure HTML, with its figures as a tooltip."""
-    total = states.total_ns
-    if not total:
-        return Markup("")
-    parts = [
-        element("span", class_=f"state {state}", style=f"width:{100 * value / total:.3f}%")
-        for state, value in zip(STATES, state_values(states), strict=True)
-        if value
-    ]
-    shares = ", ".join(
-        f"{state} {percent(value / total)}" for state, value in zip(STATES, state_values(states), strict=True)
+def _schedule_part(content: ReportContent, schedule: Schedule) -> Part:
+    window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)} of the run"
+    tasks = plural(schedule.n_tasks, "deferred task")
+    coarse = (
+        f" Stretches shorter than {duration(schedule.shortest_ns)} are drawn together, as what they mostly "
+        "were: --window FROM:TO shows a part of the run as it was."
+        if schedule.is_pooled
+        else ""
     )
-    return element("span", *parts, class_="states", title=shares, role="img", aria_label=shares)
+    section = Section("schedule", "Schedule", (f"{window}, in which {tasks} started.{coarse}",))
+    return Part(
+        section,
+        {
+            "over-time": over_time(schedule),
+            "schedule": gantt(content, schedule),
+            "matrix": who_ran_whose(schedule),
+        },
+    )
 
 
-def _findings(content: ReportContent, number: int) -> Section:
-    problems = [f for f in content.findings if f.severity == "problem"]
-    notes = [f for f in content.findings if f.severity == "note" and f.kind != "cut_short"]
-    parts: list[Markup] = []
-    if problems:
-        parts.append(element("ol", *(_finding(content, f) for f in problems), class_="findings"))
-    else:
-        share = content.breakdown.share(content.breakdown.states.work_ns)
-        parts.append(element("p", f"Nothing stands out: {percent(share)} of the thread-time is work."))
-    told = [f"{f.title}: {f.because}" + (f"; {f.cure}" if f.cure else "") for f in notes]
-    parts += [element("p", f"Note: {text}.", class_="note") for text in (*told, *content.problems)]
-    return Section(f"findings-{number}", "Findings", join(parts))
+def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
+    """A part as HTML, and the figures that page.js draws into it; `number` tells several runs apart."""
+    section = part.section
+    figures = {f"figure-{name}{number}": visible_values(spec) for name, spec in part.figures.items() if spec}
+    blocks = [element("h3", section.title)]
+    captioned = sum(isinstance(block, Table) for block in section.parts) > 1
+    advices = [_advice(block) for block in section.parts if isinstance(block, Advice)]
+    blocks += [element("ol", *advices, class_="findings")] if advices else []
+    for block in section.parts:
+        if isinstance(block, str):
+            note = block.startswith("Note: ")
+            blocks.append(element("p", block, class_="note" if note else None))
+        elif isinstance(block, Table) and not (section.drawn and figures):
+            blocks += [element("h4", block.title)] if captioned else []
+            blocks.append(table(block, part.details))
+    blocks += [_figure(name, spec) for name, spec in figures.items()]
+    return element("section", *blocks, id=f"{section.key}{number}"), figures
 
 
-def _finding(content: ReportContent, finding: Finding) -> Markup:
-    place = content.location(finding.construct).label() if finding.construct is not None else ""
+def _figure(name: str, spec: Spec) -> Markup:
+    """Where page.js draws a figure, with its description for those who do not see it."""
+    # Its room is kept, so that nothing jumps when it is drawn.
+    height = spec["height"] + _AROUND_BARS if isinstance(spec["height"], int) else 0
+    style = f"min-height:{height}px"
+    plot = element("div", class_="plot", id=name, role="img", aria_label=spec["description"], style=style)
+    return element("figure", plot, element("figcaption", spec["description"]))
+
+
+def _advice(advice: Advice) -> Markup:
     return element(
         "li",
-        element("strong", finding.title),
-        element("code", place) if place else "",
-        element("p", _sentence(finding.because)),
-        element("p", _sentence(finding.cure), class_="cure") if finding.cure else "",
+        element("strong", advice.title),
+        element("code", advice.place) if advice.place else "",
+        element("p", sentence(advice.because)),
+        element("p", sentence(advice.cure), class_="cure") if advice.cure else "",
+        element("p", advice.also) if advice.also else "",
     )
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + "."
-
-
-def _thread_time(content: ReportContent, number: int) -> Section:
-    breakdown = content.breakdown
-    values = state_values(breakdown.states)
-    rows = [
-        element(
-            "tr",
-            element("th", element("span", class_=f"swatch {state}"), f" {state}", scope="row"),
-            element("td", duration(value), class_="number"),
-            element("td", percent(breakdown.share(value)), class_="number"),
-        )
-        for state, value in zip(STATES, values, strict=True)
-    ]
-    summary = element("table", element("tbody", *rows), class_="states-summary")
-    markup, figures = _of_runs("threads", f"threads-{number}", [content])
-    return Section(
-        f"thread-time-{number}",
-        "Where the thread-time went",
-        join(
-            (
-                element("p", scope_sentence(breakdown) + ".", class_="scope"),
-                element("p", state_bar(breakdown.states)),
-                summary,
-                markup,
-            )
-        ),
-        figures,
-    )
-
-
-def _place(location: Location) -> Markup:
-    name = compact_name(location.function, _LONG_NAME) if location.function else ""
-    return join((element("code", location.place, title=location.file or None), f" {name}"))
-
-
-def _regions(content: ReportContent, number: int) -> Section | None:
-    if not content.regions:
-        return None
-    columns = (
-        Column("region"),
-        Column("runs", True, "how often the region was executed"),
-        Column("team", True, "threads of the largest team"),
-        Column("wall", True),
-        Column("thread-time", True),
-        Column("work", True, "share of the region's thread-time"),
-        Column("idle", True, "share of the region's thread-time"),
-        Column("max/mean", True, "largest work of a thread over the mean: 1 is perfect balance"),
-        Column("states"),
-    )
-    rows = []
-    for region in content.regions[:MOST_ROWS]:
-        total = region.states.total_ns
-        work = region.states.work_ns / total if total else 0.0
-        idle = region.states.idle_ns / total if total else 0.0
-        location = content.location(region.construct)
-        rows.append(
-            Row(
-                (
-                    Cell(_place(location), location.label()),
-                    Cell(count(region.n_instances), region.n_instances),
-                    Cell(region.max_team_size, region.max_team_size),
-                    Cell(duration(region.wall_ns), region.wall_ns),
-                    Cell(duration(total), total),
-                    Cell(percent(work), work),
-                    Cell(percent(idle), idle),
-                    Cell(f"{region.imbalance:.2f}", region.imbalance),
-                    Cell(state_bar(region.states), work),
-                )
-            )
-        )
-    body = join((table("Parallel regions", columns, rows), hidden_rows(len(content.regions), "region")))
-    return Section(f"regions-{number}", "Parallel regions", body)
-
-
-def _tasks(content: ReportContent, number: int, sources: Sources) -> Section | None:
-    if not content.tasks:
-        return None
-    columns = (
-        Column("task"),
-        Column("tasks", True, "completed"),
-        Column("work", True, "time of all of them in user code"),
-        Column("share", True, "of all thread-time: work and creation"),
-        Column("create", True, "time to create all of them"),
-        Column("mean work", True),
-        Column("mean create", True),
-        Column("mean wait", True, "from ready to start"),
-        Column("longest", True),
-        Column("moved", True, "ran on another thread than the one that created them"),
-    )
-    rows = []
-    for task in content.tasks[:MOST_ROWS]:
-        location = content.location(task.construct)
-        share = content.breakdown.share(task.cost_ns)
-        moved = task.n_other_thread / task.n_ready if task.n_ready else 0.0
-        rows.append(
-            Row(
-                (
-                    Cell(_place(location), location.label()),
-                    Cell(count(task.n_completed), task.n_completed),
-                    Cell(duration(task.work_ns), task.work_ns),
-                    Cell(percent(share), share),
-                    Cell(duration(task.create_ns), task.create_ns),
-                    Cell(duration(task.mean_work_ns), task.mean_work_ns),
-                    Cell(duration(task.mean_create_ns), task.mean_create_ns),
-                    Cell(duration(task.mean_ready_ns), task.mean_ready_ns),
-                    Cell(duration(task.max_ns) if task.n_timed else "-", task.max_ns),
-                    Cell(percent(moved) if task.n_ready else "-", moved),
-                ),
-                details=_task_details(content, task, location, sources),
-            )
-        )
-    markup, figures = _of_runs("constructs", f"constructs-{number}", [content])
-    body = join(
-        (
-            table("Task constructs by cost", columns, rows),
-            hidden_rows(len(content.tasks), "construct"),
-            markup,
-        )
-    )
-    return Section(f"tasks-{number}", "Task constructs by cost", body, figures)
-
-
-def _task_details(
-    content: ReportContent, task: ConstructTotals, location: Location, sources: Sources
-) -> Markup:
+def _task_details(content: ReportContent, task: ConstructTotals, sources: Sources) -> Markup:
+    location = content.location(task.construct)
     excerpt = sources.around(location)
     parts = [source_lines(excerpt) if excerpt else element("p", "The source is not at hand.", class_="note")]
     if location.inlined_into:
@@ -287,9 +166,7 @@ def _task_details(
     ]
     if task.sampled and task.n_timed:
         facts.append(f"durations of {count(task.n_timed)} sampled tasks")
-    facts += [
-        f"{name}: {count(value)}" for name, value in zip(content.run.counters, task.counters, strict=False)
-    ]
+    facts += [f"{name}: {count(value)}" for name, value in counters_of(content, task).items()]
     parts.append(element("ul", *(element("li", fact) for fact in facts)))
     parts.append(_mini_histogram(trim_bins(task.histogram)))
     return join(parts)
@@ -298,25 +175,14 @@ def _task_details(
 def _mini_histogram(bins: Sequence[Bin]) -> Markup:
     """Durations of one construct's tasks as a list of bars: readable without any script."""
     most = max((b.n_tasks for b in bins), default=0)
-    if not most:
-        return Markup("")
-    return element(
-        "dl",
-        *(
-            join(
-                (
-                    element("dt", f"from {duration(b.low_ns)}"),
-                    element(
-                        "dd",
-                        element("span", class_="bar", style=f"width:{60 * b.n_tasks / most:.2f}%"),
-                        f" {count(b.n_tasks)}",
-                    ),
-                )
-            )
-            for b in bins
-        ),
-        class_="histogram",
-    )
+    return element("dl", *_histogram_bars(bins, most), class_="histogram") if most else Markup("")
+
+
+def _histogram_bars(bins: Iterable[Bin], most: int) -> Iterator[Markup]:
+    for b in bins:
+        yield element("dt", f"from {duration(b.low_ns)}")
+        bar = element("span", class_="bar state work", style=f"width:{60 * b.n_tasks / most:.2f}%")
+        yield element("dd", bar, f" {count(b.n_tasks)}")
 
 
 def source_lines(excerpt: Excerpt) -> Markup:
@@ -331,81 +197,3 @@ def source_lines(excerpt: Excerpt) -> Markup:
         for k, text in enumerate(excerpt.lines)
     ]
     return element("pre", *rows, class_="source", tabindex="0")
-
-
-def _granularity(content: ReportContent, number: int) -> Section | None:
-    markup, figures = _of_runs("granularity", f"granularity-{number}", [content])
-    return Section(f"granularity-{number}", "Granularity", markup, figures) if figures else None
-
-
-def _kernels(content: ReportContent, number: int) -> Section | None:
-    if not content.kernels:
-        return None
-    columns = (
-        Column("kernel"),
-        Column("executions", True),
-        Column("work", True),
-        Column("mean", True),
-        Column("read", True, "declared bytes"),
-        Column("written", True, "declared bytes"),
-    )
-    rows = []
-    for kernel in content.kernels[:MOST_ROWS]:
-        name = content.location(kernel.construct).function
-        rows.append(
-            Row(
-                (
-                    Cell(element("code", name), name),
-                    Cell(count(kernel.n_completed), kernel.n_completed),
-                    Cell(duration(kernel.work_ns), kernel.work_ns),
-                    Cell(duration(kernel.mean_work_ns), kernel.mean_work_ns),
-                    Cell(size(kernel.read_bytes), kernel.read_bytes),
-                    Cell(size(kernel.write_bytes), kernel.write_bytes),
-                )
-            )
-        )
-    body = join((table("Kernels", columns, rows), hidden_rows(len(content.kernels), "kernel")))
-    return Section(f"kernels-{number}", "Kernels", body)
-
-
-def _locality(content: ReportContent, number: int) -> Section | None:
-    locality = content.locality
-    if locality is None:
-        return None
-    said = [element("p", sentence + ".") for sentence in locality_sentences(locality)]
-    domains = range(len(locality.matrix))
-    if len(domains) > 1:
-        columns = (
-            Column("placed in", True, "the locality domain where the task was placed"),
-            *(Column(f"ran in {domain}", True, "tasks") for domain in domains),
-        )
-        rows = [
-            Row((Cell(str(placed), placed), *(Cell(count(n), n) for n in locality.matrix[placed])))
-            for placed in domains
-        ]
-        said.append(table("Tasks by domain", columns, rows))
-    return Section(f"locality-{number}", "Locality domains", join(said))
-
-
-def _schedule(content: ReportContent, number: int, schedule: Schedule) -> Section | None:
-    if not schedule.bins:
-        return None
-    window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)} of the run"
-    tasks = plural(schedule.n_tasks, "deferred task")
-    coarse = (
-        f" Stretches shorter than {duration(schedule.shortest_ns)} are drawn together, as what they mostly "
-        "were: --window FROM:TO shows a part of the run as it was."
-        if schedule.is_pooled
-        else ""
-    )
-    parts: list[Markup] = [element("p", f"{window}, in which {tasks} started.{coarse}", class_="scope")]
-    figures: dict[str, Spec] = {}
-    for name, spec in (
-        ("over-time", over_time(schedule)),
-        ("schedule", gantt(content, schedule)),
-        ("matrix", who_ran_whose(schedule)),
-    ):
-        markup, made = place_figure(f"{name}-{number}", spec)
-        parts.append(markup)
-        figures |= made
-    return Section(f"schedule-{number}", "Schedule", join(parts), figures)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ompass.readers.files import read_small_file
+
 
 @dataclass(frozen=True, slots=True)
 class Meta:
@@ -33,10 +35,8 @@ class Meta:
 def read_meta(directory: Path) -> Meta:
     """The meta data of a run; of a missing or broken file, an empty one (the logs stand without it)."""
     try:
-        values = json.loads((directory / "meta.json").read_text(encoding="utf-8", errors="replace"))
+        values = _values(directory)
     except (OSError, ValueError):
-        return Meta()
-    if not isinstance(values, dict):
         return Meta()
     return Meta(
         pid=_integer(values.get("pid")) or 0,
@@ -51,6 +51,28 @@ def read_meta(directory: Path) -> Meta:
         mode=_text(values.get("mode")),
         environment={str(k): str(v) for k, v in _mapping(values.get("environment")).items()},
     )
+
+
+def meta_problems(directory: Path) -> list[str]:
+    """What is wrong with meta.json, a sentence at most; that it is missing is no problem."""
+    try:
+        _values(directory)
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        return [f"{directory / 'meta.json'} cannot be read: {error}."]
+    return []
+
+
+def _values(directory: Path) -> dict[str, Any]:
+    """OSError, or ValueError when it holds something else than one object of JSON."""
+    try:
+        values = json.loads(read_small_file(directory / "meta.json"))
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None
+    if not isinstance(values, dict):
+        raise ValueError("it does not hold an object")
+    return values
 
 
 def _integer(value: Any) -> int | None:

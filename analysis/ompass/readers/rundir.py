@@ -8,6 +8,7 @@ from pathlib import Path
 from ompass import _core
 from ompass.model import Run
 from ompass.readers.core import check_directory, core_errors
+from ompass.readers.meta import meta_problems
 
 
 def is_run_directory(path: Path) -> bool:
@@ -30,4 +31,4 @@ def find_problems(path: Path) -> list[str]:
     """Every inconsistency in the run directory, one sentence each; empty when it is sound."""
     check_directory(path)
     with core_errors(path):
-        return _core.validate(str(path))
+        return [*_core.validate(str(path)), *meta_problems(path)]

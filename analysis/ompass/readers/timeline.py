@@ -38,6 +38,9 @@ LOCKS: Final = {
     1: "lock", 2: "test lock", 3: "nest lock", 4: "test nest lock", 5: "critical", 6: "atomic", 7: "ordered"
 }  # fmt: skip
 _RESUMED, _UNTIMED = 1, 2
+_PARTS: Final = 1 << 14
+_OPEN: Final = 64  # slices that a thread is in at one moment, at most
+_FULL: Final = 0.5  # a dense window has at least this part of the events that the fullest has
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +104,10 @@ def read_timeline(
     """
     check_has_events(run)
     with core_errors(run.path):
+        _refuse_too_many(run, threads, start_ns, end_ns, limit)
         columns = _core.slices_of_run(str(run.path), threads, start_ns, end_ns, limit)
-    if columns is None:
-        raise UsageError(
-            f"{run.path} has more than {count(limit)} slices in this window",
-            "viewers, and this command, would take very long",
-            "name a shorter one with --from and --to, fewer threads with --thread, or raise --limit",
-        )
+        if columns is None:
+            raise _too_many(run, threads, limit)
     rows = zip(*(column.tolist() for column in columns.as_dict().values()), strict=True)
     by_thread: dict[int, list[Slice]] = {}
     for begin, end, thread, kind, construct, task, depth, flags in rows:
@@ -121,6 +121,62 @@ def read_timeline(
         )
     last_ns = max(s.end_ns for slices in by_thread.values() for s in slices)
     return Timeline(run, start_ns, end_ns if end_ns >= 0 else last_ns, by_thread)
+
+
+def _refuse_too_many(run: Run, threads: Sequence[int], start_ns: int, end_ns: int, limit: int) -> None:
+    """Refuse what is surely too much before it is read: a deferred task is a slice, and its creation one."""
+    chosen = set(threads) or {thread.thread for thread in run.threads}
+    tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task" and row.thread in chosen]
+    n_slices = sum(row.n_completed - row.n_undeferred + row.n_created - row.n_undeferred for row in tasks)
+    if start_ns == 0 and end_ns < 0 and n_slices > limit:
+        raise _too_many(run, threads, limit)
+
+
+def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
+    """The refusal, with windows that fit."""
+    last_ns = max([run.wall_ns, *(thread.last_ns for thread in run.threads)])
+    counts = _core.events_over_time(str(run.path), threads, last_ns, _PARTS).tolist()
+    part_ns = last_ns // _PARTS + 1
+    # What is open when a window begins is in it too: the calls and waits that a thread is in.
+    room = limit - min(limit // 4, _OPEN * len(threads or run.threads))
+    windows = [
+        f"{name} window that fits is --from {_time(first * part_ns)} --to {_time(end * part_ns)}"
+        for name, (first, end) in zip(
+            ("the longest", "the densest"), fitting_windows(counts, room), strict=False
+        )
+    ]
+    return UsageError(
+        f"{run.path} has more than {count(limit)} slices in this window",
+        "viewers, and this command, would take very long",
+        "; ".join([*windows, "or name fewer threads with --thread, or raise --limit"]),
+    )
+
+
+def _time(ns: int) -> str:
+    """As --from and --to read it."""
+    return f"{ns / 1e6:.6f}".rstrip("0").rstrip(".") + "ms"
+
+
+def fitting_windows(counts: Sequence[int], limit: int) -> list[tuple[int, int]]:
+    """Parts [first, end) of a run with at most `limit` events: the longest window, and the densest one.
+
+    The densest has most events per time, of those that make good use of the limit. None when no part fits.
+    """
+    found: list[tuple[int, int, int]] = []  # first, end, events
+    first = n_events = 0
+    for end, n in enumerate(counts, 1):
+        n_events += n
+        while n_events > limit:
+            n_events -= counts[first]
+            first += 1
+        if first < end:
+            found.append((first, end, n_events))
+    if not found:
+        return []
+    longest = max(found, key=lambda window: window[1] - window[0])
+    full = [window for window in found if window[2] >= _FULL * max(n for _, _, n in found)]
+    densest = min(full, key=lambda window: (window[1] - window[0]) / max(window[2], 1))
+    return [longest[:2], densest[:2]]
 
 
 def walk(slices: Sequence[Slice]) -> Iterator[tuple[int, Slice, bool]]:

@@ -1,20 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports: a run's figures as a terminal page, JSON, CSV or SVG. They compute no figure."""
+"""Reports: computed once as sections of sentences and tables, then written for people and for programs.
 
-from ompass.reports.as_csv import CSV_TABLES, csv_table
-from ompass.reports.as_json import SCHEMA_VERSION, json_report
+`collect` gathers what a run says, `run_report` makes the report of it; `print_report`, `svg_report`, `plain`
+(JSON) and `csv_report` write any report down. They compute no figure.
+"""
+
+from collections.abc import Sequence
+
+from ompass.reports.as_csv import csv_rows
 from ompass.reports.content import ReportContent, collect, select_regions
+from ompass.reports.model import Report, plain
 from ompass.reports.picture import svg_report
+from ompass.reports.run import CSV_TABLES, SCHEMA_VERSION, run_report
 from ompass.reports.terminal import print_report
 
 __all__ = [
     "CSV_TABLES",
     "SCHEMA_VERSION",
+    "Report",
     "ReportContent",
     "collect",
-    "csv_table",
-    "json_report",
+    "csv_report",
+    "plain",
     "print_report",
+    "run_report",
     "select_regions",
     "svg_report",
 ]
+
+
+def csv_report(reports: Sequence[Report], field: str = "") -> str:
+    """The rows of a field of one or more reports, or the reports themselves; their directory comes first."""
+    rows = []
+    for report in reports:
+        values = report.values
+        records = plain(values[field]) if field else [plain(values)]
+        rows += [{"directory": values["directory"], **row} for row in records]
+    return csv_rows(rows, ("directory",))

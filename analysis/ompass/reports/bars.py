@@ -12,7 +12,9 @@ from typing import Final
 
 from rich.text import Text
 
+from ompass.metrics import MeanStates
 from ompass.model import StateTimes
+from ompass.reports.model import STATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +24,21 @@ class Canvas:
     width: int  # columns
     unicode: bool  # block characters reach the reader
 
-    def room(self, taken: int, largest: int) -> int:
-        """Columns left for a bar beside `taken` others, at most `largest`; 0 when too few for a bar."""
-        left = min(self.width - taken, largest)
-        return left if left >= 8 else 0
 
-
-STATES: Final = ("work", "create", "schedule", "sync", "idle")
-STYLES: Final = {
+LOOKS: Final = {
     "work": "green",
     "create": "yellow",
     "schedule": "magenta",
     "sync": "red",
     "idle": "bright_black",
+    # how far away reused bytes are
+    "close": "green",
+    "near": "yellow",
+    "far": "red",
+    "coherence": "magenta",
+    "cold": "blue",
 }
+"""What has a colour of its own, wherever it is named."""
 _GLYPHS: Final = {"work": "█", "create": "▓", "schedule": "▒", "sync": "░", "idle": "·"}
 _ASCII_GLYPHS: Final = {"work": "#", "create": "+", "schedule": "=", "sync": "~", "idle": "."}
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
@@ -45,12 +48,12 @@ def glyph(state: str, unicode: bool) -> str:
     return (_GLYPHS if unicode else _ASCII_GLYPHS)[state]
 
 
-def state_values(states: StateTimes) -> tuple[int, ...]:
+def state_values(states: StateTimes | MeanStates) -> tuple[float, ...]:
     """The five states in the order of STATES."""
     return (states.work_ns, states.create_ns, states.schedule_ns, states.sync_ns, states.idle_ns)
 
 
-def split_cells(values: Sequence[int], cells: int) -> list[int]:
+def split_cells(values: Sequence[float], cells: int) -> list[int]:
     """`cells` shared out in proportion to `values`, largest remainder first; they add up to `cells`."""
     total = sum(values)
     if total <= 0:
@@ -63,11 +66,11 @@ def split_cells(values: Sequence[int], cells: int) -> list[int]:
     return parts
 
 
-def state_bar(states: StateTimes, cells: int, unicode: bool = True) -> Text:
+def state_bar(states: StateTimes | MeanStates, cells: int, unicode: bool = True) -> Text:
     """A stacked bar of the states, `cells` wide; empty when there is no time at all."""
     bar = Text()
     for state, n in zip(STATES, split_cells(state_values(states), cells), strict=True):
-        bar.append(glyph(state, unicode) * n, style=STYLES[state])
+        bar.append(glyph(state, unicode) * n, style=LOOKS[state])
     return bar
 
 

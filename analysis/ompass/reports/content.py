@@ -56,10 +56,7 @@ class ReportContent:
 
 
 def collect(
-    run: Run,
-    resolver: Resolver | None = None,
-    scope: Scope = Scope.REGIONS,
-    region: str = "",
+    run: Run, resolver: Resolver | None = None, scope: Scope = Scope.REGIONS, region: str = ""
 ) -> ReportContent:
     """The content of a report on `run`.
 
@@ -110,19 +107,10 @@ def select_regions(run: Run, locations: Mapping[int, Location], text: str) -> fr
     NothingToShowError lists what there is when nothing fits.
     """
     present = sorted({row.construct for row in run.regions if run.kind_of(row.construct) == "parallel"})
-    chosen = frozenset(c for c in present if _fits(c, locations[c], text))
+    chosen = frozenset(c for c in present if text == str(c) or locations[c].is_named(text))
     if not chosen:
         there = ", ".join(f"{c}: {locations[c].label()}" for c in present) or "none was recorded"
         raise NothingToShowError(
             f"no parallel region is `{text}`", f"the regions of this run are {there}", "name one of these"
         )
     return chosen
-
-
-def _fits(construct: int, location: Location, text: str) -> bool:
-    if text == str(construct) or (
-        location.file and text in (location.place, f"{location.file}:{location.line}")
-    ):
-        return True
-    function = location.function
-    return bool(function) and (text == function or text == function.partition("(")[0].rpartition("::")[2])

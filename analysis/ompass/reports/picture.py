@@ -7,19 +7,18 @@ import io
 import re
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
-from ompass.reports.content import ReportContent
-from ompass.reports.terminal import print_report
+from ompass.reports.model import Report
+from ompass.reports.terminal import TerminalConsole, print_report
 
 _FONT_FACE = re.compile(r"@font-face\s*\{.*?\}", re.DOTALL)
 _COLUMNS = 110
 
 
-def svg_report(contents: Sequence[ReportContent], columns: int = _COLUMNS) -> str:
-    """The report of one or more runs as SVG text, `columns` characters wide."""
-    console = Console(
+def svg_report(reports: Sequence[Report], columns: int = _COLUMNS) -> str:
+    """One or more reports as SVG text, `columns` characters wide."""
+    console = TerminalConsole(
         record=True,
         width=columns,
         file=io.StringIO(),
@@ -27,7 +26,7 @@ def svg_report(contents: Sequence[ReportContent], columns: int = _COLUMNS) -> st
         color_system="truecolor",
         legacy_windows=False,
     )
-    for content in contents:
-        print_report(console, content)
+    for report in reports:
+        print_report(console, report)
     picture = console.export_svg(title="ompass report", theme=SVG_EXPORT_THEME)
     return _FONT_FACE.sub("", picture).replace("Fira Code", "DejaVu Sans Mono")

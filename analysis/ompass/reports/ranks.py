@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of an MPI job: which reports are of one job, and its part of the page and of the JSON.
+"""The report on an MPI job: which reports are of one job, and how evenly the work is spread over its ranks.
 
 Owns wording and order; the figures are metrics'. A rank's own report is that of any run.
 """
@@ -7,24 +7,16 @@ Owns wording and order; the figures are metrics'. A rank's own report is that of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, Final
-
-from rich.console import Console
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
+from typing import Final
 
 from ompass.metrics.ranks import Job, Rank, job_of
 from ompass.readers.meta import read_meta
-from ompass.reports.bars import Canvas, state_bar
 from ompass.reports.content import ReportContent
-from ompass.reports.tables import plain_table
-from ompass.reports.terminal import section
-from ompass.units import count, duration, percent, plural
+from ompass.reports.model import Column, Kind, Report, Section, Table, data, state_fields
+from ompass.reports.run import WORK_AND_IDLE
+from ompass.units import duration, percent, plural
 
 _MOST_RANKS: Final = 32
-_REPORTS_SHOWN: Final = 4
 
 
 def job_of_reports(contents: Sequence[ReportContent]) -> Job | None:
@@ -48,92 +40,66 @@ def _rank(content: ReportContent) -> Rank | None:
     )
 
 
-def job_sentence(job: Job) -> str:
-    """How evenly the work is spread, in words."""
+def job_report(job: Job) -> Report:
+    """The overview of all ranks; on a terminal, of many those with most work."""
     most = max(job.ranks, key=lambda rank: rank.states.work_ns)
-    return (
+    said = (
         f"Rank {most.rank} has most work, {job.imbalance:.2f} times the mean. Were it spread evenly, up to "
         f"{duration(job.lost_ns)} of thread-time ({percent(job.lost_share)}) would not be spent waiting for "
-        "the rank that takes longest"
+        "the rank that takes longest."
+    )
+    by_work = sorted(job.ranks, key=lambda rank: -rank.states.work_ns)
+    return Report(
+        title=f"ompass · job of {plural(len(job.ranks), 'rank')}",
+        facts=(),
+        sections=(
+            Section(
+                "runs",
+                f"The job: {plural(len(job.ranks), 'rank')}",
+                (said, _ranks(job, job.ranks if len(job.ranks) <= _MOST_RANKS else by_work)),
+            ),
+        ),
+        values={
+            "ranks": _ranks(job, job.ranks),
+            "wall_ns": job.wall_ns,
+            **state_fields(job.states),
+            "imbalance": job.imbalance,
+            "lost_ns": job.lost_ns,
+            "lost_share": job.lost_share,
+        },
     )
 
 
-def print_job(console: Console, job: Job) -> None:
-    """The overview of all ranks."""
-    canvas = Canvas(console.width, console.encoding.lower().startswith("utf"))
-    console.print(Rule(Text(f"ompass · job of {plural(len(job.ranks), 'rank')}", style="bold"), style="cyan"))
-    section(console, "Ranks", _table(job, canvas))
-    console.print()
-    console.print(Text(f"  {job_sentence(job)}."))
-    console.print()
+def _ranks(job: Job, ranks: Sequence[Rank]) -> Table:
+    return Table.of(
+        "Ranks",
+        (
+            Column("rank", "rank", Kind.COUNT),
+            Column("threads", "threads", Kind.COUNT, "n_threads"),
+            Column("wall_ns", "time", Kind.TIME),
+            Column("thread_time_ns", "thread-time", Kind.TIME, "states.total_ns"),
+            *WORK_AND_IDLE,
+            Column(
+                "relative_work",
+                "work / mean",
+                Kind.RATIO,
+                job.relative_work,
+                "1 on every rank is perfect balance",
+            ),
+            Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
+            Column("host", "host", Kind.TEXT),
+            data("directory"),
+            Column("states", "", Kind.STATES, scaled=True),
+        ),
+        ranks,
+        word="rank",
+        more="--json (these are the ranks with most work)",
+        most=_MOST_RANKS,
+    )
 
 
-def shown_reports(job: Job, contents: Sequence[ReportContent]) -> tuple[list[ReportContent], str]:
-    """The reports to print below the overview, and a word on those left out: most and least work suffice."""
-    if len(contents) <= _REPORTS_SHOWN:
-        return list(contents), ""
+def ranks_to_show(job: Job, contents: Sequence[ReportContent]) -> list[ReportContent]:
+    """The runs with least and with most work: the page shows these two of a job in full."""
     order = sorted(job.ranks, key=lambda rank: rank.states.work_ns)
     chosen = {order[-1].directory, order[0].directory}
-    return (
-        [content for content in contents if str(content.run.path) in chosen],
-        "reports are of the ranks with least and most work; name one run directory for that of another",
-    )
-
-
-def _table(job: Job, canvas: Canvas) -> Table:
-    table = plain_table()
-    for name in ("rank", "threads", "time", "thread-time", "work", "work / mean", "idle", "tasks"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("host", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    longest = max(rank.states.total_ns for rank in job.ranks)
-    room = canvas.room(92, 40)
-    hidden = len(job.ranks) - _MOST_RANKS
-    ranks = job.ranks
-    if hidden > 0:  # those that matter most
-        ranks = tuple(sorted(ranks, key=lambda rank: -rank.states.work_ns)[:_MOST_RANKS])
-    for rank in ranks:
-        total = rank.states.total_ns
-        cells = round(room * total / longest) if longest else 0
-        table.add_row(
-            str(rank.rank),
-            str(rank.n_threads),
-            duration(rank.wall_ns),
-            duration(total),
-            percent(rank.states.work_ns / total if total else 0.0),
-            f"{job.relative_work(rank):.2f}",
-            percent(rank.states.idle_ns / total if total else 0.0),
-            count(rank.n_tasks),
-            rank.host,
-            state_bar(rank.states, cells, canvas.unicode),
-        )
-    if hidden > 0:
-        table.add_row(Text(f"and {hidden} more with less work: --json", style="dim"))
-    return table
-
-
-def json_job(job: Job | None) -> dict[str, Any] | None:
-    """The job as plain values; None for none."""
-    if job is None:
-        return None
-    return {
-        "ranks": [
-            {
-                "rank": rank.rank,
-                "host": rank.host,
-                "directory": rank.directory,
-                "threads": rank.n_threads,
-                "wall_ns": rank.wall_ns,
-                "thread_time_ns": rank.states.total_ns,
-                **asdict(rank.states),
-                "tasks": rank.n_tasks,
-                "relative_work": job.relative_work(rank),
-            }
-            for rank in job.ranks
-        ],
-        "wall_ns": job.wall_ns,
-        **asdict(job.states),
-        "imbalance": job.imbalance,
-        "lost_ns": job.lost_ns,
-        "lost_share": job.lost_share,
-    }
+    return [content for content in contents if str(content.run.path) in chosen]

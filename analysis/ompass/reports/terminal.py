@@ -1,189 +1,195 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report as a page on a terminal: heading, breakdown, threads, then tables and findings.
+"""A report as a page on a terminal: its title, its sections, and tables that fit the width.
 
-Owns order and wording of the page; the tables are in tables, the bars in bars.
+Owns what gives way where there is no room: first bars, then the columns at the right, never names. Everything
+that ompass prints goes through a TerminalConsole, which takes no text for markup and lets no text steer the
+terminal.
 """
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.markup import escape
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich import box
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.rule import Rule
-from rich.table import Table
+from rich.segment import Segment
+from rich.table import Table as Grid
 from rich.text import Text
 
-from ompass.metrics import Breakdown, Finding, Locality, Scope
-from ompass.reports import tables
-from ompass.reports.bars import STATES, STYLES, Canvas, glyph, length_bar, state_bar, state_values
-from ompass.reports.content import ReportContent
-from ompass.units import duration, percent, plural
+from ompass.plain_text import visible, visible_lines
+from ompass.reports.bars import LOOKS, Canvas, glyph, length_bar, state_bar
+from ompass.reports.model import STATES, Advice, Column, Kind, Report, Section, Table, sentence, words
+from ompass.units import plural
 
-MAX_THREADS_SHOWN = 16
-MAX_DOMAINS_SHOWN = 8
+_INDENT = 2
+_NARROWEST_NAME = 20
+_BETWEEN = 2  # columns
+_LARGEST_BAR = 50
+_STYLES = {Kind.NAME: "cyan", Kind.PLACE: "cyan"}
 
 
-def print_report(console: Console, content: ReportContent) -> None:
-    """Print the whole report of one run."""
+class TerminalConsole(Console):
+    """A console for text of any origin."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"highlight": False, "markup": False, "emoji": False, **options})
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As rich does it, but harmful characters are visible ones."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible_lines(text), style, control)
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Print the whole report."""
+    console.print(Rule(Text(report.title, style="bold"), style="cyan"))
+    if report.facts:
+        console.print(Text("  ".join(report.facts), style="dim"))
+    if report.warning:
+        console.print(Text(report.warning, style="bold red"))
+    for section in report.sections:
+        _print_section(console, section)
+    for note in report.notes:
+        console.print(Padding(Text.assemble(("note: ", "dim"), note), (0, 0, 0, _INDENT), expand=False))
+    console.print()
+
+
+def _print_section(console: Console, section: Section) -> None:
+    console.print()
+    titles = [part.title for part in section.parts if isinstance(part, Table)]
+    console.print(Text(section.title, style="bold"))
+    number = 0
+    for part in section.parts:
+        if isinstance(part, str):
+            console.print(Padding(Text(part), (0, 0, 0, _INDENT), expand=False))
+        elif isinstance(part, Advice):
+            number += 1
+            for text, indent in _advice(part, number):
+                console.print(Padding(text, (0, 0, 0, indent), expand=False))
+        else:
+            if len(titles) > 1 and part.title != section.title:
+                console.print(Padding(Text(part.title, style="dim"), (0, 0, 0, _INDENT), expand=False))
+            print_table(console, part)
+
+
+def _advice(advice: Advice, number: int) -> Iterable[tuple[Text, int]]:
+    title = Text(f"{number}. {advice.title}", style="bold green" if advice.good else "bold yellow")
+    if advice.place:
+        title.append(f"  {advice.place}", style="cyan")
+    yield title, _INDENT
+    yield Text(sentence(advice.because)), _INDENT + 3
+    if advice.cure:
+        yield Text(f"-> {sentence(advice.cure)}", style="green"), _INDENT + 3
+    if advice.also:
+        yield Text(advice.also), _INDENT + 3
+
+
+def print_table(console: Console, table: Table) -> None:
+    """The table as far as it fits, and a word on what does not."""
     canvas = Canvas(console.width, console.encoding.lower().startswith("utf"))
-    heading(console, content)
-    breakdown_section(console, content.breakdown, canvas)
-    if content.regions:
-        section(console, "Parallel regions", tables.regions_table(content, canvas))
-    if content.tasks:
-        section(console, "Task constructs by cost", tables.tasks_table(content, canvas))
-        section(console, "Granularity of tasks", tables.granularity_table(content, canvas))
-    if content.kernels:
-        section(console, "Kernels", tables.kernels_table(content))
-    if content.locality:
-        locality_section(console, content.locality)
-    findings_section(console, content)
-
-
-def section(console: Console, title: str, body: Table | Text) -> None:
-    console.print()
-    console.print(Text(title, style="bold"))
-    console.print(Padding(body, (0, 0, 0, 2)))
-
-
-def heading(console: Console, content: ReportContent) -> None:
-    run = content.run
-    console.print(Rule(Text(f"ompass · {run.path.name}", style="bold"), style="cyan"))
-    parts = [
-        f"{run.mode} mode" + (", recomputed from events" if run.source == "events" else ""),
-        f"pid {run.pid}",
-        f"{duration(run.wall_ns)} wall time",
-        plural(content.n_tasks, "task"),
-    ]
-    console.print(Text("  ".join(parts), style="dim"))
-    if not run.complete:
-        reasons = " ".join(run.incomplete_reasons) or f"It ended as: {run.end_reason}."
-        console.print(Text(f"The run was cut short. {reasons}", style="bold red"))
-
-
-def scope_sentence(breakdown: Breakdown) -> str:
-    """What the figures cover and how the thread-time comes about."""
-    what = {
-        Scope.REGIONS: "all parallel regions",
-        Scope.REGION: "the chosen parallel region",
-        Scope.PROGRAM: "the whole program",
-    }[breakdown.scope]
-    total = duration(breakdown.thread_time_ns)
-    if breakdown.n_threads * breakdown.wall_ns == breakdown.thread_time_ns:
-        return f"{what}: {plural(breakdown.n_threads, 'thread')} x {duration(breakdown.wall_ns)} = {total}"
-    return f"{what}: {total} of {plural(breakdown.n_threads, 'thread')} in {duration(breakdown.wall_ns)}"
-
-
-def breakdown_section(console: Console, breakdown: Breakdown, canvas: Canvas) -> None:
-    console.print()
-    line = Text("Where the thread-time went", style="bold")
-    line.append(f"   {scope_sentence(breakdown)}", style="dim")
-    console.print(line)
-    table = tables.plain_table(show_header=False)
-    table.add_column(min_width=9, no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(no_wrap=True)
-    values = state_values(breakdown.states)
-    for state, value in zip(STATES, values, strict=True):
-        name = Text(f"{glyph(state, canvas.unicode)} {state}", style=STYLES[state])
-        bar = length_bar(value, max(values), canvas.room(36, 50), STYLES[state], canvas.unicode)
-        table.add_row(name, duration(value), percent(breakdown.share(value)), bar)
-    console.print(Padding(table, (0, 0, 0, 2)))
-    if breakdown.threads:
-        section(console, "Threads", _threads_table(breakdown, canvas))
-
-
-def _threads_table(breakdown: Breakdown, canvas: Canvas) -> Table:
-    table = tables.plain_table()
-    table.add_column("thread", justify="right", no_wrap=True)
-    table.add_column("kind", no_wrap=True)
-    table.add_column("time", justify="right", no_wrap=True)
-    table.add_column("work", justify="right", no_wrap=True)
-    table.add_column("tasks", justify="right", no_wrap=True)
-    table.add_column("")
-    room = canvas.room(48, 60)
-    longest = max(t.states.total_ns for t in breakdown.threads)
-    for thread in breakdown.threads[:MAX_THREADS_SHOWN]:
-        total = thread.states.total_ns
-        cells = round(room * total / longest) if longest else 0
-        table.add_row(
-            str(thread.thread),
-            thread.kind,
-            duration(total),
-            percent(thread.states.work_ns / total if total else 0.0),
-            f"{thread.n_tasks:,}",
-            state_bar(thread.states, cells, canvas.unicode),
+    shown, left_out, bar_cells = _fitting(table, canvas)
+    grid = plain_grid()
+    for k in shown:
+        column = table.columns[k]
+        title = Text(_title(table, k), style=LOOKS.get(column.look, ""))
+        if column.look in STATES:
+            title = Text.assemble((f"{glyph(column.look, canvas.unicode)} ", LOOKS[column.look]), title)
+        right = column.kind.is_number
+        grid.add_column(
+            title, justify="right" if right else "left", no_wrap=not column.kind.is_name, overflow="fold"
         )
-    hidden = len(breakdown.threads) - MAX_THREADS_SHOWN
+    longest = {k: _longest(table, k) for k in shown}
+    for row in table.rows[: table.most]:
+        grid.add_row(*(_cell(table.columns[k], row[k], canvas, bar_cells, longest[k]) for k in shown))
+    console.print(Padding(grid, (0, 0, 0, _INDENT), expand=False))
+    remarks = list(table.notes)
+    hidden = len(table.rows) - table.most
     if hidden > 0:
-        table.add_row(
-            "", "", "", "", "", Text(f"and {plural(hidden, 'thread')} more: --csv --table threads", "dim")
+        remarks.insert(0, f"and {plural(hidden, table.word)} more: {table.more}")
+    if left_out:
+        remarks.append(f"no room for: {', '.join(left_out)}")
+    for remark in remarks:
+        console.print(Padding(Text(remark, style="dim"), (0, 0, 0, _INDENT), expand=False))
+
+
+def plain_grid(show_header: bool = True) -> Grid:
+    """A table of rich in the style of all of ours."""
+    return Grid(
+        box=box.SIMPLE_HEAD if show_header else None,
+        show_header=show_header,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+    )
+
+
+def _title(table: Table, k: int) -> str:
+    """On two lines where the values are narrower than the words."""
+    title = table.columns[k].title
+    widest = max((cell_len(words(table.columns[k].kind, row[k])) for row in table.rows), default=0)
+    return title if len(title) <= widest else "\n".join(title.rsplit(" ", 1))
+
+
+def _fitting(table: Table, canvas: Canvas) -> tuple[list[int], list[str], int]:
+    """(columns to show, titles of those for which there is no room, cells of a bar)."""
+    shown = [k for k, c in enumerate(table.columns) if c.title or c.kind.is_bar]
+    width = {}
+    for k in shown:
+        cells = [words(table.columns[k].kind, row[k]) for row in table.rows[: table.most]]
+        state = 2 if table.columns[k].look in STATES or table.columns[k].kind is Kind.STATE else 0
+        lines = [*_title(table, k).split("\n"), *cells]
+        width[k] = max(map(cell_len, lines), default=0) + state + _BETWEEN
+    room = canvas.width - _INDENT
+    bars = [k for k in shown if table.columns[k].kind.is_bar]
+    for k in bars:
+        shown.remove(k)
+
+    def needed() -> int:
+        return sum(
+            min(width[k], _NARROWEST_NAME + _BETWEEN) if table.columns[k].kind.is_name else width[k]
+            for k in shown
         )
-    return table
+
+    left_out: list[str] = []
+    while needed() - _BETWEEN > room:
+        droppable = [k for k in shown[1:] if not table.columns[k].kind.is_name]
+        if not droppable:
+            break
+        shown.remove(droppable[-1])
+        left_out.insert(0, table.columns[droppable[-1]].title)
+    left = min(room - sum(width[k] for k in shown), _LARGEST_BAR)
+    return shown + (bars if left >= 8 else []), left_out, left
 
 
-def locality_sentences(locality: Locality) -> tuple[str, ...]:
-    """What the extension did, in words."""
-    tasks = locality.n_tasks
-    local = percent(locality.n_local / tasks if tasks else 1.0)
-    said = [
-        f"{plural(tasks, 'held task')}, {local} of them local: run in the domain where they were placed"
-        + (f"; {plural(locality.n_rescued, 'rescue')}" if locality.n_rescued else "")
-    ]
-    if locality.n_steals or locality.n_failed_steals:
-        mean = duration(locality.steal_ns / locality.n_steals) if locality.n_steals else "-"
-        said.append(
-            f"{plural(locality.n_steals, 'steal')}, {percent(locality.steal_success)} of the attempts, "
-            f"{mean} each; {duration(locality.failed_steal_ns)} in attempts that failed"
-        )
-    return tuple(said)
+def _longest(table: Table, k: int) -> float:
+    kind = table.columns[k].kind
+    if kind is Kind.BAR:
+        return max((row[k].value for row in table.rows), default=0)
+    return max((row[k].total_ns for row in table.rows), default=0) if kind is Kind.STATES else 0
 
 
-def locality_section(console: Console, locality: Locality) -> None:
-    """The matrix of domains, where there is more than one, and the steals."""
-    console.print()
-    console.print(Text("Locality domains", style="bold"))
-    for sentence in locality_sentences(locality):
-        console.print(Padding(sentence, (0, 0, 0, 2)))
-    domains = range(min(len(locality.matrix), MAX_DOMAINS_SHOWN))
-    if len(domains) < 2:
-        return
-    table = tables.plain_table()
-    table.add_column("placed in", justify="right", no_wrap=True)
-    for domain in domains:
-        table.add_column(f"ran in {domain}", justify="right", no_wrap=True)
-    for domain in domains:
-        table.add_row(str(domain), *(f"{locality.matrix[domain][ran]:,}" for ran in domains))
-    console.print(Padding(table, (0, 0, 0, 2)))
+def _cell(column: Column, value: Any, canvas: Canvas, cells: int, longest: float) -> Text:
+    if value is None or not column.kind.is_bar:
+        text = words(column.kind, value)
+        if column.kind is Kind.STATE:
+            return Text(f"{glyph(value, canvas.unicode)} {text}", style=LOOKS[value])
+        if column.kind is Kind.PLACE and value is not None:
+            place = visible(value.place)
+            return Text.assemble((place, "cyan"), text.removeprefix(place))
+        return Text(text, style=_STYLES.get(column.kind, ""))
+    if column.kind is Kind.BAR:
+        return length_bar(value.value, longest, cells, LOOKS.get(value.look, "blue"), canvas.unicode)
+    if column.scaled and longest:
+        cells = round(cells * value.total_ns / longest)
+    return state_bar(value, cells, canvas.unicode)
 
 
-def findings_section(console: Console, content: ReportContent) -> None:
-    problems = [f for f in content.findings if f.severity == "problem"]
-    notes = [f for f in content.findings if f.severity == "note" and f.kind != "cut_short"]
-    console.print()
-    console.print(Text("Findings", style="bold"))
-    if not problems:
-        share = content.breakdown.share(content.breakdown.states.work_ns)
-        console.print(f"  Nothing stands out: {percent(share)} of the thread-time is work.")
-    for number, finding in enumerate(problems, 1):
-        _print_finding(console, content, number, finding)
-    for finding in notes:
-        text = f"[dim]note:[/dim] {escape(finding.title)}: {escape(finding.because)}"
-        if finding.cure:
-            text += f"; {escape(finding.cure)}"
-        console.print(Padding(text + ".", (0, 0, 0, 2)))
-    for problem in content.problems:
-        console.print(Padding(f"[dim]note:[/dim] {escape(problem)}.", (0, 0, 0, 2)))
-
-
-def _print_finding(console: Console, content: ReportContent, number: int, finding: Finding) -> None:
-    title = Text(f"{number}. {finding.title}", style="bold yellow")
-    if finding.construct is not None:
-        title.append(f"  {content.location(finding.construct).label()}", style="cyan")
-    console.print(Padding(title, (0, 0, 0, 2)))
-    because = finding.because[:1].upper() + finding.because[1:]
-    console.print(Padding(Text(f"{because}."), (0, 0, 0, 5)))
-    if finding.cure:
-        advice = finding.cure[:1].upper() + finding.cure[1:]
-        console.print(Padding(Text(f"-> {advice}.", style="green"), (0, 0, 0, 5)))
+def print_lines(console: Console, pairs: Sequence[tuple[str, str]], width: int) -> None:
+    """A name and a text a line, as long as it is."""
+    for name, text in pairs:
+        console.print(Text.assemble((f"{name:<{width}}", "dim"), f" {text}"), soft_wrap=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The suite of benchmark programs: which there are, what is to be measured, measuring, and the results."""
 
-from ompass.suite.journal import Journal
+from ompass.suite.journal import SuiteJournal
 from ompass.suite.measurement import measure
 from ompass.suite.plan import Configuration, Plan, Selection, make_plan
 from ompass.suite.programs import BuiltProgram, find_programs
@@ -10,9 +10,9 @@ from ompass.suite.results import SuiteResults, read_results, write_results
 __all__ = [
     "BuiltProgram",
     "Configuration",
-    "Journal",
     "Plan",
     "Selection",
+    "SuiteJournal",
     "SuiteResults",
     "find_programs",
     "make_plan",

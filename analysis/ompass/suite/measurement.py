@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One measurement: a program started, watched, and its answer read.
 
-Whatever goes wrong is part of the result; nothing is raised.
+Whatever goes wrong is part of the result; nothing is raised but an interrupt.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
+import tempfile
 from datetime import datetime, timezone
 from functools import cache
-from typing import Any
+from typing import IO, Any
 
-from ompass.launch.child import signal_name
+from ompass.errors import CannotRecordError
+from ompass.launch.child import Ending
+from ompass.launch.measured import run_measured
 from ompass.suite.plan import Configuration
 
 Run = dict[str, Any]  # one measurement as JSON; see docs/bots.md
@@ -26,49 +28,47 @@ _COMPLAINT_CHARACTERS = 300
 def measure(configuration: Configuration, round_number: int, timeout_s: float) -> Run:
     """The measurement of a configuration; `error` is None, or one line on why there is no verified time."""
     run: Run = {
-        "program": configuration.program,
-        "version": configuration.version,
-        "class": configuration.input_class,
+        **configuration.identity(),
         "runtime": configuration.runtime,
-        "threads": configuration.threads,
-        "cutoff": configuration.cutoff,
-        "tied": configuration.tied,
         "round": round_number,
         "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         **dict.fromkeys(_ANSWERED),
         "verified": False,
         "error": None,
     }
-    try:
-        ended = subprocess.run(
-            [*_ending_with_us(), *configuration.command()],
-            env=configuration.environment(os.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        run["error"] = f"did not end within {timeout_s:g} s"
-        return run
-    except OSError as error:
-        run["error"] = f"cannot be started: {error.strerror or error}"
-        return run
-    answer = _answer(ended.stdout)
+    command = [*_ending_with_us(), *configuration.command()]
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        try:
+            ending = run_measured(
+                command[0],
+                command,
+                configuration.environment(os.environ),
+                stdout=stdout.fileno(),
+                stderr=stderr.fileno(),
+                timeout_s=timeout_s,
+            ).ending
+        except CannotRecordError as error:
+            run["error"] = f"cannot be started: {error.why}"
+            return run
+        if ending.late:
+            run["error"] = f"did not end within {timeout_s:g} s"
+            return run
+        printed, complained = (_text(stream) for stream in (stdout, stderr))
+    answer = _answer(printed)
     run.update({name: answer[name] for name in _ANSWERED if name in answer})
-    run["error"] = _complaint(ended, answer, configuration)
+    run["error"] = _complaint(ending, complained, answer, configuration)
     run["verified"] = run["error"] is None
     return run
 
 
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode("utf-8", "replace")
+
+
 @cache
 def _ending_with_us() -> tuple[str, ...]:
-    """What to put before a command, lest it goes on when we are killed, and disturbs what is measured again.
-
-    Not a preexec_fn: with one, Python loses an interrupt that comes while it starts the program.
-    """
+    """What to put before a command, so that it does not outlive us when we are killed."""
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 
@@ -81,28 +81,18 @@ def _answer(stdout: str) -> Run:
     return answer if isinstance(answer, dict) else {}
 
 
-def _complaint(
-    ended: subprocess.CompletedProcess[str], answer: Run, configuration: Configuration
-) -> str | None:
-    told = " ".join(ended.stderr.split())[-_COMPLAINT_CHARACTERS:]
-    if ended.returncode < 0:
-        return f"was ended by {signal_name(-ended.returncode)}" + (f": {told}" if told else "")
-    if ended.returncode != 0:
-        return told or f"exited with {ended.returncode}"
+def _complaint(ending: Ending, stderr: str, answer: Run, configuration: Configuration) -> str | None:
+    told = " ".join(stderr.split())[-_COMPLAINT_CHARACTERS:]
+    if ending.signal:
+        return ending.describe() + (f": {told}" if told else "")
+    if ending.exit_code:
+        return told or ending.describe()
     if any(name not in answer for name in _ANSWERED):
         return "gave no result in JSON"
     if answer["verified"] is not True:
         return "did not verify its result"
     # Between the plan and the program there must be no misunderstanding of what was measured.
-    asked = {
-        "program": configuration.program,
-        "version": configuration.version,
-        "class": configuration.input_class,
-        "threads": configuration.threads,
-        "cutoff": configuration.cutoff,
-        "tied": configuration.tied,
-    }
-    for name, value in asked.items():
+    for name, value in configuration.identity().items():
         if answer.get(name) != value:
             return f"measured {name} {answer.get(name)} where {value} was asked for"
     return None

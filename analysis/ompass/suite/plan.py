@@ -88,6 +88,17 @@ class Configuration:
             )
         )
 
+    def identity(self) -> dict[str, Any]:
+        """What a program says of its run."""
+        return {
+            "program": self.program,
+            "version": self.version,
+            "class": self.input_class,
+            "threads": self.threads,
+            "cutoff": self.cutoff,
+            "tied": self.tied,
+        }
+
     def command(self) -> list[str]:
         """The command line that measures it once."""
         words = [str(self.path), "--class", self.input_class, "--json"]

@@ -12,7 +12,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from ompass.reports.tables import plain_table
+from ompass.reports.model import Column, Kind, Table
+from ompass.reports.terminal import print_table
 from ompass.suite.measurement import Run
 from ompass.units import duration, plural
 
@@ -72,35 +73,46 @@ def summarise(runs: Sequence[Run]) -> list[Line]:
 
 def print_summary(console: Console, runs: Sequence[Run]) -> None:
     """The table, and then the failures."""
-    table = plain_table()
-    for name in ("program", "version", "runtime"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("threads", justify="right")
-    table.add_column("cut-off")
-    for name in ("tasks", "median", "least", "speed-up", "per unit"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for line in summarise(runs):
-        identity = line.identity
-        untied = ", untied" if identity["tied"] is False else ""
-        failed = Text(f"{line.n_failed} failed", style="bold red") if line.n_failed else Text("")
-        table.add_row(
-            identity["program"],
-            identity["version"],
-            identity["runtime"],
-            str(identity["threads"]),
-            f"{identity['cutoff'] or '-'}{untied}",
-            "" if line.n_tasks is None else f"{line.n_tasks:,}",
-            failed if line.median_s is None else duration(1e9 * line.median_s),
-            "" if line.least_s is None else duration(1e9 * line.least_s),
-            "" if line.speed_up is None else f"{line.speed_up:.2f}",
-            "" if line.ns_per_unit is None else f"{line.ns_per_unit:.3g} ns/{line.unit}",
-        )
-    console.print(table)
+    print_table(console, _table(summarise(runs)))
     failures = [run for run in runs if not run["verified"]]
     for run in failures[:_MAX_FAILURES]:
         console.print(Text(f"failed: {name_of(run)}: {run['error']}", style="red"))
     if len(failures) > _MAX_FAILURES:
         console.print(Text(f"and {plural(len(failures) - _MAX_FAILURES, 'failure')} more", style="red"))
+
+
+def _table(lines: Sequence[Line]) -> Table:
+    return Table.of(
+        "Measurements",
+        (
+            Column("", "program", Kind.NAME, lambda line: line.identity["program"]),
+            Column("", "version", Kind.TEXT, lambda line: line.identity["version"]),
+            Column("", "runtime", Kind.TEXT, lambda line: line.identity["runtime"]),
+            Column("", "threads", Kind.COUNT, lambda line: line.identity["threads"]),
+            Column("", "cut-off", Kind.TEXT, _cutoff),
+            Column("", "median", Kind.FIGURE, _median_words),
+            Column("", "least", Kind.TIME, lambda line: line.least_s and 1e9 * line.least_s),
+            Column("", "speed-up", Kind.RATIO, "speed_up"),
+            Column("", "tasks", Kind.COUNT, "n_tasks"),
+            Column("", "per unit", Kind.FIGURE, _per_unit),
+        ),
+        lines,
+        most=len(lines),
+    )
+
+
+def _cutoff(line: Line) -> str:
+    untied = ", untied" if line.identity["tied"] is False else ""
+    return f"{line.identity['cutoff'] or '-'}{untied}"
+
+
+def _median_words(line: Line) -> str | None:
+    failed = f"{line.n_failed} failed" if line.n_failed else None
+    return failed if line.median_s is None else duration(1e9 * line.median_s)
+
+
+def _per_unit(line: Line) -> str | None:
+    return None if line.ns_per_unit is None else f"{line.ns_per_unit:.3g} ns/{line.unit}"
 
 
 def name_of(run: Run) -> str:

@@ -6,24 +6,24 @@
     runs/KEY.ompass  recorded runs, runs/KEY.out the output of every job
 
 A job counts as done when its line is in the journal, whole. What else lies in runs/ is what a killed job
-left, and is removed before that job runs again. A lock keeps two sweeps out of one directory; the programs of
-the sweep hold it too, so that one that outlived a killed sweep is not measured against.
+left, and is removed before that job runs again. One sweep at a time holds the journal, and its programs hold
+it too, so that nothing is measured against one that outlived a killed sweep.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
-import os
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ompass.errors import DamagedRunError, OutputError, UsageError
+from ompass.journal import Journal
+from ompass.readers.files import read_small_file
 from ompass.sweep.plan import Job, SweepSpec
 
 _SCHEMA = 1
@@ -39,28 +39,18 @@ class Done:
     run: str  # name in runs/; empty unless recorded
     others: float | None = None  # part of its CPUs' time that other programs took; None: not known
 
-    def to_line(self) -> str:
-        return (
-            json.dumps(
-                {
-                    "kind": self.job.kind,
-                    "threads": self.job.threads,
-                    "value": self.job.value,
-                    "repeat": self.job.repeat,
-                    "wall_ns": self.wall_ns,
-                    "printed_ns": self.printed_ns,
-                    "run": self.run,
-                    "others": self.others,
-                }
-            )
-            + "\n"
-        )
-
     @classmethod
-    def from_line(cls, line: str) -> Done:
-        values = json.loads(line)
-        job = Job(values["kind"], values["threads"], values["value"], values["repeat"])
-        return cls(job, values["wall_ns"], values["printed_ns"], values["run"], values["others"])
+    def of_entry(cls, entry: Mapping[str, Any]) -> Done:
+        """KeyError or TypeError when it is something else."""
+        values = dict(entry)
+        job = Job(*(values.pop(name) for name in ("kind", "threads", "value", "repeat")))
+        return cls(job, *(values[name] for name in ("wall_ns", "printed_ns", "run", "others")))
+
+    def entry(self) -> dict[str, Any]:
+        """The job as an entry of the journal."""
+        values = asdict(self)
+        job: dict[str, Any] = values.pop("job")
+        return job | values
 
 
 def is_sweep_directory(path: Path) -> bool:
@@ -76,14 +66,22 @@ def digest_of(program: Path) -> str:
 class SweepDirectory:
     """One sweep on the disk. Make it with `open`."""
 
-    def __init__(self, path: Path, spec: SweepSpec, lock: int) -> None:
+    def __init__(self, path: Path, spec: SweepSpec, journal: Journal) -> None:
         self.path = path
         self.spec = spec
         self.runs = path / "runs"
-        self.lock = lock  # descriptor; inherited by the programs of the sweep
-        self._journal = journal_of(path)
+        self.lock = journal.descriptor  # inherited by the programs of the sweep
+        self._journal = journal
         self._done: dict[Job, Done] = {}
-        self._read_journal()
+        for number, entry in journal.entries():
+            try:
+                done = Done.of_entry(entry)
+            except (KeyError, TypeError, ValueError) as error:
+                raise DamagedRunError(
+                    f"{journal.path}, line {number}", "is not a line of a journal", "remove that line"
+                ) from error
+            if not done.run or self.run_of(done).is_dir():  # a recording that was removed is made again
+                self._done[done.job] = done
 
     @classmethod
     @contextlib.contextmanager
@@ -93,26 +91,16 @@ class SweepDirectory:
         UsageError when the directory holds another sweep, is in use, or its program has changed since.
         """
         if spec is None and not is_sweep_directory(path):
-            raise UsageError(f"{path}", "no sweep is there to go on with", "name a program to run")
+            raise UsageError(f"{path}", "no sweep to resume", "name a program to run")
+        _refuse_foreign(path)
         try:
             (path / "runs").mkdir(parents=True, exist_ok=True)
-            lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
         except OSError as error:
             raise OutputError(
                 f"{path} cannot be made", error.strerror or str(error), "name another"
             ) from error
-        try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UsageError(
-                    f"{path}",
-                    "another `ompass scale` works in it, or a program that a killed one started still runs",
-                    "wait for it, end it, or name another directory with -o",
-                ) from None
-            yield cls(path, _agree(path, spec, program), lock)
-        finally:
-            os.close(lock)
+        with Journal(path / "journal.jsonl", "name another directory with -o") as journal:
+            yield cls(path, _agree(path, spec, program, begun=any(journal.entries())), journal)
 
     def done(self) -> dict[Job, Done]:
         return dict(self._done)
@@ -128,33 +116,19 @@ class SweepDirectory:
 
     def finish(self, done: Done) -> None:
         """Write the job into the journal; on return it is on the disk."""
-        with self._journal.open("a", encoding="utf-8") as journal:
-            journal.write(done.to_line())
-            journal.flush()
-            os.fsync(journal.fileno())
+        self._journal.append(done.entry())
         self._done[done.job] = done
 
-    def _read_journal(self) -> None:
-        if not self._journal.is_file():
-            return
-        text = self._journal.read_bytes()
-        whole = text[: text.rfind(b"\n") + 1]
-        if len(whole) < len(text):  # a kill in the middle of the last line
-            os.truncate(self._journal, len(whole))
-        for number, line in enumerate(whole.decode("utf-8", "replace").splitlines(), 1):
-            try:
-                done = Done.from_line(line)
-            except (ValueError, KeyError, TypeError) as error:
-                raise DamagedRunError(
-                    f"{self._journal}, line {number}", "is no line of a journal", "remove that line"
-                ) from error
-            if not done.run or self.run_of(done).is_dir():  # a recording that was removed is made again
-                self._done[done.job] = done
 
-
-def journal_of(path: Path) -> Path:
-    """The journal of the sweep in `path`; it is there once a job is finished."""
-    return path / "journal.jsonl"
+def _refuse_foreign(path: Path) -> None:
+    """UsageError for a directory that holds other things than a sweep, or what a killed one had begun."""
+    if is_sweep_directory(path) or not path.is_dir():
+        return
+    others = sorted({entry.name for entry in path.iterdir()} - {"runs", "journal.jsonl", "sweep.new"})
+    if others:
+        raise UsageError(
+            f"{path}", f"it is not a sweep, and holds {others[0]}", "name a new directory with -o"
+        )
 
 
 def _begin(path: Path, spec: SweepSpec, program: Path) -> SweepSpec:
@@ -166,22 +140,21 @@ def _begin(path: Path, spec: SweepSpec, program: Path) -> SweepSpec:
     return spec
 
 
-def _agree(path: Path, spec: SweepSpec | None, program: Path | None) -> SweepSpec:
+def _agree(path: Path, spec: SweepSpec | None, program: Path | None, *, begun: bool) -> SweepSpec:
     """The specification on the disk, which must be the one asked for; writes it when there is none."""
     file = path / "sweep.json"
     if not file.is_file():
         assert spec is not None and program is not None
         return _begin(path, spec, program)
     try:
-        values = json.loads(file.read_text(encoding="utf-8"))
+        values = json.loads(read_small_file(file))
         there = SweepSpec.from_json(values["spec"])
         digest = str(values["program_sha256"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedRunError(
             f"{file}", "cannot be read as a sweep", "name another directory with -o"
         ) from error
-    begun = journal_of(path)
-    if spec is not None and program is not None and not (begun.is_file() and begun.stat().st_size):
+    if spec is not None and program is not None and not begun:
         return _begin(path, spec, program)  # nothing is done: it may be corrected
     if spec is not None and spec != there:
         raise UsageError(

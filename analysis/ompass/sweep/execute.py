@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
-from ompass.launch import Plan, Program, RunOptions, find_runtimes, find_tool_library, inspect_program
-from ompass.launch import plan_recording as plan_recording_of
-from ompass.launch.child import Ending, run_child
+from ompass.launch import Plan, Program, RunOptions, inspect_program, plan_here
+from ompass.launch.child import Ending
 from ompass.launch.explain import why_nothing
+from ompass.launch.measured import run_measured
 from ompass.launch.produced import candidates, find_produced
-from ompass.launch.tool import preloadable
 from ompass.sweep import pinning
 from ompass.sweep.bystanders import Watch
 from ompass.sweep.directory import Done, SweepDirectory
@@ -59,10 +57,9 @@ class Executor:
         `scratch` takes links to libraries whose own names LD_PRELOAD cannot hold; it must outlive the sweep.
         """
         program = inspect_program(spec.command[0], environ)
-        tool = preloadable(find_tool_library(environ), scratch)
-        runtimes = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(environ)]
-        libomp = preloadable(Path(spec.libomp), scratch) if spec.libomp else None
+        libomp = Path(spec.libomp) if spec.libomp else None
         options = RunOptions(mode="profile", brackets=spec.brackets, libomp=libomp)
+        tool, plan = plan_here(program, options, environ, scratch)
         serial = {
             kind: inspect_program(spec.command_of(kind)[0], environ)
             for kind in (BASELINE, ELISION)
@@ -72,7 +69,7 @@ class Executor:
             spec=spec,
             environ=environ,
             program=program,
-            plan=plan_recording_of(program, tool, options, environ, runtimes),
+            plan=plan,
             tool=tool,
             serial=serial,
             cpus=pinning.cpus_in_order(pinning.allowed_cpus()) if spec.pinned else (),
@@ -90,9 +87,24 @@ class Executor:
         program = self.serial.get(job.kind, self.program)
         environment, cpus = self._environment(job, pattern)
         watch = Watch(cpus)
-        started = time.monotonic_ns()
-        ending = self._run_pinned(program, job, environment, cpus, output, directory.lock)
-        wall_ns = time.monotonic_ns() - started
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            outcome = run_measured(
+                str(program.path),
+                job.command(self.spec),
+                environment,
+                stdout=descriptor,
+                stderr=descriptor,
+                cpus=cpus,
+                held=directory.lock,
+            )
+        except KeyboardInterrupt:
+            raise InterruptedSweepError(
+                "interrupted", f"{job.key} is not counted", "the same command resumes the sweep"
+            ) from None
+        finally:
+            os.close(descriptor)
+        ending = outcome.ending
         others = watch.others_share(ending.cpu_ns)
         self._check(job, ending, output)
         run = ""
@@ -103,7 +115,7 @@ class Executor:
                     "nothing was recorded", *why_nothing(program, self.plan, ending, self.environ)
                 )
             run = produced.name
-        return Done(job, wall_ns, self._printed_ns(job, output), run, others)
+        return Done(job, outcome.wall_ns, self._printed_ns(job, output), run, others)
 
     def _environment(self, job: Job, pattern: str) -> tuple[dict[str, str], frozenset[int]]:
         environment = dict(self.environ)
@@ -121,31 +133,7 @@ class Executor:
         cpus, places = pinning.pinned_to(job.threads, self.cpus)
         return environment | places, cpus
 
-    def _run_pinned(
-        self,
-        program: Program,
-        job: Job,
-        environment: Mapping[str, str],
-        cpus: frozenset[int],
-        output: Path,
-        lock: int,
-    ) -> Ending:
-        own_cpus = os.sched_getaffinity(0)
-        os.set_inheritable(lock, True)
-        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
-        try:
-            os.sched_setaffinity(0, cpus)  # inherited
-            return run_child(str(program.path), job.command(self.spec), environment, output=descriptor)
-        finally:
-            os.sched_setaffinity(0, own_cpus)
-            os.close(descriptor)
-            os.set_inheritable(lock, False)
-
     def _check(self, job: Job, ending: Ending, output: Path) -> None:
-        if ending.signal in (2, 15):
-            raise InterruptedSweepError(
-                "interrupted", f"{job.key} is not counted", "the same command goes on with the sweep"
-            )
         if ending.signal or ending.exit_code:
             tail = output.read_text(encoding="utf-8", errors="replace").splitlines()[-_TAIL_LINES:]
             raise JobFailedError(

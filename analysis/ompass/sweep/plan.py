@@ -7,7 +7,7 @@ Owns the replacement of `{threads}` and the interleaving. Knows no file and star
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 PLACEHOLDER: Final = "{threads}"
@@ -35,16 +35,7 @@ class SweepSpec:
     libomp: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "command": list(self.command),
-            "baseline": list(self.baseline),
-            "elision": list(self.elision),
-            "working_directory": self.working_directory,
-            "brackets": self.brackets,
-            "pinned": self.pinned,
-            "seconds": self.seconds,
-            "libomp": self.libomp,
-        }
+        return {key: list(v) if isinstance(v, tuple) else v for key, v in asdict(self).items()}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> SweepSpec:

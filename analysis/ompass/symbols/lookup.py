@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import functools
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ompass.asking import answer_of
 from ompass.elf import FunctionTable, NotElfError, read_functions
 
-_EXTERNAL_SECONDS = 60
 _LLVM_VERSIONS = range(30, 13, -1)
 
 
@@ -95,18 +94,7 @@ def _external_tool() -> tuple[str, ...] | None:
 
 
 def _ask_external(tool: Sequence[str], path: Path, address: int) -> tuple[Frame, ...]:
-    try:
-        answer = subprocess.run(
-            [*tool, "-e", str(path), hex(address)],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_EXTERNAL_SECONDS,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return ()
-    return parse_addr2line(answer)
+    return parse_addr2line(answer_of([*tool, "-e", str(path), hex(address)]) or "")
 
 
 def parse_addr2line(answer: str) -> tuple[Frame, ...]:

@@ -31,14 +31,20 @@ class Location:
 
     @property
     def place(self) -> str:
-        """`fib.c:12`, else `fib+0x1234`, else `?`."""
-        if self.file:
+        """`fib.c:12`; without a line `fib.c+0x1234`, by its address; else `fib+0x1234`, else `?`."""
+        if self.line:
             return f"{PurePosixPath(self.file).name}:{self.line}"
-        return f"{PurePosixPath(self.module).name}+{self.offset:#x}" if self.module else "?"
+        known = self.file or self.module
+        return f"{PurePosixPath(known).name}+{self.offset:#x}" if known else "?"
 
     def label(self) -> str:
         """`fib.c:12 (fib)`, or as much of it as is known."""
         return f"{self.place} ({compact_name(self.function, 60)})" if self.function else self.place
+
+    def is_named(self, text: str) -> bool:
+        """Whether a person means this by `text`: file:line with or without folders, or a function."""
+        bare = self.function.partition("(")[0].rpartition("::")[2]
+        return bool(text) and text in (self.place, f"{self.file}:{self.line}", self.function, bare)
 
 
 # An OpenMP call at the end of a function may be a jump; then it returns into the runtime.
@@ -99,7 +105,9 @@ class Resolver:
         if not frames:
             return Location("", "", 0, (), path, offset)
         names = [readable_name(frame.symbol) for frame in frames]
-        place = next((frame for frame in frames if frame.line), Frame("", "", 0))
+        # Compilers give line 0 to code that is of no line in particular; its file is known all the same.
+        filed = next((frame for frame in frames if frame.file), Frame("", "", 0))
+        place = next((frame for frame in frames if frame.line), filed)
         function = names[0]
         if not function and found.path is not None and place.line:
             function = enclosing_function(found.path, offset - 1, place.file, place.line)

@@ -1,15 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports of a comparison of runs or sweeps: terminal page and JSON. They compute no figure."""
+"""The report on a comparison of runs or sweeps. It computes no figure."""
 
-from ompass.reports.comparison.as_json import json_comparison
 from ompass.reports.comparison.content import ComparisonContent, Side, compare_sides, side_of
-from ompass.reports.comparison.terminal import print_comparison
+from ompass.reports.comparison.report import comparison_report
 
-__all__ = [
-    "ComparisonContent",
-    "Side",
-    "compare_sides",
-    "json_comparison",
-    "print_comparison",
-    "side_of",
-]
+__all__ = ["ComparisonContent", "Side", "compare_sides", "comparison_report", "side_of"]

@@ -84,7 +84,11 @@ def _chosen(graph: TaskGraph, locations: Mapping[int, Location], expand: tuple[s
     """Groups by number, or all groups of a construct by file:line or function."""
     chosen: set[int] = set()
     for text in expand:
-        fitting = {g.number for g in graph.groups if g.kind != "program" and _fits(g, locations, text)}
+        fitting = {
+            g.number
+            for g in graph.groups[1:]
+            if text == str(g.number) or locations.get(g.construct, UNKNOWN).is_named(text)
+        }
         if not fitting:
             there = ", ".join(
                 f"{g.number}: {locations.get(g.construct, UNKNOWN).place}" for g in graph.groups[1:]
@@ -94,15 +98,6 @@ def _chosen(graph: TaskGraph, locations: Mapping[int, Location], expand: tuple[s
             )
         chosen |= fitting
     return frozenset(chosen)
-
-
-def _fits(group: GraphGroup, locations: Mapping[int, Location], text: str) -> bool:
-    location = locations.get(group.construct, UNKNOWN)
-    return text == str(group.number) or text in (
-        location.place,
-        location.function,
-        location.function.partition("(")[0].rpartition("::")[2] or None,
-    )
 
 
 def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int]) -> list[str]:

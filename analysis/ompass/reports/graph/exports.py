@@ -14,7 +14,9 @@ from typing import Final
 from xml.etree import ElementTree
 
 from ompass.model_graph import GraphGroup
+from ompass.plain_text import dot_text, visible
 from ompass.reports.graph.content import GraphContent
+from ompass.task_ids import task_name
 from ompass.units import duration, percent, plural
 
 _NAMESPACE: Final = "http://graphml.graphdrawing.org/xmlns"
@@ -77,7 +79,7 @@ def graphml_graph(content: GraphContent) -> str:
 
 def _add_values(element: ElementTree.Element, values: dict[str, Value]) -> None:
     for name, value in values.items():
-        text = str(value).lower() if isinstance(value, bool) else str(value)
+        text = str(value).lower() if isinstance(value, bool) else visible(str(value))
         ElementTree.SubElement(element, f"{{{_NAMESPACE}}}data", {"key": name}).text = text
 
 
@@ -91,17 +93,13 @@ def dot_graph(content: GraphContent) -> str:
     for node in _nodes(content):
         style = ', color="#c00000", penwidth=2' if node.critical > 0 else ""
         fill = f', fillcolor="0.02 {min(node.critical, 1.0) * 0.45:.3f} 1.0"' if node.critical > 0 else ""
-        label = "\\n".join(_quoted(line) for line in node.lines)
+        label = "\\n".join(map(dot_text, node.lines))
         lines.append(f'  {node.name} [label="{label}"{style}{fill}];')
     for edge in _edges(content):
         style = ", style=dashed, constraint=false" if edge.kind == "precedes" else ""
         colour = ', color="#c00000"' if edge.critical else ""
         lines.append(f'  {edge.source} -> {edge.target} [label="{edge.count:,}"{style}{colour}];')
     return "\n".join([*lines, "}", ""])
-
-
-def _quoted(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _nodes(content: GraphContent) -> Iterator[_Node]:
@@ -134,7 +132,7 @@ def _nodes(content: GraphContent) -> Iterator[_Node]:
             group.critical_ns / span_ns,
         )
     for task in content.graph.tasks:
-        label = f"task {task.task >> 40}.{task.task & ((1 << 40) - 1)}"
+        label = f"task {task_name(task.task)}"
         yield _Node(
             f"t{task.task}",
             {

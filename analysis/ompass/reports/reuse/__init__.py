@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reuse distances of one or more runs: on the terminal, as JSON and CSV. They compute no figure."""
+"""The report on reuse distances of one or more runs. It computes no figure."""
 
-from ompass.reports.reuse.as_csv import CSV_TABLES, csv_reuse
-from ompass.reports.reuse.as_json import json_reuse
 from ompass.reports.reuse.content import Progress, ReuseContent, ReuseOptions, collect_reuse
-from ompass.reports.reuse.terminal import print_reuse
+from ompass.reports.reuse.report import CSV_TABLES, csv_reuse, json_reuse, reuse_report
 
 __all__ = [
     "CSV_TABLES",
@@ -14,5 +12,5 @@ __all__ = [
     "collect_reuse",
     "csv_reuse",
     "json_reuse",
-    "print_reuse",
+    "reuse_report",
 ]

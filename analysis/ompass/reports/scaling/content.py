@@ -53,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class NumberOfThreads:
     """Everything about one number of threads."""
 
     point: ScalingPoint
@@ -76,13 +76,13 @@ class ScalingContent:
     spec: SweepSpec
     scope: Scope
     directory: str
-    columns: tuple[Column, ...]  # by number of threads
+    columns: tuple[NumberOfThreads, ...]  # by number of threads
     gaps: tuple[Gap, ...]  # at the judged number of threads
     bends: tuple[str, ...]
     n_cpus: int
 
     @property
-    def judged(self) -> Column | None:
+    def judged(self) -> NumberOfThreads | None:
         """The largest number of threads for which there are CPUs; None when only one thread was measured."""
         many = [c for c in self.columns if c.point.threads > 1]
         fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
@@ -121,7 +121,7 @@ def collect_scaling(
     )
 
 
-def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> Column:
+def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
     samples = runs.samples
     point = scaling_point(samples)
     contents = [collect(run, scope=scope) for run in runs.recorded]
@@ -142,7 +142,7 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> Column:
         verdict = diagnose(point, evidence)
         if verdict.finding is not None and verdict.finding.construct is not None:
             place = typical.location(verdict.finding.construct).label()
-    return Column(
+    return NumberOfThreads(
         point=point,
         spreads={
             name: bounds
@@ -179,7 +179,7 @@ def _task_place(content: ReportContent, construct: int | None) -> Place:
 def _place(kind: str, location: Location) -> Place:
     if location.line or not location.module:
         return Place(kind, location.function, location.file, location.line, "", 0)
-    return Place(kind, location.function, "", 0, location.module, location.offset)
+    return Place(kind, location.function, location.file, 0, location.module, location.offset)
 
 
 def work_of(content: ReportContent) -> dict[Place, WorkOf]:

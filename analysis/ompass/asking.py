@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What another program answers: compilers, symbolizers, the loader's cache. Nothing waits for it for ever."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+
+_SECONDS = 60
+
+
+def answer_of(
+    command: Sequence[str], environ: Mapping[str, str] | None = None, *, errors_too: bool = False
+) -> str | None:
+    """What the command prints (`errors_too`: on stderr as well); None when it cannot be run, or fails."""
+    try:
+        return subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT if errors_too else subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=True,
+            env=environ,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text that programs chose (names of kernels, functions, files), made harmless for each kind of output.
+
+Owns which characters are harmful: those that steer a terminal, that XML forbids, or that turn the direction
+of writing. `visible` suits terminals, XML, HTML and pictures; what a form adds to that is below it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+_BIDI: Final = (0x061C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_HARMFUL: Final = (*range(0x20), *range(0x7F, 0xA0), *_BIDI, *range(0xD800, 0xE000), 0xFEFF, 0xFFFE, 0xFFFF)
+
+
+def _ranges(numbers: Iterable[int]) -> str:
+    """The characters as ranges inside the brackets of a regular expression, surrogates aside."""
+    found: list[list[int]] = []
+    for number in sorted(set(numbers) - set(range(0xD800, 0xE000))):
+        if found and found[-1][1] == number - 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return "".join(f"\\x{{{low:x}}}-\\x{{{high:x}}}" for low, high in found)
+
+
+HARMFUL_PATTERN: Final = f"[{_ranges(_HARMFUL)}]"
+"""The same characters as a regular expression of Rust, for columns of polars."""
+
+REPLACEMENT: Final = "\ufffd"
+_PICTURES: Final = {
+    number: chr(0x2400 + number) if number < 0x20 else "\u2421" if number == 0x7F else REPLACEMENT
+    for number in _HARMFUL
+}
+_PICTURES_OF_TEXT: Final = {n: c for n, c in _PICTURES.items() if n != 0x0A}
+_IN_JSON: Final = re.compile("[\x7f-\x9f\ufeff" + "".join(map(chr, _BIDI)) + "]|[\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """One line of text in which every harmful character is a visible one of its own; ESC becomes `␛`."""
+    return text.translate(_PICTURES)
+
+
+def visible_lines(text: str) -> str:
+    """The same for several lines."""
+    return text.translate(_PICTURES_OF_TEXT)
+
+
+def visible_values(value: Any) -> Any:
+    """Lists and dictionaries (a figure's, say) with every string in them made visible."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {key: visible_values(part) for key, part in value.items()}
+    return [visible_values(part) for part in value] if isinstance(value, list) else value
+
+
+def json_text(text: str) -> str:
+    """JSON with harmful characters escaped: it means the same, and steers no terminal."""
+    return _IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def csv_cell(value: Any) -> Any:
+    """A value for a CSV file; text that a spreadsheet would compute begins with an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    return visible(f"'{value}" if value.startswith(("=", "+", "-", "@")) else value)
+
+
+def dot_text(text: str) -> str:
+    """The inside of a quoted string of DOT."""
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small files of a run directory, which anything may have put there: FIFOs and devices are refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+_LARGEST_BYTES: Final = 64 << 20
+
+
+def read_small_file(path: Path) -> str:
+    """The text of a regular file, broken characters replaced. OSError for any other kind, and for 64 MiB."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO has no writer to wait for
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(f"{path} is not a regular file")
+        if status.st_size > _LARGEST_BYTES:
+            raise OSError(f"{path} is larger than {_LARGEST_BYTES >> 20} MiB")
+        return file.read(_LARGEST_BYTES).decode("utf-8", "replace")

@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report on one run: thread-time, regions, task constructs, kernels, granularity, findings.
+
+Owns its order, its wording, and the fields of its JSON form, which docs/report-schema.md lists.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Final
+
+from ompass import __version__
+from ompass.metrics import Breakdown, ConstructTotals, Finding, Locality, Scope, share
+from ompass.reports.bars import state_values
+from ompass.reports.content import ReportContent
+from ompass.reports.model import (
+    STATES,
+    Advice,
+    Bar,
+    Column,
+    Kind,
+    Report,
+    Section,
+    Table,
+    data,
+    fields,
+    place_fields,
+    state_fields,
+)
+from ompass.units import duration, percent, plural
+
+SCHEMA_VERSION: Final = 1
+CSV_TABLES: Final = {
+    "constructs": "constructs",
+    "regions": "regions",
+    "threads": "thread_breakdown",
+    "kernels": "kernels",
+    "histogram": "granularity",
+    "findings": "findings",
+    "summary": "",
+}
+"""Name of a table for --csv -> field of the JSON form that holds its rows; none: the form itself."""
+
+_MOST_DOMAINS: Final = 8
+
+WORK_AND_IDLE: Final = (
+    Column(
+        "", "work", Kind.SHARE, lambda row: share(row.states.work_ns, row.states.total_ns), "of thread-time"
+    ),
+    Column(
+        "", "idle", Kind.SHARE, lambda row: share(row.states.idle_ns, row.states.total_ns), "of thread-time"
+    ),
+)
+"""Of anything that has the times of states."""
+
+
+def run_report(content: ReportContent) -> Report:
+    """The whole report."""
+    run, breakdown = content.run, content.breakdown
+    threads = _threads(breakdown.threads)
+    regions, tasks, kernels = _regions(content), _tasks(content), _kernels(content)
+    bins = _granularity(content)
+    return Report(
+        title=f"ompass · {run.path.name}",
+        facts=(
+            f"{run.mode} mode" + (", recomputed from events" if run.source == "events" else ""),
+            f"pid {run.pid}",
+            f"{duration(run.wall_ns)} wall time",
+            plural(content.n_tasks, "task"),
+        ),
+        warning="" if run.complete else _cut_short(content),
+        sections=tuple(_sections(content, threads, regions, tasks, kernels, bins)),
+        values={
+            "schema": "ompass-report",
+            "schema_version": SCHEMA_VERSION,
+            "ompass_version": __version__,
+            "directory": str(run.path),
+            "pid": run.pid,
+            "start": _iso_time(run.start_epoch_ns),
+            "mode": run.mode,
+            "source": run.source,
+            "complete": run.complete,
+            "end_reason": run.end_reason,
+            "incomplete_reasons": list(run.incomplete_reasons),
+            "clock": {"kind": run.clock_kind, "hz": run.clock_hz},
+            "create_estimated": run.create_estimated,
+            "create_estimate_ns": run.create_estimate_ns,
+            "scope": breakdown.scope.value,
+            "scope_fell_back": breakdown.fell_back,
+            "threads": breakdown.n_threads,
+            "wall_ns": breakdown.wall_ns,
+            "program_wall_ns": run.wall_ns,
+            "thread_time_ns": breakdown.thread_time_ns,
+            **state_fields(breakdown.states),
+            "implicit_ns": breakdown.implicit_ns,
+            "lock_ns": breakdown.lock_ns,
+            "tasks": content.n_tasks,
+            "tasks_created": sum(t.n_created for t in content.tasks),
+            "tasks_cancelled": sum(t.n_cancelled for t in content.tasks),
+            "tasks_undeferred": sum(t.n_undeferred for t in content.tasks),
+            "thread_breakdown": threads,
+            "regions": regions,
+            "constructs": tasks,
+            "kernels": kernels,
+            "granularity": bins,
+            "locality": _locality_fields(content.locality) if content.locality else None,
+            "counters": list(run.counters),
+            "findings": [_finding_fields(content, finding) for finding in content.findings],
+            "problems": list(content.problems),
+        },
+    )
+
+
+def _cut_short(content: ReportContent) -> str:
+    reasons = " ".join(content.run.incomplete_reasons) or f"It ended as: {content.run.end_reason}."
+    return f"The run was cut short. {reasons}"
+
+
+def _iso_time(epoch_ns: int) -> str:
+    return datetime.datetime.fromtimestamp(epoch_ns // 1_000_000_000, datetime.timezone.utc).isoformat()
+
+
+def _sections(
+    content: ReportContent, threads: Table, regions: Table, tasks: Table, kernels: Table, bins: Table
+) -> Iterator[Section]:
+    yield Section(
+        "thread-time",
+        "Where the thread-time went",
+        (f"{scope_words(content.breakdown)}.", _states(content.breakdown)),
+    )
+    for key, table, drawn in (
+        ("threads", threads, True),
+        ("regions", regions, False),
+        ("tasks", tasks, False),
+        ("granularity", bins, True),
+        ("kernels", kernels, False),
+        ("counters", _counters(content), False),
+    ):
+        if table.rows:
+            yield Section(key, table.title, (table,), drawn)
+    if content.locality:
+        yield Section("locality", "Locality domains", tuple(_locality(content.locality)))
+    yield Section("findings", "Findings", tuple(_findings(content)))
+
+
+def scope_words(breakdown: Breakdown) -> str:
+    """What the figures cover, and how the thread-time comes about."""
+    what = {
+        Scope.REGIONS: "All parallel regions",
+        Scope.REGION: "The chosen parallel region",
+        Scope.PROGRAM: "The whole program",
+    }[breakdown.scope]
+    total, threads = duration(breakdown.thread_time_ns), plural(breakdown.n_threads, "thread")
+    if breakdown.n_threads * breakdown.wall_ns == breakdown.thread_time_ns:
+        return f"{what}: {threads} x {duration(breakdown.wall_ns)} = {total}"
+    return f"{what}: {total} of {threads} in {duration(breakdown.wall_ns)}"
+
+
+def _states(breakdown: Breakdown) -> Table:
+    return Table.of(
+        "States",
+        (
+            Column("", "state", Kind.STATE, lambda row: row[0]),
+            Column("", "time", Kind.TIME, lambda row: row[1]),
+            Column("", "share", Kind.SHARE, lambda row: breakdown.share(row[1])),
+            Column("", "", Kind.BAR, lambda row: Bar(row[1], row[0])),
+        ),
+        zip(STATES, state_values(breakdown.states), strict=True),
+    )
+
+
+def _threads(threads: Any) -> Table:
+    return Table.of(
+        "Threads",
+        (
+            Column("thread", "thread", Kind.COUNT),
+            Column("kind", "kind", Kind.TEXT),
+            Column("thread_time_ns", "time", Kind.TIME, "states.total_ns"),
+            *WORK_AND_IDLE,
+            *fields("implicit_ns lock_ns outside_ns"),
+            Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
+            Column("states", "", Kind.STATES, scaled=True),
+        ),
+        threads,
+        word="thread",
+        more="--csv --table threads",
+        most=16,
+    )
+
+
+def _place(content: ReportContent, title: str) -> tuple[Column, Column]:
+    return (
+        data("id", "construct"),
+        Column("place", title, Kind.PLACE, lambda row: content.location(row.construct)),
+    )
+
+
+def _regions(content: ReportContent) -> Table:
+    return Table.of(
+        "Parallel regions",
+        (
+            *_place(content, "region"),
+            data("level"),
+            Column("instances", "runs", Kind.COUNT, "n_instances", "how often the region was executed"),
+            Column("max_team_size", "team", Kind.COUNT, hint="threads of the largest team"),
+            Column("wall_ns", "wall", Kind.TIME),
+            Column("thread_time_ns", "thread-time", Kind.TIME, "states.total_ns"),
+            *WORK_AND_IDLE,
+            Column(
+                "imbalance",
+                "max/mean",
+                Kind.RATIO,
+                hint="largest work of a thread over the mean: 1 is perfect balance",
+            ),
+            *fields("capacity_ns nested_ns implicit_ns lock_ns tasks=n_tasks"),
+            data("thread_breakdown", lambda region: _threads(region.threads)),
+            Column("states", "", Kind.STATES),
+        ),
+        content.regions,
+        word="region",
+        more="--csv --table regions",
+    )
+
+
+def _tasks(content: ReportContent) -> Table:
+    """Per construct: how many, what they cost together and each, and where they ran."""
+    return Table.of(
+        "Task constructs by cost",
+        (
+            *_place(content, "task"),
+            data("inlined_into", lambda task: content.location(task.construct).inlined_into),
+            Column("tasks", "tasks", Kind.COUNT, "n_completed", "completed"),
+            Column("work_ns", "work", Kind.TIME, hint="time of all of them in user code"),
+            Column("create_ns", "create", Kind.TIME, hint="time to create all of them"),
+            Column("mean_work_ns", "mean work", Kind.TIME),
+            Column("mean_create_ns", "mean create", Kind.TIME),
+            Column("max_ns", "longest", Kind.TIME, _of_timed("max_ns")),
+            Column(
+                "",
+                "moved",
+                Kind.SHARE,
+                "moved_share",
+                "part that ran on another thread than the one that created them",
+            ),
+            Column("", "mean wait", Kind.TIME, "mean_ready_ns", "from ready to start"),
+            Column(
+                "",
+                "share",
+                Kind.SHARE,
+                lambda task: content.breakdown.share(task.cost_ns),
+                "of all thread-time: work and creation",
+            ),
+            *fields("tasks_created=n_created tasks_cancelled=n_cancelled tasks_undeferred=n_undeferred"),
+            *fields("inclusive_ns tasks_timed=n_timed histogram tasks_ready=n_ready ready_ns ready_max_ns"),
+            *fields("tasks_other_thread=n_other_thread tasks_other_core=n_other_core"),
+            *fields("tasks_other_domain=n_other_domain"),
+            data("min_ns", _of_timed("min_ns")),
+            data("counters", lambda task: counters_of(content, task)),
+            data("created_by", lambda task: _by_thread(task.created_by)),
+            data("completed_by", lambda task: _by_thread(task.completed_by)),
+        ),
+        content.tasks,
+        word="construct",
+        more="--csv",
+    )
+
+
+def _of_timed(name: str) -> Any:
+    """A figure of tasks that were timed; None where there is none."""
+    return lambda totals: getattr(totals, name) if totals.n_timed else None
+
+
+def _by_thread(counts: tuple[tuple[int, int], ...]) -> list[dict[str, int]]:
+    return [{"thread": thread, "tasks": n} for thread, n in counts]
+
+
+def counters_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int]:
+    """The counters of a construct by their names."""
+    return dict(zip(content.run.counters, totals.counters, strict=False))
+
+
+def _kernels(content: ReportContent) -> Table:
+    return Table.of(
+        "Kernels",
+        (
+            data("id", "construct"),
+            Column("name", "kernel", Kind.NAME, lambda kernel: _name(content, kernel)),
+            Column("place", "", Kind.PLACE, lambda kernel: content.location(kernel.construct)),
+            Column("executions", "runs", Kind.COUNT, "n_completed", "how often it was executed"),
+            Column("work_ns", "work", Kind.TIME),
+            Column("", "mean", Kind.TIME, "mean_work_ns"),
+            Column("max_ns", "longest", Kind.TIME, _of_timed("max_ns")),
+            Column("read_bytes", "read", Kind.BYTES, hint="declared bytes"),
+            Column("write_bytes", "written", Kind.BYTES, hint="declared bytes"),
+            data("inclusive_ns"),
+            data("min_ns", _of_timed("min_ns")),
+            data("counters", lambda kernel: counters_of(content, kernel)),
+        ),
+        content.kernels,
+        word="kernel",
+        more="--csv --table kernels",
+    )
+
+
+def _name(content: ReportContent, kernel: ConstructTotals) -> str:
+    return content.location(kernel.construct).function or f"kernel {kernel.construct}"
+
+
+def _counters(content: ReportContent) -> Table:
+    """Counters of task constructs and kernels; no row when none were recorded."""
+    counted = [(content.location(task.construct).label(), task) for task in content.tasks]
+    counted += [(_name(content, kernel), kernel) for kernel in content.kernels]
+    return Table.of(
+        "Counters",
+        (
+            Column("", "task or kernel", Kind.NAME, lambda row: row[0]),
+            *(
+                Column("", name, Kind.COUNT, partial(_counter, k))
+                for k, name in enumerate(content.run.counters)
+            ),
+        ),
+        counted if content.run.counters else (),
+    )
+
+
+def _counter(number: int, row: tuple[str, ConstructTotals]) -> int | None:
+    counters = row[1].counters
+    return counters[number] if number < len(counters) else None
+
+
+def _granularity(content: ReportContent) -> Table:
+    n_timed = sum(b.n_tasks for b in content.bins)
+    return Table.of(
+        "Granularity",
+        (
+            Column("low_ns", "from", Kind.TIME, hint="shortest duration of the bin"),
+            Column("high_ns", "to", Kind.TIME, hint="first duration beyond it"),
+            Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
+            Column("", "share", Kind.SHARE, lambda b: share(b.n_tasks, n_timed)),
+            Column("", "", Kind.BAR, lambda b: Bar(b.n_tasks)),
+        ),
+        content.bins,
+        most=64,
+    )
+
+
+def _locality(locality: Locality) -> Iterator[str | Table]:
+    """What the extension did, in words; the matrix of domains, where there is more than one."""
+    local = percent(share(locality.n_local, locality.n_tasks, 1.0))
+    rescues = f"; {plural(locality.n_rescued, 'rescue')}" if locality.n_rescued else ""
+    yield (
+        f"{plural(locality.n_tasks, 'held task')}, {local} of them local: run in the domain where they were "
+        f"placed{rescues}."
+    )
+    if locality.n_steals or locality.n_failed_steals:
+        mean = duration(locality.steal_ns / locality.n_steals) if locality.n_steals else "-"
+        yield (
+            f"{plural(locality.n_steals, 'steal')}, {percent(locality.steal_success)} of the attempts, "
+            f"{mean} each; {duration(locality.failed_steal_ns)} in attempts that failed."
+        )
+    n_domains = len(locality.matrix)
+    if n_domains > 1:
+        yield Table.of(
+            "Tasks by domain",
+            (
+                Column("", "placed in", Kind.COUNT, lambda row: row[0], "domain where the task was placed"),
+                *(
+                    Column("", f"ran in {domain}", Kind.COUNT, partial(_ran_in, domain), "tasks")
+                    for domain in range(n_domains)
+                ),
+            ),
+            enumerate(locality.matrix),
+            most=_MOST_DOMAINS,
+            word="domain",
+        )
+
+
+def _ran_in(domain: int, row: tuple[int, tuple[int, ...]]) -> int:
+    return row[1][domain]
+
+
+def _locality_fields(locality: Locality) -> dict[str, Any]:
+    names = (
+        "tasks=n_tasks tasks_local=n_local tasks_remote=n_remote tasks_rescued=n_rescued placed_ran=matrix "
+    )
+    names += "steals=n_steals steals_failed=n_failed_steals steal_ns steal_failed_ns=failed_steal_ns"
+    return {column.key: column.value(locality) for column in fields(names)}
+
+
+def _findings(content: ReportContent) -> Iterator[str | Advice]:
+    """Problems, then notes; that the run was cut short stands at the top of the report."""
+    problems = [f for f in content.findings if f.severity == "problem"]
+    if not problems:
+        work = content.breakdown.share(content.breakdown.states.work_ns)
+        yield f"Nothing stands out: {percent(work)} of the thread-time is work."
+    for finding in problems:
+        place = content.location(finding.construct).label() if finding.construct is not None else ""
+        yield Advice(finding.title, finding.because, finding.cure, place)
+    for finding in content.findings:
+        if finding.severity == "note" and finding.kind != "cut_short":
+            cure = f"; {finding.cure}" if finding.cure else ""
+            yield f"Note: {finding.title}: {finding.because}{cure}."
+    yield from (f"Note: {problem}." for problem in content.problems)
+
+
+def _finding_fields(content: ReportContent, finding: Finding) -> dict[str, Any]:
+    names = fields("kind severity title because cure cost_ns construct")
+    return {
+        **{column.key: column.value(finding) for column in names},
+        **place_fields(content.location(finding.construct)),
+        "numbers": dict(finding.numbers),
+    }

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `./run suite` builds, seen by commands that stand in for cmake, pip and ompass."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def stand_in(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A tree with the script alone, whose tools note how they are called."""
+    shutil.copy(REPOSITORY / "run", tmp_path / "run")
+    for folder in ("ompt_tool", "omp_ext/include", "analysis", "bots/fib", "bots/sort"):
+        (tmp_path / folder).mkdir(parents=True)
+    for file in ("CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md"):
+        (tmp_path / file).touch()
+    stand_in(tmp_path / "bin" / "cmake", f'echo "$@" >>{tmp_path}/calls')
+    stand_in(tmp_path / ".venv/bin/python", "exit 0")
+    stand_in(tmp_path / ".venv/bin/ompass", f'echo "ompass $*" >>{tmp_path}/calls')
+    (tmp_path / ".venv/made-for").write_text(f"{tmp_path}\n")
+    return tmp_path
+
+
+def calls(tree: Path, *arguments: str) -> list[str]:
+    path = f"{tree / 'bin'}:/usr/local/bin:/usr/bin:/bin"
+    subprocess.run(
+        [tree / "run", "suite", *arguments],
+        env={"PATH": path, "HOME": str(tree)},
+        check=True,
+        capture_output=True,
+    )
+    return (tree / "calls").read_text().splitlines()
+
+
+def test_only_the_programs_asked_for_are_built(tree: Path) -> None:
+    told = calls(tree, "--programs", "fib", "--runtimes=libomp,tbb")
+    assert [line for line in told if "--build" in line] == [
+        "--build --preset release --target ompass omp_ext bots-configure",
+        f"--build {tree}/build/release/bots --target fib",
+    ]
+    assert told[-1] == "ompass suite --programs fib --runtimes=libomp,tbb"
+
+
+def test_runtimes_that_are_not_named_need_both_compilers(tree: Path) -> None:
+    told = calls(tree, "--programs=fib,sort")
+    assert [line.rpartition("release/")[2] for line in told if "--target fib" in line] == [
+        "bots --target fib sort",
+        "bots-gcc --target fib sort",
+    ]
+
+
+def test_all_programs_are_built_when_none_is_named(tree: Path) -> None:
+    assert "--build --preset release --target ompass omp_ext bots bots-gcc" in calls(tree)
+
+
+def test_nothing_is_built_to_show_results(tree: Path) -> None:
+    assert calls(tree, "--show", "all.json") == ["ompass suite --show all.json"]
