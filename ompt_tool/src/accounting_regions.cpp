@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of waits, locks and parallel regions. See accounting.h for the rules.
-#include "accounting.h"
+// The events of waits, locks and parallel regions.
+#include "accounting_regions.h"
 
 #include "process_log.h"
 
@@ -9,7 +9,7 @@ namespace ompass {
 namespace {
 
 // When the last member so far came to the barrier that this thread has reached last.
-uint64_t last_arrival(const RegionContext &region) {
+uint64_t last_arrival(const EnteredRegion &region) {
     return __atomic_load_n(&region.instance->last_arrival[(region.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
 }
 
@@ -29,8 +29,8 @@ void note_region(ThreadState &thread) {
 void begin_wait(ThreadState &thread, uint32_t kind) {
     const uint64_t now = clock::now();
     close_open(thread, now);
-    thread.last_creator = nullptr;
-    RegionContext *region = thread.region;
+    thread.previous.creator = nullptr;
+    EnteredRegion *region = thread.region;
     if (format::is_barrier(kind) && region->instance) {
         uint64_t *arrival = &region->instance->last_arrival[region->n_barriers++ & 1];
         thread.header->open_barrier = region->n_barriers;
@@ -45,7 +45,7 @@ void begin_wait(ThreadState &thread, uint32_t kind) {
 
 void end_wait(ThreadState &thread, uint32_t kind) {
     TaskState *task = thread.current;
-    RegionContext *region = thread.region;
+    EnteredRegion *region = thread.region;
     if (!(task->flags & kWaiting)) return;
     if (format::is_barrier(kind)) {
         // The end of a region-end barrier reaches workers when the next region starts, or never: end_implicit's.
@@ -69,7 +69,7 @@ void end_wait(ThreadState &thread, uint32_t kind) {
 void begin_lock(ThreadState &thread, uint32_t kind) {
     const uint64_t now = clock::now();
     close_open(thread, now);
-    thread.last_creator = nullptr;
+    thread.previous.creator = nullptr;
     if (thread.tracing) thread.log.timed(format::kMutexAcquire, kind, now);
 }
 
@@ -85,10 +85,10 @@ void end_lock(ThreadState &thread, uint32_t kind) {
 void begin_region(ThreadState &thread, const void *address, void **parallel_data) {
     const uint64_t now = clock::now();
     close_open(thread, now);
-    thread.last_creator = nullptr;
+    thread.previous.creator = nullptr;
     format::RegionInstance *instance = process_log::take_instance();
     *parallel_data = instance;
-    RegionContext *region = instance ? thread.push_region() : nullptr;
+    EnteredRegion *region = instance ? thread.push_region() : nullptr;
     if (!region) return;
     const uint32_t construct = process_log::construct_of_address(format::DefinitionKind::kParallel, address, 0);
     region->slot = thread.region_slot(construct, format::DefinitionKind::kParallel);
@@ -112,7 +112,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
 
 // Is the thread in this region, be it inside others that it leads?
 static bool is_in(const ThreadState &thread, const format::RegionInstance *instance) {
-    const RegionContext *region = thread.region;
+    const EnteredRegion *region = thread.region;
     while (region && region->instance != instance) region = region->outer;
     return region != nullptr;
 }
@@ -121,7 +121,7 @@ static void leave_region(ThreadState &thread);
 
 // All of end_implicit but giving back the state.
 static void leave_implicit(ThreadState &thread, const TaskState *task) {
-    RegionContext *region = thread.region;
+    EnteredRegion *region = thread.region;
     if (region->implicit == task) region->implicit = nullptr;
     if (region->primary || region->instance == nullptr || task->flags & kInitial) {
         const uint64_t now = clock::now();
@@ -140,7 +140,7 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
 // to another region, before it tells that the region has ended; and inside a serialised league it names the outer one.
 void end_region(ThreadState &thread) {
     if (!thread.region->primary) return;
-    RegionContext *region = thread.region;
+    EnteredRegion *region = thread.region;
     // The implicit task ends before: libomp does not tell it of gcc's leagues. The state stays, in case that it does.
     if (region->implicit && region->implicit == thread.current) leave_implicit(thread, region->implicit);
     format::RegionInstance *instance = region->instance;
@@ -158,6 +158,7 @@ void end_region(ThreadState &thread) {
         thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id,
                          arrival << 1 | (instance->has_tasks & 1));
     __atomic_store_n(&instance->end, now, __ATOMIC_RELEASE);
+    check_part(thread, *region);
     thread.pop_region();
     thread.region->slot->nested_ticks += thread.region->instance ? duration : 0;
     note_region(thread);
@@ -183,7 +184,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
     } else {
         if (!is_in(thread, instance)) { // a worker joins: until now it was on its way
             thread.header->mark = now;
-            RegionContext *region = thread.push_region();
+            EnteredRegion *region = thread.push_region();
             if (!region) return nullptr;
             region->slot = thread.region_slot(instance->construct, format::DefinitionKind::kParallel);
             region->instance = instance;
@@ -237,21 +238,22 @@ static void close_part(ThreadState &thread, format::PendingPart &part, format::R
 // The worker leaves its region, which ends when its primary says so: after that the worker may be in another one, since
 // runtimes give the members of a nested team free before they tell that the region has ended.
 static void leave_region(ThreadState &thread) {
-    RegionContext *region = thread.region;
+    EnteredRegion *region = thread.region;
     unsigned place = 0;
     while (place < format::kMaxPendingParts && thread.header->pending[place].sequence) place++;
     if (place == format::kMaxPendingParts) { // cannot be waited for any longer
         place = 0;
-        close_part(thread, thread.header->pending[0], thread.pending_instances[0], clock::now());
+        close_part(thread, thread.header->pending[0], thread.regions.pending[0], clock::now());
     }
     format::PendingPart &part = thread.header->pending[place];
     part.instance = region->instance->index;
     part.begin = thread.header->mark;
     part.region = region->construct;
     part.n_barriers = region->n_barriers;
-    thread.pending_instances[place] = region->instance;
+    thread.regions.pending[place] = region->instance;
     __atomic_store_n(&part.sequence, region->instance->sequence, __ATOMIC_RELEASE);
     open_stretch(thread, format::kOpenNone);
+    check_part(thread, *region);
     thread.pop_region();
     note_region(thread);
 }
@@ -260,8 +262,8 @@ void close_ended_regions(ThreadState &thread) {
     for (unsigned i = 0; i < format::kMaxPendingParts; i++) {
         format::PendingPart &part = thread.header->pending[i];
         if (part.sequence == 0) continue;
-        const uint64_t end = __atomic_load_n(&thread.pending_instances[i]->end, __ATOMIC_ACQUIRE);
-        if (end) close_part(thread, part, thread.pending_instances[i], end);
+        const uint64_t end = __atomic_load_n(&thread.regions.pending[i]->end, __ATOMIC_ACQUIRE);
+        if (end) close_part(thread, part, thread.regions.pending[i], end);
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of tasks: undeferred ones that are timed, and deferred ones from creation to completion. See accounting.h
-// for the rules.
-#include "accounting.h"
+// Undeferred tasks that are timed, and deferred ones from creation to completion.
+#include "accounting_tasks.h"
 
 #include "process_log.h"
 
@@ -64,15 +63,15 @@ uint64_t ready_time(const TaskState &task) {
 
 // A task that the extension held: counts it by the domain where it was placed. True when that is not where it runs.
 bool count_domains(ThreadState &thread, const TaskState &task) {
-    const uint32_t home = task.weight - 1, here = thread.domain - 1;
+    const uint32_t home = task.home - 1, here = thread.held.domain - 1;
     format::RegionSlot &slot = *thread.region->slot;
-    if (slot.domain != thread.domain) slot.domain = thread.domain;
+    if (slot.domain != thread.held.domain) slot.domain = thread.held.domain;
     slot.n_from_domain[home < format::kDomainCounts ? home : format::kDomainCounts - 1] += thread.counting;
-    slot.n_rescued += thread.counting & thread.is_rescue;
+    slot.n_rescued += thread.counting & thread.announced.is_rescue;
     if (thread.tracing) {
-        if (thread.traced_domain != thread.domain) thread.log.untimed(format::kDomain, here);
-        thread.traced_domain = thread.domain;
-        if (home != here) thread.log.untimed(format::kPlaced, home << 1 | thread.is_rescue);
+        if (thread.held.traced_domain != thread.held.domain) thread.log.untimed(format::kDomain, here);
+        thread.held.traced_domain = thread.held.domain;
+        if (home != here) thread.log.untimed(format::kPlaced, home << 1 | thread.announced.is_rescue);
     }
     return home != here;
 }
@@ -99,14 +98,14 @@ void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct) {
 
 void begin_inline_slowly(ThreadState &thread, TaskState *task) {
     TaskConstruct *construct = task->local;
-    if (thread.sample_pending) end_sample(thread);
+    if (thread.work.is_sample) end_sample(thread);
     const bool timed = --construct->slot->countdown == 0 && thread.counting;
     uint64_t now = 0;
     if (timed || thread.current->creating) {
         now = clock::now();
         if (thread.current->creating) {
-            thread.create_construct = construct;
-            thread.create_event = true;
+            thread.creation.construct = construct;
+            thread.creation.told = true;
         }
         close_open(thread, now);
         open_stretch(thread, format::kOpenWork);
@@ -119,14 +118,14 @@ void begin_inline_slowly(ThreadState &thread, TaskState *task) {
         begin_sample(thread, task->weight);
         if (thread.tracing) thread.log.timed(format::kInlineBeginTimed, construct->id, now);
     } else {
-        thread.dirty = true;
+        thread.work.dirty = true;
         if (thread.tracing) trace_inline_begin(thread, *construct);
     }
     thread.current = task;
 }
 
 void end_inline_slowly(ThreadState &thread, TaskState *task) {
-    if (thread.sample_pending) end_sample(thread);
+    if (thread.work.is_sample) end_sample(thread);
     if (task->flags & kTimed) {
         const uint64_t now = clock::now();
         close_work(thread, now);
@@ -136,7 +135,7 @@ void end_inline_slowly(ThreadState &thread, TaskState *task) {
         begin_sample(thread, task->weight);
         if (thread.tracing) thread.log.timed(format::kInlineEndTimed, task->local->id, now);
     } else {
-        thread.dirty = true;
+        thread.work.dirty = true;
         if (thread.tracing) thread.log.inline_end();
     }
     if (task->flags & (kHasChildren | kHasDescendants)) task->below->flags |= kHasDescendants;
@@ -146,7 +145,7 @@ void end_inline_slowly(ThreadState &thread, TaskState *task) {
 }
 
 void convert_inline(ThreadState &thread, TaskState *task) {
-    if (thread.sample_pending) end_sample(thread);
+    if (thread.work.is_sample) end_sample(thread);
     task->below->flags |= kHasChildren | kHasDescendants;
     task->construct = task->local->id;
     task->worked = 0;
@@ -157,30 +156,31 @@ void convert_inline(ThreadState &thread, TaskState *task) {
 // ---------------------------------------------------------------- deferred tasks
 
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home) {
-    // The clock is not read again where the account already has a time that is as good: the begin of the bracket, or, in
-    // a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
+    // The clock is not read again where the account already has a time that is as good: the begin of the bracket of a
+    // single creation, or, in a task of a construct whose tasks are shorter than kCoarseBelowNanoseconds, its last event.
+    // That is the begin of any bracket that is open, a taskloop's too: a reader dates an untimed creation by its span.
     TaskState *creator = thread.current;
-    const bool bracketed = creator->creating && thread.loop_task != creator;
+    const bool bracketed = creator->creating && thread.bracket.loop_task != creator;
     const bool known = bracketed || (creator->local && creator->local->is_coarse);
-    const uint64_t now = bracketed ? thread.create_begin : known ? thread.header->mark : clock::now();
+    const uint64_t now = !known ? clock::now() : creator->creating ? thread.creation.begin : thread.header->mark;
     task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
     task->ready = now;
     const uint32_t cpu = cpu::current();
     task->creator_cpu = static_cast<uint16_t>(cpu);
-    task->weight = home;
+    task->home = home;
     note_cpu(thread, cpu);
     construct->slot->n_deferred++;
     thread.region->slot->n_created += thread.counting;
     creator->flags |= kHasChildren | kHasDescendants;
     if (thread.region->instance && !thread.region->instance->has_tasks) thread.region->instance->has_tasks = 1;
     if (!known) {
-        if (thread.last_creator == creator) process_log::note_create_gap(now - thread.last_create);
-        thread.last_creator = creator;
-        thread.last_create = now;
+        if (thread.previous.creator == creator) process_log::note_create_gap(now - thread.previous.time);
+        thread.previous.creator = creator;
+        thread.previous.time = now;
     }
-    thread.create_event = true;
-    thread.create_construct = construct;
-    thread.inline_period = 1;
+    thread.creation.told = true;
+    thread.creation.construct = construct;
+    thread.creation.inline_period = 1;
     if (thread.tracing) {
         if (known)
             thread.log.untimed(format::kCreate, construct->id);
@@ -202,7 +202,7 @@ static TaskState *take_part(ThreadState &thread, TaskState *task) {
     part->id = task->id;
     part->construct = task->construct;
     part->flags = kPart | kStarted | kHasChildren | kHasDescendants;
-    part->local = thread.construct_of(task->construct);
+    part->local = thread.constructs.of(task->construct);
     part->frame = part;
     part->worked = 0;
     part->whole = task;
@@ -242,8 +242,8 @@ void start_task(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
     const uint64_t ready = ready_time(*task);
     leave_for(thread, ready, now);
-    thread.last_creator = nullptr;
-    TaskConstruct *construct = thread.construct_of(task->construct);
+    thread.previous.creator = nullptr;
+    TaskConstruct *construct = thread.constructs.of(task->construct);
     format::ConstructSlot &slot = *construct->slot;
     const uint64_t waited = now > ready ? now - ready : 0;
     slot.n_ready++;
@@ -256,9 +256,9 @@ void start_task(ThreadState &thread, TaskState *task) {
     if (cpu != task->creator_cpu) {
         const cpu::Place here = cpu::places[cpu], there = cpu::places[task->creator_cpu];
         if (here.core != there.core) slot.n_other_core++, moved |= format::kOtherCore;
-        if (here.domain != there.domain && !task->weight) slot.n_other_domain++, moved |= format::kOtherDomain;
+        if (here.domain != there.domain && !task->home) slot.n_other_domain++, moved |= format::kOtherDomain;
     }
-    if (task->weight && count_domains(thread, *task)) slot.n_other_domain++, moved |= format::kOtherDomain;
+    if (task->home && count_domains(thread, *task)) slot.n_other_domain++, moved |= format::kOtherDomain;
     if (thread.tracing) {
         if (task->n_predecessors)
             thread.log.timed(format::kStartReady, task->construct, now, task->id | moved, waited);
@@ -283,14 +283,14 @@ void resume_task(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
     TaskState *top = thread.current;
     leave_for(thread, task->ready, now);
-    thread.last_creator = nullptr;
+    thread.previous.creator = nullptr;
     TaskState *place = find_on_stack(top, task);
     if (place) {
         unwind_to(thread, top, place, now);
     } else {
         place = task->flags & kUntied ? take_part(thread, task) : task;
         place->below = top;
-        if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.construct_of(task->construct);
+        if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.constructs.of(task->construct);
     }
     if (thread.tracing) {
         const uint64_t waited = now > task->ready ? now - task->ready : 0;
@@ -304,7 +304,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     const uint64_t now = clock::now();
     TaskState *place = thread.current;
     close_open(thread, now);
-    thread.last_creator = nullptr;
+    thread.previous.creator = nullptr;
     format::ConstructSlot &slot = *place->local->slot;
     if (!(task->flags & kInline)) { // converted: its own time is known, its duration is not
         const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
@@ -335,14 +335,14 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
 }
 
 void discard_task(ThreadState &thread, TaskState *task) {
-    thread.construct_of(task->construct)->slot->n_cancelled++;
+    thread.constructs.of(task->construct)->slot->n_cancelled++;
     if (thread.tracing) thread.log.untimed(format::kDiscard, task->construct, task->id);
     free_task(thread, task);
 }
 
 void fulfill_task(ThreadState &thread, TaskState *task) {
     task->end = clock::now();
-    thread.construct_of(task->construct)->slot->n_completed++;
+    thread.constructs.of(task->construct)->slot->n_completed++;
     *thread.n_tasks += thread.counting;
     if (thread.tracing) thread.log.untimed(format::kFulfill, task->construct, task->id);
     free_task(thread, task);

@@ -12,7 +12,7 @@
 #include <link.h>
 #include <utility>
 
-#include "accounting.h"
+#include "accounting_tasks.h"
 
 #define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -72,7 +72,7 @@ ThreadState *recording_thread() {
     if (!active) return nullptr;
     ThreadState *thread = recorder::this_thread;
     if (!thread || thread->seen_switch != recorder::kOn) return nullptr;
-    return thread->announced ? nullptr : thread; // what the extension announced is no creation
+    return thread->announced.kind ? nullptr : thread; // what the extension announced is no creation
 }
 
 // Brackets one call that creates a single task. The runtime would take our address for the program's; and the
@@ -80,16 +80,17 @@ ThreadState *recording_thread() {
 struct Creation {
     explicit Creation(const void *address, const void *task = nullptr) : thread(recording_thread()) {
         if (!thread) return;
-        outer = std::exchange(thread->in_bracket, true);
-        outer_address = thread->bracket_address; // not null: the runtime calls this itself, for the program's GOMP_task
+        outer = std::exchange(thread->bracket.is_open, true);
+        outer_address = thread->bracket.address; // not null: the runtime calls this itself, for the program's GOMP_task
         if (!outer_address)
-            thread->bracket_address = task && task == thread->allocated ? thread->allocated_at : address;
+            thread->bracket.address =
+                task && task == thread->bracket.allocated ? thread->bracket.allocated_at : address;
         begin_creation(*thread);
     }
     ~Creation() {
         if (!thread) return;
-        if (!outer_address) thread->bracket_address = nullptr;
-        thread->in_bracket = outer;
+        if (!outer_address) thread->bracket.address = nullptr;
+        thread->bracket.is_open = outer;
         end_creation(*thread);
     }
     ThreadState *thread;
@@ -101,20 +102,21 @@ struct Creation {
 struct LoopCreation {
     explicit LoopCreation(const void *address, const void *task = nullptr) : thread(recording_thread()) {
         if (!thread) return;
-        outer = std::exchange(thread->in_bracket, true);
-        outer_address = thread->loop_address;
-        outer_task = thread->loop_task;
+        outer = std::exchange(thread->bracket.is_open, true);
+        outer_address = thread->bracket.loop_address;
+        outer_task = thread->bracket.loop_task;
         if (outer_task != thread->current) // else the runtime calls this itself, for the program's GOMP_taskloop
-            thread->loop_address = task && task == thread->allocated ? thread->allocated_at : address;
-        thread->loop_task = thread->current;
+            thread->bracket.loop_address =
+                task && task == thread->bracket.allocated ? thread->bracket.allocated_at : address;
+        thread->bracket.loop_task = thread->current;
         begin_creation(*thread);
     }
     ~LoopCreation() {
         if (!thread) return;
         end_creation(*thread);
-        thread->in_bracket = outer;
-        thread->loop_address = outer_address;
-        thread->loop_task = outer_task;
+        thread->bracket.is_open = outer;
+        thread->bracket.loop_address = outer_address;
+        thread->bracket.loop_task = outer_task;
     }
     ThreadState *thread;
     bool outer = false;
@@ -148,9 +150,9 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
     ThreadState *thread = brackets::recording_thread();
     if (thread) begin_creation(*thread);
     void *task = real(known, "__kmpc_omp_task_alloc")(location, thread_id, flags, task_bytes, shared_bytes, routine);
-    if (thread && !thread->bracket_address && thread->loop_task != thread->current) {
-        thread->allocated = task;
-        thread->allocated_at = __builtin_return_address(0);
+    if (thread && !thread->bracket.address && thread->bracket.loop_task != thread->current) {
+        thread->bracket.allocated = task;
+        thread->bracket.allocated_at = __builtin_return_address(0);
     }
     return task;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// OMPT: the entry of the tool and the translation of its callbacks into the events of accounting.h.
+// OMPT: the entry of the tool and the translation of its callbacks into the events of the accounting.
 // Knows the runtimes' ways (see docs/limitations.md); keeps no figures.
 #include <omp-tools.h>
 
 #include <utility>
 
-#include "accounting.h"
+#include "accounting_regions.h"
 #include "brackets.h"
 #include "held_tasks.h"
 #include "process_log.h"
@@ -57,25 +57,25 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 
 // The runtime saw the address of our bracket in place of the program's.
 const void *bracketed_address(ThreadState &thread, const void *address) {
-    if (thread.bracket_address) return std::exchange(thread.bracket_address, nullptr);
-    return thread.loop_task == thread.current ? thread.loop_address : address;
+    if (thread.bracket.address) return std::exchange(thread.bracket.address, nullptr);
+    return thread.bracket.loop_task == thread.current ? thread.bracket.loop_address : address;
 }
 
 [[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return held_tasks::forget_announcement();
-    if (thread->announced && !(flags & ompt_task_taskwait)) {
-        const auto announced = std::exchange(thread->announced, ThreadState::kNothing);
-        if (announced == ThreadState::kHeldTask) data->ptr = thread->announced_task;
-        if (announced == ThreadState::kAddress) address = thread->announced_address;
-        if (announced != ThreadState::kAddress) return;
+    if (thread->announced.kind && !(flags & ompt_task_taskwait)) {
+        const auto announced = std::exchange(thread->announced.kind, Announcement::kNothing);
+        if (announced == Announcement::kHeldTask) data->ptr = thread->announced.task;
+        if (announced == Announcement::kAddress) address = thread->announced.address;
+        if (announced != Announcement::kAddress) return;
     }
     if (flags & ompt_task_taskwait) { // `taskwait depend` is told as a task
         begin_wait(*thread, format::kTaskwaitDepend);
         return;
     }
-    if (thread->in_bracket) address = bracketed_address(*thread, address);
-    TaskConstruct *construct = thread->construct_at(address, static_cast<uint32_t>(flags));
+    if (thread->bracket.is_open) address = bracketed_address(*thread, address);
+    TaskConstruct *construct = thread->constructs.at(address, static_cast<uint32_t>(flags));
     const int untied = flags & ompt_task_untied ? kUntied : 0;
     if ((flags & ompt_task_undeferred) && !has_dependences) {
         TaskState *task = thread->pool.peek();
@@ -102,8 +102,8 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
     constexpr int kKinds = ompt_task_undeferred | ompt_task_untied | ompt_task_taskwait;
     if (__builtin_expect((flags & kKinds) == ompt_task_undeferred && !has_dependences, 1) && thread &&
         thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed) &&
-        !(thread->in_bracket | (thread->announced != ThreadState::kNothing))) {
-        TaskConstruct *construct = thread->known_construct_at(address);
+        !(thread->bracket.is_open | (thread->announced.kind != Announcement::kNothing))) {
+        TaskConstruct *construct = thread->constructs.known_at(address);
         TaskState *task = thread->pool.peek_known();
         if (__builtin_expect(construct && task, 1)) {
             data->ptr = task;

@@ -2,10 +2,10 @@
 // The only file that knows PAPI. libpapi is opened at run time; a build without papi.h says that it cannot count.
 #include "counters.h"
 
-#include "accounting.h"
 #include "options.h"
 
 #ifdef OMPASS_HAVE_PAPI_H
+#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
 #include <papi.h>
@@ -109,11 +109,10 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
     return accepted;
 }
 
-void start(ThreadState &thread) {
-    thread.counter_set = kNone;
-    if (accepted.empty()) return;
+int start(uint64_t *values) {
+    if (accepted.empty()) return kNone;
     int set = PAPI_NULL;
-    if (papi.create_eventset(&set) != PAPI_OK) return;
+    if (papi.create_eventset(&set) != PAPI_OK) return kNone;
     for (const std::string &name : accepted) {
         const int error = papi.add_named_event(set, name.c_str());
         if (error != PAPI_OK) {
@@ -122,38 +121,29 @@ void start(ThreadState &thread) {
                 say("OMPASS_COUNTERS: %s cannot be counted together with the others (%s); no counters are recorded on "
                     "this thread.",
                     name.c_str(), papi.strerror(error));
-            return;
+            return kNone;
         }
     }
-    if (papi.start(set) != PAPI_OK) return;
-    thread.counter_set = set;
-    read(thread, thread.counters);
+    if (papi.start(set) != PAPI_OK) return kNone;
+    read(set, values);
+    return set;
 }
 
-void read(ThreadState &thread, uint64_t *values) {
+void read(int set, uint64_t *values) {
     long long counted[format::kMaxCounters] = {};
-    papi.read(thread.counter_set, counted);
+    papi.read(set, counted);
     for (unsigned i = 0; i < format::kMaxCounters; i++) values[i] = static_cast<uint64_t>(counted[i]);
 }
 
-static void advance(ThreadState &thread, uint64_t *charged) {
-    uint64_t values[format::kMaxCounters];
-    read(thread, values);
-    for (unsigned i = 0; i < accepted.size(); i++) {
-        const uint64_t rise = values[i] - thread.counters[i];
-        thread.counters[i] = values[i];
-        if (!charged) continue;
-        charged[i] += rise;
-        if (thread.tracing) thread.log.untimed(format::kCounter, i, rise);
+unsigned advance(int set, uint64_t *values, uint64_t *rises) {
+    uint64_t now[format::kMaxCounters];
+    read(set, now);
+    for (unsigned i = 0; i < format::kMaxCounters; i++) {
+        rises[i] = now[i] - values[i];
+        values[i] = now[i];
     }
+    return static_cast<unsigned>(accepted.size());
 }
-
-void charge_current(ThreadState &thread) {
-    const TaskState *task = thread.current;
-    advance(thread, task->local ? task->local->slot->counters : thread.region->slot->counters);
-}
-
-void skip(ThreadState &thread) { advance(thread, nullptr); }
 
 #else
 
@@ -163,10 +153,9 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
             "recorded.");
     return {};
 }
-void start(ThreadState &thread) { thread.counter_set = kNone; }
-void read(ThreadState &, uint64_t *) {}
-void charge_current(ThreadState &) {}
-void skip(ThreadState &) {}
+int start(uint64_t *) { return kNone; }
+void read(int, uint64_t *) {}
+unsigned advance(int, uint64_t *, uint64_t *) { return 0; }
 
 #endif
 

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hardware and software counters through PAPI, which is loaded only when OMPASS_COUNTERS names any.
-// Read at task switches and kernel boundaries (about 1 us each); attributed like time.
+// Read at task switches and kernel boundaries (about 1 us each); to whom that is charged is the accounting's matter.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "format/format.h"
-
-namespace ompass {
-struct ThreadState;
-}
 
 namespace ompass::counters {
 
@@ -20,14 +16,13 @@ inline constexpr int kNone = -1;
 // Returns the names that will be counted.
 std::vector<std::string> open(const std::vector<std::string> &names);
 
-// Starts counting for the calling thread; thread.counter_set stays kNone when that fails.
-void start(ThreadState &thread);
+// Starts counting for the calling thread, and reads into `values`. Returns its set of counters, kNone when there is none.
+int start(uint64_t *values);
 
-// Charges what was counted since the last reading to the current task's construct / to nothing.
-void charge_current(ThreadState &thread);
-void skip(ThreadState &thread);
+// Reads the counters of a thread's set into values[kMaxCounters]; called by that thread.
+void read(int set, uint64_t *values);
 
-// Reads into values[kMaxCounters].
-void read(ThreadState &thread, uint64_t *values);
+// The same, and into rises[kMaxCounters] by how much each rose since `values` was read last. Returns how many are counted.
+unsigned advance(int set, uint64_t *values, uint64_t *rises);
 
 } // namespace ompass::counters

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libomp_ext.so tells of the tasks that it holds, in events of accounting.h. OMPT tells of such a task when it begins
+// What libomp_ext.so tells of the tasks that it holds, in events of the accounting. OMPT tells of such a task when it begins
 // to run: that event is announced, and then stands for the begin of the task that was created long before.
 #include "held_tasks.h"
 
 #include <dlfcn.h>
 #include <utility>
 
-#include "accounting.h"
+#include "accounting_regions.h"
 #include "omp_ext_tool.h"
 
 namespace ompass::held_tasks {
@@ -25,13 +25,13 @@ void *task_created(const void *code, int flags, int has_dependences, int domain)
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
     if (!thread) return nullptr;
     // A bracket of ours around the program's call knows the program's address better than the extension behind it.
-    if (thread->bracket_address)
-        code = std::exchange(thread->bracket_address, nullptr);
-    else if (thread->loop_task == thread->current)
-        code = thread->loop_address;
+    if (thread->bracket.address)
+        code = std::exchange(thread->bracket.address, nullptr);
+    else if (thread->bracket.loop_task == thread->current)
+        code = thread->bracket.loop_address;
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
-    TaskConstruct *construct = thread->construct_at(code, static_cast<uint32_t>(flags));
+    TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
     task->construct = construct->id;
     task->flags = has_dependences ? kDependent : 0;
     create_deferred(*thread, task, construct, static_cast<uint32_t>(domain) + 1);
@@ -49,17 +49,17 @@ void task_depends(void *before_task, void *after_task) {
 void task_starts(void *task, int domain, int how) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    thread->announced = task ? ThreadState::kHeldTask : ThreadState::kNoTask;
-    thread->announced_task = static_cast<TaskState *>(task);
-    thread->is_rescue = how == OMP_EXT_RESCUED;
-    thread->domain = static_cast<uint32_t>(domain) + 1;
+    thread->announced.kind = task ? Announcement::kHeldTask : Announcement::kNoTask;
+    thread->announced.task = static_cast<TaskState *>(task);
+    thread->announced.is_rescue = how == OMP_EXT_RESCUED;
+    thread->held.domain = static_cast<uint32_t>(domain) + 1;
 }
 
 void undeferred_starts(const void *code) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
-    thread->announced = ThreadState::kAddress;
-    thread->announced_address = code;
+    thread->announced.kind = Announcement::kAddress;
+    thread->announced.address = code;
 }
 
 void wait_begins(int kind) {
@@ -79,14 +79,14 @@ void wait_ends(int kind) {
 }
 
 void steal_begins() {
-    if (ThreadState *thread = recorder::thread()) thread->steal_begin = clock::now();
+    if (ThreadState *thread = recorder::thread()) thread->held.steal_begin = clock::now();
 }
 
 void steal_ends(int succeeded) {
     ThreadState *thread = recorder::thread();
     if (!thread || !thread->counting) return;
     const uint64_t now = clock::now();
-    uint64_t ticks = now - thread->steal_begin;
+    uint64_t ticks = now - thread->held.steal_begin;
     if (ticks >= format::kArgumentLimit / 2) ticks = format::kArgumentLimit / 2 - 1; // the thread lost its processor
     format::RegionSlot &slot = *thread->region->slot;
     (succeeded ? slot.n_steals : slot.n_failed_steals)++;
@@ -107,7 +107,7 @@ bool observe() {
 }
 
 void forget_announcement() {
-    if (recorder::this_thread) recorder::this_thread->announced = ThreadState::kNothing;
+    if (recorder::this_thread) recorder::this_thread->announced.kind = Announcement::kNothing;
 }
 
 } // namespace ompass::held_tasks

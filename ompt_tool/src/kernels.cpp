@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "accounting.h"
+#include "accounting_tasks.h"
 #include "process_log.h"
 
 namespace ompass {
@@ -20,10 +20,10 @@ struct Named {
 // Names are looked up by address first, since most are literals, then checked by content.
 Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     const auto number = reinterpret_cast<uintptr_t>(name) ^ static_cast<uintptr_t>(kind) << 5;
-    ThreadState::KnownName &entry = thread.known_names[(number ^ number >> 6) % kKnownNames];
+    Kernels::Name &entry = thread.kernels.names[(number ^ number >> 6) % Kernels::kNames];
     if (entry.address == name && strncmp(entry.text, name, sizeof entry.text) == 0)
         return {entry.construct, entry.slot};
-    ThreadState::KnownName found = {};
+    Kernels::Name found = {};
     found.construct = process_log::construct_of_name(kind, name);
     found.slot = static_cast<format::ConstructSlot *>(thread.log.slot(found.construct));
     found.slot->id = found.construct;
@@ -41,16 +41,16 @@ ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKin
 void kernel_begin(const char *name) {
     ThreadState *thread = thread_outside_openmp();
     if (!thread) return;
-    if (!name || !*name || thread->n_kernels == kMaxKernelDepth) {
+    if (!name || !*name || thread->kernels.depth == Kernels::kMaxDepth) {
         process_log::note_misuse();
-        if (thread->n_kernels == kMaxKernelDepth) return;
+        if (thread->kernels.depth == Kernels::kMaxDepth) return;
         name = "(unnamed)";
     }
-    ThreadState::OpenKernel &kernel = thread->kernels[thread->n_kernels++];
+    Kernels::Open &kernel = thread->kernels.open[thread->kernels.depth++];
     const Named named = find(*thread, format::DefinitionKind::kKernel, name);
     kernel.construct = named.construct;
     kernel.slot = named.slot;
-    if (thread->counter_set != counters::kNone) counters::read(*thread, kernel.counters);
+    if (thread->counter_set != counters::kNone) counters::read(thread->counter_set, kernel.counters);
     kernel.begin = clock::now();
     if (thread->tracing) thread->log.timed(format::kKernelBegin, kernel.construct, kernel.begin);
 }
@@ -58,12 +58,12 @@ void kernel_begin(const char *name) {
 void kernel_end() {
     ThreadState *thread = thread_outside_openmp();
     if (!thread) return;
-    if (thread->n_kernels == 0) {
+    if (thread->kernels.depth == 0) {
         process_log::note_misuse();
         return;
     }
     const uint64_t now = clock::now();
-    const ThreadState::OpenKernel &kernel = thread->kernels[--thread->n_kernels];
+    const Kernels::Open &kernel = thread->kernels.open[--thread->kernels.depth];
     if (thread->tracing) thread->log.timed(format::kKernelEnd, kernel.construct, now);
     if (!thread->counting) return;
     kernel.slot->n_completed++;
@@ -71,7 +71,7 @@ void kernel_end() {
     count_duration(*kernel.slot, now - kernel.begin, 1);
     if (thread->counter_set != counters::kNone) {
         uint64_t values[format::kMaxCounters];
-        counters::read(*thread, values);
+        counters::read(thread->counter_set, values);
         for (unsigned i = 0; i < format::kMaxCounters; i++) kernel.slot->counters[i] += values[i] - kernel.counters[i];
     }
 }
@@ -79,12 +79,12 @@ void kernel_end() {
 void access(const void *address, size_t bytes, bool write) {
     ThreadState *thread = thread_outside_openmp();
     if (!thread) return;
-    if (thread->n_kernels == 0) {
+    if (thread->kernels.depth == 0) {
         process_log::note_misuse();
         return;
     }
     if (!thread->counting) return;
-    format::ConstructSlot &slot = *thread->kernels[thread->n_kernels - 1].slot;
+    format::ConstructSlot &slot = *thread->kernels.open[thread->kernels.depth - 1].slot;
     (write ? slot.write_bytes : slot.read_bytes) += bytes;
     if (thread->tracing) thread->log.access(write, reinterpret_cast<uintptr_t>(address), bytes);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begin and end of recording, threads joining it, pauses, forks, and the tables of a thread that grow.
+// Begin and end of recording, threads joining it, pauses, forks.
 #include "recorder.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <pthread.h>
@@ -10,19 +9,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "accounting.h"
+#include "clock.h"
 #include "counters.h"
 #include "cpu.h"
 #include "process_log.h"
 #include "run_directory.h"
 #include "summary.h"
+#include "trace_limit.h"
 
-namespace ompass {
-
-// Where everything is counted that happens during a pause; written by many, read by none.
-static format::ConstructSlot uncounted;
-
-namespace recorder {
+namespace ompass::recorder {
 
 std::atomic<uint32_t> run_switch{kOff};
 constinit thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
@@ -39,7 +34,6 @@ std::atomic<bool> forked{false}; // child of a recording process, which has not 
 Options &current_options = *new Options;
 std::string &run_directory_path = *new std::string;
 std::atomic<uint32_t> next_thread{0};
-std::atomic<bool> trace_stopped{false};
 constinit thread_local bool making_thread __attribute__((tls_model("initial-exec"))) = false;
 
 void before_fork() {
@@ -64,7 +58,7 @@ void in_child_after_fork() {
     clock::state.offset = 0;
     next_thread = 0;
     memset(threads, 0, sizeof threads);
-    trace_stopped = false;
+    trace_limit::reset(0);
     decided = ended = false;
     forked = true;
     start_lock.unlock();
@@ -82,6 +76,7 @@ bool start(const char *runtime_version) {
     forked = false;
     current_options = read_options();
     if (!current_options.enabled) return false;
+    trace_limit::reset(current_options.limit_bytes);
     const format::ClockKind kind = clock::initialize();
     const clock::Reading first = clock::read_both();
     run_directory_path = run_directory::create(current_options);
@@ -119,7 +114,7 @@ void stop(format::EndReason reason) {
         for (uint32_t i = 0; i < kMaxThreads && threads[i]; i++) { // to whom the stretches that are open now belong
             const ThreadState &thread = *threads[i];
             const TaskConstruct *construct = thread.current->local;
-            thread.header->open_construct = thread.dirty ? format::kOpenPool : construct ? construct->id : 0;
+            thread.header->open_construct = thread.work.dirty ? format::kOpenPool : construct ? construct->id : 0;
         }
         // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
         for (uint32_t i = 0; i < kMaxThreads && threads[i]; i++)
@@ -151,21 +146,6 @@ void flush() {
 const Options &options() { return current_options; }
 const std::string &directory() { return run_directory_path; }
 
-bool may_grow(uint64_t bytes) {
-    if (trace_stopped.load(std::memory_order_relaxed)) return false;
-    if (current_options.limit_bytes == 0 || LogFile::total_bytes() + bytes <= current_options.limit_bytes) return true;
-    stop_all_tracing(1);
-    return false;
-}
-
-void stop_all_tracing(uint32_t why) {
-    if (trace_stopped.exchange(true)) return;
-    process_log::header()->limit_reached = why;
-    if (why == 1)
-        say("the trace reached OMPASS_LIMIT_MB=%llu; no more events are written, the profile goes on.",
-            static_cast<unsigned long long>(current_options.limit_bytes >> 20));
-}
-
 ThreadState *thread_while_off(format::ThreadKind kind) {
     if (!forked.load(std::memory_order_relaxed)) return nullptr;
     return start("child of a fork") ? make_thread(kind) : nullptr;
@@ -186,11 +166,11 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->kind = kind;
     thread->seen_switch = kOn;
     thread->counting = true;
-    thread->inline_period = 1;
+    thread->creation.inline_period = 1;
+    thread->constructs.set_log(&thread->log);
     thread->pool.set_owner(static_cast<uint16_t>(index));
     thread->random = 2463534242u + index * 7919u;
-    thread->counter_set = counters::kNone;
-    const bool trace = current_options.mode == format::Mode::kTrace && !trace_stopped.load();
+    const bool trace = current_options.mode == format::Mode::kTrace && !trace_limit::stopped();
     // The first thread is the program's own, which was at work before it met OpenMP.
     const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
     thread->log.create(run_directory_path, index, static_cast<uint32_t>(syscall(SYS_gettid)), now);
@@ -199,15 +179,15 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->base_task.frame = &thread->base_task;
     thread->base_task.flags = kImplicit | kStarted;
     thread->current = &thread->base_task;
-    thread->outside.slot = thread->region_slot(0, format::DefinitionKind::kProgram);
-    thread->region = &thread->outside;
-    thread->n_tasks = &thread->outside.slot->n_tasks;
+    thread->regions.outside.slot = thread->region_slot(0, format::DefinitionKind::kProgram);
+    thread->region = &thread->regions.outside;
+    thread->n_tasks = &thread->regions.outside.slot->n_tasks;
     if (trace) thread->log.start_tracing(now);
     thread->tracing = thread->log.tracing();
     thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
     threads[index] = thread;
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
-    counters::start(*thread);
+    thread->counter_set = counters::start(thread->counters);
     this_thread = thread;
     making_thread = false;
     if (run_switch.load() != kOn) sync_switch(*thread);
@@ -217,14 +197,13 @@ ThreadState *make_thread(format::ThreadKind kind) {
 void end_thread(ThreadState &thread) {
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
-    if (thread.region != &thread.outside || thread.header->open_state != format::kOpenNone || thread.n_kernels) return;
+    if (thread.region != &thread.regions.outside || thread.header->open_state != format::kOpenNone ||
+        thread.kernels.depth)
+        return;
     this_thread = nullptr;
     thread.log.unmap();
     thread.header = &thread.log.header();
-    for (uint32_t id = 0; id < thread.by_id_size; id++) free(thread.by_id[id]);
-    free(thread.by_id);
-    thread.by_id = nullptr;
-    thread.by_id_size = 0;
+    thread.constructs.clear();
     thread.current = &thread.base_task;
 }
 
@@ -233,17 +212,15 @@ void sync_switch(ThreadState &thread) {
     const bool counting = now == kOn;
     if (counting != thread.counting) {
         thread.counting = counting;
-        for (uint32_t id = 0; id < thread.by_id_size; id++)
-            if (TaskConstruct *construct = thread.by_id[id])
-                construct->slot = counting ? construct->real_slot : &uncounted;
+        thread.constructs.count(counting);
         // Undeferred tasks count when they begin: those that are open now must not count on one side only.
         for (TaskState *task = thread.current; task; task = task->below) {
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;
             if (!counting) task->local->real_slot->n_converted++;
             task->flags = static_cast<uint16_t>((task->flags | kUncounted) & ~kTimed);
         }
-        thread.dirty = true;
-        thread.sample_pending = false;
+        thread.work.dirty = true;
+        thread.work.is_sample = false;
         thread.tracing = counting && thread.log.tracing();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;
@@ -254,78 +231,4 @@ void sync_switch(ThreadState &thread) {
     thread.seen_switch = now;
 }
 
-} // namespace recorder
-
-// ---------------------------------------------------------------- tables of a thread
-
-TaskConstruct *ThreadState::find_construct_at(const void *address, uint32_t flags, unsigned hash) {
-    TaskConstruct *found = nullptr;
-    unsigned place = hash % kAddressTable;
-    for (unsigned probe = 0; probe < 16; probe++) {
-        TaskConstruct *entry = by_address[(hash + probe) % kAddressTable];
-        if (entry && entry->address == address) return entry;
-        if (!entry) {
-            place = (hash + probe) % kAddressTable;
-            break;
-        }
-    }
-    found =
-        find_construct_of(process_log::construct_of_address(format::DefinitionKind::kTask, address, flags), address);
-    by_address[place] = found;
-    return found;
-}
-
-TaskConstruct *ThreadState::find_construct_of(uint32_t id, const void *address) {
-    if (id >= by_id_size) {
-        uint32_t size = by_id_size ? by_id_size : 64;
-        while (size <= id) size *= 2;
-        auto **grown = static_cast<TaskConstruct **>(calloc(size, sizeof *by_id));
-        if (by_id_size) memcpy(grown, by_id, by_id_size * sizeof *by_id);
-        free(by_id);
-        by_id = grown;
-        by_id_size = size;
-    }
-    if (!by_id[id]) {
-        auto *made = static_cast<TaskConstruct *>(calloc(1, sizeof(TaskConstruct)));
-        made->real_slot = static_cast<format::ConstructSlot *>(log.slot(id));
-        made->real_slot->id = id;
-        made->real_slot->kind = format::DefinitionKind::kTask;
-        made->slot = counting ? made->real_slot : &uncounted;
-        made->id = id;
-        made->period = 1;
-        if (made->real_slot->countdown == 0) made->real_slot->weight = made->real_slot->countdown = 1;
-        made->inline_code = 0xff;
-        by_id[id] = made;
-    }
-    if (address) by_id[id]->address = address;
-    return by_id[id];
-}
-
-format::RegionSlot *ThreadState::region_slot(uint32_t id, format::DefinitionKind slot_kind) {
-    auto *slot = static_cast<format::RegionSlot *>(log.slot(id));
-    slot->id = id;
-    slot->kind = slot_kind;
-    return slot;
-}
-
-RegionContext *ThreadState::push_region() {
-    RegionContext *context = free_contexts;
-    if (context)
-        free_contexts = context->outer;
-    else
-        context = static_cast<RegionContext *>(malloc(sizeof *context));
-    if (!context) return nullptr;
-    *context = {};
-    context->outer = region;
-    region = context;
-    return context;
-}
-
-void ThreadState::pop_region() {
-    RegionContext *context = region;
-    region = context->outer;
-    context->outer = free_contexts;
-    free_contexts = context;
-}
-
-} // namespace ompass
+} // namespace ompass::recorder

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "format/format.h"
+#include "invariants.h"
 
 namespace ompass {
 
@@ -54,8 +55,10 @@ struct alignas(64) TaskState {
     uint16_t flags; // TaskFlag
     uint8_t n_predecessors;
     uint8_t creating; // inside a bracketed creation
-    uint32_t
-        weight; // inline and timed: the number of tasks for which it stands; deferred: its home, see held_tasks.cpp
+    union {
+        uint32_t weight; // inline and timed: the number of tasks for which it stands
+        uint32_t home; // deferred: 1 + the domain in which the extension placed it; 0: the runtime holds it
+    };
 
     uint64_t end; // of a task with dependences: when it completed, valid while `id` is unchanged
     struct {
@@ -88,11 +91,15 @@ public:
     // Owner only. Null when memory is exhausted.
     TaskState *take() {
         TaskState *state = peek();
-        if (__builtin_expect(state != nullptr, 1)) free_ = state->below;
+        if (__builtin_expect(state != nullptr, 1)) {
+            check_rest(*state);
+            free_ = state->below;
+        }
         return state;
     }
     // Owner only: a state that this pool gave out.
     void give_back(TaskState *state) {
+        check_rest(*state);
         state->below = free_;
         free_ = state;
     }
@@ -106,6 +113,11 @@ private:
     static constexpr unsigned kReturnBatch = 32;
     static constexpr unsigned kResting = 256;
 
+    // Is this state as it must be at rest in this pool?
+    void check_rest([[maybe_unused]] const TaskState &state) const {
+        OMPASS_ASSERT(state.creator == owner_);
+        OMPASS_ASSERT(state.creating == 0 && state.n_predecessors == 0);
+    }
     bool refill();
     void flush_chain();
 

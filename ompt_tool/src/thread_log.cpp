@@ -2,13 +2,10 @@
 // Slow paths of a thread's log: creation, new extents, limits.
 #include "thread_log.h"
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 
-#include "options.h"
-#include "process_log.h"
-#include "recorder.h"
+#include "trace_limit.h"
 
 namespace ompass {
 
@@ -17,6 +14,8 @@ namespace {
 // Events are written into one window of the file again and again. When it is full, a copy goes to the end of the file:
 // a third of the time that it takes to map and touch new pages of a file, and cheaper on many threads.
 constexpr size_t kWindowBytes = 64 << 10;
+
+constexpr uint64_t kMaxStepBack = 1 << 26; // ticks
 
 alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; written by many, read by none
 
@@ -53,7 +52,10 @@ void *ThreadLog::make_slots(uint32_t id) {
 }
 
 uint64_t ThreadLog::write_time(uint64_t now) {
-    if (now < base_) return 0; // another core's counter is behind, by less than a transfer between them
+    if (now < base_) { // another core's counter is behind, or a pause has begun that the last reading did not see
+        OMPASS_ASSERT(base_ - now < kMaxStepBack);
+        return 0;
+    }
     if (uint64_t *place = reserve(2)) {
         place[1] = now;
         store(place, format::pack_event(format::kTime, 0, 0));
@@ -67,8 +69,8 @@ bool ThreadLog::refill() {
         if (dropping_) header_->n_dropped++;
         return false;
     }
-    if (!recorder::may_grow(kWindowBytes) || !(window_ ? renew_window() : open_window())) {
-        recorder::stop_all_tracing(2); // unless it was a limit that refused
+    if (!trace_limit::allows(kWindowBytes) || !(window_ ? renew_window() : open_window())) {
+        trace_limit::stop_tracing(trace_limit::Reason::kDisk); // unless it was a limit that refused
         stop_tracing();
         header_->n_dropped++;
         return false;

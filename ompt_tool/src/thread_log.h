@@ -6,6 +6,7 @@
 #include <string>
 
 #include "format/format.h"
+#include "invariants.h"
 #include "log_file.h"
 
 namespace ompass {

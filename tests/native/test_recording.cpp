@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records without OpenMP: threads call the events of accounting.h themselves, in orders that runtimes produce and in
+// Records without OpenMP: threads call the events of the accounting themselves, in orders that runtimes produce and in
 // random ones. What the tool kept must be sound, add up exactly, and equal what the events alone say.
 #include <gtest/gtest.h>
 
@@ -11,12 +11,13 @@
 #include <random>
 #include <thread>
 
-#include "accounting.h"
+#include "accounting_regions.h"
 #include "analyses/schedule.h"
 #include "analyses/timeline.h"
 #include "analyses/trace_replay.h"
 #include "analyses/trace_rows.h"
 #include "analyses/validate.h"
+#include "broken_invariants.h"
 #include "events/decoder.h"
 #include "process_log.h"
 
@@ -30,11 +31,14 @@ std::string fresh_directory() {
 
 class Recording : public testing::Test {
 protected:
-    void begin(const char *mode) {
+    void prepare(const char *mode) {
         directory_ = fresh_directory();
         setenv("OMPASS_DIR", directory_.c_str(), 1);
         setenv("OMPASS_MODE", mode, 1);
         setenv("OMPASS_SUMMARY", "off", 1);
+    }
+    void begin(const char *mode) {
+        prepare(mode);
         ASSERT_TRUE(recorder::start("test"));
     }
     void TearDown() override { std::filesystem::remove_all(std::filesystem::path(directory_).parent_path()); }
@@ -46,7 +50,7 @@ const void *address(uintptr_t n) { return reinterpret_cast<const void *>(n); }
 
 TaskState *create(ThreadState &thread, uintptr_t construct) {
     TaskState *task = thread.pool.take();
-    TaskConstruct *known = thread.construct_at(address(construct), 0);
+    TaskConstruct *known = thread.constructs.at(address(construct), 0);
     task->construct = known->id;
     task->flags = 0;
     create_deferred(thread, task, known);
@@ -55,7 +59,7 @@ TaskState *create(ThreadState &thread, uintptr_t construct) {
 
 void run_inline(ThreadState &thread, uintptr_t construct, unsigned depth, std::atomic<uint64_t> &n_tasks) {
     TaskState *task = thread.pool.peek();
-    task->local = thread.construct_at(address(construct), 0);
+    task->local = thread.constructs.at(address(construct), 0);
     task->flags = kInline;
     thread.pool.take();
     begin_inline(thread, task);
@@ -313,6 +317,57 @@ TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) 
         (void)read_slices(run, {}, slices, too_many);
     }
     std::filesystem::remove_all(copy);
+}
+
+// A taskloop's creations carry times of their own; those of a coarse creator have none, and a reader dates them by their
+// span: so must the tool, whose ready times begin there.
+TEST_F(Recording, a_creation_in_a_bracket_has_its_own_time_or_that_of_the_bracket) {
+    begin("trace");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    TaskState *creator = create(*thread, 0x2000);
+    start_task(*thread, creator);
+    for (const bool coarse : {true, false}) {
+        creator->local->is_coarse = coarse;
+        thread->bracket.loop_task = creator;
+        const uint64_t before = clock::now();
+        while (clock::now() < before + 1000) {}
+        begin_creation(*thread);
+        ASSERT_GT(thread->creation.begin, thread->header->mark);
+        for (int i = 0; i < 3; i++) {
+            const TaskState *task = create(*thread, 0x2100);
+            if (coarse)
+                EXPECT_EQ(task->ready, thread->creation.begin);
+            else
+                EXPECT_GT(task->ready, thread->creation.begin);
+        }
+        end_creation(*thread);
+        thread->bracket.loop_task = nullptr;
+    }
+}
+
+TEST_F(Recording, time_that_is_not_accounted_is_noticed) {
+    prepare("profile");
+    const auto lose_time = [] {
+        recorder::start("test");
+        ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+        void *data = nullptr;
+        begin_region(*thread, address(0x1000), &data);
+        thread->header->mark += 5;
+        end_region(*thread);
+    };
+    OMPASS_EXPECT_NOTICED(lose_time(), "accounted");
+}
+
+TEST_F(Recording, time_that_runs_backwards_is_noticed) {
+    prepare("trace");
+    const auto go_back = [] {
+        recorder::start("test");
+        ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+        const uint64_t now = clock::now();
+        thread->log.timed(format::kStamp, 0, now);
+        thread->log.timed(format::kStamp, 0, now - (uint64_t{1} << 30));
+    };
+    OMPASS_EXPECT_NOTICED(go_back(), "base_ - now");
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "broken_invariants.h"
 #include "task_state.h"
 
 namespace ompass {
@@ -72,6 +73,19 @@ TEST(TaskPool, memory_stays_bounded_when_another_thread_frees) {
     done = true;
     other.join();
     EXPECT_LT(distinct.size(), 4096u);
+}
+
+TEST(TaskPool, notices_a_state_that_is_not_at_rest_or_of_another_pool) {
+    const auto give_back = [](void (*spoil)(TaskState &)) {
+        auto pool = std::make_unique<TaskPool>();
+        pool->set_owner(7);
+        TaskState *state = pool->take();
+        spoil(*state);
+        pool->give_back(state);
+    };
+    OMPASS_EXPECT_NOTICED(give_back([](TaskState &state) { state.creator = 8; }), "creator == owner_");
+    OMPASS_EXPECT_NOTICED(give_back([](TaskState &state) { state.creating = 1; }), "creating == 0");
+    OMPASS_EXPECT_NOTICED(give_back([](TaskState &state) { state.n_predecessors = 2; }), "n_predecessors == 0");
 }
 
 } // namespace

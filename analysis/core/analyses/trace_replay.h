@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of a run recomputed from its events alone, by the rules of the tool's accounting.h, independently written:
+// The account of a run recomputed from its events alone, by the rules of the tool, independently written:
 // to check the account that the tool kept, and to survive its loss. What the events mean is events/walker.h's.
 #pragma once
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waits, locks and parallel regions do to a thread; as accounting_tasks.h does for tasks.
+#pragma once
+
+#include "accounting_tasks.h"
+
+namespace ompass {
+
+void begin_wait(ThreadState &thread, uint32_t kind);
+void end_wait(ThreadState &thread, uint32_t kind);
+void begin_lock(ThreadState &thread, uint32_t kind);
+void end_lock(ThreadState &thread, uint32_t kind);
+
+// Of the primary thread.
+void begin_region(ThreadState &thread, const void *address, void **parallel_data);
+void end_region(ThreadState &thread);
+
+// Of every member; `instance` null for an initial task.
+TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance, uint32_t team_size);
+void end_implicit(ThreadState &thread, TaskState *task);
+
+// Closes the account of a worker in regions that have ended meanwhile.
+void close_ended_regions(ThreadState &thread);
+
+} // namespace ompass

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the events of tasks do to a thread: undeferred tasks, deferred ones from creation to completion, and the brackets
+// around creations. Each function closes a stretch (stretches.h), counts, and writes the trace record. Times and places
+// only; OMPT is callbacks.cpp's. Called by the thread whose state it takes.
+#pragma once
+
+#include "cpu.h"
+#include "recorder.h"
+#include "stretches.h"
+
+namespace ompass {
+
+inline void note_cpu(ThreadState &thread, uint32_t cpu) {
+    if (__builtin_expect(thread.header->cpu == cpu, 1)) return;
+    if (thread.header->cpu != ~0u) thread.header->n_migrations++;
+    thread.header->cpu = cpu;
+    if (thread.tracing) thread.log.untimed(format::kCpu, cpu);
+}
+
+// Adds one timed task, which stands for `weight` tasks, to the statistics of its construct.
+inline void count_duration(format::ConstructSlot &slot, uint64_t ticks, uint32_t weight) {
+    slot.inclusive_ticks += ticks * weight;
+    if (slot.n_timed++ == 0 || ticks < slot.min_ticks) slot.min_ticks = ticks;
+    if (ticks > slot.max_ticks) slot.max_ticks = ticks;
+    const uint64_t ns = clock::to_ns(ticks);
+    const unsigned bin = ns < 2 ? 0 : 63u - static_cast<unsigned>(__builtin_clzll(ns));
+    slot.histogram[bin < format::kHistogramBins ? bin : format::kHistogramBins - 1] += weight;
+}
+
+// Gives a task that is at rest back to the pool it came from.
+inline void free_task(ThreadState &thread, TaskState *task) {
+    const bool dependent = task->flags & kDependent;
+    task->creating = 0;
+    task->n_predecessors = 0;
+    if (!dependent) task->id = 0; // else a successor may still ask when it ended
+    if (task->creator != thread.index)
+        thread.pool.give_back_to(recorder::thread_of_index(task->creator)->pool, task);
+    else if (dependent)
+        thread.pool.give_back_late(task);
+    else
+        thread.pool.give_back(task);
+}
+
+// An untimed event inside a sampled stretch: takes the time that ends the sample.
+inline void end_sample(ThreadState &thread) {
+    const uint64_t now = clock::now();
+    close_work(thread, now);
+    if (thread.tracing) thread.log.timed(format::kStamp, 0, now);
+}
+
+inline void begin_sample(ThreadState &thread, uint32_t weight) {
+    thread.work.is_sample = weight > 1;
+    thread.work.weight = weight;
+}
+
+[[gnu::noinline]] void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct);
+
+inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
+    if (__builtin_expect(construct.inline_code < format::kInlineCodes, 1))
+        thread.log.inline_begin(construct.inline_code);
+    else
+        trace_uncoded_begin(thread, construct);
+}
+
+// The same as begin_inline and end_inline, for tasks that are timed, or come while a sample or a bracket is open. Apart,
+// so that the short path calls nothing and saves no register.
+[[gnu::noinline]] void begin_inline_slowly(ThreadState &thread, TaskState *task);
+[[gnu::noinline]] void end_inline_slowly(ThreadState &thread, TaskState *task);
+
+inline void begin_inline(ThreadState &thread, TaskState *task) {
+    TaskConstruct *construct = task->local;
+    TaskState *creator = thread.current;
+    thread.creation.inline_period = construct->period;
+    task->below = creator;
+    task->frame = creator->frame;
+    task->flags |= kStarted;
+    if (__builtin_expect(thread.work.is_sample | creator->creating | (construct->slot->countdown == 1), 0))
+        return begin_inline_slowly(thread, task);
+    construct->slot->countdown--;
+    thread.current = task;
+    thread.work.dirty = true;
+    if (thread.tracing) trace_inline_begin(thread, *construct);
+}
+
+inline void end_inline(ThreadState &thread, TaskState *task) {
+    if (__builtin_expect(thread.work.is_sample | (task->flags != (kInline | kStarted)), 0))
+        return end_inline_slowly(thread, task);
+    *thread.n_tasks += thread.counting;
+    thread.work.dirty = true;
+    thread.current = task->below;
+    thread.pool.give_back(task); // it ran where it was created
+    if (thread.tracing) thread.log.inline_end();
+}
+
+// An undeferred task that is left before it completes (detached): from here on it counts like a deferred one.
+void convert_inline(ThreadState &thread, TaskState *task);
+
+// Is this the task, or the untied task of the part, that the thread runs?
+inline bool runs(const ThreadState &thread, const TaskState *task) {
+    const TaskState *current = thread.current;
+    return current == task || ((current->flags & kPart) && current->whole == task);
+}
+
+// `home`: 1 + the domain in which the extension placed it; 0: the runtime holds it.
+void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
+void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
+void start_task(ThreadState &thread, TaskState *task);
+void resume_task(ThreadState &thread, TaskState *task);
+void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
+void discard_task(ThreadState &thread, TaskState *task);
+void fulfill_task(ThreadState &thread, TaskState *task);
+
+// ---------------------------------------------------------------- brackets
+
+// Around the runtime calls that allocate and enqueue a task. The begin is only noted, since a second reading follows.
+inline void begin_creation(ThreadState &thread) {
+    if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
+    uint32_t weight = 1;
+    if (thread.creation.inline_period >
+        1) { // undeferred tasks too short to be timed one by one: their creation is sampled too
+        if (thread.creation.countdown > 1) {
+            thread.creation.countdown--;
+            return;
+        }
+        weight = thread.creation.countdown = thread.creation.inline_period;
+    }
+    thread.creation.begin = clock::now();
+    thread.current->creating = 1;
+    thread.creation.told = false;
+    thread.creation.weight = weight;
+    // Counters are read where the work ends.
+    if (__builtin_expect(thread.counter_set != counters::kNone, 0)) close_work(thread, thread.creation.begin);
+}
+
+inline void end_creation(ThreadState &thread) {
+    if (!thread.current->creating) return;
+    close_creation(thread, clock::now());
+    open_stretch(thread, format::kOpenWork);
+}
+
+} // namespace ompass

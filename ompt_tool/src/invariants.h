@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What headers promise, asserted. Active in debug and sanitizer builds; the release library holds none of it, since the
+// tool never ends its host.
+#pragma once
+
+#if !defined(NDEBUG) || defined(OMPASS_SANITIZED)
+#define OMPASS_ASSERTIONS 1
+#else
+#define OMPASS_ASSERTIONS 0
+#endif
+
+#if OMPASS_ASSERTIONS
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace ompass {
+[[noreturn, gnu::cold, gnu::noinline]] inline void invariant_broken(const char *condition, const char *file, int line) {
+    fprintf(stderr, "ompass: %s:%d: invariant broken: %s\n", file, line, condition);
+    abort();
+}
+} // namespace ompass
+
+#define OMPASS_ASSERT(condition)                                                                                       \
+    (__builtin_expect(!!(condition), 1) ? static_cast<void>(0)                                                         \
+                                        : ::ompass::invariant_broken(#condition, __FILE__, __LINE__))
+
+#else
+
+#define OMPASS_ASSERT(condition) static_cast<void>(sizeof(!(condition))) // names what it uses, evaluates nothing
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time of a thread, cut into stretches: each is closed into one of the five states of metrics.md and charged to a
+// construct. Owns header.mark and every sum of ticks; which event closes what is the business of accounting_*.
+//
+// Invariant, per thread and region:  sum of state_ticks == header.mark - begin of its part of the region, less what
+// it spent in inner regions. Every function here moves `mark` from the begin of a stretch to its end and adds exactly
+// their difference.
+//
+// Undeferred tasks of some 20 ns cannot be timed one by one for less than they cost. They are all counted, and one
+// in `period` is timed; the time of the others stays, exactly, in the thread's work (pool_ticks), and is shared out
+// over constructs in proportion to the sampled stretches (sampled_weight). The reader does that division.
+#pragma once
+
+#include "clock.h"
+#include "counters.h"
+#include "thread_state.h"
+
+namespace ompass {
+
+using format::EventKind;
+using format::State;
+
+// Adds `ticks` to the time that the thread spent in a state in its region.
+inline void account(ThreadState &thread, State state, uint64_t ticks) {
+    thread.region->slot->state_ticks[static_cast<size_t>(state)] += ticks;
+#if OMPASS_ASSERTIONS
+    thread.accounted += ticks;
+#endif
+}
+
+// Where its part of `region` ends for a thread: is everything since its begin accounted, here and in inner regions?
+inline void check_part([[maybe_unused]] const ThreadState &thread, [[maybe_unused]] const EnteredRegion &region) {
+#if OMPASS_ASSERTIONS
+    OMPASS_ASSERT(thread.accounted - region.accounted_before == thread.header->mark - region.begin);
+#endif
+}
+
+// Charges what was counted since the last reading to the current task's construct / to nothing.
+[[gnu::noinline]] void charge_counters(ThreadState &thread);
+[[gnu::noinline]] void skip_counters(ThreadState &thread);
+
+inline void charge(ThreadState &thread, uint64_t ticks) {
+    const TaskState *task = thread.current;
+    if (task->local)
+        task->local->slot->own_ticks += ticks;
+    else
+        thread.region->slot->implicit_ticks += ticks;
+}
+
+// Closes a stretch of work.
+inline void close_work(ThreadState &thread, uint64_t now) {
+    const uint64_t ticks = now - thread.header->mark;
+    thread.header->mark = now;
+    account(thread, State::kWork, ticks);
+    thread.current->frame->worked += ticks;
+    if (thread.work.dirty) {
+        thread.header->pool_ticks += ticks;
+        thread.work.dirty = false;
+    } else {
+        charge(thread, ticks);
+        if (thread.work.is_sample) {
+            const uint64_t weight = ticks * thread.work.weight;
+            if (thread.current->local)
+                thread.current->local->slot->sampled_weight += weight;
+            else
+                thread.region->slot->sampled_weight += weight;
+            thread.work.is_sample = false;
+        }
+    }
+    if (__builtin_expect(thread.counter_set != counters::kNone, 0)) charge_counters(thread);
+}
+
+// Closes a stretch in a state other than work.
+inline void close_stretch(ThreadState &thread, State state, uint64_t now) {
+    account(thread, state, now - thread.header->mark);
+    thread.header->mark = now;
+    if (__builtin_expect(thread.counter_set != counters::kNone, 0)) skip_counters(thread);
+}
+
+inline void open_stretch(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
+
+// Ends a bracketed creation, at the return from the runtime or when the created task starts inside it: the stretch of
+// work before it, which nothing else has closed, and its own.
+inline void close_creation(ThreadState &thread, uint64_t now) {
+    const uint64_t begin = thread.creation.begin;
+    if (__builtin_expect(thread.counter_set == counters::kNone, 1)) close_work(thread, begin);
+    close_stretch(thread, State::kCreate, now);
+    thread.current->creating = 0;
+    const uint64_t ticks = now - begin;
+    format::ConstructSlot *construct = thread.creation.told ? thread.creation.construct->slot : nullptr;
+    if (construct) construct->create_ticks += ticks;
+    if (__builtin_expect(thread.creation.weight > 1, 0)) {
+        thread.region->slot->create_weight += ticks * thread.creation.weight;
+        if (construct) construct->create_weight += ticks * thread.creation.weight;
+    }
+    if (thread.tracing) {
+        if (ticks < format::kArgumentLimit && thread.creation.weight == 1 && construct) // both in one word
+            thread.log.timed(format::kCreateSpan, static_cast<uint32_t>(ticks), now);
+        else
+            thread.log.timed(format::kCreateSpanLong,
+                             thread.creation.weight | (construct ? 0 : format::kUntoldCreation), now, ticks);
+    }
+}
+
+// Closes the open stretch of a thread that is not in a gap.
+inline void close_open(ThreadState &thread, uint64_t now) {
+    switch (thread.header->open_state) {
+    case format::kOpenWork:
+        if (__builtin_expect(thread.current->creating, 0))
+            close_creation(thread, now);
+        else
+            close_work(thread, now);
+        break;
+    case format::kOpenFork: close_stretch(thread, State::kSync, now); break;
+    case format::kOpenGap: close_stretch(thread, State::kIdle, now); break;
+    default: thread.header->mark = now;
+    }
+}
+
+// The thread goes on with `task`.
+inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
+    thread.current = task;
+    thread.header->mark = now;
+    open_stretch(thread, task->flags & kWaiting ? format::kOpenGap : format::kOpenWork);
+    thread.header->open_construct = task->local ? task->local->id : 0;
+}
+
+// A gap that ends because a task starts: idle before the task was ready, schedule after.
+inline void close_gap_before_task(ThreadState &thread, uint64_t ready, uint64_t now) {
+    const uint64_t mark = thread.header->mark;
+    const uint64_t split = ready <= mark ? mark : ready >= now ? now : ready;
+    account(thread, State::kIdle, split - mark);
+    thread.header->mark = split;
+    close_stretch(thread, State::kSchedule, now);
+}
+
+// A gap that ends with the wait: idle until `arrival` (the last thread's, at barriers; else the gap's begin). What
+// follows is idle too when tasks may have run elsewhere and it is longer than the cost of leaving, else sync.
+inline void close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
+    const uint64_t mark = thread.header->mark;
+    const uint64_t split = arrival <= mark ? mark : arrival >= now ? now : arrival;
+    account(thread, State::kIdle, split - mark);
+    thread.header->mark = split;
+    const bool idle = tasks_elsewhere && now - split > clock::from_ns(format::kExitNanoseconds);
+    close_stretch(thread, idle ? State::kIdle : State::kSync, now);
+}
+
+} // namespace ompass

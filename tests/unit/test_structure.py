@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may include whom: the modules of the tool form no ring, and what tool and core share depends on neither.
+
+A module is a header with its source: what either includes, the module depends on, and can call.
+"""
+
+from __future__ import annotations
+
+import re
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+TOOL = REPOSITORY / "ompt_tool" / "src"
+CORE = REPOSITORY / "analysis" / "core"
+FORMAT = CORE / "format"
+SEARCHED = (TOOL, CORE, REPOSITORY / "ompt_tool" / "include", REPOSITORY / "omp_ext" / "include")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def sources(folder: Path) -> list[Path]:
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix in {".h", ".cpp"}]
+    assert found, f"{folder} holds no source"
+    return found
+
+
+def included(source: Path) -> list[Path]:
+    """Return the files of this project that `source` includes, in whichever way it writes them."""
+    found = []
+    for quote, name in INCLUDE.findall(source.read_text()):
+        places = ([source.parent] if quote == '"' else []) + list(SEARCHED)
+        path = next((place / name for place in places if (place / name).is_file()), None)
+        assert path or quote == "<", f"{source}: {name} is not a file of this project"
+        if path:
+            found.append(path.resolve())
+    return found
+
+
+def dependences(folder: Path) -> dict[str, set[str]]:
+    """Return the modules of one folder, each with those of the same folder that it depends on."""
+    graph: dict[str, set[str]] = {}
+    for source in sources(folder):
+        needs = graph.setdefault(source.stem, set())
+        needs |= {
+            path.stem for path in included(source) if path.parent == folder and path.stem != source.stem
+        }
+    return graph
+
+
+def a_ring_in(graph: dict[str, set[str]]) -> list[str]:
+    """Return modules that depend on each other in a ring, or nothing."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.mark.parametrize("folder", [TOOL, FORMAT], ids=["tool", "format"])
+def test_modules_depend_on_each_other_in_one_direction(folder: Path) -> None:
+    assert a_ring_in(dependences(folder)) == []
+
+
+def test_a_ring_through_a_source_is_found(tmp_path: Path) -> None:
+    (tmp_path / "log.h").write_text("#pragma once\n")
+    (tmp_path / "log.cpp").write_text('#include "log.h"\n  # include "recorder.h"\n')
+    (tmp_path / "recorder.h").write_text('#include "log.h"\n#include <vector>\n')
+    assert sorted(set(a_ring_in(dependences(tmp_path)))) == ["log", "recorder"]
+
+
+def test_format_includes_nothing_but_itself() -> None:
+    foreign = {
+        f"{source.name} includes {path}"
+        for source in sources(FORMAT)
+        for path in included(source)
+        if path.parent != FORMAT
+    }
+    assert foreign == set()
+
+
+def test_tool_includes_no_room_of_the_core_but_format() -> None:
+    foreign = {
+        f"{source.name} includes {path}"
+        for source in sources(TOOL)
+        for path in included(source)
+        if CORE in path.parents and path.parent != FORMAT
+    }
+    assert foreign == set()
+
+
+def test_core_includes_nothing_of_the_tool() -> None:
+    tool = REPOSITORY / "ompt_tool"
+    foreign = {
+        f"{source.name} includes {path}"
+        for source in sources(CORE)
+        for path in included(source)
+        if tool in path.parents
+    }
+    assert foreign == set()
