@@ -71,7 +71,7 @@ template <typename Function>
 ThreadState *recording_thread() {
     if (!active) return nullptr;
     ThreadState *thread = recorder::this_thread;
-    if (!thread || thread->seen_switch != recorder::kOn) return nullptr;
+    if (!thread || thread->seen_switch != recorder::kOn || recorder::current_switch() != recorder::kOn) return nullptr;
     return thread->announced.kind ? nullptr : thread; // what the extension announced is no creation
 }
 
@@ -91,7 +91,7 @@ struct Creation {
         if (!thread) return;
         if (!outer_address) thread->bracket.address = nullptr;
         thread->bracket.is_open = outer;
-        end_creation(*thread);
+        if (recorder::current_switch() != recorder::kOff) end_creation(*thread); // it may have ended in the bracket
     }
     ThreadState *thread;
     bool outer = false;
@@ -113,7 +113,7 @@ struct LoopCreation {
     }
     ~LoopCreation() {
         if (!thread) return;
-        end_creation(*thread);
+        if (recorder::current_switch() != recorder::kOff) end_creation(*thread);
         thread->bracket.is_open = outer;
         thread->bracket.loop_address = outer_address;
         thread->bracket.loop_task = outer_task;

@@ -158,9 +158,13 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     char *rest = static_cast<char *>(extent) + kept;
     if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         return;
-    if (truncate(path_.c_str(), static_cast<off_t>(size_ - (bytes - kept))) != 0) return; // it stays as long as it is
-    static_cast<format::ExtentHeader *>(extent)->bytes = kept;
-    size_ -= bytes - kept;
+    // The length in the head first: the process may end in between, and what follows it then reads as the end of the file.
+    uint64_t &told = static_cast<format::ExtentHeader *>(extent)->bytes;
+    __atomic_store_n(&told, kept, __ATOMIC_RELEASE);
+    if (truncate(path_.c_str(), static_cast<off_t>(size_ - (bytes - kept))) == 0)
+        size_ -= bytes - kept;
+    else
+        told = bytes; // it stays as long as it is
 }
 
 void LogFile::release(void *extent, size_t bytes) {

@@ -2,6 +2,7 @@
 // Begin and end of recording, threads joining it, pauses, forks.
 #include "recorder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <pthread.h>
@@ -103,22 +104,27 @@ bool start(const char *runtime_version) {
     return true;
 }
 
+// Another thread may end the process at any moment, for exit() does not wait for those that call it too: a run whose
+// end is cut short must be as sound as one that was killed.
 void stop(format::EndReason reason) {
     {
         const std::lock_guard lock(start_lock);
         if (run_switch.load() == kOff || ended) return;
         ended = true;
-        clock::resume();
+        process_log::header()->paused_ticks += clock::resume();
         run_switch.store(kOff);
-        process_log::close(reason, clock::now());
-        for (uint32_t i = 0; i < kMaxThreads && threads[i]; i++) { // to whom the stretches that are open now belong
+        const uint64_t end_ticks = clock::now();
+        const uint32_t n_threads = std::min(next_thread.load(), kMaxThreads);
+        for (uint32_t i = 0; i < n_threads; i++) { // to whom the stretches that are open now belong
+            if (!threads[i]) continue;
             const ThreadState &thread = *threads[i];
             const TaskConstruct *construct = thread.current->local;
             thread.header->open_construct = thread.work.dirty ? format::kOpenPool : construct ? construct->id : 0;
         }
+        process_log::close(reason, end_ticks);
         // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
-        for (uint32_t i = 0; i < kMaxThreads && threads[i]; i++)
-            if (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork)
+        for (uint32_t i = 0; i < n_threads; i++)
+            if (threads[i] && (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork))
                 threads[i]->log.trim();
     }
     if (current_options.summary) print_summary(run_directory_path);
@@ -190,11 +196,15 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->counter_set = counters::start(thread->counters);
     this_thread = thread;
     making_thread = false;
-    if (run_switch.load() != kOn) sync_switch(*thread);
+    const uint32_t now_switch = run_switch.load();
+    if (now_switch == kOff) return nullptr; // it has ended meanwhile
+    if (now_switch != kOn) sync_switch(*thread, now_switch);
     return thread;
 }
 
 void end_thread(ThreadState &thread) {
+    const std::lock_guard lock(start_lock); // stop() looks at the logs of all threads
+    if (run_switch.load() == kOff) return;
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
     if (thread.region != &thread.regions.outside || thread.header->open_state != format::kOpenNone ||
@@ -207,8 +217,7 @@ void end_thread(ThreadState &thread) {
     thread.current = &thread.base_task;
 }
 
-void sync_switch(ThreadState &thread) {
-    const uint32_t now = run_switch.load();
+void sync_switch(ThreadState &thread, uint32_t now) {
     const bool counting = now == kOn;
     if (counting != thread.counting) {
         thread.counting = counting;

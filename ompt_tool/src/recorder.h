@@ -40,17 +40,19 @@ ThreadState *make_thread(format::ThreadKind kind);
 ThreadState *thread_while_off(format::ThreadKind kind);
 // The thread ends: its log is complete, and its address space given back, unless a region still holds it.
 void end_thread(ThreadState &thread);
-void sync_switch(ThreadState &thread); // acts on a changed run_switch
+void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_switch
+
+inline uint32_t current_switch() { return run_switch.load(std::memory_order_relaxed); }
 
 // The thread when events are to be recorded, else null. The first line of every callback. `begins`: the event is worth a
 // run of its own in the child of a fork.
 inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther, bool begins = false) {
     ThreadState *state = this_thread;
-    const uint32_t now = run_switch.load(std::memory_order_relaxed);
+    const uint32_t now = current_switch();
     if (__builtin_expect(state != nullptr && state->seen_switch == now, 1)) return state;
     if (now == kOff) return begins ? thread_while_off(kind) : nullptr;
     if (state == nullptr) return make_thread(kind);
-    sync_switch(*state);
+    sync_switch(*state, now);
     return state;
 }
 

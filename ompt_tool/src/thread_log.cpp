@@ -15,6 +15,7 @@ namespace {
 // a third of the time that it takes to map and touch new pages of a file, and cheaper on many threads.
 constexpr size_t kWindowBytes = 64 << 10;
 
+constexpr size_t kEventBytes = 256; // more than the records of one event, and the zero after them
 constexpr uint64_t kMaxStepBack = 1 << 26; // ticks
 
 alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; written by many, read by none
@@ -43,9 +44,10 @@ void ThreadLog::start_tracing(uint64_t now) {
 
 void *ThreadLog::make_slots(uint32_t id) {
     const uint32_t extent = id / format::kSlotsPerExtent;
-    if (extent >= kMaxSlotExtents) return spare_slot;
+    if (extent >= kMaxSlotExtents || !hold()) return spare_slot;
     char *memory = static_cast<char *>(
         file_.append(format::ExtentKind::kSlots, format::kSlotExtentBytes, extent * format::kSlotsPerExtent, true));
+    let_go();
     if (!memory) return spare_slot;
     slots_[extent] = memory + sizeof(format::ExtentHeader);
     return slots_[extent] + id % format::kSlotsPerExtent * format::kSlotBytes;
@@ -69,7 +71,10 @@ bool ThreadLog::refill() {
         if (dropping_) header_->n_dropped++;
         return false;
     }
-    if (!trace_limit::allows(kWindowBytes) || !(window_ ? renew_window() : open_window())) {
+    if (!hold()) return false; // recording has ended meanwhile
+    const bool has_room = trace_limit::allows(kWindowBytes) && (window_ ? renew_window() : open_window());
+    let_go();
+    if (!has_room) {
         trace_limit::stop_tracing(trace_limit::Reason::kDisk); // unless it was a limit that refused
         stop_tracing();
         header_->n_dropped++;
@@ -99,9 +104,9 @@ bool ThreadLog::renew_window() {
 }
 
 void ThreadLog::trim() {
-    if (!window_ || !limit_) return;
-    const size_t used =
-        static_cast<size_t>(reinterpret_cast<char *>(next_) - reinterpret_cast<char *>(window_)) + sizeof(uint64_t);
+    if (!hold() || !window_ || !limit_) return;
+    const char *next = reinterpret_cast<char *>(__atomic_load_n(&next_, __ATOMIC_RELAXED));
+    const size_t used = static_cast<size_t>(next - reinterpret_cast<char *>(window_)) + kEventBytes;
     const size_t kept = (used + format::kPageBytes - 1) / format::kPageBytes * format::kPageBytes;
     if (kept < kWindowBytes) file_.shrink_last(window_, kWindowBytes, kept);
 }

@@ -2,6 +2,7 @@
 // thread-NNNNN.log: one thread's header, statistics slots and, in trace mode, events. Written by that thread alone.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -79,8 +80,8 @@ public:
         return n_codes_++;
     }
 
-    // Gives the unused end of the log back to the disk. Another thread may call it when recording is over: a record
-    // that the owner still writes goes to memory.
+    // Gives the unused end of the log back to the disk; the log is at its end. Another thread may call it when recording
+    // is over, while the owner still writes the event that it was in.
     void trim();
 
     // Gives the address space of the log back, when its thread has ended; header() is then a place that all such logs share.
@@ -123,6 +124,8 @@ private:
     bool refill(); // makes room for events
     bool open_window();
     bool renew_window();
+    bool hold() { return !held_.exchange(true, std::memory_order_acquire); }
+    void let_go() { held_.store(false, std::memory_order_release); }
     void *make_slots(uint32_t id);
 
     uint64_t *next_ = nullptr; // place of the next record
@@ -136,6 +139,8 @@ private:
     format::ThreadHeader *header_ = nullptr;
     format::ExtentHeader *window_ = nullptr; // the extent of the latest events, at one place in file and memory
     bool dropping_ = false;
+    // Who holds the log may lengthen or cut its file: its owner for a moment, and for good whoever trims it. Nobody waits.
+    std::atomic<bool> held_{false};
     LogFile file_;
     char *slots_[kMaxSlotExtents] = {};
 };

@@ -173,6 +173,48 @@ def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
         assert counted(_core.replay_trace(str(recorded.run_dir))) == counted(profile)
 
 
+LOADINGS = ["OMP_TOOL_LIBRARIES", "LD_PRELOAD", "linked"]
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("loading", LOADINGS)
+@pytest.mark.parametrize(("way", "status"), [("end", 0), ("switch", 0), ("exit", 7), ("exits", 7)])
+@pytest.mark.parametrize(
+    "n_seeds", [pytest.param(5, id="5-seeds"), pytest.param(50, id="50-seeds", marks=pytest.mark.slow)]
+)
+@pytest.mark.timeout(600)
+def test_record_ends_soundly_at_any_moment(
+    n_seeds: int,
+    way: str,
+    status: int,
+    loading: str,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    """By omp_control_tool or exit, from inside any task, with brackets open, while other threads work on."""
+    flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
+    program = compile_program("survival/ends_anyhow.c", default_toolchain, flags=flags)
+    for seed in range(n_seeds):
+        run_dir = tmp_path / f"{seed}.ompass"
+        settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMP_NUM_THREADS": str(N_THREADS)}
+        if loading != "linked":
+            settings[loading] = str(libompass)
+        finished = run_in(
+            tmp_path, program, default_toolchain, str(seed), way, tool=None, environment=settings
+        )
+        assert (finished.returncode, finished.stderr) == (status, ""), f"seed {seed}"
+        problems = _core.validate(str(run_dir))
+        assert not problems, f"seed {seed}: {problems}"
+        profile = _core.read_profile(str(run_dir))
+        check_identity(profile)
+        assert profile["complete"] == (profile["incomplete_reasons"] == [])
+        if way == "end":
+            assert profile["end_reason"] == "ended-by-control"
+
+
 def test_process_that_becomes_another_program_leaves_two_runs(
     default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:

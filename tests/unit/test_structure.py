@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: the modules of the tool form no ring, and what tool and core share depends on neither.
+"""Who may include whom: the modules of the tool form no ring, and what tool and core share needs neither.
 
 A module is a header with its source: what either includes, the module depends on, and can call.
 """
