@@ -27,6 +27,7 @@ std::mutex mappings_lock;
 std::vector<Mapping> &mappings = *new std::vector<Mapping>; // never destroyed: logs are written to the very end
 std::atomic<uint64_t> bytes_on_disk{0};
 std::atomic<bool> refused{false};
+std::atomic<uint32_t *> n_lost{nullptr};
 
 void remember(void *address, size_t bytes) {
     const std::lock_guard lock(mappings_lock);
@@ -95,6 +96,7 @@ void LogFile::create(const std::string &path) {
         return;
     }
     refuse(path, error);
+    note_lost();
     static format::ThreadHeader last_resort[2]; // not even memory: a place to write to, shared and never read
     header_ = map_memory(format::kHeaderBytes);
     if (!header_) header_ = last_resort;
@@ -119,7 +121,9 @@ void *LogFile::append(format::ExtentKind kind, size_t bytes, uint64_t first, boo
         remember(extent, bytes);
     } else {
         refuse(path_, error);
-        if (in_memory_if_full) extent = map_memory(bytes);
+        if (!in_memory_if_full) return nullptr;
+        note_lost();
+        extent = map_memory(bytes);
         if (!extent) return nullptr;
     }
     auto *header = static_cast<format::ExtentHeader *>(extent);
@@ -193,6 +197,10 @@ void LogFile::detach_all_after_fork() {
 }
 
 uint64_t LogFile::total_bytes() { return bytes_on_disk.load(std::memory_order_relaxed); }
+void LogFile::count_lost_at(uint32_t *place) { n_lost = place; }
+void LogFile::note_lost() {
+    if (uint32_t *place = n_lost.load(std::memory_order_relaxed)) __atomic_fetch_add(place, 1, __ATOMIC_RELAXED);
+}
 bool LogFile::disk_refused() { return refused.load(std::memory_order_relaxed); }
 
 } // namespace ompass

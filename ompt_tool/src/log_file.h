@@ -5,7 +5,7 @@
 // Space is allocated before it is mapped, so that a full disk, a quota or a file size limit is an answer here and
 // never a SIGBUS or SIGXFSZ in the program. No descriptor stays open: a program that closes or reuses descriptors
 // of others cannot harm a log, nor be harmed. When the disk refuses, memory of the process takes its place for the
-// pieces that the tool cannot do without; they are lost with the process, and the first refusal is told.
+// pieces that the tool cannot do without; they are lost with the process, which is counted, and the first refusal is told.
 #pragma once
 
 #include <cstddef>
@@ -44,6 +44,10 @@ public:
 
     static uint64_t total_bytes(); // on disk, over all files of the process
     static bool disk_refused(); // an allocation failed
+
+    // Where to count the pieces that are in memory only and will be missing in the files; null: nowhere.
+    static void count_lost_at(uint32_t *place);
+    static void note_lost(); // one more, from any thread
 
 private:
     void *map(uint64_t offset, size_t bytes) const;

@@ -155,6 +155,7 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
     header->calibration_monotonic_ns = header->latest_monotonic_ns = header->start_monotonic_ns = reading.monotonic_ns;
     memcpy(header->magic, format::kProcessMagic, sizeof header->magic);
     shared_header = header;
+    LogFile::count_lost_at(&header->n_lost);
     define(DefinitionKind::kProgram, shared->n_constructs++, 0, ~0u, 0, "", 0);
 }
 
@@ -248,6 +249,8 @@ void close(format::EndReason reason, uint64_t end_ticks) {
     shared_header->end_reason = reason;
 }
 
+void settle() { __atomic_store_n(&shared_header->is_final, 1, __ATOMIC_RELEASE); }
+
 void lock_for_fork() {
     if (shared) shared->lock.lock();
 }
@@ -255,6 +258,7 @@ void unlock_after_fork() {
     if (shared) shared->lock.unlock();
 }
 void forget() {
+    LogFile::count_lost_at(nullptr);
     shared = nullptr; // not freed: the parent's memory image, and the forking thread may be inside a callback
     shared_header = nullptr;
 }

@@ -32,6 +32,7 @@ void renew_calibration(); // second clock reading, at most every 100 ms
 void note_create_gap(uint64_t ticks);
 void note_misuse();
 void close(format::EndReason reason, uint64_t end_ticks);
+void settle(); // after close(): no log is lengthened or cut from now on
 
 // Around a fork, and in its child: forgets everything, so that open() may be called anew.
 void lock_for_fork();

@@ -126,6 +126,7 @@ void stop(format::EndReason reason) {
         for (uint32_t i = 0; i < n_threads; i++)
             if (threads[i] && (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork))
                 threads[i]->log.trim();
+        process_log::settle();
     }
     if (current_options.summary) print_summary(run_directory_path);
 }
@@ -160,11 +161,15 @@ ThreadState *thread_while_off(format::ThreadKind kind) {
 ThreadState *make_thread(format::ThreadKind kind) {
     if (making_thread) return nullptr; // a callback from inside our own making
     const uint32_t index = next_thread.fetch_add(1);
-    if (index >= kMaxThreads) return nullptr;
+    if (index >= kMaxThreads) {
+        LogFile::note_lost();
+        return nullptr;
+    }
     making_thread = true;
     void *memory = mmap(nullptr, sizeof(ThreadState), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         making_thread = false;
+        LogFile::note_lost();
         return nullptr;
     }
     auto *thread = new (memory) ThreadState();

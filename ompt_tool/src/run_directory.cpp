@@ -202,9 +202,11 @@ void write_meta(const std::string &directory, const Options &options, const char
     const std::string path = directory + "/meta.json";
     if (!within_size_limit(text.size())) return;
     const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (descriptor < 0 || write(descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    if (descriptor < 0 || write(descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
         if (!LogFile::disk_refused())
             say("cannot write %s: %s.", path.c_str(), strerror(errno)); // else it has been told
+        if (descriptor >= 0) unlink(path.c_str()); // half of it is no JSON
+    }
     if (descriptor >= 0) close(descriptor);
 }
 

@@ -44,6 +44,7 @@ void ThreadLog::start_tracing(uint64_t now) {
 
 void *ThreadLog::make_slots(uint32_t id) {
     const uint32_t extent = id / format::kSlotsPerExtent;
+    if (extent >= kMaxSlotExtents) LogFile::note_lost();
     if (extent >= kMaxSlotExtents || !hold()) return spare_slot;
     char *memory = static_cast<char *>(
         file_.append(format::ExtentKind::kSlots, format::kSlotExtentBytes, extent * format::kSlotsPerExtent, true));

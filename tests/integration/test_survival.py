@@ -256,7 +256,7 @@ def check_unharmed(harsh: subprocess.CompletedProcess[str], plain: subprocess.Co
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-@pytest.mark.parametrize("size", ["4k", "64k", "256k", "2m"])
+@pytest.mark.parametrize("size", ["4k", "64k", "100k", "120k", "140k", "160k", "256k", "2m"])
 def test_full_disk_costs_the_record_and_nothing_else(
     size: str,
     mode: str,

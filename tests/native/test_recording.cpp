@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <sys/stat.h>
 #include <thread>
 
 #include "accounting_regions.h"
@@ -250,6 +251,68 @@ TEST_F(Recording, a_log_can_be_read_while_its_thread_writes_on) {
     }
     writer.join();
     EXPECT_EQ(n_read, kAccesses);
+}
+
+// A thread that ends cuts its log to what it used: a reader must not touch what was there when it opened the file.
+TEST_F(Recording, logs_can_be_read_while_their_threads_end) {
+    begin("trace");
+    recorder::thread(format::ThreadKind::kInitial);
+    constexpr uint32_t kThreads = 300;
+    std::atomic<bool> done{false};
+    std::thread program([&] {
+        for (uint32_t i = 0; i < kThreads; i++)
+            std::thread([i] {
+                ThreadState *thread = recorder::thread(format::ThreadKind::kOther);
+                for (uint64_t n = 0; n < 10 * i; n++) thread->log.access(true, n, 1);
+                recorder::end_thread(*thread);
+            }).join();
+        done = true;
+    });
+    for (bool last = false; !last;) {
+        last = done;
+        RunFiles run;
+        ASSERT_FALSE(open_run(directory_, run));
+        EXPECT_TRUE(run.losses.empty()) << run.losses.front();
+        std::vector<ThreadAccount> accounts = read_accounts(run);
+        for (const ThreadFile &thread : run.threads) {
+            EventDecoder decoder(thread);
+            for (EventRecord record; decoder.next(record);) {}
+            EXPECT_FALSE(decoder.problem()) << decoder.problem().text();
+        }
+    }
+    program.join();
+}
+
+TEST_F(Recording, a_log_numbered_far_beyond_the_threads_is_left_out_and_said_to_be) {
+    begin("profile");
+    recorder::thread(format::ThreadKind::kInitial);
+    recorder::stop(format::EndReason::kFinalized);
+    std::filesystem::copy(directory_ + "/thread-00000.log", directory_ + "/thread-65535.log");
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    EXPECT_EQ(run.threads.size(), 1u);
+    ASSERT_EQ(run.losses.size(), 1u);
+    EXPECT_NE(run.losses[0].find("thread-65535.log"), std::string::npos);
+}
+
+TEST_F(Recording, what_is_no_regular_file_is_refused_without_waiting) {
+    begin("profile");
+    recorder::thread(format::ThreadKind::kInitial);
+    recorder::stop(format::EndReason::kFinalized);
+    for (const char *name : {"/thread-00000.log", "/process.log"}) {
+        std::filesystem::rename(directory_ + name, directory_ + ".kept");
+        for (const char *other : {"pipe", "/dev/zero", "."}) {
+            const std::string path = directory_ + name;
+            if (std::string(other) == "pipe")
+                ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+            else
+                std::filesystem::create_symlink(other, path);
+            RunFiles run;
+            EXPECT_EQ(open_run(directory_, run).what, "is not a regular file") << path << " is " << other;
+            std::filesystem::remove(path);
+        }
+        std::filesystem::rename(directory_ + ".kept", directory_ + name);
+    }
 }
 
 TEST_F(Recording, accesses_near_and_far_are_read_as_they_were_declared) {

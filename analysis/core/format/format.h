@@ -79,6 +79,8 @@ struct ProcessHeader {
     uint32_t n_misuses; // kernel marks without a partner and the like
     uint64_t min_create_gap; // shortest time between two creations of one task, ~0 when none was seen
     char counter_names[kMaxCounters][64];
+    uint32_t n_lost; // pieces of the record that found no room, on the disk or in memory, and are missing
+    uint32_t is_final; // 1: no file of the run is lengthened or cut any more
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
@@ -31,37 +32,53 @@ RunClock::RunClock(const format::ProcessHeader &process) : start_(process.start_
 }
 
 MappedFile::MappedFile(MappedFile &&other) noexcept
-    : path_(std::move(other.path_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : path_(std::move(other.path_)), data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 MappedFile &MappedFile::operator=(MappedFile &&other) noexcept {
     std::swap(path_, other.path_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(descriptor_, other.descriptor_);
     return *this;
 }
 
 MappedFile::~MappedFile() {
+    end_copying();
     if (data_) munmap(const_cast<char *>(data_), size_);
 }
 
 Problem MappedFile::open(const std::string &path) {
     path_ = path;
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return {path, 0, std::string("cannot be opened: ") + strerror(errno)};
-    struct stat status;
-    Problem problem;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode))
-        problem = {path, 0, "is not a regular file"};
-    else if (status.st_size > 0) {
-        size_ = static_cast<size_t>(status.st_size);
-        void *data = mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
-        if (data == MAP_FAILED)
-            problem = {path, 0, std::string("cannot be mapped: ") + strerror(errno)}, size_ = 0;
-        else
-            data_ = static_cast<const char *>(data);
+    struct stat status; // before it is opened: that alone may have an effect on a device
+    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return {path, 0, "is not a regular file"};
+    descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); // does not wait, should it be a pipe by now
+    if (descriptor_ < 0) return {path, 0, std::string("cannot be opened: ") + strerror(errno)};
+    if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return {path, 0, "is not a regular file"};
+    if (status.st_size == 0) return {};
+    void *data = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_SHARED, descriptor_, 0);
+    if (data == MAP_FAILED) return {path, 0, std::string("cannot be mapped: ") + strerror(errno)};
+    data_ = static_cast<const char *>(data);
+    size_ = static_cast<size_t>(status.st_size);
+    return {};
+}
+
+size_t MappedFile::copy(uint64_t offset, void *to, size_t n_bytes) const {
+    size_t done = 0;
+    while (done < n_bytes) {
+        const ssize_t got =
+            pread(descriptor_, static_cast<char *>(to) + done, n_bytes - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += static_cast<size_t>(got);
     }
-    close(descriptor);
-    return problem;
+    memset(static_cast<char *>(to) + done, 0, n_bytes - done);
+    return done;
+}
+
+void MappedFile::end_copying() {
+    if (descriptor_ >= 0) close(descriptor_);
+    descriptor_ = -1;
 }
 
 namespace {
@@ -93,9 +110,20 @@ Problem check_header(const MappedFile &file, const char *magic, uint32_t version
     return {};
 }
 
+constexpr const char *kEmpty = ": is empty: the program ended, or the disk was full, when it was made.";
 constexpr int kAttempts = 100; // to read the log of a thread that writes
 
+// A copy of bytes of the file, kept in `copies`.
+char *keep_copy(const MappedFile &file, uint64_t offset, size_t n_bytes, Copies &copies) {
+    const size_t n_lines = n_bytes / sizeof(CopiedLine) + 1;
+    copies.push_back(std::make_unique_for_overwrite<CopiedLine[]>(n_lines));
+    char *bytes = copies.back()[0].bytes;
+    file.copy(offset, bytes, n_bytes);
+    return bytes;
+}
+
 // Calls visit(header, contents, offset) for every extent. An extent without its magic is where a writer died: the end.
+// The heads are read, not mapped: what follows the last extent may be cut off at any time, and so may its end.
 template <typename Visit>
 Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses, Visit visit) {
     const std::span<const char> bytes = file.bytes();
@@ -106,7 +134,7 @@ Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses
             break;
         }
         ExtentHeader header;
-        memcpy(&header, bytes.data() + offset, sizeof header);
+        file.copy(offset, &header, sizeof header);
         if (header.magic == 0) break;
         if (header.magic != format::kExtentMagic) return {file.path(), offset, "is damaged: no extent begins here"};
         if (header.bytes < sizeof header || header.bytes % 4096 != 0)
@@ -152,44 +180,46 @@ Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t
     return {};
 }
 
-Problem read_process(RunFiles &run) {
+Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
+    run.process_file = {};
+    run.process_copies.clear(), run.modules.clear(), run.definitions.clear(), run.instances.clear(), losses.clear();
     Problem problem = run.process_file.open(run.directory + "/process.log");
     if (problem) return problem;
-    run.log_bytes += run.process_file.bytes().size();
     if (is_unborn(run.process_file)) {
         static const format::ProcessHeader unborn = {};
         run.process = &unborn;
         return {};
     }
     if (Problem short_file = check_length(run.process_file)) return short_file;
-    run.process = reinterpret_cast<const format::ProcessHeader *>(run.process_file.bytes().data());
+    run.process = reinterpret_cast<const format::ProcessHeader *>(
+        keep_copy(run.process_file, 0, sizeof(format::ProcessHeader), run.process_copies));
     problem = check_header(run.process_file, format::kProcessMagic, run.process->version, run.process->header_bytes);
     if (problem) return problem;
     if (run.process->n_counters > format::kMaxCounters)
         return {run.process_file.path(), 32, "is damaged: too many counters"};
-    return for_each_extent(run.process_file, run.losses,
-                           [&](const ExtentHeader &header, std::span<const char> contents, uint64_t offset) -> Problem {
-                               if (header.kind == ExtentKind::kDefinitions)
-                                   return read_definitions(run, contents, offset);
-                               if (header.kind != ExtentKind::kInstances)
-                                   return {run.process_file.path(), offset, "is damaged: unexpected kind of extent"};
-                               for (size_t i = 0; (i + 1) * sizeof(format::RegionInstance) <= contents.size(); i++)
-                                   run.instances.push_back(
-                                       reinterpret_cast<const format::RegionInstance *>(contents.data()) + i);
-                               return {};
-                           });
+    return for_each_extent(
+        run.process_file, losses,
+        [&](const ExtentHeader &header, std::span<const char> contents, uint64_t offset) -> Problem {
+            if (header.kind == ExtentKind::kDefinitions) return read_definitions(run, contents, offset);
+            if (header.kind != ExtentKind::kInstances)
+                return {run.process_file.path(), offset, "is damaged: unexpected kind of extent"};
+            const char *instances = run.process->is_final ? contents.data()
+                                                          : keep_copy(run.process_file, offset + sizeof header,
+                                                                      contents.size(), run.process_copies);
+            for (size_t i = 0; (i + 1) * sizeof(format::RegionInstance) <= contents.size(); i++)
+                run.instances.push_back(reinterpret_cast<const format::RegionInstance *>(instances) + i);
+            return {};
+        });
 }
 
 using Words = std::span<const uint64_t>;
 
-// The first extent of events is a window that its thread may be writing anew: copies it to a place of our own. Its number,
-// or kNoNumber if that changed meanwhile.
-uint64_t copy_window(const ExtentHeader &window, std::span<const char> contents, std::vector<uint64_t> &copy) {
-    const uint64_t number = __atomic_load_n(&window.first, __ATOMIC_ACQUIRE);
-    copy.resize(contents.size() / sizeof(uint64_t));
-    memcpy(copy.data(), contents.data(), copy.size() * sizeof(uint64_t));
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return __atomic_load_n(&window.first, __ATOMIC_RELAXED) == number ? number : format::kNoNumber;
+// The first extent of events is a window that its thread may be writing anew. `copy` was made after its head was read: the
+// number of the window, or kNoNumber if that changed meanwhile.
+uint64_t number_of_copy(const MappedFile &file, const ExtentHeader &head, uint64_t offset) {
+    ExtentHeader after;
+    file.copy(offset, &after, sizeof after);
+    return after.first == head.first ? head.first : format::kNoNumber;
 }
 
 bool has_grown(const MappedFile &file) {
@@ -214,42 +244,47 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
     Problem problem = thread.file.open(path);
     if (problem) return problem;
     if (is_unborn(thread.file)) {
-        run.remarks.push_back(path + ": the program ended while this log was being made.");
+        run.remarks.push_back(path + kEmpty);
         return {};
     }
     if (Problem short_file = check_length(thread.file)) return short_file;
-    const auto *header = reinterpret_cast<const format::ThreadHeader *>(thread.file.bytes().data());
+    const auto *header = reinterpret_cast<const format::ThreadHeader *>(
+        keep_copy(thread.file, 0, sizeof(format::ThreadHeader), thread.copies));
     problem = check_header(thread.file, format::kThreadMagic, header->version, header->header_bytes);
     if (problem) return problem;
     thread.header = header;
     std::map<uint64_t, Words> events; // by number
     bool has_window = false;
-    const auto add_events = [&](const ExtentHeader &extent, std::span<const char> contents) {
+    const auto add_events = [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) {
         uint64_t number = extent.first;
-        Words words(reinterpret_cast<const uint64_t *>(contents.data()), contents.size() / sizeof(uint64_t));
-        if (!has_window && run.process->end_reason == format::EndReason::kRunning) { // or killed
-            const auto *window = reinterpret_cast<const ExtentHeader *>(contents.data()) - 1;
-            number = copy_window(*window, contents, thread.window);
-            words = thread.window;
+        const char *words = contents.data();
+        if (!has_window && !run.process->is_final) {
+            words = keep_copy(thread.file, offset + sizeof extent, contents.size(), thread.copies);
+            number = number_of_copy(thread.file, extent, offset);
             window_moved = number == format::kNoNumber;
         }
         has_window = true;
-        if (number != format::kNoNumber) events.try_emplace(number, words);
+        if (number != format::kNoNumber)
+            events.try_emplace(number,
+                               Words(reinterpret_cast<const uint64_t *>(words), contents.size() / sizeof(uint64_t)));
     };
-    problem =
-        for_each_extent(thread.file, run.losses,
-                        [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) -> Problem {
-                            if (extent.kind == ExtentKind::kSlots) {
-                                if (Problem misplaced = check_slots(path, extent, contents, offset)) return misplaced;
-                                thread.slots.push_back(contents);
-                                thread.first_slot.push_back(static_cast<uint32_t>(extent.first));
-                            } else if (extent.kind == ExtentKind::kEvents) {
-                                add_events(extent, contents);
-                            } else {
-                                return {path, offset, "is damaged: unexpected kind of extent"};
-                            }
-                            return {};
-                        });
+    problem = for_each_extent(
+        thread.file, run.losses,
+        [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) -> Problem {
+            if (extent.kind == ExtentKind::kSlots) {
+                if (!run.process->is_final)
+                    contents = {keep_copy(thread.file, offset + sizeof extent, contents.size(), thread.copies),
+                                contents.size()};
+                if (Problem misplaced = check_slots(path, extent, contents, offset)) return misplaced;
+                thread.slots.push_back(contents);
+                thread.first_slot.push_back(static_cast<uint32_t>(extent.first));
+            } else if (extent.kind == ExtentKind::kEvents) {
+                add_events(extent, contents, offset);
+            } else {
+                return {path, offset, "is damaged: unexpected kind of extent"};
+            }
+            return {};
+        });
     for (const auto &[number, words] : events)
         if (number == thread.events.size()) thread.events.push_back(words);
     if (thread.events.size() < events.size())
@@ -257,47 +292,85 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
     return problem;
 }
 
-} // namespace
+std::string log_name(uint32_t index) {
+    char name[32];
+    snprintf(name, sizeof name, "thread-%05u.log", index);
+    return name;
+}
 
-Problem open_run(const std::string &directory, RunFiles &run) {
-    run.directory = directory;
+// Logs are numbered in the order in which threads begin. One whose number lies far beyond the number of threads is no log
+// of this run, and tables by number must not grow as long as that.
+void leave_out_strangers(RunFiles &run, std::vector<uint32_t> &indices) {
+    constexpr uint64_t kBegunMeanwhile =
+        1024; // threads whose log is not there, or not counted, when a program is killed
+    const uint64_t limit = run.process->n_threads + indices.size() + kBegunMeanwhile;
+    while (!indices.empty() && indices.back() >= limit) {
+        run.losses.push_back(run.directory + "/" + log_name(indices.back()) +
+                             ": is left out: the run has far fewer threads.");
+        indices.pop_back();
+    }
+}
+
+// The numbers of the thread logs in the directory, in order.
+Problem list_logs(const std::string &directory, std::vector<uint32_t> &indices) {
     DIR *listing = opendir(directory.c_str());
     if (!listing) return {directory, 0, std::string("cannot be opened: ") + strerror(errno)};
-    std::vector<unsigned> indices;
     while (const dirent *entry = readdir(listing)) {
-        unsigned index;
-        int length = 0;
-        if (sscanf(entry->d_name, "thread-%u.log%n", &index, &length) == 1 && entry->d_name[length] == 0 &&
-            index < (1u << 16))
+        uint32_t index;
+        if (sscanf(entry->d_name, "thread-%5" SCNu32 ".log", &index) == 1 && entry->d_name == log_name(index))
             indices.push_back(index);
     }
     closedir(listing);
-    Problem problem = read_process(run);
+    std::sort(indices.begin(), indices.end());
+    return {};
+}
+
+// One log; what seems lost may only have been written while we read.
+Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
+    const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
+    for (int attempt = 1; attempt <= kAttempts; attempt++) {
+        bool window_moved = false;
+        run.losses.resize(n_losses), run.remarks.resize(n_remarks);
+        ThreadFile &thread = run.threads[index] = {};
+        const std::string path = run.directory + "/" + log_name(index);
+        if (Problem problem = read_thread(run, path, thread, window_moved)) return problem;
+        thread.file.end_copying();
+        if ((!window_moved && run.losses.size() == n_losses) || !has_grown(thread.file)) break;
+    }
+    run.log_bytes += run.threads[index].file.bytes().size();
+    return {};
+}
+
+} // namespace
+
+// While the program runs, process.log is read before the other logs, for how many there must be, and after them: all that
+// they name is defined by then.
+Problem open_run(const std::string &directory, RunFiles &run) {
+    run.directory = directory;
+    std::vector<std::string> losses; // in process.log
+    std::vector<uint32_t> indices;
+    Problem problem = read_process(run, losses);
+    if (Problem unlisted = list_logs(directory, indices)) return unlisted;
     if (problem) return problem;
+    const uint32_t n_begun = run.process->n_threads;
+    leave_out_strangers(run, indices);
+    run.threads.resize(indices.empty() ? 0 : indices.back() + 1);
+    for (const uint32_t index : indices)
+        if ((problem = read_thread_at_rest(run, index))) return problem;
+    if (!run.process->is_final && (problem = read_process(run, losses))) return problem;
+    run.process_file.end_copying();
+    run.log_bytes += run.process_file.bytes().size();
     if (run.definitions.empty()) { // killed before the first definition
         run.definitions.push_back({});
-        run.remarks.push_back(run.process_file.path() + ": the program ended while this log was being made.");
+        run.remarks.push_back(run.process_file.path() + kEmpty);
     }
-    std::sort(indices.begin(), indices.end());
-    run.threads.resize(indices.empty() ? 0 : indices.back() + 1);
-    for (const unsigned index : indices) {
-        char name[32];
-        snprintf(name, sizeof name, "/thread-%05u.log", index);
-        // What seems lost may only have been written while we read.
-        const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
-        for (int attempt = 1; attempt <= kAttempts; attempt++) {
-            bool window_moved = false;
-            run.losses.resize(n_losses), run.remarks.resize(n_remarks);
-            ThreadFile &thread = run.threads[index] = {};
-            problem = read_thread(run, directory + name, thread, window_moved);
-            if (problem) return problem;
-            if ((!window_moved && run.losses.size() == n_losses) || !has_grown(thread.file)) break;
-        }
-        run.log_bytes += run.threads[index].file.bytes().size();
-    }
-    if (indices.size() < run.process->n_threads)
-        run.losses.push_back(directory + ": " + std::to_string(run.process->n_threads - indices.size()) +
-                             " thread logs are missing.");
+    if (indices.size() < n_begun && !run.process->n_lost)
+        losses.push_back(directory + ": " + std::to_string(n_begun - indices.size()) + " thread logs are missing.");
+    if (run.process->n_lost)
+        run.remarks.push_back(
+            directory + ": " + std::to_string(run.process->n_lost) +
+            " pieces of the record are missing: there was no room for them on the disk or in memory.");
+    run.losses.insert(run.losses.end(), losses.begin(), losses.end());
     run.remarks.insert(run.remarks.end(), run.losses.begin(), run.losses.end());
     return {};
 }

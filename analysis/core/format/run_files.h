@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run directory, mapped and checked: headers, definitions, and the extents of each log. Bounds are checked here,
 // once; what follows works on spans. No exceptions and no printing, since the tool's own summary reads with it too.
+//
+// A run may be read at any moment. While its program runs, what changes or may be cut off is copied (headers, statistics,
+// regions in flight, the window of each thread): the result is a snapshot, and no page of it can vanish.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +26,7 @@ struct Problem {
     std::string text() const;
 };
 
-// A file mapped for reading; unmapped with the object. Moves, never copies.
+// A regular file mapped for reading; unmapped with the object. Moves, never copies.
 class MappedFile {
 public:
     MappedFile() = default;
@@ -31,13 +35,19 @@ public:
     ~MappedFile();
 
     Problem open(const std::string &path);
+    // As long as it was when it was opened. A page that has been cut off since then must not be touched.
     std::span<const char> bytes() const { return {data_, size_}; }
     const std::string &path() const { return path_; }
+
+    // Copies bytes of the file as it is now; zeros beyond its end. Returns how many there were.
+    size_t copy(uint64_t offset, void *to, size_t n_bytes) const;
+    void end_copying(); // closes the file, which stays mapped
 
 private:
     std::string path_;
     const char *data_ = nullptr;
     size_t size_ = 0;
+    int descriptor_ = -1;
 };
 
 struct Module {
@@ -53,19 +63,26 @@ struct Definition {
     std::string name;
 };
 
+// Bytes of a file in memory of our own, aligned as they are in the file.
+struct alignas(64) CopiedLine {
+    char bytes[64];
+};
+using Copies = std::vector<std::unique_ptr<CopiedLine[]>>;
+
 struct ThreadFile {
     MappedFile file;
-    const format::ThreadHeader *header = nullptr;
-    std::vector<std::span<const char>> slots;         // whole arrays of slots, kSlotsPerExtent each
-    std::vector<uint32_t> first_slot;                 // id of the first one of each
+    const format::ThreadHeader *header = nullptr; // null: the thread left none
+    std::vector<std::span<const char>> slots; // whole arrays of slots, kSlotsPerExtent each
+    std::vector<uint32_t> first_slot; // id of the first one of each
     std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
-    std::vector<uint64_t> window; // where the latest of them are, if the thread may be writing them
+    Copies copies; // of all that, as far as the thread may be writing it
 };
 
 struct RunFiles {
     std::string directory;
     MappedFile process_file;
     const format::ProcessHeader *process = nullptr;
+    Copies process_copies;
     std::vector<Module> modules;
     std::vector<Definition> definitions;
     std::vector<const format::RegionInstance *> instances; // by index
