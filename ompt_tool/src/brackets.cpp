@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "accounting_tasks.h"
+#include "messages.h"
 
 #define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -2,11 +2,13 @@
 // The only file that knows PAPI. libpapi is opened at run time; a build without papi.h says that it cannot count.
 #include "counters.h"
 
-#include "options.h"
+#include "messages.h"
 
 #ifdef OMPASS_HAVE_PAPI_H
 #include <atomic>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <dlfcn.h>
 #include <papi.h>
 #include <pthread.h>
@@ -27,12 +29,35 @@ struct Papi {
     decltype(&PAPI_destroy_eventset) destroy_eventset;
     decltype(&PAPI_start) start;
     decltype(&PAPI_read) read;
+    decltype(&PAPI_stop) stop;
     decltype(&PAPI_strerror) strerror;
 } papi;
 
 std::vector<std::string> accepted;
 
+// PAPI ends a process in which a file with a longer name than this is mapped.
+constexpr size_t kLongestName = 1000;
+
+bool has_long_name_mapped() {
+    bool found = false;
+    if (FILE *file = fopen("/proc/self/maps", "re")) {
+        size_t length = 0;
+        for (int c; (c = fgetc(file)) != EOF;) {
+            length = c == '\n' ? 0 : length + 1;
+            found |= length > kLongestName;
+        }
+        fclose(file);
+    }
+    return found;
+}
+
 bool load() {
+    if (has_long_name_mapped()) {
+        say("OMPASS_COUNTERS: libpapi would end this program, since the path of one of its files has more than %zu "
+            "characters; no counters are recorded.",
+            kLongestName);
+        return false;
+    }
     void *library = nullptr;
     for (const char *name : {"libpapi.so.7.0", "libpapi.so.7", "libpapi.so.7.1", "libpapi.so.6.0", "libpapi.so"})
         if ((library = dlopen(name, RTLD_NOW | RTLD_LOCAL))) break;
@@ -54,6 +79,7 @@ bool load() {
     find(papi.destroy_eventset, "PAPI_destroy_eventset");
     find(papi.start, "PAPI_start");
     find(papi.read, "PAPI_read");
+    find(papi.stop, "PAPI_stop");
     find(papi.strerror, "PAPI_strerror");
     if (!complete) say("OMPASS_COUNTERS: the libpapi found lacks functions that are needed; no counters are recorded.");
     const int version = complete ? papi.library_init(PAPI_VER_CURRENT) : 0;
@@ -76,6 +102,26 @@ bool try_name(const char *name, int *error) {
     return *error == PAPI_OK;
 }
 
+// Events of the kernel's scheduler are accepted, and stay 0, where only what happens outside of the kernel is counted.
+bool is_of_scheduler(const std::string &name) {
+    return name.find("CONTEXT-SWITCHES") != std::string::npos || name.find("CPU-MIGRATIONS") != std::string::npos;
+}
+
+// Does a thread that sleeps count as one that was switched?
+bool scheduler_counts() {
+    int set = PAPI_NULL;
+    long long counted[format::kMaxCounters] = {};
+    if (papi.create_eventset(&set) != PAPI_OK) return false;
+    if (papi.add_named_event(set, "perf::CONTEXT-SWITCHES") == PAPI_OK && papi.start(set) == PAPI_OK) {
+        const timespec moment = {0, 1'000'000};
+        nanosleep(&moment, nullptr);
+        papi.stop(set, counted);
+    }
+    papi.cleanup_eventset(set);
+    papi.destroy_eventset(&set);
+    return counted[0] > 0;
+}
+
 std::string available() {
     std::string list;
     for (const char *name :
@@ -83,7 +129,7 @@ std::string available() {
           "perf::TASK-CLOCK", "perf::CPU-CLOCK", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS", "perf::MAJOR-FAULTS",
           "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
         int error;
-        if (!try_name(name, &error)) continue;
+        if (!try_name(name, &error) || (is_of_scheduler(name) && !scheduler_counts())) continue;
         list += list.empty() ? "" : ", ";
         list += name;
     }
@@ -98,13 +144,16 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
     std::string list;
     for (const std::string &name : names) {
         int error;
-        if (try_name(name.c_str(), &error)) {
+        const char *reason = nullptr;
+        if (!try_name(name.c_str(), &error))
+            reason = papi.strerror(error);
+        else if (is_of_scheduler(name) && !scheduler_counts())
+            reason = "it happens in the kernel, where this user may not count";
+        else
             accepted.push_back(name);
-            continue;
-        }
+        if (!reason) continue;
         if (list.empty()) list = available();
-        say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), papi.strerror(error),
-            list.c_str());
+        say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), reason, list.c_str());
     }
     return accepted;
 }

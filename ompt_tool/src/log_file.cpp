@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "options.h"
+#include "messages.h"
 
 namespace ompass {
 

@@ -3,30 +3,15 @@
 #include "options.h"
 
 #include <cerrno>
-#include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <strings.h>
-#include <unistd.h>
+
+#include "messages.h"
 
 extern char **environ;
 
 namespace ompass {
-
-void say(const char *format, ...) {
-    const int saved = errno;
-    char line[2048] = "ompass: ";
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line + 8, sizeof line - 10, format, arguments);
-    va_end(arguments);
-    size_t total = strlen(line);
-    line[total++] = '\n';
-    if (write(STDERR_FILENO, line, total) < 0) { /* there is nobody left to tell */
-    }
-    errno = saved;
-}
 
 namespace {
 

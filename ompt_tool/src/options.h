@@ -24,7 +24,4 @@ struct Options {
 // Values that are not understood are reported on stderr, with the valid ones, and replaced by the default.
 Options read_options();
 
-// One line on stderr, prefixed "ompass: ". Async-signal-safe enough for every caller: one write(2).
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 } // namespace ompass

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <mutex>
 #include <pthread.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include "clock.h"
 #include "counters.h"
 #include "cpu.h"
+#include "messages.h"
 #include "process_log.h"
 #include "run_directory.h"
 #include "summary.h"
@@ -75,6 +77,8 @@ bool start(const char *runtime_version) {
     if (decided) return run_switch.load() != kOff;
     decided = true;
     forked = false;
+    // With the rights of another user, the environment of this one must not decide what is written where.
+    if (getauxval(AT_SECURE)) return false;
     current_options = read_options();
     if (!current_options.enabled) return false;
     trace_limit::reset(current_options.limit_bytes);
@@ -82,9 +86,9 @@ bool start(const char *runtime_version) {
     const clock::Reading first = clock::read_both();
     run_directory_path = run_directory::create(current_options);
     if (run_directory_path.empty()) return false;
+    const std::vector<std::string> counted = counters::open(current_options.counters); // before any file is mapped
     process_log::open(run_directory_path, current_options.mode, kind);
     cpu::read_topology();
-    const std::vector<std::string> counted = counters::open(current_options.counters);
     format::ProcessHeader &header = *process_log::header();
     header.n_counters = static_cast<uint32_t>(counted.size());
     for (size_t i = 0; i < counted.size(); i++)
@@ -172,6 +176,8 @@ ThreadState *make_thread(format::ThreadKind kind) {
         LogFile::note_lost();
         return nullptr;
     }
+    const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
+    if (tid == static_cast<uint32_t>(getpid())) kind = format::ThreadKind::kInitial; // whichever event it begins with
     auto *thread = new (memory) ThreadState();
     thread->index = index;
     thread->kind = kind;
@@ -184,7 +190,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     const bool trace = current_options.mode == format::Mode::kTrace && !trace_limit::stopped();
     // The first thread is the program's own, which was at work before it met OpenMP.
     const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
-    thread->log.create(run_directory_path, index, static_cast<uint32_t>(syscall(SYS_gettid)), now);
+    thread->log.create(run_directory_path, index, tid, now);
     thread->header = &thread->log.header();
     thread->header->kind = kind;
     thread->base_task.frame = &thread->base_task;

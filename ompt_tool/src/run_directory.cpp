@@ -15,6 +15,7 @@
 
 #include "cpu.h"
 #include "log_file.h"
+#include "messages.h"
 
 #ifdef OMPASS_HAVE_HWLOC_H
 #include <hwloc.h>
@@ -39,6 +40,14 @@ const char *rank() {
         if (value && *value && strspn(value, "0123456789") == strlen(value)) return value;
     }
     return "";
+}
+
+// The same as a number of JSON, which has no leading zeros.
+std::string rank_number() {
+    const std::string text = rank();
+    if (text.empty()) return "null";
+    const size_t first = text.find_first_not_of('0');
+    return first == std::string::npos ? "0" : text.substr(first);
 }
 
 std::string host() {
@@ -128,7 +137,16 @@ std::string quote_list(const std::vector<std::string> &items) {
     return list + "]";
 }
 
+// The arguments as they were when this library was loaded: the program may write over them.
+std::vector<std::string> *first_arguments = nullptr;
+#ifdef __GLIBC__ // which tells every library the program's arguments
+__attribute__((constructor)) void remember_arguments(int argc, char **argv) {
+    if (argc > 0 && argv) first_arguments = new std::vector<std::string>(argv, argv + argc);
+}
+#endif
+
 std::vector<std::string> command_line() {
+    if (first_arguments) return *first_arguments;
     std::vector<std::string> arguments;
     const std::string text = read_file("/proc/self/cmdline");
     for (size_t begin = 0; begin < text.size();) {
@@ -192,7 +210,7 @@ void write_meta(const std::string &directory, const Options &options, const char
         ",\n  \"mode\": " + (options.mode == format::Mode::kTrace ? "\"trace\"" : "\"profile\"") +
         ",\n  \"program\": " + quote(program_path()) + ",\n  \"command\": " + quote_list(command_line()) +
         ",\n  \"working_directory\": " + quote(getcwd(here, sizeof here) ? here : "") +
-        ",\n  \"host\": " + quote(host()) + ",\n  \"rank\": " + (*rank() ? rank() : "null") +
+        ",\n  \"host\": " + quote(host()) + ",\n  \"rank\": " + rank_number() +
         ",\n  \"pid\": " + std::to_string(getpid()) + ",\n  \"parent_pid\": " + std::to_string(getppid()) +
         ",\n  \"runtime\": " + quote(runtime_version) + ",\n  \"counters\": " + quote_list(counters) +
         ",\n  \"limit_mb\": " + std::to_string(options.limit_bytes >> 20) +

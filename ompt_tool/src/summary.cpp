@@ -6,9 +6,9 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
-#include <unistd.h>
 
 #include "format/run_profile.h"
+#include "messages.h"
 
 namespace ompass {
 
@@ -106,11 +106,7 @@ void print_summary(const std::string &directory) {
     }
     append_constructs(run, profile, text);
     text += "  report: ompass report " + directory + "\n";
-    for (size_t done = 0; done < text.size();) { // one write where the system takes it: other processes print, too
-        const ssize_t written = write(STDERR_FILENO, text.data() + done, text.size() - done);
-        if (written <= 0) break;
-        done += static_cast<size_t>(written);
-    }
+    print(text);
 }
 
 } // namespace ompass

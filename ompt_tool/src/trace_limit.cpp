@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "log_file.h"
-#include "options.h"
+#include "messages.h"
 #include "process_log.h"
 
 namespace ompass::trace_limit {

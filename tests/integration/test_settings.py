@@ -7,6 +7,8 @@ How the variables are spelled is in docs/usage.md; what the command makes of the
 from __future__ import annotations
 
 import hashlib
+import json
+import shutil
 import socket
 from pathlib import Path
 
@@ -78,6 +80,53 @@ def test_counter_that_nobody_knows_is_answered_with_those_there_are(
     check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
 
 
+@pytest.fixture
+def papi_of_a_user(default_toolchain: Toolchain, tmp_path: Path) -> str:
+    """LD_LIBRARY_PATH with a libpapi that accepts the events of the scheduler and counts none of them."""
+    built = compile_source(
+        "survival/papi_of_a_user.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
+    )
+    directory = tmp_path / "papi"
+    directory.mkdir()
+    (directory / "libpapi.so.7.0").symlink_to(built)
+    return f"{directory}:{default_toolchain.runtime_dir}"
+
+
+def test_counter_that_stays_zero_is_refused_and_not_offered(
+    papi_of_a_user: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    settings = {
+        "OMPASS_DIR": "run.ompass",
+        "OMPASS_COUNTERS": "perf::CONTEXT-SWITCHES,perf::PAGE-FAULTS",
+        "LD_LIBRARY_PATH": papi_of_a_user,
+    }
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    assert finished.returncode == 0
+    (line,) = tool_lines(finished.stderr)
+    refused, available = line.split("available:")
+    assert "perf::CONTEXT-SWITCHES" in refused and "kernel" in refused
+    assert "perf::TASK-CLOCK" in available
+    assert "SWITCHES" not in available and "MIGRATIONS" not in available
+    assert check_sound(tmp_path / "run.ompass")["counters"] == ["perf::PAGE-FAULTS"]
+
+
+@pytest.mark.parametrize("long", ["run-directory", "program"])
+def test_counters_do_no_harm_where_paths_are_long(
+    long: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    """libpapi ends the process when a file is mapped whose path has more than 1023 characters."""
+    deep = tmp_path.joinpath(*["d" * 200] * 6)
+    deep.mkdir(parents=True)
+    run_dir = (deep if long == "run-directory" else tmp_path) / "run.ompass"
+    program = shutil.copy2(tied, deep / "tied") if long == "program" else tied
+    settings = {"OMPASS_DIR": str(run_dir), "OMPASS_COUNTERS": "foo"}
+    finished = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
+    assert finished.returncode == 0, finished.stderr
+    (line,) = tool_lines(finished.stderr)
+    assert "OMPASS_COUNTERS" in line
+    check_facts(facts_in(finished.stdout), check_sound(run_dir))
+
+
 @pytest.mark.parametrize("value", ["off", "OFF", "0", "no", "false"])
 def test_switched_off_tool_leaves_no_trace(
     value: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
@@ -125,6 +174,31 @@ def test_rank_names_the_directory(
     assert finished.returncode == 0
     (run_dir,) = run_directories(tmp_path)
     assert run_dir.name == f"{tied.name}-r7-{check_sound(run_dir).pid}.ompass"
+
+
+def test_rank_with_leading_zeros_is_a_number_of_json(
+    tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    for text, number in (("007", 7), ("000", 0)):
+        settings = {"OMPASS_DIR": f"{text}.ompass", "SLURM_PROCID": text}
+        run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+        assert json.loads((tmp_path / f"{text}.ompass" / "meta.json").read_text())["rank"] == number
+
+
+@pytest.mark.parametrize("loading", ["LD_PRELOAD", "linked"])
+def test_command_is_kept_as_it_was_started(
+    loading: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
+    program = compile_program("survival/overwrites_arguments.c", default_toolchain, flags=flags)
+    settings = {"OMPASS_DIR": "run.ompass"} | ({} if loading == "linked" else {loading: str(libompass)})
+    run_in(tmp_path, program, default_toolchain, "--size", "a b", tool=None, environment=settings)
+    meta = json.loads((tmp_path / "run.ompass" / "meta.json").read_text())
+    assert meta["command"] == [str(program), "--size", "a b"]
 
 
 def test_pattern_of_the_directory_is_filled_in(

@@ -11,10 +11,12 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -431,6 +433,67 @@ def test_files_of_the_program_are_its_own(
     harsh = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
     check_unharmed(harsh, plain)
     check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("loading", LOADINGS)
+def test_words_go_to_stderr_and_to_no_file_that_takes_its_place(
+    loading: str,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
+    program = compile_program("survival/reuses_stderr.c", default_toolchain, flags=flags)
+    run_dir = tmp_path / "run.ompass"
+    settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMPASS_SUMMARY": "on"}
+    if loading != "linked":
+        settings[loading] = str(libompass)
+    finished = run_in(tmp_path, program, default_toolchain, "data", tool=None, environment=settings)
+    assert finished.returncode == 0
+    assert (tmp_path / "data").read_text() == "data of the program\n"
+    check_facts(facts_in(finished.stdout), check_sound(run_dir))
+
+
+def test_set_uid_program_records_nothing(
+    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path
+) -> None:
+    """The environment of one user must not make another, whose rights the program has, create files."""
+    if os.geteuid() != 0:
+        pytest.skip("giving a program to another user takes root")
+    nobody = 65534
+    with tempfile.TemporaryDirectory() as name:
+        shared = Path(name)
+        if os.statvfs(shared).f_flag & os.ST_NOSUID:
+            pytest.skip(f"programs in {shared} do not get the rights of their owner")
+        shared.chmod(0o777)
+        library = Path(shutil.copy(libompass, shared / "libompass.so"))
+        runtime = shutil.copy(default_toolchain.runtime_library, shared)
+        flags = [str(libompass), f"-Wl,-rpath,{shared}"]
+        program = Path(shutil.copy(compile_program("kinds/tied.c", default_toolchain, flags=flags), shared))
+        for path in (library, Path(runtime), program):
+            path.chmod(0o755)
+        for is_set_uid in (False, True):
+            if is_set_uid:
+                program.chmod(0o4755)
+            run_dir = shared / f"{is_set_uid}.ompass"
+            finished = subprocess.run(
+                [str(program)],
+                env={"OMPASS_DIR": str(run_dir), "OMP_NUM_THREADS": "2"},
+                user=nobody,
+                group=nobody,
+                extra_groups=[],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
+            assert finished.returncode == 0, finished.stderr
+            assert facts_in(finished.stdout)["tasks"] == 3192
+            assert run_dir.exists() != is_set_uid
+        assert finished.stderr == ""
 
 
 def test_program_may_leave_its_directory(

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Remembers which file stderr was when this library was loaded, and writes to no other.
+#include "messages.h"
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ompass {
+
+namespace {
+
+struct stat first_stderr;
+bool has_stderr = false;
+
+__attribute__((constructor)) void remember_stderr() { has_stderr = fstat(STDERR_FILENO, &first_stderr) == 0; }
+
+bool is_still_stderr() {
+    struct stat now;
+    return has_stderr && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == first_stderr.st_dev &&
+           now.st_ino == first_stderr.st_ino;
+}
+
+void write_out(const char *text, size_t length) {
+    if (!is_still_stderr()) return;
+    while (length > 0) {
+        const ssize_t written = write(STDERR_FILENO, text, length);
+        if (written <= 0) return; // there is nobody left to tell
+        text += written, length -= static_cast<size_t>(written);
+    }
+}
+
+} // namespace
+
+void say(const char *format, ...) {
+    const int saved = errno;
+    char line[2048] = "ompass: ";
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line + 8, sizeof line - 10, format, arguments);
+    va_end(arguments);
+    size_t total = strlen(line);
+    line[total++] = '\n';
+    write_out(line, total);
+    errno = saved;
+}
+
+void print(const std::string &lines) {
+    const int saved = errno;
+    write_out(lines.data(), lines.size());
+    errno = saved;
+}
+
+} // namespace ompass

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Opens a file of its own, named by the argument, where stderr was, as a program does that closes what it does not need.
+ */
+#include "../facts.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    static const char data[] = "data of the program\n";
+    REQUIRE(argc == 2);
+#pragma omp parallel
+#pragma omp single
+    {
+        count_region();
+        for (int i = 0; i < 100; i++) {
+#pragma omp task
+            count_task();
+        }
+    }
+    print_facts();
+    close(STDERR_FILENO);
+    if (open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644) != STDERR_FILENO) return 1;
+    if (write(STDERR_FILENO, data, strlen(data)) != (ssize_t)strlen(data)) return 1;
+    return 0;
+}
