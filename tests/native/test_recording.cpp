@@ -275,7 +275,7 @@ TEST_F(Recording, logs_can_be_read_while_their_threads_end) {
         EXPECT_TRUE(run.losses.empty()) << run.losses.front();
         std::vector<ThreadAccount> accounts = read_accounts(run);
         for (const ThreadFile &thread : run.threads) {
-            EventDecoder decoder(thread);
+            EventDecoder decoder(thread, thread.header ? thread.header->index : 0);
             for (EventRecord record; decoder.next(record);) {}
             EXPECT_FALSE(decoder.problem()) << decoder.problem().text();
         }
