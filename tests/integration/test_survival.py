@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.harsh_run import run_in, tool_lines
+from integration.harsh_run import SILENT, run_in, tool_lines
 from integration.recorded_run import (
     check_facts,
     check_identity,
@@ -175,6 +175,25 @@ def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
         assert counted(_core.replay_trace(str(recorded.run_dir))) == counted(profile)
 
 
+def run_while_read(command: list[str], environment: dict[str, str], run_dir: Path) -> int:
+    """Run a program that says nothing, read its record over and over meanwhile; return its status."""
+    process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        give_up_s = time.monotonic() + 60
+        while process.poll() is None:
+            assert time.monotonic() < give_up_s, "the program does not end"
+            if (run_dir / "process.log").exists():
+                problems = _core.validate(str(run_dir))
+                assert not problems, f"read while it was written: {problems}"
+                _core.read_profile(str(run_dir))
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    finally:
+        process.kill()
+        process.communicate()
+    return process.returncode
+
+
 LOADINGS = ["OMP_TOOL_LIBRARIES", "LD_PRELOAD", "linked"]
 
 
@@ -196,25 +215,28 @@ def test_record_ends_soundly_at_any_moment(
     libompass: Path,
     tmp_path: Path,
 ) -> None:
-    """By omp_control_tool or exit, from inside any task, with brackets open, while other threads work on."""
+    """By omp_control_tool or exit, in any task, with brackets open, while others work and a reader reads."""
     flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
     program = compile_program("survival/ends_anyhow.c", default_toolchain, flags=flags)
     for seed in range(n_seeds):
         run_dir = tmp_path / f"{seed}.ompass"
-        settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMP_NUM_THREADS": str(N_THREADS)}
+        settings = SILENT | {
+            "OMPASS_DIR": str(run_dir),
+            "OMPASS_MODE": mode,
+            "OMP_NUM_THREADS": str(N_THREADS),
+        }
         if loading != "linked":
             settings[loading] = str(libompass)
-        finished = run_in(
-            tmp_path, program, default_toolchain, str(seed), way, tool=None, environment=settings
-        )
-        assert (finished.returncode, finished.stderr) == (status, ""), f"seed {seed}"
+        environment = default_toolchain.run_environment(settings)
+        ended = run_while_read([str(program), str(seed), way], environment, run_dir)
+        assert ended == status, f"seed {seed}"
         problems = _core.validate(str(run_dir))
         assert not problems, f"seed {seed}: {problems}"
         profile = _core.read_profile(str(run_dir))
         check_identity(profile)
-        assert profile["complete"] == (profile["incomplete_reasons"] == [])
+        assert profile.complete == (not profile.incomplete_reasons)
         if way == "end":
-            assert profile["end_reason"] == "ended-by-control"
+            assert profile.end_reason == "ended-by-control"
 
 
 def test_process_that_becomes_another_program_leaves_two_runs(
