@@ -122,7 +122,7 @@ def test_marks_are_recorded(
     profile = check_sound(recorded.run_dir)
     check_marks(profile, stdout)
     check_facts(facts_in(stdout), profile)
-    assert profile["threads"][0]["kind"] == "initial", "whether it begins with a mark or with OpenMP"
+    assert profile.threads[0].kind == "initial", "whether it begins with a mark or with OpenMP"
     if mode == "trace":
         replay = _core.replay_trace(str(recorded.run_dir))
         check_accounts_agree(profile, replay)

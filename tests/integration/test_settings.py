@@ -107,7 +107,7 @@ def test_counter_that_stays_zero_is_refused_and_not_offered(
     assert "perf::CONTEXT-SWITCHES" in refused and "kernel" in refused
     assert "perf::TASK-CLOCK" in available
     assert "SWITCHES" not in available and "MIGRATIONS" not in available
-    assert check_sound(tmp_path / "run.ompass")["counters"] == ["perf::PAGE-FAULTS"]
+    assert check_sound(tmp_path / "run.ompass").counters == ("perf::PAGE-FAULTS",)
 
 
 @pytest.mark.parametrize("long", ["run-directory", "program"])
@@ -118,7 +118,7 @@ def test_counters_do_no_harm_where_paths_are_long(
     deep = tmp_path.joinpath(*["d" * 200] * 6)
     deep.mkdir(parents=True)
     run_dir = (deep if long == "run-directory" else tmp_path) / "run.ompass"
-    program = shutil.copy2(tied, deep / "tied") if long == "program" else tied
+    program = Path(shutil.copy2(tied, deep / "tied")) if long == "program" else tied
     settings = {"OMPASS_DIR": str(run_dir), "OMPASS_COUNTERS": "foo"}
     finished = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
     assert finished.returncode == 0, finished.stderr

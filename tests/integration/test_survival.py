@@ -212,9 +212,9 @@ def test_record_ends_soundly_at_any_moment(
         assert not problems, f"seed {seed}: {problems}"
         profile = _core.read_profile(str(run_dir))
         check_identity(profile)
-        assert profile["complete"] == (profile["incomplete_reasons"] == [])
+        assert profile.complete == (not profile.incomplete_reasons)
         if way == "end":
-            assert profile["end_reason"] == "ended-by-control"
+            assert profile.end_reason == "ended-by-control"
 
 
 def test_process_that_becomes_another_program_leaves_two_runs(
