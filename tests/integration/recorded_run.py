@@ -61,9 +61,11 @@ def counted(profile: _core.Run) -> Facts:
 def check_facts(facts: Facts, profile: _core.Run, *, ends_in_flight: bool = False) -> None:
     """Check every number of a FACTS line; NAME_min and NAME_max bound a number that is not known exactly.
 
+    Numbers that `counted` does not name are figures of task constructs, such as n_ready.
     `ends_in_flight`: the process ended while tasks were under way, so not every task created was completed.
     """
-    recorded = counted(profile)
+    figures = {name: sum(getattr(row, name) for row in task_rows(profile)) for name in FIGURES["constructs"]}
+    recorded = {**figures, **counted(profile)}
     for name, value in facts.items():
         if name.endswith("_min"):
             assert recorded[name.removesuffix("_min")] >= value, f"{name}={value}, recorded {recorded}"

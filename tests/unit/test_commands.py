@@ -427,3 +427,12 @@ def test_missing_tool_library_is_told_with_its_cure() -> None:
     done = ompass("run", "--", "true", OMPASS_LIBRARY="/no/libompass.so")
     assert done.returncode == 125
     assert "OMPASS_LIBRARY=/no/libompass.so: no such file" in done.stderr
+
+
+def test_a_missing_core_is_said_in_one_line() -> None:
+    without = "import sys; sys.modules['ompass._core'] = None; from ompass.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", without, "info", "x"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (8, "", 1)
+    assert "pip install" in done.stderr

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,3 +84,12 @@ def test_sampled_when_fewer_were_timed_than_completed() -> None:
     (only,) = construct_totals(run)
     assert only.sampled
     assert only.mean_work_ns == 10
+
+
+def test_rows_and_totals_reach_another_process_as_they_are() -> None:
+    run = made_run(constructs=[construct(0, thread, [10, 20], counters=[thread]) for thread in range(3)])
+    assert pickle.loads(pickle.dumps(run)) == run
+    (total,) = construct_totals(run)
+    again = pickle.loads(pickle.dumps(total))
+    assert again == total
+    assert (again.kind, again.created_by, again.counters) == ("task", ((0, 2), (1, 2), (2, 2)), (3,))
