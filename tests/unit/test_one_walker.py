@@ -7,15 +7,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "analysis/core"
 WALKER = "events/walker.h"
-# Encoding, not meaning: the decoder unpacks short forms and counts ids, dump unfolds undeferred tasks into rows.
-# A count of events counts them one by one.
+# Encoding, not meaning: the decoder unpacks short forms and counts ids, dump unfolds undeferred tasks into
+# rows, and a count of events counts them one by one.
 ENCODING = {
     "events/decoder.h": {
-        "kEnd", "kTime", "kCreate", "kImplicitBegin", "kRegionBegin", "kInlineCode", "kRead", "kWrite", "kReadNear",
-        "kWriteNear",
+        "kEnd", "kTime", "kCreate", "kImplicitBegin", "kRegionBegin", "kInlineCode", "kRead", "kWrite",
+        "kReadNear", "kWriteNear",
     },
     "analyses/event_density.cpp": {"kInlineOps"},
-    "analyses/event_columns.cpp": {"kInlineOps", "kInlineBegin", "kInlineBeginTimed", "kInlineEnd", "kInlineEndTimed"},
+    "analyses/event_columns.cpp": {
+        "kInlineOps", "kInlineBegin", "kInlineBeginTimed", "kInlineEnd", "kInlineEndTimed",
+    },
 }  # fmt: skip
 
 
