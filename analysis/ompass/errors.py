@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that a person can meet, each told as what happened, why, and what to do about it.
+"""The errors that a person can meet. Each says what happened, why, and what to do about it.
 
 Owns the exception types and the exit code that goes with each; printing them is left to commands.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of a suite or sweep: what is finished, safe from the moment at which it is written.
+"""The journal of a suite or sweep: finished runs, safe from the moment at which they are written.
 
 A text file with a JSON object a line. Each is forced to the disk before the next measurement starts. A line
 that a killed process left incomplete is cut off when the journal is opened again: that measurement was never
@@ -74,7 +74,7 @@ class Journal:
         os.close(self.descriptor)
 
     def remove(self) -> None:
-        """Delete the journal: what is in it is elsewhere now."""
+        """Delete the journal, after its entries have been saved elsewhere."""
         self.path.unlink(missing_ok=True)
         self.close()
 

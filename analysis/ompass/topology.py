@@ -83,7 +83,7 @@ def synthetic_topology(text: str) -> Topology:
     library = _hwloc()
     topology = ctypes.c_void_p()
     if library.hwloc_topology_init(ctypes.byref(topology)) != 0:
-        raise IncompleteInstallationError("hwloc does not start", "hwloc_topology_init failed")
+        raise IncompleteInstallationError("hwloc cannot be initialised", "hwloc_topology_init failed")
     try:
         if (
             library.hwloc_topology_set_synthetic(topology, text.encode()) != 0

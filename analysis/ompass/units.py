@@ -65,7 +65,7 @@ def parse_duration(text: str) -> int:
     """Nanoseconds of `250us`, `1.5ms`, `2s`; a bare number is nanoseconds. ValueError otherwise."""
     match = _DURATION_TEXT.fullmatch(text)
     if match is None:
-        raise ValueError(f"`{text}` is no time; write a number with ns, us, ms, s or m, such as 1.5ms")
+        raise ValueError(f"`{text}` is not a time; write a number with ns, us, ms, s or m, such as 1.5ms")
     whole, _, fraction = match.group(1).partition(".")
     scale = _DURATION_UNIT_NS[match.group(2) or "ns"]
     # integers, for a float would lose nanoseconds of long times
@@ -82,6 +82,6 @@ def parse_size(text: str) -> int:
     """Bytes of `512K`, `18MiB`, `1.5g`; units are binary, a bare number is bytes. ValueError otherwise."""
     match = _SIZE_TEXT.fullmatch(text)
     if match is None or float(match.group(1)) == 0:
-        raise ValueError(f"`{text}` is no size; write a number with K, M or G, such as 512K or 18MiB")
+        raise ValueError(f"`{text}` is not a size; write a number with K, M or G, such as 512K or 18MiB")
     power = " KMGT".index((match.group(3) or " ").upper())
     return round(float(match.group(1)) * float(1024**power))

@@ -60,7 +60,7 @@ class Workers:
                 return list(pool.map(work, paths))
         except BrokenProcessPool as error:
             raise WorkerFailedError(
-                "a process that read a run was killed", "perhaps for want of memory", "try --processes 1"
+                "a process that read a run was killed", "perhaps because memory ran out", "try --processes 1"
             ) from error
 
 
@@ -72,7 +72,7 @@ def _called(content: Content, path: Path) -> Content:
 
 
 def _log_bytes(path: Path) -> int:
-    """Disk space in use, as far as it can be seen; who cannot be read is told of by whoever reads it."""
+    """Disk space in use, as far as it can be seen; the reader of an unreadable run reports it."""
     try:
         return sum(512 * entry.stat().st_blocks for entry in path.iterdir())
     except OSError:
@@ -129,5 +129,5 @@ def _check_workers(client: Any, address: str) -> None:
         raise UsageError(
             f"--dask {address}",
             f"its workers have ompass {', '.join(others)}, here it is {__version__}",
-            "install one version everywhere: results would differ",
+            "install the same version everywhere, because results may differ",
         )

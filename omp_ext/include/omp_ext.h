@@ -16,8 +16,8 @@
  *   }
  *
  * Rules. Domains are numbered from 0. Every call may be made at any time from any thread; none ends or blocks the
- * program, and none changes what it computes. A wrong argument has the meaning that is said at the function, and is
- * told once on stderr. Functions that return int and say nothing else return 0 or a negative OMP_EXT_E*. Without a
+ * program, and none changes what it computes. A wrong argument has the meaning that the function states, and is
+ * reported once on stderr. Unless they state otherwise, functions that return int return 0 or a negative OMP_EXT_E*. Without a
  * runtime that the library knows there is one domain, and everything is left to the runtime.
  *
  * A program that names omp_child_task_affinity, omp_ext_set_strict or omp_ext_set_region_strict, or uses the affinity
@@ -83,7 +83,7 @@ int omp_ext_get_strict(void);
  * Memory of its own pages, zeroed; NULL when there is none, or when bytes is 0. Freed by omp_affinity_free.
  * alloc: each page lies where it is first touched. alloc_ondomain: in that domain; out of range counts as in
  * omp_child_task_affinity, negative as in alloc. alloc_interleaved: page by page round all domains.
- * A domain that is full is no error: the system then takes memory from the next.
+ * A full domain is not an error: the system then takes memory from the next.
  */
 void *omp_affinity_alloc(size_t bytes);
 void *omp_affinity_alloc_ondomain(size_t bytes, int domain);
@@ -99,7 +99,7 @@ int omp_affinity_mem_todomain(void *address, size_t bytes, int domain);
 
 /*
  * Gives back memory of the allocations above, all of it: `bytes` is there for Qthreads' sake and not looked at. NULL does
- * nothing. Neither does any other address, one that was freed already among them; that is told once.
+ * nothing. Neither does any other address, one that was freed already among them; that is reported once.
  */
 void omp_affinity_free(void *address, size_t bytes);
 

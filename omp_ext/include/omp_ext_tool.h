@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * For performance tools: what libomp_ext.so tells of the tasks that it holds. OMPT tells of such a task when it begins
+ * For performance tools: what libomp_ext.so reports of the tasks that it holds. OMPT reports such a task when it begins
  * to run, on the thread that runs it, as created at once from inside this library; an observer learns when, where and by
  * whom it really was created, where it was placed, how it was found, and of waits, of which OMPT sees only the rest.
  *
@@ -57,7 +57,7 @@ struct omp_ext_observer {
 };
 
 /*
- * From now on the observer is told; it must live as long as the process. Null: nobody. To be called before the first
+ * Registers the observer, which must live as long as the process; null removes it. To be called before the first
  * parallel region. Returns 1 when the library schedules this program, 0 when it leaves it to the runtime until the
  * program asks for placement.
  */

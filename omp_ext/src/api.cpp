@@ -63,7 +63,7 @@ int omp_ext_get_domain_threads(int domain, int *numbers, int max) {
 int omp_ext_observe(const omp_ext_observer *candidate) {
     const bool fits = candidate && candidate->bytes >= sizeof *candidate;
     if (candidate && !fits)
-        say("the tool of this process knows less of tasks than this library tells; it sees OMPT only.");
+        say("the tool of this process was built for another version of this library; it sees OMPT events only.");
     observer = fits ? candidate : nullptr;
     return fits && is_active();
 }

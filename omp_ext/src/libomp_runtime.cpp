@@ -181,7 +181,7 @@ void decide() {
     if (references.tasks) tasks_may_come.store(true, std::memory_order_relaxed);
     runtime_is_known = find_runtime();
     if (wanted && !runtime_is_known)
-        say("the OpenMP runtime of this process is not one that this library knows; everything is left to it.");
+        say("this library does not know the OpenMP runtime of this process and leaves all tasks to it.");
     if (wanted && runtime_is_known && !is_in_front()) {
         say("the OpenMP runtime stands in front of this library (link it before the runtime, or preload it); "
             "everything "

@@ -121,7 +121,7 @@ bool Placement::ask_system(const uintptr_t *addresses, size_t n, int *nodes) {
     if (answer >= 0) return true;
     if (error == EPERM || error == ENOSYS || error == EACCES) {
         if (may_ask_.exchange(false))
-            say("the system does not say where pages lie (move_pages: %s; containers need the capability SYS_NICE): "
+            say("the system does not report where pages lie (move_pages: %s; containers need the capability SYS_NICE): "
                 "only "
                 "memory placed by omp_affinity_* has a domain",
                 strerror(error));

@@ -36,7 +36,7 @@ void remember(void *address, size_t bytes) {
 
 void refuse(const std::string &path, int error) {
     if (refused.exchange(true)) return;
-    say("cannot extend %s: %s. No more events are written; the run goes on, and the statistics are kept as far as "
+    say("cannot extend %s: %s. No more events are written; the program goes on, and statistics are kept as far as "
         "space allows.",
         path.c_str(), strerror(error));
 }

@@ -34,7 +34,7 @@ void stop_tracing(Reason reason) {
     if (has_stopped.exchange(true)) return;
     process_log::header()->limit_reached = static_cast<uint32_t>(reason);
     if (reason == Reason::kLimit)
-        say("the trace reached OMPASS_LIMIT_MB=%llu; no more events are written, the profile goes on.",
+        say("the trace reached OMPASS_LIMIT_MB=%llu; no more events are written; the profile is still recorded.",
             static_cast<unsigned long long>(limit.load() >> 20));
 }
 

@@ -129,7 +129,7 @@ def test_missing_and_foreign_directories_are_told_apart(
         ("killed.ompass", "it has no process.log"),
         ("none", "no such directory"),
         ("file", "not a directory"),
-        (".", "it is no run directory"),
+        (".", "it is not a run directory"),
     ):
         error = error_of(call(command, tmp_path / name))
         assert error.exit_code == 3

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran when and where, as coarse as it is looked at: the stretches of each thread in a window of time, the states
+// The schedule, as coarse as it is looked at: the stretches of each thread in a window of time, the states
 // over time, and which thread ran whose tasks. Memory is bounded by the options, whatever the length of the trace.
 #pragma once
 

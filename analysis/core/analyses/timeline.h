@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each thread was in and when, as slices that nest: regions, implicit and explicit tasks, waits, locks, creations
+// The timeline of each thread, as slices that nest: regions, implicit and explicit tasks, waits, locks, creations
 // and kernels of a window of time. For exports to viewers; accounts for nothing (trace_replay does).
 #pragma once
 

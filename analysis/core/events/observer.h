@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader of events hears: the words in which events/walker.h tells what happens on a thread. A reader is an
-// observer: it derives from WalkObserver and hides what it wants to hear of; nothing is virtual. It may keep data of its
-// own with every frame, part and thread. All times are ticks. An observer and its walks belong to one thread of control.
+// The events that walker.h reports, and the words in which it reports them. An observer derives from WalkObserver and
+// hides the functions of those events that it needs; nothing is virtual. It may keep data of its own with every frame,
+// part and thread. All times are ticks. An observer and its walks belong to one thread of control.
 #pragma once
 
 #include "trace_index.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the events of one thread say of the others: when tasks were created, when regions began and ended. For readers
-// that take one thread after the other; those that take all in order of time learn it as they go.
+// The times that one thread's events hold for others: when tasks were created, when regions began and ended. For
+// observers that take one thread after the other; those that take all in order of time learn them as they go.
 #pragma once
 
 #include <functional>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the events of one thread mean: the only file that gives kinds of events their meaning. Dates creations, keeps the
-// stack of the thread's tasks, the regions that it is in, its open kernels and its open stretch, and tells an observer
-// what happens, in the words of observer.h. That several threads are taken in order of time is ordered_walk.h's.
+// The meaning of one thread's events; no other file gives kinds of events a meaning. Dates creations, keeps the stack of
+// the thread's tasks, its regions, its open kernels and its open stretch, and reports every event to an observer, in the
+// words of observer.h. ordered_walk.h takes several threads in order of time.
 //
 // A creation inside a runtime bracket is written without a time, before the span that dates it; one in a task too short
 // for clock readings is written without a time, and nothing dates it.
 //
-//   sum of the stretches told  =  time of the last event - time of the first  (where the log has no pause)
+//   sum of the stretches reported  =  time of the last event - time of the first  (where the log has no pause)
 #pragma once
 
 #include <algorithm>

@@ -47,7 +47,7 @@ def compare(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where JSON goes (default: stdout).")
     ] = None,
 ) -> None:
-    """Say what changed from BEFORE to AFTER: time, states, constructs and kernels, and how sure that is."""
+    """Show what changed from BEFORE to AFTER: time, states, constructs and kernels, and how sure that is."""
     if output is not None and not as_json:
         raise UsageError("-o", "it says where JSON goes", "add --json")
     chosen = Scope(scope.value)
@@ -84,7 +84,7 @@ def _side(path: Path, scope: Scope) -> Side:
         if not directories:
             raise RunNotFoundError(
                 f"{path}",
-                "it is no run, no sweep, and holds no runs",
+                "it is neither a run nor a sweep, and contains no runs",
                 "name directories that ompass recorded",
             )
     contents = [collect(open_run(directory), scope=scope) for directory in directories]
@@ -92,7 +92,8 @@ def _side(path: Path, scope: Scope) -> Side:
     if len(threads) > 1:
         raise UsageError(
             f"{path}",
-            f"its runs are on {', '.join(map(str, sorted(threads)))} threads: these are no repeats",
+            f"its runs are on {', '.join(map(str, sorted(threads)))} threads, so they are not repeats "
+            "of one measurement",
             "keep runs on different numbers of threads in different folders, or use ompass scale",
         )
     return side_of(str(path), {threads.pop(): [_timed(content) for content in contents]}, False)

@@ -45,7 +45,7 @@ def doctor(
     program: Annotated[str | None, typer.Argument(metavar="[PROGRAM]", help="A program to look at.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of lines.")] = False,
 ) -> None:
-    """Check compilers, OpenMP runtimes, counters and topology; or say how PROGRAM can be recorded.
+    """Check whether this machine, or PROGRAM, can be recorded, and name what is missing.
 
     Exit code 6 when recording is not possible.
     """
@@ -104,10 +104,10 @@ def _kind(program: Program) -> str:
 
 def _lines_known(program: Program) -> str:
     if program.elf is None or program.is_script:
-        return "not looked for"
+        return "not checked"
     if program.elf.has_lines:
-        return "there: reports show files and lines"
-    return "none in it: compile with -g to see files and lines"
+        return "present: reports show files and lines"
+    return "missing: compile with -g to see files and lines"
 
 
 def _print_program(name: str, program: Program, plan: Plan | None, refusal: CannotRecordError | None) -> None:

@@ -31,7 +31,7 @@ _EPILOG = """
 
   ompass dump t.ompass --json --limit 1000          one JSON object a line
 
-  ompass dump t.ompass --kinds                      what kinds of event there are
+  ompass dump t.ompass --kinds                      list the kinds of event
 """
 
 _SLICE_EVENTS = 4_000_000  # read at once: bounds memory to a few hundred MB

@@ -56,7 +56,8 @@ def graph(
             metavar="N",
             min=1,
             max=30,
-            help="Levels of task nesting told apart; deeper tasks are folded (default: what can be read).",
+            help="Levels of task nesting shown apart; deeper tasks are folded (default: as many as "
+            "stay readable).",
         ),
     ] = None,
     expand: Annotated[

@@ -81,11 +81,15 @@ def krd(
         typer.Option(
             "--topology",
             metavar="SYNTHETIC",
-            help="Another machine, as an hwloc synthetic string; thread 0 goes on its first CPU, and so on.",
+            help="Another machine, as an hwloc synthetic string; thread 0 is put on its first CPU, "
+            "and so on.",
         ),
     ] = "",
     place: Annotated[
-        Place, typer.Option("--place", help="With --topology: fill a cache before the next one, or go round.")
+        Place,
+        typer.Option(
+            "--place", help="With --topology: fill one cache before the next, or take the caches in turn."
+        ),
     ] = Place.COMPACT,
     l2: Annotated[
         str, typer.Option("--l2", metavar="SIZE", help="Border of close and near (default: the L2).")
@@ -96,7 +100,9 @@ def krd(
     coherence: Annotated[
         bool,
         typer.Option(
-            "--coherence/--no-coherence", help="A write in another group invalidates: its own class, or not."
+            "--coherence/--no-coherence",
+            help="Count bytes that another group wrote since as "
+            "coherence misses (default), or by their distance.",
         ),
     ] = True,
     sample: Annotated[
@@ -105,7 +111,9 @@ def krd(
             "--sample", metavar="RATE", help="Follow this share of the address space only (0 < RATE <= 1)."
         ),
     ] = 1.0,
-    jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Threads to use (default: all).")] = 0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="N", help="Threads of the analysis (default: one per CPU).")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/reuse-distance.md).")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
@@ -117,7 +125,7 @@ def krd(
     dask: DaskOption = "",
     processes: ProcessesOption = 0,
 ) -> None:
-    """Say how far apart the program's kernels touch the same bytes, for each last-level cache.
+    """Show how far apart the program's kernels touch the same bytes, for each last-level cache.
 
     Close reuse fits in the L2, near reuse in the last-level cache, far reuse in neither; cold bytes were
     never touched there before; coherence misses were written under another cache since.

@@ -57,7 +57,7 @@ _EPILOG = """
 
 app = typer.Typer(
     name="ompass",
-    help="Record any OpenMP task program and say where its time went.",
+    help="Record any OpenMP task program and show where its time went.",
     epilog=_EPILOG,
     no_args_is_help=True,
     add_completion=False,
@@ -79,7 +79,7 @@ def options(
         False, "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
     ),
 ) -> None:
-    """Record any OpenMP task program and say where its time went."""
+    """Record any OpenMP task program and show where its time went."""
 
 
 run.register(app)

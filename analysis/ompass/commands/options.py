@@ -30,7 +30,9 @@ class Colour(str, Enum):
 ColourOption = Annotated[
     Colour,
     typer.Option(
-        "--colour", help="Of a schedule: colour tasks by construct, or by domain (else creating thread)."
+        "--colour",
+        help="Colour tasks of a schedule by construct, or by home: their domain, or else "
+        "the thread that created them.",
     ),
 ]
 
@@ -73,7 +75,7 @@ ProcessesOption = Annotated[
         "--processes",
         metavar="N",
         min=0,
-        help="Read this many runs at a time (default: as many as CPUs, once the logs are large).",
+        help="Read this many runs at a time (default: one per CPU once the logs are large).",
     ),
 ]
 

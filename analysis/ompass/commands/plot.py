@@ -27,7 +27,7 @@ from ompass.reports.scaling import read_sweep
 from ompass.sweep import is_sweep_directory
 
 _TRACE_FIGURES = {
-    "schedule": "what each thread did when (Gantt), of one trace",
+    "schedule": "schedule of every thread (Gantt), of one trace",
     "over-time": "threads in each state over time, of one trace",
     "matrix": "tasks by the threads that created and ran them, of one trace",
     "reuse": "kernel reuse distances, of traces with kernels",

@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 def query(
     directory: RunArgument,
     sql: Annotated[str, typer.Argument(metavar="SELECT", help="The query.")] = "",
-    tables: Annotated[bool, typer.Option("--tables", help="Say which tables and columns there are.")] = False,
+    tables: Annotated[bool, typer.Option("--tables", help="List the tables and their columns.")] = False,
     rows: Annotated[
         int, typer.Option("--rows", metavar="N", help="Rows shown on the terminal.", min=1)
     ] = 100,
@@ -71,7 +71,7 @@ def query(
         typer.Option("--output", "-o", metavar="FILE", help="All rows to a .csv, .jsonl or .parquet file."),
     ] = None,
 ) -> None:
-    """Ask a run in SQL: tasks, stretches, waits, kernels, accesses, constructs, regions, threads."""
+    """Query a run in SQL: tasks, stretches, waits, kernels, accesses, constructs, regions, threads."""
     if tables:
         _print_tables()
         return
@@ -84,7 +84,7 @@ def query(
             "--csv, --json and -o", "only one form can be written at a time", "call ompass twice"
         )
     if output is not None and output.suffix.lower() not in _SINKS:
-        raise UsageError(f"{output}", "its name says no form", f"let it end in {', '.join(_SINKS)}")
+        raise UsageError(f"{output}", "its name has no known ending", f"let it end in {', '.join(_SINKS)}")
     of_run = _tables(directory)
     found = of_run.sql(sql)
     if output is not None:
@@ -110,7 +110,7 @@ def export(
         list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table; may be repeated.")
     ] = None,
 ) -> None:
-    """Write the tables of a run as Parquet, for any other program; a profile has no rows of events."""
+    """Write the tables of a run as Parquet files; the tables of events need a trace."""
     of_run = _tables(directory)
     run_is_trace = open_run(directory).mode == "trace"
     names = table or [name for name, each in TABLES.items() if run_is_trace or not each.needs_trace]

@@ -120,7 +120,7 @@ def report(
     dask: DaskOption = "",
     processes: ProcessesOption = 0,
 ) -> None:
-    """Say where the time of a run went: thread-time, regions, tasks by cost, granularity, findings.
+    """Show where the time of a run went: thread-time, regions, tasks by cost, granularity, findings.
 
     Of the ranks of an MPI job: how evenly the work is spread over them, too.
     """
@@ -133,7 +133,7 @@ def report(
     read = partial(_content, source=source.value, scope=wanted, region=region)
     runs = [path for path in directories if not is_sweep_directory(path)]
     if len(runs) < len(directories) and (as_csv or svg):
-        raise UsageError("--csv and --svg", "a sweep has other ones", "use ompass scale -o SWEEP")
+        raise UsageError("--csv and --svg", "sweeps have other tables", "use ompass scale -o SWEEP")
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
         sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
         contents = Workers(dask, processes).map(read, runs)

@@ -82,7 +82,9 @@ def run(
     ] = None,
     threads: Annotated[
         str,
-        typer.Option("--threads", "-t", help="Threads to use (OMP_NUM_THREADS); a list for nested regions."),
+        typer.Option(
+            "--threads", "-t", help="Number of threads (OMP_NUM_THREADS); a list for nested regions."
+        ),
     ] = "",
     output: Annotated[
         str,
@@ -91,7 +93,7 @@ def run(
             "-o",
             metavar="DIR",
             help="Run directory; %e program, %p process, %r rank, %h host. "
-            "Never overwritten: -2, -3 ... is added.",
+            "A directory that exists is kept: the new one gets -2, -3 ...",
         ),
     ] = "",
     brackets: Annotated[
@@ -107,7 +109,7 @@ def run(
     limit_mb: Annotated[
         int | None,
         typer.Option(
-            "--limit-mb", metavar="N", min=1, help="Largest trace; beyond it only the profile goes on."
+            "--limit-mb", metavar="N", min=1, help="Largest trace; beyond it only the profile is recorded."
         ),
     ] = None,
     libomp: Annotated[
@@ -117,16 +119,16 @@ def run(
         ),
     ] = None,
     report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Print the report when the program has ended.")
+        bool, typer.Option("--report/--no-report", help="Print the report after the program has ended.")
     ] = True,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON to FILE.")
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Print nothing of our own but errors.")
+        bool, typer.Option("--quiet", "-q", help="Print only errors, and the program's output.")
     ] = False,
 ) -> None:
-    """Record PROGRAM and say where its time went.
+    """Record PROGRAM and show where its time went.
 
     Sets up everything for the OpenMP runtime that the program uses. A program built with gcc is run on
     LLVM's runtime, which speaks OMPT; where that is not possible, it says why and what to do.

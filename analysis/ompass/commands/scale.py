@@ -2,7 +2,7 @@
 """`ompass scale`: run a program on several numbers of threads and say why it does not scale.
 
 Owns the order of things: check everything, run what is not yet done, report. A sweep that was interrupted, or
-killed, goes on where it was when the same command is given again.
+killed is resumed by the same command.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _EPILOG = """
 
   ompass scale -t 1,2 --baseline "./sort-serial" --seconds "seconds +([0-9.]+)" -- ./sort-tasks
 
-  ompass scale -o s.sweep --figure curves.pdf          report on a sweep again, or go on with it
+  ompass scale -o s.sweep --figure curves.pdf          report on a sweep again, or resume it
 
-Runs are interleaved over the numbers of threads, and pinned. A killed sweep goes on by the same command.
+Runs are interleaved over the numbers of threads, and pinned. The same command resumes a killed sweep.
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
@@ -61,11 +61,12 @@ def scale(
         list[str] | None,
         typer.Argument(
             metavar="[PROGRAM]",
-            help="The program and its arguments; {threads} in them is replaced. Without: what -o holds.",
+            help="The program and its arguments; {threads} stands for the number of threads. Without "
+            "a program: report on the sweep of -o.",
         ),
     ] = None,
     threads: Annotated[
-        str, typer.Option("--threads", "-t", metavar="LIST", help="Numbers of threads, by commas.")
+        str, typer.Option("--threads", "-t", metavar="LIST", help="Numbers of threads, separated by commas.")
     ] = "",
     baseline: Annotated[
         str, typer.Option("--baseline", metavar="COMMAND", help="The best serial program: gives T_s.")
@@ -94,7 +95,7 @@ def scale(
         typer.Option(
             "--seconds",
             metavar="REGEX",
-            help="Finds, in ( ), the seconds in the output of unrecorded programs.",
+            help="Pattern whose ( ) matches the seconds in the output of unrecorded programs.",
         ),
     ] = "",
     unrecorded: Annotated[
@@ -121,7 +122,7 @@ def scale(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Run a program on several numbers of threads and say why it does not scale.
+    """Run a program on several numbers of threads and explain why it does not scale.
 
     Speed-up, OVR, WTI, the breakdown of the thread-time, factored speed-up curves with their gaps, inflation
     by source line, and the disease in words: tasks too fine, too coarse, memory bound, or none.
@@ -129,7 +130,7 @@ def scale(
     check_form(as_json, as_csv, None, "")
     counts = _counts(threads)
     if command and not counts:
-        raise UsageError("--threads", "it is missing", "say on how many threads, such as --threads 1,2,4")
+        raise UsageError("--threads", "it is missing", "name the numbers of threads, such as --threads 1,2,4")
     directory = _directory(output, command)
     spec = _spec(command, baseline, elision, brackets, pin, seconds, libomp) if command else None
     program = inspect_program(command[0], os.environ).path if command else None
@@ -156,7 +157,7 @@ def _counts(text: str) -> tuple[int, ...]:
     if not text:
         return ()
     if not re.fullmatch(r"[1-9]\d*(,[1-9]\d*)*", text):
-        raise UsageError(f"--threads {text}", "no list of numbers", "write numbers such as 1,2,4")
+        raise UsageError(f"--threads {text}", "not a list of numbers", "write numbers such as 1,2,4")
     return tuple(sorted({int(word) for word in text.split(",")}))
 
 
@@ -181,7 +182,7 @@ def _spec(
         try:
             pattern = re.compile(seconds)
         except re.error as error:
-            raise UsageError(f"--seconds {seconds}", f"no regular expression: {error}") from error
+            raise UsageError(f"--seconds {seconds}", f"not a regular expression: {error}") from error
         if pattern.groups != 1:
             raise UsageError(
                 f"--seconds {seconds}",
@@ -217,7 +218,7 @@ def _run_all(sweep: SweepDirectory, jobs: list[Job], quiet: bool) -> None:
         raise UsageError(
             f"{sweep.path}",
             f"its sweep was begun in {sweep.spec.working_directory}",
-            "go on with it from there",
+            "resume it from there",
         )
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(scratch_directory())
@@ -241,4 +242,4 @@ def _announce(executor: Executor, sweep: SweepDirectory, n_jobs: int, n_left: in
         say(f"resuming {sweep.path}: {n_jobs - n_left} of {plural(n_jobs, 'run')} are done")
     own = users_own(os.environ)
     if sweep.spec.pinned and own:
-        say(f"{own} is set, so threads are pinned as it says")
+        say(f"{own} is set and decides how threads are pinned")

@@ -47,8 +47,8 @@ _EPILOG = """
 
   ompass suite --show all.json
 
-A suite that was stopped, or killed, goes on when it is started again in the same way: what is measured
-is kept in FILE.journal until FILE is complete.
+The same command resumes a suite that was stopped or killed: finished measurements are kept in
+FILE.journal until FILE is complete.
 """
 
 Class = Enum("Class", {name.upper(): name for name in CLASSES}, type=str)  # type: ignore[misc]
@@ -90,11 +90,13 @@ def suite(
     runtimes: Annotated[
         str,
         typer.Option(
-            "--runtimes", metavar="NAME,...", help=f"Of {', '.join(RUNTIMES)} (default: all that are here)."
+            "--runtimes",
+            metavar="NAME,...",
+            help=f"Of {', '.join(RUNTIMES)} (default: all that are installed).",
         ),
     ] = "",
     rounds: Annotated[
-        int, typer.Option("--rounds", "-r", min=1, help="How often everything is measured, in turn.")
+        int, typer.Option("--rounds", "-r", min=1, help="Rounds; each measures everything once.")
     ] = 3,
     timeout_s: Annotated[
         float, typer.Option("--timeout", metavar="SECONDS", min=0.1, help="Longest time for one measurement.")
@@ -102,12 +104,17 @@ def suite(
     json_file: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="The results (default: suite.json); Parquet if so named."
+            "--json",
+            metavar="FILE",
+            help="File of the results (default: suite.json); .parquet writes Parquet.",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be measured.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the planned measurements and stop.")
+    ] = False,
     show: Annotated[
-        Path | None, typer.Option("--show", metavar="FILE", help="Only show the summary of earlier results.")
+        Path | None,
+        typer.Option("--show", metavar="FILE", help="Show the summary of earlier results and stop."),
     ] = None,
     bots: Annotated[
         Path,
@@ -136,7 +143,7 @@ def suite(
 ) -> None:
     """Measure the benchmark programs on every OpenMP runtime, and on oneTBB.
 
-    Rounds are interleaved; every result is verified, and failures are results too.
+    Rounds are interleaved. Every result is verified; failures are results too.
     """
     if show is not None:
         print_summary(console_for(), read_results(show).runs)
@@ -198,7 +205,9 @@ def _journal(result: Path, plan: Plan, *, named: bool) -> SuiteJournal:
         raise OutputError(f"--json {result}", "it is a directory", "name a file in it")
     if result.exists() and not named and not path.exists():
         raise UsageError(
-            f"{result} is there already", "it may be worth keeping", "name it, or another file, with --json"
+            f"{result} already exists",
+            "the results in it are not overwritten",
+            "name it, or another file, with --json",
         )
     journal = SuiteJournal(path, plan)
     if len(journal):

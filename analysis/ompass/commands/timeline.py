@@ -75,12 +75,12 @@ def timeline(
         int, typer.Option("--limit", metavar="N", help="Refuse to export more slices than this.", min=1)
     ] = 1_000_000,
 ) -> None:
-    """Export what each thread was in and when: regions, tasks, waits, locks, creations and kernels."""
+    """Export the timeline of every thread: regions, tasks, waits, locks, creations and kernels."""
     exported = [path for path in (perfetto, otf2, jedule) if path]
     if not (exported or figure):
         raise UsageError(
             "ompass timeline",
-            "no form is named",
+            "no output is named",
             "add --perfetto FILE, --otf2 DIR, --jedule FILE or --figure FILE",
         )
     start_ns, end_ns = parse_from_to(start, end)

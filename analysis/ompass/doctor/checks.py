@@ -169,7 +169,7 @@ def _symbols() -> Iterator[Check]:
         yield Check("symbols", Verdict.OK, f"symbolic ({Path(symbolic.__file__).parent})")
     except (ImportError, OSError):
         other = shutil.which("llvm-symbolizer") or shutil.which("addr2line")
-        found = f"only {other}" if other else "no reader of debug information: files and lines are not shown"
+        found = f"only {other}" if other else "nothing reads debug information: no files, no lines"
         yield Check("symbols", Verdict.LIMITED, found, "pip install symbolic")
 
 

@@ -62,7 +62,7 @@ def render(spec: Spec, path: Path) -> None:
     convert = FORMATS.get(path.suffix.lower())
     if convert is None:
         raise UsageError(
-            f"{path}", "its name does not say which kind of picture", f"let it end in {', '.join(FORMATS)}"
+            f"{path}", "its name has no ending of a picture", f"let it end in {', '.join(FORMATS)}"
         )
     picture = convert(visible_values(spec))
     try:

@@ -27,7 +27,7 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
     if ending.signal:
         return (
             f"the program {ending.describe()} before its OpenMP runtime started",
-            "let it reach a parallel region",
+            "check that it reaches a parallel region",
         )
     if program.is_script and plan.runtime is None:
         return (

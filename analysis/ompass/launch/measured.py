@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program to measure it: on CPUs of its own, for a limited time, timed, its output in files.
 
-Sweeps and suites start all their programs here. What a measurement means is theirs.
+Sweeps and suites start all their programs here. They give measurements their meaning.
 """
 
 from __future__ import annotations

@@ -156,7 +156,7 @@ def _choose_runtime(
         return (
             None,
             None,
-            "if it loads an OpenMP runtime of the LLVM family while it runs; it is not linked with any",
+            "if it loads an OpenMP runtime of the LLVM family while it runs; it is linked with none",
         )
     if other.has_ompt:
         return other, None, f"directly: its OpenMP runtime ({other.kind}, {other.path}) speaks OMPT"

@@ -166,14 +166,14 @@ def _explain(
         return f"{speedup}, {percent(point.efficiency)} of the linear one", ""
     if kind == "oversubscribed":
         return (
-            f"{point.threads} threads on {evidence.n_cpus} CPUs take turns, which looks like inflation and "
-            "idle time alike: the figures say nothing of the program",
+            f"{point.threads} threads on {evidence.n_cpus} CPUs take turns, which looks like both "
+            "inflation and idle time: the figures allow no verdict on the program",
             "judge it at no more threads than CPUs",
         )
     if kind == "disturbed":
         return (
-            f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs: threads "
-            "that were kept from running look idle, slow to get tasks, or inflated",
+            f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs: "
+            "threads that could not run look idle, slow to get tasks, or inflated",
             "measure on a quiet machine; more rounds (--repeat) may find quiet moments",
         )
     if kind == "mixed":
@@ -188,7 +188,7 @@ def _explain(
         because += "goes into creating, dispatching and running many small tasks"
         cure = "create fewer, larger tasks (a cut-off below which the serial code runs)"
     elif kind == "too_coarse":
-        because += "passes in threads that find no task to run"
+        because += "is spent by threads that find no task to run"
         cure = "create more and smaller tasks, earlier and from more places"
     elif kind == "memory_bound":
         factor = point.states.work_ns / point.one.work_ns if point.one.work_ns else 0.0
@@ -202,18 +202,16 @@ def _explain(
             "place memory where it is used, keep data of different threads on different cache lines"
         )
     elif kind == "algorithm":
-        because += (
-            f"is the price that one thread pays already: {point.one_time_ns / point.serial_ns:.2f} times "
-        )
+        because += f"is lost on one thread already: it takes {point.one_time_ns / point.serial_ns:.2f} times "
         because += "the serial program"
         cure = "take the serial code for the leaves; compare optimised programs of one algorithm"
     elif kind == "synchronization":
         because += "is spent on locks, barriers and waits"
         cure = "wait less often and do less under locks"
     else:
-        because += "passes between a task being ready and a thread starting it"
+        because += "passes after a task is ready and before a thread starts it"
         cure = "bind threads, and create tasks on the threads that will run them"
     if finding is not None:
-        because += f". The run itself says: {finding.because}"
+        because += f". The finding of the run: {finding.because}"
         cure = finding.cure
     return because, cure

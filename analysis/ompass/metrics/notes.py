@@ -19,9 +19,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
     run, breakdown = facts.run, facts.breakdown
     if not run.complete:
         reasons = " ".join(run.incomplete_reasons) or f"The run ended as: {run.end_reason}."
-        yield note(
-            "cut_short", "The run was cut short", reasons, "read all figures as those of a part of the run"
-        )
+        yield note("cut_short", "The run was cut short", reasons, "all figures cover only a part of the run")
     dropped = sum(t.n_dropped for t in run.threads)
     if dropped:
         yield note(
@@ -35,7 +33,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield note(
             "no_region",
             "No parallel region was recorded",
-            "the figures are those of the whole program instead of its parallel regions",
+            "the figures cover the whole program instead of its parallel regions",
             "check that the program was compiled with -fopenmp and reaches a parallel construct",
         )
     elif not facts.n_completed:
@@ -64,7 +62,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield note(
             "create_estimated",
             "Creation time is an estimate",
-            f"it was not bracketed, so every task is charged {duration(run.create_estimate_ns)}",
+            f"without brackets, every task is charged {duration(run.create_estimate_ns)}",
             "record with `ompass run` (brackets on) to measure it",
             create_estimate_ns=run.create_estimate_ns,
         )
@@ -72,9 +70,9 @@ def _notes(facts: Facts) -> Iterator[Finding]:
     if facts.n_completed > 0 and n_timed < facts.n_completed:
         yield note(
             "sampled",
-            "Durations are those of a sample",
-            f"{percent(n_timed / facts.n_completed)} of the tasks were timed one by one: minimum, maximum "
-            "and histogram rest on these; counts and sums of time are complete",
+            "Durations come from a sample",
+            f"{percent(n_timed / facts.n_completed)} of the tasks were timed: minimum, maximum and "
+            "histogram come from these; counts and sums of time are complete",
             timed_share=n_timed / facts.n_completed,
         )
     n_cancelled = sum(t.n_cancelled for t in facts.tasks)
@@ -82,7 +80,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield note(
             "cancelled",
             "Tasks were cancelled",
-            f"{plural(n_cancelled, 'task')} never started and did not complete",
+            f"{plural(n_cancelled, 'task')} never started",
             n_cancelled=n_cancelled,
         )
     yield from _locality(facts)

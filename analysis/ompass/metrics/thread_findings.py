@@ -68,7 +68,7 @@ def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
             continue
         least_ns = min(t.states.work_ns for t in region.threads)
         if region.n_tasks:
-            cure = "split the longest tasks and create them first, so that the last ones to run are short"
+            cure = "split the longest tasks and create them first, so the last tasks to run are short"
         else:
             cure = "share the loop in smaller pieces (schedule(dynamic) or guided), or turn it into tasks"
         uneven = problem(

@@ -96,8 +96,8 @@ def _schedule_part(content: ReportContent, schedule: Schedule) -> Part:
     window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)} of the run"
     tasks = plural(schedule.n_tasks, "deferred task")
     coarse = (
-        f" Stretches shorter than {duration(schedule.shortest_ns)} are drawn together, as what they mostly "
-        "were: --window FROM:TO shows a part of the run as it was."
+        f" Stretches shorter than {duration(schedule.shortest_ns)} are drawn together, as the state "
+        "that takes most of their time; --window FROM:TO shows a part of the run in full detail."
         if schedule.is_pooled
         else ""
     )
@@ -154,7 +154,9 @@ def _advice(advice: Advice) -> Markup:
 def _task_details(content: ReportContent, task: ConstructTotals, sources: Sources) -> Markup:
     location = content.location(task.construct)
     excerpt = sources.around(location)
-    parts = [source_lines(excerpt) if excerpt else element("p", "The source is not at hand.", class_="note")]
+    parts = [
+        source_lines(excerpt) if excerpt else element("p", "The source file was not found.", class_="note")
+    ]
     if location.inlined_into:
         parts.append(element("p", "Inlined into ", element("code", " < ".join(location.inlined_into[:3]))))
     facts = [

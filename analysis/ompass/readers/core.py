@@ -46,6 +46,6 @@ def check_directory(path: Path) -> None:
         )
     raise RunNotFoundError(
         f"{path}",
-        "neither meta.json nor process.log is in it, so it is no run directory",
+        "it is not a run directory: it holds neither meta.json nor process.log",
         "name a directory that `ompass run` or the tool wrote (NAME.ompass)",
     )

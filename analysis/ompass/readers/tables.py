@@ -116,7 +116,7 @@ class Tables:
         """The table `name` of TABLES. UsageError for another name, NothingToShowError without its trace."""
         table = TABLES.get(name)
         if table is None:
-            raise UsageError(f"{name}", "there is no such table", f"there are {', '.join(TABLES)}")
+            raise UsageError(f"{name}", "no such table", f"there are {', '.join(TABLES)}")
         if not table.needs_trace:
             return self._small(table)
         check_has_events(self._run)

@@ -147,7 +147,7 @@ def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
     ]
     return UsageError(
         f"{run.path} has more than {count(limit)} slices in this window",
-        "viewers, and this command, would take very long",
+        "the export and every viewer would take very long",
         "; ".join([*windows, "or name fewer threads with --thread, or raise --limit"]),
     )
 

@@ -147,7 +147,7 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report. `key` is its anchor on the page, and tells what figures belong to it."""
+    """A part of a report. `key` is its anchor on the page, and names the figures that belong to it."""
 
     key: str
     title: str

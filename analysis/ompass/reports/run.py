@@ -203,7 +203,7 @@ def _regions(content: ReportContent) -> Table:
         (
             *_place(content, "region"),
             data("level"),
-            Column("instances", "runs", Kind.COUNT, "n_instances", "how often the region was executed"),
+            Column("instances", "runs", Kind.COUNT, "n_instances", "instances of the region"),
             Column("max_team_size", "team", Kind.COUNT, hint="threads of the largest team"),
             Column("wall_ns", "wall", Kind.TIME),
             Column("thread_time_ns", "thread-time", Kind.TIME, "states.total_ns"),
@@ -351,8 +351,8 @@ def _locality(locality: Locality) -> Iterator[str | Table]:
     local = percent(share(locality.n_local, locality.n_tasks, 1.0))
     rescues = f"; {plural(locality.n_rescued, 'rescue')}" if locality.n_rescued else ""
     yield (
-        f"{plural(locality.n_tasks, 'held task')}, {local} of them local: run in the domain where they were "
-        f"placed{rescues}."
+        f"{plural(locality.n_tasks, 'held task')}, {local} of them local: they ran in their home "
+        f"domain{rescues}."
     )
     if locality.n_steals or locality.n_failed_steals:
         mean = duration(locality.steal_ns / locality.n_steals) if locality.n_steals else "-"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of a suite's plan is measured: entries of a journal whose first line says what is to be measured."""
+"""The finished measurements of a suite: entries of a journal whose first line is the plan."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class SuiteJournal(Journal):
             what = ", ".join(_differing(header.get("settings") or {}, settings))
             raise UsageError(
                 f"{self.path} is of a suite with another {what}",
-                "its measurements and new ones do not belong together",
-                "ask for the same again to finish it, or remove it to start anew",
+                "old and new measurements must not be mixed",
+                "repeat the request that it holds to finish it, or remove it to start anew",
             )
 
 

@@ -94,5 +94,5 @@ def _complaint(ending: Ending, stderr: str, answer: Run, configuration: Configur
     # Between the plan and the program there must be no misunderstanding of what was measured.
     for name, value in configuration.identity().items():
         if answer.get(name) != value:
-            return f"measured {name} {answer.get(name)} where {value} was asked for"
+            return f"ran with {name} {answer.get(name)} instead of {value}"
     return None

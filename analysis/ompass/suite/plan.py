@@ -171,7 +171,7 @@ def make_plan(
             used[str(one.path)] = one
             configurations += _configurations(one, runtime, selection, _variables(runtime, extension))
     if not configurations:
-        raise UsageError("nothing to measure", "no program has what was asked for", "ask for less at once")
+        raise UsageError("nothing to measure", "no program offers this combination", "ask for less at once")
     settings = {
         "selection": json.loads(json.dumps(asdict(selection))),
         "machine": _machine(),
@@ -237,9 +237,7 @@ def _variables(runtime: str, extension: Path | None) -> tuple[tuple[str, str], .
 def _check_known(option: str, asked: Sequence[str], known: Sequence[str], which: str = "") -> None:
     for word in asked:
         if word not in known:
-            raise UsageError(
-                f"{option} {word}", "there is no such one", f"{which} are: {', '.join(known)}".strip()
-            )
+            raise UsageError(f"{option} {word}", "no such name", f"{which} are: {', '.join(known)}".strip())
 
 
 def _machine() -> dict[str, Any]:

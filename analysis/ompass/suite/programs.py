@@ -70,5 +70,5 @@ def _ask(path: Path) -> BuiltProgram:
         )
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
         raise IncompleteInstallationError(
-            f"{path} does not say what it offers", str(error), "build the benchmark programs again"
+            f"{path} does not answer --describe", str(error), "build the benchmark programs again"
         ) from error

@@ -117,7 +117,7 @@ def _from_parquet(path: Path) -> SuiteResults:
     except polars.exceptions.PolarsError as error:
         raise ValueError(str(error)) from error
     if metadata.get("schema") != SCHEMA:
-        raise ValueError("no schema of ours is named in it")
+        raise ValueError("it names no schema of ompass")
     runs = [
         {**row, **{name: None if row[name] is None else json.loads(row[name]) for name in _NESTED}}
         for row in rows

@@ -59,7 +59,7 @@ def is_sweep_directory(path: Path) -> bool:
 
 
 def digest_of(program: Path) -> str:
-    """Identifies the program's file, so that a sweep is not gone on with after it was built anew."""
+    """Identifies the program's file, so that a sweep is not resumed after the program was built anew."""
     return hashlib.sha256(program.read_bytes()).hexdigest()
 
 
@@ -109,7 +109,7 @@ class SweepDirectory:
         return self.runs / done.run
 
     def clear(self, job: Job) -> None:
-        """Remove what an unfinished attempt at this job has left."""
+        """Remove the remains of an unfinished attempt at this job."""
         for left in self.runs.glob(f"{job.key}[.-]*"):
             if left.name.partition(".")[0] == job.key or left.name.startswith(f"{job.key}-"):
                 shutil.rmtree(left) if left.is_dir() else left.unlink()

@@ -100,7 +100,7 @@ class Executor:
             )
         except KeyboardInterrupt:
             raise InterruptedSweepError(
-                "interrupted", f"{job.key} is not counted", "the same command resumes the sweep"
+                "interrupted", f"{job.key} is repeated later", "the same command resumes the sweep"
             ) from None
         finally:
             os.close(descriptor)
@@ -139,7 +139,7 @@ class Executor:
             raise JobFailedError(
                 f"`{' '.join(job.command(self.spec))}` {ending.describe()}",
                 f"it printed: {' / '.join(tail)}" if tail else "it printed nothing",
-                "a sweep needs runs that succeed; the same command goes on with it",
+                "a sweep needs runs that succeed; the same command resumes it",
             )
 
     def _printed_ns(self, job: Job, output: Path) -> int | None:
@@ -152,7 +152,7 @@ class Executor:
                 return None  # its time is recorded
             raise JobFailedError(
                 f"--seconds {self.spec.seconds}",
-                f"nothing that `{' '.join(job.command(self.spec))}` prints fits it",
+                f"it matches nothing in the output of `{' '.join(job.command(self.spec))}`",
                 f"look at {output}",
             )
         return round(float(match[1]) * 1e9)

@@ -78,7 +78,7 @@ def load_runs(
         )
     if not found:
         raise NothingToShowError(
-            f"{directory.path}", "no round of the sweep is finished", "go on with it by the same command"
+            f"{directory.path}", "no round of the sweep is finished", "resume it with the same command"
         )
     return tuple(found)
 

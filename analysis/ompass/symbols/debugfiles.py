@@ -59,10 +59,10 @@ def _mismatch(module: Module, facts: ElfFacts, recorded_ns: int) -> str:
     if module.build_id and facts.build_id and module.build_id.lower() != facts.build_id.lower():
         return (
             f"{module.path} has changed since the run (build id {module.build_id[:12]} was recorded, "
-            f"{facts.build_id[:12]} is there now), {changed}"
+            f"the file now has {facts.build_id[:12]} is there now), {changed}"
         )
     if not module.build_id and recorded_ns and facts.path.stat().st_mtime_ns > recorded_ns:
-        return f"{module.path} was modified after the run was recorded, {changed}"
+        return f"{module.path} was modified after the run was recorded, the file now has {changed}"
     return ""
 
 

@@ -49,7 +49,7 @@ class Location:
 
 # An OpenMP call at the end of a function may be a jump; then it returns into the runtime.
 NO_CALLER = (
-    "some constructs were called from the OpenMP runtime itself, so that their lines are unknown: "
+    "some constructs were called from the OpenMP runtime itself, so their lines are unknown: "
     "compile with -fno-optimize-sibling-calls, or record with brackets (ompass run)"
 )
 UNKNOWN = Location("", "", 0)

@@ -75,7 +75,7 @@ def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
     else:
         pairs = []
     if not pairs:
-        raise ValueError("no number of threads is on both sides")
+        raise ValueError("the sides have no number of threads in common")
     compared = tuple(_compared(before, after, n, m) for n, m in pairs)
     return ComparisonContent(before.name, after.name, scope, compared, tuple(_notes(before, after, compared)))
 
@@ -139,8 +139,8 @@ def headline(one: Compared) -> str:
         "less": f"faster: {size}, p = {p or 0:.2g} ({n_runs})",
         "same": f"no difference shown: {size}, p = {p or 0:.2g} ({n_runs})",
         "few": f"{size}, which {n_runs} are too few to prove",
-        "single": f"{size}; a single run on a side says nothing about chance",
-        "noise": f"{size}, no more than what recording itself may do",
+        "single": f"{size}; a single run on a side cannot exclude chance",
+        "noise": f"{size}, no more than recording itself may cause",
     }[time.verdict]
     return f"{took}; {word}"
 
@@ -150,19 +150,21 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
     sizes = {(one.n_before, one.n_after) for one in compared}
     if any(min(pair) < 2 for pair in sizes):
         notes.append(
-            "a side with a single run has no spread, so nothing is tested: changes beyond recording's noise "
-            "may still be chance. Name folders of runs, or sweeps with --repeat 4 or more."
+            "a side with a single run has no spread, so no change is tested: even one beyond "
+            "recording's noise may be chance. Name folders of runs, or sweeps with --repeat 4 or more."
         )
     elif any(least_p(*pair) > SIGNIFICANT_P for pair in sizes):
-        notes.append("no test of so few runs can reach p <= 0.05, whatever they show: 4 on each side can.")
+        notes.append("these runs are too few for this test: p <= 0.05 needs 4 on each side.")
     else:
         notes.append(
-            "p: how often chance alone parts runs this far (permutation test of the means); of 20 figures "
+            "p: how often chance alone separates runs this far (permutation test of the means); of "
+            "20 figures "
             "that did not change, one is expected below 0.05."
         )
     if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
         notes.append(
-            "the sides ran on different numbers of threads: `ompass scale` tells why programs do not scale."
+            "the sides ran on different numbers of threads: `ompass scale` explains why programs do "
+            "not scale."
         )
     only = sorted(before.repeats.keys() ^ after.repeats.keys())
     if before.is_sweep and only:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on a comparison: what became of the time, the states, and the constructs.
+"""The report on a comparison: changes of the time, the states, and the constructs.
 
 docs/comparison.md lists the fields of its JSON form.
 """

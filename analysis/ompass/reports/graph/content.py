@@ -104,19 +104,19 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int]) -> list[str]:
     notes = []
     if graph.n_undeferred > graph.n_deferred:
         notes.append(
-            "most tasks were undeferred, and count as part of the task that ran them: a team of one thread "
-            "runs every task so, and its span is its work. Record on two or more threads."
+            "most tasks were undeferred, and count as part of the task that ran them. A team of one "
+            "thread runs every task so, and its span is its work: record on two or more threads."
         )
     if graph.n_taskgroup_ends:
         notes.append(
             f"at {graph.n_taskgroup_ends:,} ends of taskgroups (taskloops too) all earlier descendants of "
-            "the task count as waited for, since the trace does not tell where a group begins: the span is "
-            "at most what is shown."
+            "the task count as waited for, because the trace does not hold the begin of a taskgroup: "
+            "the true span is at most this one."
         )
     if graph.n_dependent_waits:
         notes.append(
             f"{graph.n_dependent_waits:,} taskwaits with depend count as waits for all earlier children, "
-            "since the trace does not tell for which: the span is at most what is shown."
+            "because the trace does not hold which: the true span is at most this one."
         )
     if graph.n_dependences:
         notes.append(
@@ -129,10 +129,11 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int]) -> list[str]:
             "chains may be broken there."
         )
     if not run.complete:
-        notes.append("the run was cut short: figures are those of a part of it.")
+        notes.append("the run was cut short: the figures cover only a part of it.")
     if run.create_estimated:
         notes.append(
-            "creation was not bracketed: its cost is part of the work, and the burdened span lacks it."
+            "recorded without brackets: the work includes the cost of creation, and the burdened "
+            "span lacks it."
         )
     if expanded and len(graph.tasks) >= EVERY_TASK:
         notes.append(f"only the first {EVERY_TASK:,} tasks of the expanded groups are shown one by one.")

@@ -83,7 +83,7 @@ def collect_reuse(
     ):
         if not given and 0 in known:
             assumed = size(used[known.index(0)])
-            notes.append(f"The topology tells no size of the {name}: {assumed} assumed ({option} sets it).")
+            notes.append(f"The topology has no size for the {name}; {assumed} is assumed ({option} sets it).")
     if profile.sample and profile.sample.error_share > 0.1:
         notes.append(
             f"This sample may be off by {percent(profile.sample.error_share)}: it has too few blocks, "

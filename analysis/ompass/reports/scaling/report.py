@@ -123,7 +123,9 @@ def _points(content: ScalingContent) -> Table:
             Column(
                 "efficiency", "efficiency", Kind.SHARE, "point.efficiency", "speed-up over number of threads"
             ),
-            Column("ovr", "OVR", Kind.FACTOR, "point.ovr", "thread-time over work: what is not work"),
+            Column(
+                "ovr", "OVR", Kind.FACTOR, "point.ovr", "thread-time over work: the part that is not work"
+            ),
             Column("wti", "WTI", Kind.FACTOR, "point.wti", "work over the serial program's time"),
             *recorded,
             *fields("rounds=n_rounds rounds_left_out=n_left_out others_share=others threads_seen=n_seen"),
@@ -256,27 +258,27 @@ def _verdict_fields(column: NumberOfThreads) -> dict[str, Any]:
 
 
 def _notes(content: ScalingContent) -> list[str]:
-    """What a reader must know of how the figures came about, in sentences."""
+    """Notes on how the figures came about, in sentences."""
     notes = []
     point = content.columns[0].point
     if not point.has_baseline:
         notes.append(
-            "no serial program was given (--baseline): its own work on one thread stands for T_s, so the "
-            "maximal curve shows only what the runtime costs on one thread."
+            "no serial program was given (--baseline): the work on one thread stands for T_s, so the "
+            "maximal curve shows only the cost of the runtime on one thread."
         )
     notes.append(
-        "T_1 leaves the cost of queues out: one thread of libomp runs a task at once instead of queueing it."
+        "T_1 leaves out the cost of queues: on one thread libomp runs a task at once instead of queueing it."
     )
     if content.spec.depends_on_threads("recorded"):
         notes.append("the command depends on {threads}: T_1 was measured for each number of threads.")
     costs = [c.recording.factor for c in content.columns if c.recording]
     if costs and max(costs) >= thresholds.RECORDING_COST:
         notes.append(
-            f"recording made the program up to {max(costs):.2f} times slower: read speed-ups in the column "
-            "`unrecorded`, and the rest as that of the recorded program."
+            f"recording made the program up to {max(costs):.2f} times slower: the column `unrecorded` "
+            "has its true speed-ups, all other figures are of the recorded program."
         )
     elif not costs:
-        notes.append("times are those of recorded runs; --unrecorded measures what recording costs.")
+        notes.append("times come from recorded runs; --unrecorded measures the cost of recording.")
     for column in content.columns:
         if column.misfit or column.n_seen > column.point.threads:
             notes.append(
