@@ -186,6 +186,7 @@ def run_while_read(command: list[str], environment: dict[str, str], run_dir: Pat
                 problems = _core.validate(str(run_dir))
                 assert not problems, f"read while it was written: {problems}"
                 _core.read_profile(str(run_dir))
+            time.sleep(0.001)
         assert process.stderr is not None
         assert process.stderr.read() == b""
     finally:
