@@ -107,7 +107,7 @@ void omp_affinity_free(void *address, size_t bytes);
  * The domain in which the page of this address lies, or will lie when it is touched because the calls above said so; -1:
  * unknown. Where domains share a NUMA node, or the machine is only described, pages tell nothing, and the domain is the
  * one that the calls above named. omp_ext_domain_of_range: the domain that holds most of the bytes, -1 when none of
- * them lies anywhere. Both ask the system.
+ * them lies anywhere; of ranges beyond a million pages a million evenly spaced ones count. Both ask the system.
  * Tasks with an affinity clause are placed by a cache of such answers, which are believed for ten seconds.
  * omp_ext_forget_pages() empties it, for programs that move pages by other means than the above.
  */

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -32,6 +33,10 @@ void say(const char *format, ...) {
     errno = saved;
 }
 
+bool is_privileged() { return getauxval(AT_SECURE) != 0; }
+
+const char *environment(const char *name) { return secure_getenv(name); }
+
 namespace {
 
 struct Choice {
@@ -40,7 +45,7 @@ struct Choice {
 };
 
 int read_choice(const char *name, std::initializer_list<Choice> choices, int fallback) {
-    const char *text = getenv(name);
+    const char *text = environment(name);
     if (!text || !*text) return fallback;
     for (const Choice &choice : choices)
         if (strcasecmp(text, choice.text) == 0) return choice.value;
@@ -63,14 +68,14 @@ int read_switch(const char *name, int fallback) {
 // What the runtime's own variables say of waiting: KMP_BLOCKTIME in milliseconds ("infinite", units ms and us), else
 // OMP_WAIT_POLICY. A blocktime that is not 0 or infinite asks for a while of spinning: then ours.
 int64_t read_spin_ns(int64_t usual) {
-    const char *blocktime = getenv("KMP_BLOCKTIME");
+    const char *blocktime = environment("KMP_BLOCKTIME");
     if (blocktime && *blocktime) {
         if (strncasecmp(blocktime, "inf", 3) == 0) return -1;
         char *end = nullptr;
         const long value = strtol(blocktime, &end, 10);
         if (end != blocktime) return value == 0 ? 0 : usual;
     }
-    const char *policy = getenv("OMP_WAIT_POLICY");
+    const char *policy = environment("OMP_WAIT_POLICY");
     if (policy && strcasecmp(policy, "active") == 0) return -1;
     if (policy && strcasecmp(policy, "passive") == 0) return 0;
     return usual;
@@ -99,7 +104,7 @@ void report_unknown_names() {
 
 Options read_options() {
     Options read;
-    report_unknown_names();
+    if (!is_privileged()) report_unknown_names();
     read.schedule = read_switch("OMP_EXT_SCHEDULE", read.schedule);
     read.strict = read_switch("OMP_EXT_STRICT", read.strict) != 0;
     read.queue = static_cast<QueueKind>(read_choice("OMP_EXT_QUEUE",
@@ -116,7 +121,7 @@ Options read_options() {
     read.display = read_switch("OMP_EXT_DISPLAY", 0) != 0;
     read.statistics = read_switch("OMP_EXT_STATISTICS", 0) != 0;
     read.spin_ns = read_spin_ns(read.spin_ns);
-    const char *throttling = getenv("KMP_ENABLE_TASK_THROTTLING"); // the runtime tells what it does not understand
+    const char *throttling = environment("KMP_ENABLE_TASK_THROTTLING"); // the runtime tells what it does not understand
     read.throttle = !throttling || (strcmp(throttling, "0") != 0 && strncasecmp(throttling, "f", 1) != 0);
     return read;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The OMP_EXT_* environment variables of the scheduler: values, defaults and messages. Read once, when the library is
-// loaded. Those of the map of domains (OMP_EXT_DOMAINS, OMP_EXT_BIND) are read by the part that owns the map.
+// The OMP_EXT_* environment variables of the scheduler: values, defaults and messages. Read once, when the
+// runtime is found. Those of the map of domains (OMP_EXT_DOMAINS, OMP_EXT_BIND) are read by the part that owns the map.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,15 @@ struct Options {
     bool throttle = true; // KMP_ENABLE_TASK_THROTTLING: a thread with many tasks queued runs new ones at once
 };
 
-// The settings of this process; const once the library is loaded, but for `strict`, which the API sets.
+// The settings of this process; const once the runtime is found, but for `strict`, which the API sets.
 extern Options options;
 
 // Values that are not understood are told on stderr, with the valid ones, and replaced by the default.
 Options read_options();
+
+// Null for a program with more rights than its caller (set-uid and its like), whose environment is its caller's word.
+const char *environment(const char *name);
+bool is_privileged();
 
 // Prints the settings on stderr.
 void display_settings();

@@ -119,8 +119,14 @@ void place(Member &member, Task &task, bool may_run) {
     const bool is_shared = options.queue == QueueKind::kSharedLifo;
     if (__builtin_expect(task.domain != member.domain || is_shared || (task.flags & kPriority), 0))
         return mail(member, task, task.domain, is_shared || (task.flags & kPriority));
-    if (__builtin_expect(member.deque.size_hint() >= kThrottle && may_run && options.throttle, 0))
+    if (__builtin_expect(member.deque.size_hint() >= kThrottle && may_run && options.throttle, 0)) {
+        // The others may still be on their way to where tasks are run, and want this processor for it.
+        if (member.gave_way_before != member.n_barriers + 1 && has_no_helper(*member.team)) {
+            member.gave_way_before = member.n_barriers + 1;
+            sched_yield();
+        }
         return run(member, task);
+    }
     member.deque.push(&task, task.depth);
     tell_of_own_task(*member.team, member.domain);
 }

@@ -38,6 +38,7 @@ struct alignas(64) Member {
     uint32_t random = 1; // state of a xorshift generator
     int32_t last_victim = -1;
     uint64_t n_barriers = 0; // that it arrived at
+    uint64_t gave_way_before = 0; // the barrier, by its number, before which it last yielded its processor to helpers
     // Read by the thread that ends a barrier.
     std::atomic<uint64_t> n_created{0}; // held tasks created here, ever
     std::atomic<uint64_t> n_done{0}; // held tasks completed here, ever

@@ -98,6 +98,29 @@ def test_strict_mode_runs_every_task_in_its_domain(
     assert "rescued 0," in finished.stdout
 
 
+@pytest.mark.parametrize("suffix", ["c", "cpp", "f90"])
+@pytest.mark.parametrize(("threads", "limit"), [("4", None), ("2", "8")])
+def test_teams_of_several_threads_end(
+    toolchain: Toolchain, suffix: str, threads: str, limit: str | None
+) -> None:
+    if suffix == "f90" and toolchain.fc is None:
+        pytest.skip(f"{toolchain.name} has no Fortran compiler")
+    program = compile_source(f"ext/teams.{suffix}", toolchain)
+    settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": threads}
+    if limit:
+        settings["KMP_TEAMS_THREAD_LIMIT"] = limit
+    finished = run([str(program)], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
+@pytest.mark.parametrize("threads", ["4", "64"])
+def test_empty_tasks_of_a_loop_are_shared(threads: str, toolchain: Toolchain) -> None:
+    program = compile_source("ext/taskloop_if.c", toolchain)
+    settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": threads}
+    finished = run([str(program)], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
 @pytest.mark.parametrize("queue", ["stealing", "shared-lifo"])
 @pytest.mark.parametrize("steal", ["nearest", "random", "occupancy", "group"])
 def test_without_strict_mode_the_counts_add_up(steal: str, queue: str, default_toolchain: Toolchain) -> None:
@@ -163,7 +186,12 @@ def test_a_program_that_asks_for_nothing_is_left_alone(default_toolchain: Toolch
 
 @pytest.mark.parametrize("command", [["/bin/sh", "-c", "true"], ["/usr/bin/env", "true"]])
 def test_a_process_without_openmp_is_left_alone(command: list[str], default_toolchain: Toolchain) -> None:
-    settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1"}
+    settings = {
+        "LD_PRELOAD": str(ext_library()),
+        "OMP_EXT_SCHEDULE": "1",
+        "OMP_EXT_DISPLAY": "1",
+        "OMP_EXT_STRIKT": "1",
+    }
     finished = run(command, default_toolchain, settings)
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
 
