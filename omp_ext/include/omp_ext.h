@@ -66,8 +66,8 @@ int omp_get_num_locality_domains(void);
 int omp_get_locality_domain_num(void);
 
 /*
- * Strict: a task runs in its domain and nowhere else, unless the task scheduling constraint would make the program
- * hang (a rescue; they are counted). Not strict (the default, or as OMP_EXT_STRICT says): a thread that finds no task
+ * Strict: a task runs in its domain and nowhere else, unless the program would hang, for want of stacks or because threads
+ * are blocked by other means than OpenMP's (a rescue; they are counted). Not strict (the default, or as OMP_EXT_STRICT says): a thread that finds no task
  * in its domain takes tasks of others, the nearest first.
  * set_strict: the process, that is, all regions without a setting of their own. set_region_strict: the innermost region
  * of the calling thread, at once and for all of its threads; outside of regions it does nothing. get_strict: what holds

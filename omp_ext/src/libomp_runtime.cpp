@@ -13,6 +13,7 @@
 #include "domains.h"
 #include "libomp_abi.h"
 #include "options.h"
+#include "stacks.h"
 #include "statistics.h"
 #include "team.h"
 
@@ -194,6 +195,7 @@ void decide() {
     if (options.display) {
         domains::display();
         display_settings();
+        display_stacks();
     }
     state.store(wanted && runtime_is_known ? kActive : kLeftAlone, std::memory_order_release);
 }

@@ -83,8 +83,8 @@ int64_t read_spin_ns(int64_t usual) {
 
 // A misspelt name would otherwise be ignored without a word.
 void report_unknown_names() {
-    static const char *const known[] = {"SCHEDULE", "DOMAINS", "STRICT",  "QUEUE",     "STEAL",
-                                        "TIED",     "BIND",    "DISPLAY", "STATISTICS"};
+    static const char *const known[] = {"SCHEDULE", "DOMAINS", "STRICT",    "QUEUE",   "STEAL",
+                                        "TIED",     "BIND",    "STACKSIZE", "DISPLAY", "STATISTICS"};
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "OMP_EXT_", 8) != 0) continue;
         const char *name = *entry + 8;
@@ -94,7 +94,8 @@ void report_unknown_names() {
             found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
         if (!found)
             say("OMP_EXT_%.*s is not a variable of this library; valid: OMP_EXT_SCHEDULE, OMP_EXT_DOMAINS, "
-                "OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, OMP_EXT_TIED, OMP_EXT_BIND, OMP_EXT_DISPLAY, "
+                "OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, OMP_EXT_TIED, OMP_EXT_BIND, OMP_EXT_STACKSIZE, "
+                "OMP_EXT_DISPLAY, "
                 "OMP_EXT_STATISTICS.",
                 static_cast<int>(length), name);
     }
@@ -117,7 +118,11 @@ Options read_options() {
                                                        {"occupancy", static_cast<int>(StealPolicy::kOccupancy)},
                                                        {"group", static_cast<int>(StealPolicy::kGroup)}},
                                                       static_cast<int>(read.steal)));
-    read.relaxed = read_choice("OMP_EXT_TIED", {{"strict", 0}, {"relaxed", 1}}, 0) != 0;
+    read.waits = static_cast<Waits>(read_choice("OMP_EXT_TIED",
+                                                {{"strict", static_cast<int>(Waits::kAside)},
+                                                 {"constrained", static_cast<int>(Waits::kConstrained)},
+                                                 {"relaxed", static_cast<int>(Waits::kRelaxed)}},
+                                                static_cast<int>(read.waits)));
     read.display = read_switch("OMP_EXT_DISPLAY", 0) != 0;
     read.statistics = read_switch("OMP_EXT_STATISTICS", 0) != 0;
     read.spin_ns = read_spin_ns(read.spin_ns);
@@ -129,12 +134,13 @@ Options read_options() {
 void display_settings() {
     static const char *const queues[] = {"stealing", "shared-lifo"};
     static const char *const policies[] = {"nearest", "random", "occupancy", "group"};
+    static const char *const waits[] = {"strict", "constrained", "relaxed"};
     say("schedule %s, %s, queue %s, steal %s, tied %s",
         options.schedule > 0    ? "always"
         : options.schedule == 0 ? "never"
                                 : "when the program asks for placement",
         options.strict ? "strict" : "not strict", queues[static_cast<int>(options.queue)],
-        policies[static_cast<int>(options.steal)], options.relaxed ? "relaxed" : "strict");
+        policies[static_cast<int>(options.steal)], waits[static_cast<int>(options.waits)]);
 }
 
 } // namespace omp_ext

@@ -10,12 +10,19 @@ namespace omp_ext {
 enum class QueueKind { kStealing, kSharedLifo };
 enum class StealPolicy { kNearest, kRandom, kOccupancy, kGroup };
 
+// What a task that waits may be interrupted by (OMP_EXT_TIED), and what it does when none of that is there.
+enum class Waits {
+    kAside, // its descendants; where those may run in their domain only, it steps aside for any task of its own
+    kConstrained, // its descendants; where the program would hang, tasks are run outside of their domain
+    kRelaxed, // any task
+};
+
 struct Options {
     int schedule = -1; // OMP_EXT_SCHEDULE: 1 always, 0 never, -1 when the program asks for placement
     bool strict = false; // OMP_EXT_STRICT
     QueueKind queue = QueueKind::kStealing; // OMP_EXT_QUEUE
     StealPolicy steal = StealPolicy::kNearest; // OMP_EXT_STEAL
-    bool relaxed = false; // OMP_EXT_TIED=relaxed: waiting tasks may be interrupted by any task
+    Waits waits = Waits::kAside; // OMP_EXT_TIED
     bool display = false; // OMP_EXT_DISPLAY
     bool statistics = false; // OMP_EXT_STATISTICS: print them at exit
     int64_t spin_ns = 20'000; // how long an idle thread looks for tasks before it sleeps; -1: for ever

@@ -10,6 +10,7 @@
 #include "deque.h"
 #include "mailbox.h"
 #include "options.h"
+#include "stacks.h"
 #include "statistics.h"
 #include "task.h"
 
@@ -46,6 +47,17 @@ struct alignas(64) Member {
     std::atomic<const Task *> finishing{nullptr};
     MemberStatistics statistics;
     Task implicit; // the implicit task
+
+    // Suspended tasks (suspensions.h).
+    Stack *stack = nullptr; // on which its thread is; null: the thread's own
+    Task *handed = nullptr; // to be run by whom it goes to
+    Suspension *home = nullptr; // the barrier that it left for another stack
+    Suspension *first_ready = nullptr, *last_ready = nullptr;
+    void *anchor = nullptr; // of the implicit task; without it nothing is suspended
+    bool anchor_lasts = false;
+    Task base; // the current task at the bottom of a stack
+    StackPool stacks;
+    std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
 
     // Sleep: set by its thread, woken by others (waits.cpp).
     alignas(64) std::atomic<uint32_t> asleep{0};
