@@ -21,8 +21,8 @@ from toolchains import REPOSITORY, Toolchain, toolchain_named
 
 FORTRAN_MODULE = REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
 FOUR_NODES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
-# Strict, and never in need of a rescue, so that every count is exact.
-EXACTLY = {"OMP_EXT_STRICT": "1", "OMP_EXT_TIED": "relaxed"}
+# Strict, so that every count is exact.
+EXACTLY = {"OMP_EXT_STRICT": "1"}
 SIZES = [("4", "4"), ("8", "4"), ("8", "3"), ("2", "2")]  # threads, domains
 WITH_SIZES = pytest.mark.parametrize(("n_threads", "domains"), SIZES)
 
