@@ -330,7 +330,7 @@ def test_an_unknown_runtime_is_told_once_and_left_alone(tmp_path: Path, default_
     }
     finished = run([str(program)], gcc, settings)
     assert finished.returncode == 0
-    assert finished.stderr.count("is not one that this library knows") == 1
+    assert finished.stderr.count("does not know the OpenMP runtime") == 1
 
 
 @pytest.mark.parametrize(
