@@ -66,8 +66,8 @@ int omp_get_num_locality_domains(void);
 int omp_get_locality_domain_num(void);
 
 /*
- * Strict: a task runs in its domain and nowhere else, unless the task scheduling constraint would make the program
- * hang (a rescue; they are counted). Not strict (the default, or as OMP_EXT_STRICT says): a thread that finds no task
+ * Strict: a task runs in its domain and nowhere else, unless the program would hang, for want of stacks or because threads
+ * are blocked by other means than OpenMP's (a rescue; they are counted). Not strict (the default, or as OMP_EXT_STRICT says): a thread that finds no task
  * in its domain takes tasks of others, the nearest first.
  * set_strict: the process, that is, all regions without a setting of their own. set_region_strict: the innermost region
  * of the calling thread, at once and for all of its threads; outside of regions it does nothing. get_strict: what holds
@@ -107,7 +107,7 @@ void omp_affinity_free(void *address, size_t bytes);
  * The domain in which the page of this address lies, or will lie when it is touched because the calls above said so; -1:
  * unknown. Where domains share a NUMA node, or the machine is only described, pages tell nothing, and the domain is the
  * one that the calls above named. omp_ext_domain_of_range: the domain that holds most of the bytes, -1 when none of
- * them lies anywhere. Both ask the system.
+ * them lies anywhere; of ranges beyond a million pages a million evenly spaced ones count. Both ask the system.
  * Tasks with an affinity clause are placed by a cache of such answers, which are believed for ten seconds.
  * omp_ext_forget_pages() empties it, for programs that move pages by other means than the above.
  */

@@ -11,6 +11,7 @@
 #include "domains.h"
 #include "observer.h"
 #include "options.h"
+#include "stacks.h"
 #include "team.h"
 
 using namespace omp_ext;
@@ -71,4 +72,5 @@ int omp_ext_observe(const omp_ext_observer *candidate) {
 void omp_ext_display(void) {
     domains::display();
     display_settings();
+    display_stacks();
 }

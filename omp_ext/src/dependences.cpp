@@ -15,13 +15,16 @@ namespace omp_ext {
 struct DependenceNode {
     Task *task; // null: a wait
     std::atomic<uint32_t> n_references;
-    std::atomic<uint32_t> n_predecessors; // not complete, and one for the creation
+    std::atomic<uint32_t> n_predecessors; // not complete, and one for the creation; kArmedNode more of an armed wait
+    Suspension *suspension = nullptr; // of an armed wait
     SpinLock lock;
     bool is_complete = false; // under lock
     std::vector<DependenceNode *> successors; // under lock; each a reference
 };
 
 namespace {
+
+constexpr uint32_t kArmedNode = uint32_t{1} << 31;
 
 void take(DependenceNode *node) { node->n_references.fetch_add(1, std::memory_order_relaxed); }
 
@@ -133,13 +136,21 @@ bool release_creation(DependenceNode *node) {
     return node->n_predecessors.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-bool is_ready(const DependenceNode *node) { return node->n_predecessors.load(std::memory_order_acquire) == 0; }
+bool is_ready(const DependenceNode *node) {
+    return (node->n_predecessors.load(std::memory_order_acquire) & ~kArmedNode) == 0;
+}
+
+bool arm(DependenceNode *node, Suspension &suspension) {
+    node->suspension = &suspension;
+    return node->n_predecessors.fetch_add(kArmedNode, std::memory_order_acq_rel) != 0;
+}
 
 void give_back(DependenceNode *node) {
     if (node->n_references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node;
 }
 
-void complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context) {
+void complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
+              void (*resume)(Suspension &suspension)) {
     node->lock.lock();
     node->is_complete = true;
     std::vector<DependenceNode *> successors;
@@ -147,7 +158,9 @@ void complete(DependenceNode *node, void (*start)(void *context, Task *task), vo
     node->lock.unlock();
     for (DependenceNode *successor : successors) {
         Task *task = successor->task;
-        if (successor->n_predecessors.fetch_sub(1, std::memory_order_acq_rel) == 1 && task) start(context, task);
+        const uint32_t n_before = successor->n_predecessors.fetch_sub(1, std::memory_order_acq_rel);
+        if (n_before == 1 && task) start(context, task);
+        if (n_before == kArmedNode + 1) resume(*successor->suspension);
         give_back(successor);
     }
     give_back(node);

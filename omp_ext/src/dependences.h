@@ -13,6 +13,7 @@ namespace omp_ext {
 
 struct Task;
 struct DependenceTable;
+struct Suspension;
 
 enum class DependenceKind : uint8_t { kIn, kInOut, kInOutSet };
 
@@ -37,11 +38,16 @@ bool release_creation(DependenceNode *node);
 // For nodes of enter_wait: are all predecessors complete?
 bool is_ready(const DependenceNode *node);
 
+// For nodes of enter_wait that are not ready: whoever completes the last predecessor resumes this. False: all are complete.
+bool arm(DependenceNode *node, Suspension &suspension);
+
 // Gives up the caller's reference.
 void give_back(DependenceNode *node);
 
-// The task is complete: start(successor) is called for each task that becomes ready by it. Gives up the reference.
-void complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context);
+// The task is complete: start(successor) is called for each task that becomes ready by it, resume for each armed wait.
+// Gives up the reference.
+void complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
+              void (*resume)(Suspension &suspension));
 
 void destroy(DependenceTable *table);
 

@@ -31,14 +31,14 @@ const CpuSet &cpus_at_start() {
 
 DomainRequest read_request() {
     DomainRequest request;
-    const char *text = getenv("OMP_EXT_DOMAINS");
+    const char *text = environment("OMP_EXT_DOMAINS");
     if (text && *text && !parse_domain_request(text, request))
         say("OMP_EXT_DOMAINS=%s is not understood; valid values: %s. Using the default.", text, kDomainRequestForms);
     return request;
 }
 
 BindMode read_bind_mode() {
-    const char *text = getenv("OMP_EXT_BIND");
+    const char *text = environment("OMP_EXT_BIND");
     if (!text || !*text) return BindMode::kDomain;
     for (const char *yes : {"yes", "domain", "1", "on", "true"})
         if (strcasecmp(text, yes) == 0) return BindMode::kDomain;

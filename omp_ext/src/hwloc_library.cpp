@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include "options.h"
+
 namespace omp_ext {
 
 namespace {
@@ -13,6 +15,7 @@ struct Opened {
     bool complete = false;
 
     Opened() {
+        if (is_privileged()) return; // hwloc obeys its own variables, and loads what they name
         // libhwloc.so.15 is hwloc 2.0 and all that kept its binary interface.
         void *library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
         if (!library) return;

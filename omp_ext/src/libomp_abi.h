@@ -125,6 +125,14 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
 
 } // namespace omp_ext::abi
 
+// A call that leaves the caller's frame as it is: the runtime sees the program's return address, and what the program passed
+// beyond the named arguments. gcc makes sibling calls of such calls by itself whenever it optimizes.
+#if defined(__has_cpp_attribute) && __has_cpp_attribute(clang::musttail)
+#define OMP_EXT_JUMP [[clang::musttail]] return
+#else
+#define OMP_EXT_JUMP return
+#endif
+
 // Defines an exported function that jumps to `target`, and the runtime's own as real_NAME(). `ours` follows as the
 // body of held_NAME. Arguments are named in both lists.
 #define OMP_EXT_HOOK(result, name, parameters, arguments)                                                              \
@@ -137,12 +145,13 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
         return reinterpret_cast<result(*) parameters>(hook_##name.real);                                               \
     }                                                                                                                  \
     OMP_EXT_EXPORT result name parameters {                                                                            \
-        return reinterpret_cast<result(*) parameters>(__atomic_load_n(&target_##name, __ATOMIC_RELAXED)) arguments;    \
+        OMP_EXT_JUMP reinterpret_cast<result(*) parameters>(__atomic_load_n(&target_##name, __ATOMIC_RELAXED))         \
+            arguments;                                                                                                 \
     }                                                                                                                  \
     static result first_##name parameters {                                                                            \
         ::omp_ext::abi::resolve();                                                                                     \
         void *target = __atomic_load_n(&target_##name, __ATOMIC_ACQUIRE);                                              \
         if (!target || target == reinterpret_cast<void *>(first_##name)) ::omp_ext::abi::end_for_lack_of(#name);       \
-        return reinterpret_cast<result(*) parameters>(target) arguments;                                               \
+        OMP_EXT_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                         \
     }                                                                                                                  \
     static result held_##name parameters

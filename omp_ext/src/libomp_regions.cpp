@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel regions: how the threads of a team come to the scheduler at its begin and leave it at its end.
+#include <atomic>
 #include <vector>
 
 #include "libomp_abi.h"
@@ -13,9 +14,9 @@ namespace abi {
 Member *begin_part(const void *key, int number, int32_t runtime_thread) {
     // Regions of programs without tasks pay nothing, least of all a second barrier.
     if (!may_create_tasks()) return nullptr;
-    const int n_members = omp_get_num_threads();
-    if (n_members <= 1) return nullptr;
-    return join_team(key, number, n_members, omp_get_level(), runtime_thread);
+    const int n_members = omp_get_num_threads(), level = omp_get_level();
+    if (n_members <= 1 || level == 0) return nullptr; // level 0: the body of a teams construct
+    return join_team(key, number, n_members, level, runtime_thread);
 }
 
 void end_part(Member &member, Member *outer) {
@@ -28,6 +29,40 @@ void end_part(Member &member, Member *outer) {
 
 using namespace abi;
 
+namespace {
+
+// The bodies of teams constructs. The runtime gives each to the primary thread of a team whose others wait for parallel
+// regions inside it, and calls the whole a region of that many threads. Inside a region (a target construct that falls
+// back to the host) only the address tells a body from a region.
+struct TeamsBody {
+    void (*microtask)();
+    const TeamsBody *next;
+};
+std::atomic<const TeamsBody *> teams_bodies{nullptr}; // only ever grows
+
+bool is_teams_body(void (*microtask)()) {
+    const TeamsBody *body = teams_bodies.load(std::memory_order_acquire);
+    while (body && body->microtask != microtask) body = body->next;
+    return body != nullptr;
+}
+
+void note_teams_body(void (*microtask)()) {
+    if (is_teams_body(microtask)) return;
+    auto *body = new TeamsBody{microtask, teams_bodies.load(std::memory_order_relaxed)};
+    while (!teams_bodies.compare_exchange_weak(body->next, body, std::memory_order_release)) {}
+}
+
+} // namespace
+
+// The named arguments fill the registers of x86-64 and aarch64; whatever follows them stays on the stack.
+OMP_EXT_HOOK(void, __kmpc_fork_teams,
+             (void *location, int32_t n_arguments, void (*microtask)(), void *first, void *second, void *third,
+              void *fourth, void *fifth),
+             (location, n_arguments, microtask, first, second, third, fourth, fifth)) {
+    note_teams_body(microtask);
+    OMP_EXT_JUMP real___kmpc_fork_teams()(location, n_arguments, microtask, first, second, third, fourth, fifth);
+}
+
 // Called by each thread of a team, with the runtime's copy of the arguments: one block per living team.
 OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
              (void (*microtask)(), int32_t thread, int32_t number, int32_t n_arguments, void **arguments,
@@ -38,7 +73,7 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
     if (is_in_runtime(reinterpret_cast<const void *>(microtask)))
         return real(microtask, thread, number, n_arguments, arguments, exit_frame);
     Member *outer = this_member;
-    Member *member = begin_part(arguments, number, thread);
+    Member *member = is_teams_body(microtask) ? nullptr : begin_part(arguments, number, thread);
     this_member = member;
     const int32_t result = real(microtask, thread, number, n_arguments, arguments, exit_frame);
     if (member)

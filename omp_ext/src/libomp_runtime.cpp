@@ -8,12 +8,12 @@
 #include <pthread.h>
 #include <strings.h>
 #include <unistd.h>
-#include <utility>
 
 #include "activation.h"
 #include "domains.h"
 #include "libomp_abi.h"
 #include "options.h"
+#include "stacks.h"
 #include "statistics.h"
 #include "team.h"
 
@@ -34,7 +34,6 @@ enum State { kUnresolved, kLeftAlone, kActive };
 
 std::atomic<int> state{kUnresolved};
 std::atomic<bool> tasks_may_come{false};
-bool options_are_read;
 bool runtime_is_known;
 bool cancellation;
 bool tool;
@@ -138,8 +137,8 @@ bool find_runtime() {
 
 // A tool that is not there costs nothing; one that may be is taken for active.
 bool find_tool() {
-    const char *libraries = getenv("OMP_TOOL_LIBRARIES");
-    const char *start = getenv("OMP_TOOL");
+    const char *libraries = environment("OMP_TOOL_LIBRARIES");
+    const char *start = environment("OMP_TOOL");
     if (start && strcasecmp(start, "disabled") == 0) return false;
     if (libraries && *libraries) return true;
     const auto is_tool = [](void *symbol) {
@@ -151,7 +150,7 @@ bool find_tool() {
 bool find_cancellation() {
     auto *asks = reinterpret_cast<int (*)()>(find_real("omp_get_cancellation"));
     // Asking would start the runtime before its time, so the environment is asked, as the runtime reads it.
-    const char *text = getenv("OMP_CANCELLATION");
+    const char *text = environment("OMP_CANCELLATION");
     return asks && text &&
            (strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcasecmp(text, "yes") == 0 ||
             strcasecmp(text, "on") == 0 || strcasecmp(text, ".true.") == 0 || strcasecmp(text, "t") == 0 ||
@@ -170,9 +169,10 @@ void set_targets(bool to_ours) {
 }
 
 void decide() {
-    if (!std::exchange(options_are_read, true)) options = read_options();
-    // No runtime yet; perhaps one comes by dlopen. Tools too stand in front of hooked functions, but not of this one.
+    // No runtime yet; perhaps one comes by dlopen. Tools too stand in front of hooked functions, but not of this one. A
+    // preload reaches shells and their like too: before there is a runtime nothing is read, and nothing said.
     if (!find_real("omp_get_num_threads")) return;
+    options = read_options();
     for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) hook->real = find_real(hook->name);
     runtime_base = base_of(find_real("__kmpc_barrier"));
     References references;
@@ -192,6 +192,11 @@ void decide() {
     tool = find_tool();
     if (wanted && runtime_is_known) domains::initialize();
     set_targets(wanted && runtime_is_known);
+    if (options.display) {
+        domains::display();
+        display_settings();
+        display_stacks();
+    }
     state.store(wanted && runtime_is_known ? kActive : kLeftAlone, std::memory_order_release);
 }
 
@@ -205,10 +210,6 @@ void after_fork_in_child() {
 __attribute__((constructor)) void start() {
     resolve();
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
-    if (options.display) {
-        domains::display();
-        display_settings();
-    }
 }
 
 __attribute__((destructor)) void stop() {

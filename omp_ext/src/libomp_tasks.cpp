@@ -13,6 +13,7 @@
 #include "placement.h"
 #include "runtime.h"
 #include "scheduler.h"
+#include "suspensions.h"
 
 namespace omp_ext {
 
@@ -188,6 +189,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
              (location, thread, block)) {
     if (Member *member = this_member; member && is_ours(block)) {
         Task &task = *task_of(block);
+        if (begin_anchor(*member)) task.flags |= kAnchored;
         begin_undeferred(*member, task);
         prepare_destructors(task);
     }
@@ -196,15 +198,18 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
 
 OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread, void *block),
              (location, thread, block)) {
+    Member *anchored = nullptr;
     if (Member *member = this_member; member && is_ours(block)) {
         Task &task = *task_of(block);
         while (task.flags & kNextPart) {
             task.flags &= static_cast<uint16_t>(~kNextPart);
             task.routine(thread, block);
         }
+        if (task.flags & kAnchored) anchored = member;
         end_undeferred(*member, task);
     }
     real___kmpc_omp_task_complete_if0()(location, thread, block);
+    if (anchored) end_anchor(*anchored);
 }
 
 OMP_EXT_HOOK(void *, __kmpc_task_allow_completion_event, (void *location, int32_t thread, void *block),
@@ -431,6 +436,38 @@ void discard(Member &member, Task &task) {
 }
 
 } // namespace abi
+
+bool runtime::is_watched() { return tool_is_active(); }
+
+// An anchor is a task that the runtime runs at once, begun and completed when its parent is to be current again: that is
+// where a completed task that was not queued leads. The runtime counts the beginnings of an untied one, which is complete
+// only when each of them was completed.
+void *runtime::make_anchor(Member &member) {
+    tell(&omp_ext_observer::creation_begins);
+    void *anchor = real___kmpc_omp_task_alloc()(nullptr, member.runtime_thread, kTiedBlock | kAtOnceBlock,
+                                                sizeof(Block), 0, nullptr);
+    tell(&omp_ext_observer::creation_ends);
+    return anchor;
+}
+
+void *runtime::make_lasting_anchor(Member &member) {
+    if (tool_is_active()) return nullptr;
+    const int32_t thread = member.runtime_thread;
+    void *anchor = real___kmpc_omp_task_alloc()(nullptr, thread, kAtOnceBlock, sizeof(Block), 0, nullptr);
+    real___kmpc_omp_task_begin_if0()(nullptr, thread, anchor);
+    return_to(member, anchor);
+    return anchor;
+}
+
+void runtime::end_lasting_anchor(Member &member, void *anchor) {
+    real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, anchor);
+}
+
+void runtime::return_to(Member &member, void *anchor) {
+    tell(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{member.domain}, OMP_EXT_FOUND);
+    real___kmpc_omp_task_begin_if0()(nullptr, member.runtime_thread, anchor);
+    real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, anchor);
+}
 
 // The short way takes some two thirds of the time of the long one. It resumes the task's parent, and looks neither at
 // cancellation nor after tools.

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <strings.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -32,6 +33,10 @@ void say(const char *format, ...) {
     errno = saved;
 }
 
+bool is_privileged() { return getauxval(AT_SECURE) != 0; }
+
+const char *environment(const char *name) { return secure_getenv(name); }
+
 namespace {
 
 struct Choice {
@@ -40,7 +45,7 @@ struct Choice {
 };
 
 int read_choice(const char *name, std::initializer_list<Choice> choices, int fallback) {
-    const char *text = getenv(name);
+    const char *text = environment(name);
     if (!text || !*text) return fallback;
     for (const Choice &choice : choices)
         if (strcasecmp(text, choice.text) == 0) return choice.value;
@@ -63,14 +68,14 @@ int read_switch(const char *name, int fallback) {
 // What the runtime's own variables say of waiting: KMP_BLOCKTIME in milliseconds ("infinite", units ms and us), else
 // OMP_WAIT_POLICY. A blocktime that is not 0 or infinite asks for a while of spinning: then ours.
 int64_t read_spin_ns(int64_t usual) {
-    const char *blocktime = getenv("KMP_BLOCKTIME");
+    const char *blocktime = environment("KMP_BLOCKTIME");
     if (blocktime && *blocktime) {
         if (strncasecmp(blocktime, "inf", 3) == 0) return -1;
         char *end = nullptr;
         const long value = strtol(blocktime, &end, 10);
         if (end != blocktime) return value == 0 ? 0 : usual;
     }
-    const char *policy = getenv("OMP_WAIT_POLICY");
+    const char *policy = environment("OMP_WAIT_POLICY");
     if (policy && strcasecmp(policy, "active") == 0) return -1;
     if (policy && strcasecmp(policy, "passive") == 0) return 0;
     return usual;
@@ -78,8 +83,8 @@ int64_t read_spin_ns(int64_t usual) {
 
 // A misspelt name would otherwise be ignored without a word.
 void report_unknown_names() {
-    static const char *const known[] = {"SCHEDULE", "DOMAINS", "STRICT",  "QUEUE",     "STEAL",
-                                        "TIED",     "BIND",    "DISPLAY", "STATISTICS"};
+    static const char *const known[] = {"SCHEDULE", "DOMAINS", "STRICT",    "QUEUE",   "STEAL",
+                                        "TIED",     "BIND",    "STACKSIZE", "DISPLAY", "STATISTICS"};
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "OMP_EXT_", 8) != 0) continue;
         const char *name = *entry + 8;
@@ -89,7 +94,8 @@ void report_unknown_names() {
             found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
         if (!found)
             say("OMP_EXT_%.*s is not a variable of this library; valid: OMP_EXT_SCHEDULE, OMP_EXT_DOMAINS, "
-                "OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, OMP_EXT_TIED, OMP_EXT_BIND, OMP_EXT_DISPLAY, "
+                "OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, OMP_EXT_TIED, OMP_EXT_BIND, OMP_EXT_STACKSIZE, "
+                "OMP_EXT_DISPLAY, "
                 "OMP_EXT_STATISTICS.",
                 static_cast<int>(length), name);
     }
@@ -99,7 +105,7 @@ void report_unknown_names() {
 
 Options read_options() {
     Options read;
-    report_unknown_names();
+    if (!is_privileged()) report_unknown_names();
     read.schedule = read_switch("OMP_EXT_SCHEDULE", read.schedule);
     read.strict = read_switch("OMP_EXT_STRICT", read.strict) != 0;
     read.queue = static_cast<QueueKind>(read_choice("OMP_EXT_QUEUE",
@@ -112,11 +118,15 @@ Options read_options() {
                                                        {"occupancy", static_cast<int>(StealPolicy::kOccupancy)},
                                                        {"group", static_cast<int>(StealPolicy::kGroup)}},
                                                       static_cast<int>(read.steal)));
-    read.relaxed = read_choice("OMP_EXT_TIED", {{"strict", 0}, {"relaxed", 1}}, 0) != 0;
+    read.waits = static_cast<Waits>(read_choice("OMP_EXT_TIED",
+                                                {{"strict", static_cast<int>(Waits::kAside)},
+                                                 {"constrained", static_cast<int>(Waits::kConstrained)},
+                                                 {"relaxed", static_cast<int>(Waits::kRelaxed)}},
+                                                static_cast<int>(read.waits)));
     read.display = read_switch("OMP_EXT_DISPLAY", 0) != 0;
     read.statistics = read_switch("OMP_EXT_STATISTICS", 0) != 0;
     read.spin_ns = read_spin_ns(read.spin_ns);
-    const char *throttling = getenv("KMP_ENABLE_TASK_THROTTLING"); // the runtime tells what it does not understand
+    const char *throttling = environment("KMP_ENABLE_TASK_THROTTLING"); // the runtime tells what it does not understand
     read.throttle = !throttling || (strcmp(throttling, "0") != 0 && strncasecmp(throttling, "f", 1) != 0);
     return read;
 }
@@ -124,12 +134,13 @@ Options read_options() {
 void display_settings() {
     static const char *const queues[] = {"stealing", "shared-lifo"};
     static const char *const policies[] = {"nearest", "random", "occupancy", "group"};
+    static const char *const waits[] = {"strict", "constrained", "relaxed"};
     say("schedule %s, %s, queue %s, steal %s, tied %s",
         options.schedule > 0    ? "always"
         : options.schedule == 0 ? "never"
                                 : "when the program asks for placement",
         options.strict ? "strict" : "not strict", queues[static_cast<int>(options.queue)],
-        policies[static_cast<int>(options.steal)], options.relaxed ? "relaxed" : "strict");
+        policies[static_cast<int>(options.steal)], waits[static_cast<int>(options.waits)]);
 }
 
 } // namespace omp_ext

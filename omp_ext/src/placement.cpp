@@ -22,6 +22,8 @@ namespace {
 // A program that moves ever new memory, and frees it without a word to us, must not fill ours.
 constexpr size_t kMaxForeignRanges = size_t{1} << 16;
 constexpr size_t kPagesPerQuestion = 512;
+// Of a longer range evenly spaced pages are asked for, each for those up to the next: some 50 ms.
+constexpr uintptr_t kMaxPagesAsked = uintptr_t{1} << 20;
 
 uint32_t now_s() {
     timespec now{};
@@ -235,18 +237,18 @@ int Placement::domain_holding_most(ByteRange range) {
     const uintptr_t begin = reinterpret_cast<uintptr_t>(range.address);
     const uintptr_t end = begin + range.size_bytes;
     if (range.size_bytes == 0 || end < begin) return -1;
+    const uintptr_t first = begin >> page_shift_, n_pages = ((end - 1) >> page_shift_) - first + 1;
+    const uintptr_t n_pages_each = (n_pages - 1) / kMaxPagesAsked + 1;
     Tally tally;
-    uintptr_t addresses[kPagesPerQuestion];
+    uintptr_t addresses[kPagesPerQuestion + 1]; // and where the last one's bytes end
     int domains[kPagesPerQuestion];
-    for (uintptr_t next = begin; next < end;) {
+    for (uintptr_t page = 0; page < n_pages;) {
         size_t n = 0;
-        for (; n < kPagesPerQuestion && next < end; next = (next & ~(page_bytes_ - 1)) + page_bytes_)
-            addresses[n++] = next;
+        for (; n < kPagesPerQuestion && page < n_pages; page += n_pages_each)
+            addresses[n++] = page == 0 ? begin : (first + page) << page_shift_;
+        addresses[n] = page < n_pages ? (first + page) << page_shift_ : end;
         find_domains(addresses, n, domains);
-        for (size_t i = 0; i < n; i++) {
-            const uintptr_t page_end = (addresses[i] & ~(page_bytes_ - 1)) + page_bytes_;
-            tally.add(domains[i], std::min(page_end, end) - addresses[i]);
-        }
+        for (size_t i = 0; i < n; i++) tally.add(domains[i], addresses[i + 1] - addresses[i]);
     }
     return tally.most();
 }

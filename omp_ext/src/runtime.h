@@ -10,4 +10,17 @@ namespace omp_ext::runtime {
 // called through us, so that end_body is told, unless `directly`.
 void execute(Member &member, Task &task, bool directly);
 
+// Does a tool look on?
+bool is_watched();
+
+// By an anchor, made in its current task, the runtime can be brought back to that task later, once, whatever is current
+// then. Until then the task has one child more that is not complete.
+void *make_anchor(Member &member);
+void return_to(Member &member, void *anchor);
+
+// The same with an anchor that lasts until it is ended in its task. Null where a tool looks on, which would see it begin
+// each time.
+void *make_lasting_anchor(Member &member);
+void end_lasting_anchor(Member &member, void *anchor);
+
 } // namespace omp_ext::runtime

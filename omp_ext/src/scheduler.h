@@ -40,6 +40,18 @@ void barrier(Member &member, int kind, bool is_followed = true);
 // After wait_for_children: until the children are complete for the runtime too, a few instructions later.
 void wait_for_the_finishing(Member &member);
 
+// Something else that a task waits for in a team whose waits may step aside.
+struct Awaited {
+    virtual bool is_over() = 0; // and then the task has it
+    // True: whoever gives it to the task resumes this. False: it has it now.
+    virtual bool arm(Suspension &suspension) = 0;
+
+protected:
+    ~Awaited() = default;
+};
+// Nothing runs on top of the task meanwhile, for that might want what the task has.
+void wait_aside(Member &member, Awaited &awaited);
+
 // Runs one task if there is one for a thread that is in the current task.
 void yield(Member &member);
 

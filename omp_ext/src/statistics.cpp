@@ -24,8 +24,9 @@ void for_each_member(Visit &&visit) {
 
 template <typename Visit>
 void for_each_count(MemberStatistics &counts, Visit &&visit) {
-    for (Count *count : {&counts.n_mailed, &counts.n_stolen_inside, &counts.n_stolen_outside, &counts.n_rescued,
-                         &counts.n_steal_attempts, &counts.n_lost_races, &counts.n_sleeps})
+    for (Count *count :
+         {&counts.n_mailed, &counts.n_stolen_inside, &counts.n_stolen_outside, &counts.n_rescued,
+          &counts.n_steal_attempts, &counts.n_lost_races, &counts.n_sleeps, &counts.n_suspended, &counts.n_unsuspended})
         visit(*count);
     for (int i = 0; i < domains::count(); i++) {
         visit(counts.n_mailed_to[static_cast<size_t>(i)]);
@@ -106,6 +107,14 @@ void print_statistics() {
         static_cast<unsigned long long>(all.n_stolen_outside), static_cast<unsigned long long>(all.n_rescued),
         static_cast<unsigned long long>(all.n_steal_attempts), static_cast<unsigned long long>(all.n_false_negatives),
         static_cast<unsigned long long>(all.n_sleeps));
+    uint64_t n_suspended = 0, n_unsuspended = 0;
+    for_each_member([&](const Member &member) {
+        n_suspended += member.statistics.n_suspended.get();
+        n_unsuspended += member.statistics.n_unsuspended.get();
+    });
+    if (n_suspended + n_unsuspended > 0)
+        say("waits: %llu stepped aside, %llu stayed for want of a stack", static_cast<unsigned long long>(n_suspended),
+            static_cast<unsigned long long>(n_unsuspended));
     if (domains::count() == 1) return;
     for (int i = 0; i < domains::count(); i++) {
         const Statistics one = of_domain(i);

@@ -34,6 +34,8 @@ struct MemberStatistics {
     Count n_steal_attempts;
     Count n_lost_races; // attempts that met a task and lost it to another thread
     Count n_sleeps;
+    Count n_suspended; // waits that left their stack
+    Count n_unsuspended; // waits that had to stay, for want of a stack
     std::unique_ptr<Count[]> n_mailed_to; // by domain
     std::unique_ptr<Count[]> n_run_from; // by domain in which it was placed, other than that of this thread
 };

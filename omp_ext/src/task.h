@@ -14,6 +14,7 @@ namespace omp_ext {
 
 struct Task;
 struct Group;
+struct Suspension;
 struct DependenceTable;
 struct DependenceNode;
 
@@ -32,6 +33,8 @@ enum TaskFlag : uint16_t {
     kRemote = 512, // not run by its parent's thread inside its parent
     kUndeferred = 1024, // run by its creator inside its parent, never held
     kRescued = 2048, // taken out of its domain
+    kInline = 8192, // what tools see as a piece of the task around it
+    kAnchored = 4096, // undeferred: the implicit task around it got its anchor for it
 };
 
 // The last line is touched only by tasks that are mailed, dependent, detachable or parents of such.
@@ -52,7 +55,8 @@ struct Task : Letter {
     // Children that are held or were held: modulo 2^32.
     uint32_t n_created; // running thread
     uint32_t n_done_here; // running thread: those that it ran itself inside this task
-    std::atomic<uint32_t> n_done_elsewhere; // all others
+    // All others, in the lower 32 bits. With kArmed set, the task is suspended until that count is the one in between.
+    std::atomic<uint64_t> n_done_elsewhere;
 
     // Cold.
     const void *code; // return address of the program's call that created it
@@ -62,14 +66,22 @@ struct Task : Letter {
     int32_t (*destructors)(int32_t, void *);
     std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
     Sender mail; // its children in mailboxes
+    Suspension *suspension; // while n_done_elsewhere is armed
     // Undeferred tasks: what the member had before them.
     int64_t outer_mark;
     DependenceTable *outer_table;
 };
 
+// Whoever completes the last child of an armed task, or the last task of an armed group, and nobody else, resumes the
+// task that waits (suspensions.h); until then it stays where it is, so that its memory can be read.
+inline constexpr uint64_t kArmed = uint64_t{1} << 63;
+
 // Running thread.
+inline uint32_t n_children_to_wait_for(const Task &task, uint64_t n_done_elsewhere) {
+    return task.n_created - task.n_done_here - static_cast<uint32_t>(n_done_elsewhere);
+}
 inline bool has_children_to_wait_for(const Task &task) {
-    return task.n_created != task.n_done_here + task.n_done_elsewhere.load(std::memory_order_acquire);
+    return n_children_to_wait_for(task, task.n_done_elsewhere.load(std::memory_order_acquire)) != 0;
 }
 
 inline bool is_descendant(const Task *task, const Task *ancestor) {
@@ -86,6 +98,11 @@ struct Group {
     struct Member *member; // the thread that opened it
     int64_t n_here = 0; // that thread
     std::atomic<int64_t> n_elsewhere{0}; // all others; counting a completion is the last that they do with the group
+    // While the wait for the group is suspended, n_elsewhere is kArmedGroup more than all there are, and n_here is 0.
+    Suspension *suspension = nullptr; // thread of the group; others when they count the last task
+
+    bool counts_here(const Member *running) const { return running == member && !suspension; }
 };
+inline constexpr int64_t kArmedGroup = int64_t{1} << 62;
 
 } // namespace omp_ext

@@ -49,8 +49,7 @@ Team &team_of(const void *key, int n_members) {
     return *team;
 }
 
-void begin_implicit_task(Member &member) {
-    Task &task = member.implicit;
+void begin_implicit_task(Member &member, Task &task) {
     task.parent = nullptr;
     task.group = nullptr;
     task.block = nullptr;
@@ -103,7 +102,8 @@ Member *join_team(const void *key, int number, int n_members, int level, int32_t
     member.runtime_thread = runtime_thread;
     member.current = &member.implicit;
     member.mark = member.deque.bottom();
-    begin_implicit_task(member);
+    begin_implicit_task(member, member.implicit);
+    begin_implicit_task(member, member.base);
     const uint64_t n_joined = team.n_joined.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (domains::count() > 1 && n_joined % static_cast<uint64_t>(n_members) == 0) assign_homes(team);
     return &member;
@@ -114,6 +114,7 @@ void leave_team(Member &member) {
         destroy(member.table);
         member.table = nullptr;
     }
+    member.stacks.trim();
     // The last barrier is behind all: nobody needs the region's own setting any more.
     if (member.number == 0) member.team->strict.store(-1, std::memory_order_relaxed);
 }
@@ -137,6 +138,7 @@ Team *first_team() { return teams.load(std::memory_order_acquire); }
 
 void forget_teams() {
     teams.store(nullptr, std::memory_order_relaxed);
+    forget_stacks();
     last_team = nullptr; // of the one thread that is left
     this_member = nullptr;
 }

@@ -10,6 +10,7 @@
 #include "deque.h"
 #include "mailbox.h"
 #include "options.h"
+#include "stacks.h"
 #include "statistics.h"
 #include "task.h"
 
@@ -38,6 +39,7 @@ struct alignas(64) Member {
     uint32_t random = 1; // state of a xorshift generator
     int32_t last_victim = -1;
     uint64_t n_barriers = 0; // that it arrived at
+    uint64_t gave_way_before = 0; // the barrier, by its number, before which it last yielded its processor to helpers
     // Read by the thread that ends a barrier.
     std::atomic<uint64_t> n_created{0}; // held tasks created here, ever
     std::atomic<uint64_t> n_done{0}; // held tasks completed here, ever
@@ -45,6 +47,17 @@ struct alignas(64) Member {
     std::atomic<const Task *> finishing{nullptr};
     MemberStatistics statistics;
     Task implicit; // the implicit task
+
+    // Suspended tasks (suspensions.h).
+    Stack *stack = nullptr; // on which its thread is; null: the thread's own
+    Task *handed = nullptr; // to be run by whom it goes to
+    Suspension *home = nullptr; // the barrier that it left for another stack
+    Suspension *first_ready = nullptr, *last_ready = nullptr;
+    void *anchor = nullptr; // of the implicit task; without it nothing is suspended
+    bool anchor_lasts = false;
+    Task base; // the current task at the bottom of a stack
+    StackPool stacks;
+    std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
 
     // Sleep: set by its thread, woken by others (waits.cpp).
     alignas(64) std::atomic<uint32_t> asleep{0};

@@ -12,6 +12,7 @@
 
 #include "activation.h"
 #include "observer.h"
+#include "options.h"
 
 namespace omp_ext {
 
@@ -99,7 +100,7 @@ using StartTool = ompt_start_tool_result_t *(*)(unsigned, const char *);
 
 // As the runtime does when no tool is linked: the first library of OMP_TOOL_LIBRARIES that has one that accepts.
 ompt_start_tool_result_t *start_tool_of_libraries(unsigned version, const char *runtime) {
-    const char *text = getenv("OMP_TOOL_LIBRARIES");
+    const char *text = environment("OMP_TOOL_LIBRARIES");
     std::string libraries = text ? text : "";
     for (char *rest = libraries.data(), *name; (name = strtok_r(nullptr, ":", &rest));) {
         void *library = dlopen(name, RTLD_LAZY);

@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <strings.h>
+#include <utility>
 
 #include "hwloc_library.h"
+#include "options.h"
 
 namespace omp_ext {
 
@@ -243,6 +245,28 @@ void choose_without_hwloc(const DomainRequest &request, const CpuSet &allowed, T
     topology.binds_threads = !allowed.empty();
 }
 
+// The product of the numbers of a synthetic description: "pack:2 core:4 pu:2" has 16. What is in brackets adds memory only.
+// Stops counting beyond kMaxDescribedCpus.
+uint64_t n_described_cpus(const std::string &description) {
+    uint64_t n = 1;
+    int n_brackets = 0;
+    char before = ' ';
+    for (const char &c : description) {
+        n_brackets += (c == '[' || c == '(') - (c == ']' || c == ')');
+        const bool begins_number = c >= '0' && c <= '9' && (before == ':' || before == ' ');
+        if (begins_number && n_brackets == 0 && n <= kMaxDescribedCpus)
+            n *= std::min<uint64_t>(strtoul(&c, nullptr, 10), kMaxDescribedCpus + 1);
+        before = c;
+    }
+    return n;
+}
+
+Topology usual_topology(const CpuSet &allowed, std::string complaint) {
+    Topology usual = read_topology({}, allowed);
+    usual.complaint = std::move(complaint);
+    return usual;
+}
+
 } // namespace
 
 bool parse_domain_request(const char *text, DomainRequest &request) {
@@ -280,11 +304,14 @@ Topology read_topology(const DomainRequest &request, const CpuSet &allowed) {
     const HwlocLibrary *hwloc = hwloc_library();
     if (!hwloc) {
         choose_without_hwloc(request, allowed, topology);
+        if (is_privileged()) return topology; // by design
         topology.complaint =
             "libhwloc.so.15 cannot be opened: the machine's nodes and caches are unknown, and memory is "
             "not placed";
         return topology;
     }
+    if (n_described_cpus(request.synthetic) > kMaxDescribedCpus)
+        return usual_topology(allowed, "the description is of a machine with more than 4096 processors");
     hwloc_topology_t machine = nullptr;
     bool is_loaded = false;
     if (hwloc->topology_init(&machine) == 0) {
@@ -292,11 +319,8 @@ Topology read_topology(const DomainRequest &request, const CpuSet &allowed) {
         is_loaded = (!is_described || hwloc->topology_set_synthetic(machine, request.synthetic.c_str()) == 0) &&
                     hwloc->topology_load(machine) == 0;
         if (!is_loaded) hwloc->topology_destroy(machine);
-        if (!is_loaded && is_described) {
-            Topology plain = read_topology({}, allowed);
-            plain.complaint = "hwloc does not understand this description of a machine";
-            return plain;
-        }
+        if (!is_loaded && is_described)
+            return usual_topology(allowed, "hwloc does not understand this description of a machine");
     }
     if (!is_loaded) {
         choose_without_hwloc(request, allowed, topology);

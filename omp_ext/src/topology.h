@@ -14,6 +14,7 @@ struct hwloc_topology;
 namespace omp_ext {
 
 inline constexpr int kMaxDomains = 1024;
+inline constexpr unsigned kMaxDescribedCpus = 4096; // with more, hwloc and the distances take minutes, and then hours
 
 // What is asked for: a level of the machine, or a number of equal parts.
 struct DomainRequest {

@@ -70,13 +70,14 @@ void Idle::announce() {
         member_.is_searching = false;
         team.n_searching.fetch_sub(1, std::memory_order_relaxed);
     }
-    member_.asleep.store(1, std::memory_order_seq_cst);
     team.n_asleep.fetch_add(1, std::memory_order_seq_cst);
+    member_.asleep.store(1, std::memory_order_seq_cst);
 }
 
 void Idle::retract() {
-    member_.asleep.store(0, std::memory_order_relaxed);
-    member_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
+    // Whoever wakes it counts it off at once, so that the next task does not wake one more.
+    if (member_.asleep.exchange(0, std::memory_order_relaxed) == 1)
+        member_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Idle::sleep() {
@@ -90,8 +91,9 @@ void Idle::sleep() {
 void wake(Member &member) {
     uint32_t expected = 1;
     if (member.asleep.load(std::memory_order_seq_cst) != 1) return;
-    if (member.asleep.compare_exchange_strong(expected, 0, std::memory_order_seq_cst))
-        syscall(SYS_futex, &member.asleep, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    if (!member.asleep.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) return;
+    member.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
+    syscall(SYS_futex, &member.asleep, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
 void wake_all(Team &team) {
@@ -117,7 +119,8 @@ void wake_for_task(Team &team, int domain) {
     }
     // A thread that looks for tasks already will find this one, and then wake the next.
     if (inside && n_awake_inside == 0) return wake(*inside);
-    if (team.n_searching.load(std::memory_order_relaxed) > 0 || n_awake >= n_processors()) return;
+    if (team.n_searching.load(std::memory_order_relaxed) > 0) return;
+    if (n_awake >= n_processors() && !has_no_helper(team)) return;
     if (inside)
         wake(*inside);
     else if (outside && !team.is_strict())

@@ -64,11 +64,20 @@ void wake_all(Team &team);
 // A task came into the domain's reach: wakes a member for it, if one sleeps and there is a processor for it.
 void wake_for_task(Team &team, int domain);
 
+// Do all threads in the team's barrier sleep? Then nobody but those that create tasks runs any.
+inline bool has_no_helper(const Team &team) {
+    const uint64_t n_released = team.n_released.load(std::memory_order_relaxed);
+    const uint64_t n_arrived = team.n_arrived.load(std::memory_order_relaxed);
+    return n_arrived - n_released * static_cast<uint64_t>(team.n_members) <=
+           static_cast<uint64_t>(team.n_asleep.load(std::memory_order_relaxed));
+}
+
 // The same for a task in the deque of a thread of that domain, which is awake: so no other is woken while one searches,
-// or beyond the number of processors.
+// or beyond the number of processors, but for the first that helps.
 inline void tell_of_own_task(Team &team, int domain) {
-    if (__builtin_expect(team.n_asleep.load(std::memory_order_relaxed) > team.n_surplus, 0) &&
-        team.n_searching.load(std::memory_order_relaxed) == 0)
+    const int n_asleep = team.n_asleep.load(std::memory_order_relaxed);
+    if (__builtin_expect(n_asleep > 0, 0) && team.n_searching.load(std::memory_order_relaxed) == 0 &&
+        (n_asleep > team.n_surplus || has_no_helper(team)))
         wake_for_task(team, domain);
 }
 

@@ -8,6 +8,8 @@ test_numa_machine.py's.
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,8 +21,8 @@ from toolchains import REPOSITORY, Toolchain, toolchain_named
 
 FORTRAN_MODULE = REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
 FOUR_NODES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
-# Strict, and never in need of a rescue, so that every count is exact.
-EXACTLY = {"OMP_EXT_STRICT": "1", "OMP_EXT_TIED": "relaxed"}
+# Strict, so that every count is exact.
+EXACTLY = {"OMP_EXT_STRICT": "1"}
 SIZES = [("4", "4"), ("8", "4"), ("8", "3"), ("2", "2")]  # threads, domains
 WITH_SIZES = pytest.mark.parametrize(("n_threads", "domains"), SIZES)
 
@@ -120,3 +122,31 @@ def test_without_hwloc_one_sentence_says_so(default_toolchain: Toolchain, tmp_pa
     assert finished.returncode == 0, finished.stderr
     sentence = "libhwloc.so.15 cannot be opened: the machine's nodes and caches are unknown"
     assert sum(sentence in line for line in finished.stderr.splitlines()) == 1, finished.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a program away")
+def test_a_privileged_program_reads_no_variables(tmp_path: Path, default_toolchain: Toolchain) -> None:
+    runtime = f"-Wl,-rpath,{default_toolchain.runtime_dir}"
+    program = tmp_path / "privileged"
+    shutil.copy(compile_with_ext("ext/privileged.c", default_toolchain, runtime), program)
+    nobody = 65534
+    os.chown(program, nobody, nobody)
+    program.chmod(0o4755)  # the caller is root, the program nobody
+    tmp_path.chmod(0o755)
+    settings = {
+        "OMP_EXT_DOMAINS": "4",
+        "OMP_EXT_STATISTICS": "1",
+        "OMP_EXT_DISPLAY": "1",
+        "OMP_EXT_STRIKT": "1",
+        "HWLOC_SYNTHETIC": "numa:4 pu:1",
+    }
+    finished = run(program, default_toolchain, settings)
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "domains 1\n", "")
+
+
+def test_a_described_machine_that_is_too_large_is_refused_at_once(default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext_api/calls.c", default_toolchain)
+    settings = {**EXACTLY, "OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "synthetic:numa:99999 pu:99999"}
+    finished = run(program, default_toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "more than 4096 processors" in finished.stderr

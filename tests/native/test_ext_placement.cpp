@@ -237,6 +237,18 @@ TEST_F(Memory, of_many_pages_is_judged_by_a_sample) {
     EXPECT_TRUE(placement->free(memory));
 }
 
+TEST_F(Memory, is_looked_at_in_ranges_of_any_length) {
+    EXPECT_EQ(placement->domain_holding_most({nullptr, size_t{1} << 62}), -1);
+    EXPECT_EQ(placement->domain_holding_most({reinterpret_cast<void *>(5), SIZE_MAX - 5}), -1);
+    EXPECT_EQ(placement->domain_holding_most({reinterpret_cast<void *>(SIZE_MAX - 5000), 5000}), -1);
+    // Nothing of it is touched; what was said of it counts, page for page.
+    constexpr size_t kBytes = size_t{16} << 30;
+    auto *memory = static_cast<char *>(placement->allocate(kBytes, 3));
+    if (!memory) GTEST_SKIP() << "16 GiB of addresses are not to be had";
+    EXPECT_EQ(placement->domain_holding_most({memory + 1, kBytes - 2}), 3);
+    placement->free(memory);
+}
+
 TEST_F(Memory, named_wrongly_has_no_domain) {
     EXPECT_EQ(likely(nullptr, 100), -1);
     EXPECT_EQ(likely(reinterpret_cast<void *>(UINTPTR_MAX - 10), 100), -1);

@@ -154,7 +154,7 @@ struct Graph {
             [](void *graph, omp_ext::Task *task) {
                 static_cast<Graph *>(graph)->ready.push_back(reinterpret_cast<size_t>(task) - 1);
             },
-            this);
+            this, [](omp_ext::Suspension &) {});
     }
     bool is_ready(size_t i) const { return std::find(ready.begin(), ready.end(), i) != ready.end(); }
 };

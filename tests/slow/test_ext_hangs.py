@@ -68,6 +68,42 @@ def test_strict_mode_holds_over_very_many_tasks(
     print(finished.stdout)
     # The program fails unless every task outside of its domain was counted as a rescue.
     assert finished.returncode == 0, finished.stdout
-    if tied == "relaxed":
-        assert "outside 0," in finished.stdout
-        assert "rescued 0," in finished.stdout
+    assert "outside 0," in finished.stdout
+    assert "rescued 0," in finished.stdout
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "taskwait",
+        "taskgroup",
+        "depend",
+        "undeferred",
+        "taskloop",
+        "taskyield",
+        "critical",
+        "lock",
+        "nest_lock",
+    ],
+)
+def test_random_sleeps_hang_no_task_that_steps_aside(how: str, default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/aside.c", default_toolchain, "-fopenmp-version=51")
+    library = ext_library().with_name("libomp_ext_injected.so")
+    ways = itertools.cycle(((2, 2), (4, 2), (4, 4), (8, 4)))
+    for threads, domains in itertools.islice(ways, N_RUNS):
+        settings = {
+            "LD_PRELOAD": str(library),
+            "OMP_EXT_STRICT": "1",
+            "OMP_NUM_THREADS": str(threads),
+            "OMP_EXT_DOMAINS": str(domains),
+        }
+        finished = subprocess.run(
+            [str(program), how, "60"],
+            env=default_toolchain.run_environment(settings),
+            capture_output=True,
+            text=True,
+            timeout=WATCHDOG_S,
+            check=False,
+        )
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        assert finished.stdout.endswith("outside 0, rescued 0\n")

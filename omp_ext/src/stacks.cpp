@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks: mapped when first needed, kept for ever, their pages given back when a region ends.
+#include "stacks.h"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/context/detail/fcontext.hpp>
+#include <cstdint>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <utility>
+
+#include "options.h"
+
+// Of the sanitizers, when the program is built with one.
+extern "C" {
+__attribute__((weak)) void __sanitizer_start_switch_fiber(void **fake_stack, const void *lowest, size_t bytes);
+__attribute__((weak)) void __sanitizer_finish_switch_fiber(void *fake_stack, const void **lowest, size_t *bytes);
+__attribute__((weak)) void *__tsan_get_current_fiber(void);
+__attribute__((weak)) void *__tsan_create_fiber(unsigned flags);
+__attribute__((weak)) void __tsan_destroy_fiber(void *fiber);
+__attribute__((weak)) void __tsan_switch_to_fiber(void *fiber, unsigned flags);
+}
+
+namespace omp_ext {
+
+namespace context = boost::context::detail;
+
+namespace {
+
+constexpr size_t kUsualBytes = size_t{4} << 20; // the runtime's default
+constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
+// Each takes two mappings, of which a process usually has 65,530.
+constexpr int kMaxStacks = 20'000;
+constexpr size_t kKeptBytes = size_t{32} << 10; // of an idle stack that was needed lately
+
+std::atomic<int> n_stacks{0};
+
+size_t page_bytes() {
+    static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+// "16M", "512" (KiB), "64 k", as the runtime reads them; 0: not understood.
+size_t parse_bytes(const char *text) {
+    char *end = nullptr;
+    const unsigned long long number = strtoull(text, &end, 10);
+    if (end == text || number == 0 || number > (1ull << 40)) return 0;
+    while (*end == ' ') end++;
+    switch (*end) {
+    case 'b':
+    case 'B': return number;
+    case '\0':
+    case 'k':
+    case 'K': return number << 10;
+    case 'm':
+    case 'M': return number << 20;
+    case 'g':
+    case 'G': return number << 30;
+    default: return 0;
+    }
+}
+
+// OMP_EXT_STACKSIZE, OMP_STACKSIZE or KMP_STACKSIZE, or else the runtime's default; whole pages.
+size_t read_stack_bytes() {
+    for (const char *name : {"OMP_EXT_STACKSIZE", "OMP_STACKSIZE", "KMP_STACKSIZE"}) {
+        const char *text = environment(name);
+        if (!text || !*text) continue;
+        if (const size_t bytes = parse_bytes(text))
+            return (std::clamp(bytes, kLeastBytes, size_t{1} << 40) + page_bytes() - 1) & ~(page_bytes() - 1);
+        if (strncasecmp(name, "OMP_EXT", 7) == 0)
+            say("OMP_EXT_STACKSIZE=%s is not understood; valid values: a number with B, K, M or G. Using the "
+                "runtime's.",
+                text);
+    }
+    return kUsualBytes;
+}
+
+// ---------------------------------------------------------------- what belongs to a stack
+
+struct ExceptionGlobals { // of the C++ ABI
+    void *caught;
+    unsigned n_uncaught;
+};
+
+// The program's, if it has any: that of this library is another copy. Looked for with each stack that is made.
+using GetExceptionGlobals = ExceptionGlobals *(*)();
+std::atomic<GetExceptionGlobals> get_exception_globals{nullptr};
+
+void find_exception_globals() {
+    if (get_exception_globals.load(std::memory_order_relaxed)) return;
+    void *found = dlsym(RTLD_DEFAULT, "__cxa_get_globals");
+    get_exception_globals.store(reinterpret_cast<GetExceptionGlobals>(found), std::memory_order_relaxed);
+}
+
+ExceptionGlobals *exception_globals() {
+    const GetExceptionGlobals get = get_exception_globals.load(std::memory_order_relaxed);
+    return get ? get() : nullptr;
+}
+
+// The stack that the thread is on.
+struct Bounds {
+    const char *lowest = nullptr;
+    size_t bytes = 0;
+};
+thread_local Bounds present __attribute__((tls_model("initial-exec")));
+
+void find_bounds() {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+    void *lowest = nullptr;
+    size_t bytes = 0, guard = 0;
+    pthread_attr_getstack(&attributes, &lowest, &bytes);
+    pthread_attr_getguardsize(&attributes, &guard);
+    pthread_attr_destroy(&attributes);
+    present = {static_cast<const char *>(lowest) + guard, bytes > guard ? bytes - guard : 0};
+}
+
+void note_departure(Place &here) {
+    if (!present.lowest) find_bounds();
+    here.lowest = present.lowest;
+    here.bytes = present.bytes;
+    const ExceptionGlobals *globals = exception_globals();
+    here.exceptions_caught = globals ? globals->caught : nullptr;
+    here.n_exceptions_uncaught = globals ? globals->n_uncaught : 0;
+    if (__tsan_get_current_fiber) here.fiber = __tsan_get_current_fiber();
+}
+
+void announce(void **fake_stack, const char *lowest, size_t bytes, void *fiber) {
+    if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(fake_stack, lowest, bytes);
+    if (__tsan_switch_to_fiber && fiber) __tsan_switch_to_fiber(fiber, 0);
+}
+
+void note_arrival(const Place &here) {
+    if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(here.fake_stack, nullptr, nullptr);
+    present = {here.lowest, here.bytes};
+    if (ExceptionGlobals *globals = exception_globals()) {
+        globals->caught = here.exceptions_caught;
+        globals->n_uncaught = here.n_exceptions_uncaught;
+    }
+}
+
+struct Start {
+    Place *from;
+    Stack *stack;
+    void *fiber;
+    void (*entry)(void *);
+    void *argument;
+};
+
+thread_local void *fiber_to_end __attribute__((tls_model("initial-exec"))) = nullptr;
+
+void end_fiber() {
+    if (void *fiber = std::exchange(fiber_to_end, nullptr)) __tsan_destroy_fiber(fiber);
+}
+
+[[gnu::noinline]] void begin(context::transfer_t arrival) {
+    // Debuggers and unwinders end here.
+#if defined(__x86_64__)
+    asm volatile(".cfi_undefined rip");
+#elif defined(__aarch64__)
+    asm volatile(".cfi_undefined x30");
+#endif
+    const Start start = *static_cast<Start *>(arrival.data);
+    start.from->registers = arrival.fctx;
+    Place fresh;
+    fresh.lowest = start.stack->lowest;
+    fresh.bytes = start.stack->bytes;
+    note_arrival(fresh);
+    start.entry(start.argument);
+    abort(); // it ends in leave_for
+}
+
+size_t stack_bytes() {
+    static const size_t bytes = read_stack_bytes();
+    return bytes;
+}
+
+} // namespace
+
+void display_stacks() {
+    say("stacks of tasks that step aside: %zu KiB each, at most %d, now %d", stack_bytes() >> 10, kMaxStacks,
+        n_stacks.load(std::memory_order_relaxed));
+}
+
+Stack *StackPool::take() {
+    if (Stack *stack = idle_) {
+        idle_ = stack->next;
+        stack->has_pages = true;
+        max_taken_ = std::max(max_taken_, ++n_taken_);
+        return stack;
+    }
+    if (n_stacks.load(std::memory_order_relaxed) >= kMaxStacks) return nullptr;
+    const size_t bytes = stack_bytes();
+    void *memory = mmap(nullptr, bytes + page_bytes(), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    if (mprotect(memory, page_bytes(), PROT_NONE) != 0) {
+        munmap(memory, bytes + page_bytes());
+        return nullptr;
+    }
+    n_stacks.fetch_add(1, std::memory_order_relaxed);
+    find_exception_globals();
+    max_taken_ = std::max(max_taken_, ++n_taken_);
+    return new Stack{nullptr, static_cast<char *>(memory) + page_bytes(), bytes, true};
+}
+
+void StackPool::give(Stack *stack) {
+    n_taken_--;
+    stack->next = idle_;
+    idle_ = stack;
+}
+
+void StackPool::trim() {
+    int n = 0;
+    // Those that were trimmed as a whole are the last.
+    for (Stack *stack = idle_; stack && stack->has_pages; stack = stack->next) {
+        stack->has_pages = n++ < max_taken_;
+        const size_t bytes = stack->bytes - (stack->has_pages ? kKeptBytes : 0);
+        // A stack that reached deeper has the page below those that are kept.
+        unsigned char is_there = 1;
+        if (stack->has_pages) mincore(stack->lowest + bytes - page_bytes(), page_bytes(), &is_there);
+        if (is_there & 1) madvise(stack->lowest, bytes, MADV_DONTNEED);
+    }
+    max_taken_ = 0;
+}
+
+void go_to(Place &here, Place &there) {
+    note_departure(here);
+    announce(&here.fake_stack, there.lowest, there.bytes, there.fiber);
+    const context::transfer_t arrival = context::jump_fcontext(there.registers, &here);
+    if (arrival.data) static_cast<Place *>(arrival.data)->registers = arrival.fctx;
+    note_arrival(here);
+    end_fiber();
+}
+
+void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument) {
+    note_departure(here);
+    Start start{&here, &stack, __tsan_create_fiber ? __tsan_create_fiber(0) : nullptr, entry, argument};
+    announce(&here.fake_stack, stack.lowest, stack.bytes, start.fiber);
+    const context::transfer_t arrival =
+        context::jump_fcontext(context::make_fcontext(stack.lowest + stack.bytes, stack.bytes, begin), &start);
+    if (arrival.data) static_cast<Place *>(arrival.data)->registers = arrival.fctx;
+    note_arrival(here);
+    end_fiber();
+}
+
+void leave_for(Place &there) {
+    if (__tsan_get_current_fiber) fiber_to_end = __tsan_get_current_fiber();
+    announce(nullptr, there.lowest, there.bytes, there.fiber);
+    context::jump_fcontext(there.registers, nullptr);
+    __builtin_unreachable();
+}
+
+bool stack_is_half_used() {
+    if (__builtin_expect(!present.lowest, 0)) find_bounds();
+    const auto *here = static_cast<const char *>(__builtin_frame_address(0));
+    return static_cast<size_t>(here - present.lowest) < present.bytes / 2;
+}
+
+void forget_stacks() { n_stacks.store(0, std::memory_order_relaxed); }
+
+} // namespace omp_ext

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks besides the threads' own, on which a thread goes on while a task of it waits, and the switch between them. Owns
+// their memory and what belongs to a stack rather than to a thread: registers and floating-point control words
+// (Boost.Context), C++ exceptions in flight, what sanitizers know. Knows nothing of tasks.
+#pragma once
+
+#include <cstddef>
+
+namespace omp_ext {
+
+// A piece of memory for a stack; below it lies a page that nobody may touch.
+struct Stack {
+    Stack *next; // in its pool
+    char *lowest;
+    size_t bytes;
+    bool has_pages;
+};
+
+// Of one thread at a time. All stacks of the process count towards one limit.
+class StackPool {
+public:
+    // Null: the limit is reached, or the system has no more memory.
+    Stack *take();
+    // Also called on that very stack, just before it is left for good.
+    void give(Stack *stack);
+    // When all are idle: gives the system back the pages that were not needed since the last time, and the lower ones of
+    // the others.
+    void trim();
+
+private:
+    Stack *idle_ = nullptr; // the one used last first
+    int n_taken_ = 0, max_taken_ = 0; // max_taken_: since the last trim
+};
+
+// Where a thread left a stack. Made on the stack that is left.
+struct Place {
+    void *registers = nullptr;
+    const char *lowest = nullptr;
+    size_t bytes = 0;
+    void *exceptions_caught = nullptr;
+    unsigned n_exceptions_uncaught = 0;
+    void *fiber = nullptr; // ThreadSanitizer's
+    void *fake_stack = nullptr; // AddressSanitizer's
+};
+
+// Leaves the stack for another one, which its thread left before. Returns when somebody goes to `here`.
+void go_to(Place &here, Place &there);
+// The same for a new stack, where entry(argument) is called, which must end in leave_for.
+void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument);
+// Leaves a stack that was gone to as a new one, for good.
+[[noreturn]] void leave_for(Place &there);
+
+// Is less than half of the calling thread's present stack left?
+bool stack_is_half_used();
+
+// Prints on stderr how large the stacks are, and how many there may be.
+void display_stacks();
+
+// In the child of a fork.
+void forget_stacks();
+
+} // namespace omp_ext

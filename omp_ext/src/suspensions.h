@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits that leave their stack: the task stays on it, and its thread goes on elsewhere. Owns who is suspended and who may
+// be resumed, and what a member and the runtime take for current across a switch; stacks.h has the stacks, scheduler.cpp
+// decides when.
+//
+// A tied task is resumed by its own thread only, so everything here but make_ready belongs to the member's thread. At the
+// bottom of each stack is a loop of the scheduler; that of the thread's own stack may be left too, while it waits in a
+// barrier ("home").
+#pragma once
+
+#include "stacks.h"
+#include "team.h"
+
+namespace omp_ext {
+
+// A wait that was left. Lies on the stack that it left; gone when it is resumed.
+struct Suspension {
+    explicit Suspension(Member &its_member)
+        : member(its_member), task(its_member.current), table(its_member.table), stack(its_member.stack) {}
+    Suspension(const Suspension &) = delete;
+    Suspension &operator=(const Suspension &) = delete;
+
+    Member &member;
+    Task *const task; // current then
+    DependenceTable *const table;
+    Stack *const stack;
+    void *anchor = nullptr; // null: that of the implicit task
+    Suspension *next = nullptr; // of those that are ready
+    Place place;
+};
+
+// May waits of this team leave their stacks, now? A wait can when its member has an anchor besides.
+bool may_suspend(const Member &member);
+
+// Around what may run tasks in the implicit task, and called in that: lets the runtime come back to it. False: it can
+// already, or need not, and end_anchor is not to be called.
+bool get_anchor(Member &member);
+inline bool begin_anchor(Member &member) {
+    return __builtin_expect(member.current == &member.implicit, 0) && !member.anchor && get_anchor(member);
+}
+void end_anchor(Member &member);
+
+class Anchored {
+public:
+    explicit Anchored(Member &member) : member_(begin_anchor(member) ? &member : nullptr) {}
+    ~Anchored() {
+        if (member_) end_anchor(*member_);
+    }
+    Anchored(const Anchored &) = delete;
+    Anchored &operator=(const Anchored &) = delete;
+
+private:
+    Member *const member_; // null: nothing was begun
+};
+
+// Any thread: what this waits for is there. It may be gone when this returns.
+void make_ready(Suspension &suspension);
+
+// Is there one that may be resumed?
+inline bool has_ready(const Member &member) {
+    return member.first_ready || member.resumed.load(std::memory_order_seq_cst);
+}
+// The one that has been ready longest, or null.
+Suspension *take_ready(Member &member);
+
+// Leave the present wait, `here`, for another one or for the bottom of a new stack, which runs `loop`, whose member this is.
+// They return when `here` is resumed; `loop` never returns.
+void leave_for(Suspension &here, Suspension &there);
+void leave_for_new(Suspension &here, Stack &stack, void (*loop)(Member &member));
+// At the bottom of a new stack: gives it back.
+[[noreturn]] void abandon_for(Member &member, Suspension &there);
+
+} // namespace omp_ext

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * aside WHAT N: tasks of one domain that wait for tasks of another, in every way in which a task can wait. Each is written
+ * so that it hangs, or fails, when a waiting task does not step aside, or when it comes back to something that is not its
+ * own. Says how many tasks were rescued.
+ */
+#include <omp.h>
+#include <omp_ext.h>
+#include <string.h>
+
+#include "../facts.h"
+
+static int n_domains;
+static long n_outside, n_inside, n_begun, shared_sum;
+static omp_lock_t lock;
+static omp_nest_lock_t nest_lock;
+
+static void run_in(int domain) {
+    count_task();
+    if (omp_get_locality_domain_num() != domain % n_domains) add_long(&n_outside, 1);
+}
+
+/* The calling task is alone between these two, as the lock says. */
+static void begin_alone(void) { REQUIRE(add_long(&n_inside, 1) == 1); }
+static void end_alone(void) { REQUIRE(add_long(&n_inside, -1) == 0); }
+
+static void child_elsewhere(int domain, long value) {
+    omp_child_task_affinity((domain + 1) % n_domains);
+#pragma omp task firstprivate(value)
+    {
+        run_in(domain + 1);
+        add_long(&shared_sum, value);
+    }
+}
+
+static void wait_for_child_elsewhere(int domain) {
+    child_elsewhere(domain, 1);
+#pragma omp taskwait
+}
+
+static void wait_in(const char *what, int domain, int i) {
+    const int thread = omp_get_thread_num();
+    if (strcmp(what, "taskwait") == 0) {
+        wait_for_child_elsewhere(domain);
+    } else if (strcmp(what, "taskgroup") == 0) {
+#pragma omp taskgroup
+        {
+            child_elsewhere(domain, 1);
+#pragma omp taskgroup
+            child_elsewhere(domain, 0);
+        }
+    } else if (strcmp(what, "depend") == 0) {
+        int value = 0;
+        omp_child_task_affinity((domain + 1) % n_domains);
+#pragma omp task shared(value) depend(out : value)
+        {
+            run_in(domain + 1);
+            value = 1;
+        }
+        omp_child_task_affinity(domain);
+#pragma omp task shared(value) depend(in : value) if (0)
+        add_long(&shared_sum, value);
+#pragma omp taskwait
+    } else if (strcmp(what, "undeferred") == 0) {
+#pragma omp task if (0)
+        wait_for_child_elsewhere(domain);
+    } else if (strcmp(what, "taskloop") == 0) {
+        omp_child_task_affinity((domain + 1) % n_domains);
+#pragma omp taskloop num_tasks(4)
+        for (int k = 0; k < 4; k++) add_long(&shared_sum, k == 0);
+    } else if (strcmp(what, "taskyield") == 0) {
+        child_elsewhere(domain, 1);
+#pragma omp taskyield
+#pragma omp taskwait
+    } else if (strcmp(what, "critical") == 0) {
+#pragma omp critical(first)
+        {
+            begin_alone();
+            wait_for_child_elsewhere(domain);
+            end_alone();
+        }
+    } else if (strcmp(what, "lock") == 0) {
+        omp_set_lock(&lock);
+        begin_alone();
+        wait_for_child_elsewhere(domain);
+        end_alone();
+        omp_unset_lock(&lock);
+    } else if (strcmp(what, "nest_lock") == 0) {
+        omp_set_nest_lock(&nest_lock);
+        begin_alone();
+        omp_set_nest_lock(&nest_lock);
+        wait_for_child_elsewhere(domain);
+        omp_unset_nest_lock(&nest_lock);
+        REQUIRE(omp_test_nest_lock(&nest_lock) == 2);
+        wait_for_child_elsewhere(domain);
+        omp_unset_nest_lock(&nest_lock);
+        end_alone();
+        omp_unset_nest_lock(&nest_lock);
+        add_long(&shared_sum, -1);
+    } else if (strcmp(what, "nested_region") == 0) {
+#pragma omp parallel num_threads(2) firstprivate(domain)
+        {
+#pragma omp single
+            for (int k = 0; k < 4; k++) {
+#pragma omp task
+                {
+#pragma omp task
+                    add_long(&shared_sum, 1);
+#pragma omp taskwait
+                }
+            }
+        }
+        add_long(&shared_sum, -4);
+        wait_for_child_elsewhere(domain);
+    } else if (strcmp(what, "at_once") == 0) {
+        /* Waits until so many have begun: all of them are suspended then. */
+        add_long(&n_begun, 1);
+        wait_for_child_elsewhere(domain);
+    } else {
+        REQUIRE(!"a way to wait");
+    }
+    REQUIRE(omp_get_thread_num() == thread); // tied
+    REQUIRE(omp_get_locality_domain_num() == domain);
+    (void)i;
+}
+
+/* Each level waits for the next, which is in the same domain. */
+static void chain(int depth) {
+    count_task();
+    if (depth == 0) return;
+#pragma omp task
+    chain(depth - 1);
+#pragma omp taskwait
+}
+
+int main(int n_arguments, char **arguments) {
+    const char *what = n_arguments > 1 ? arguments[1] : "taskwait";
+    const int n = n_arguments > 2 ? atoi(arguments[2]) : 100;
+    omp_init_lock(&lock);
+    omp_init_nest_lock(&nest_lock);
+    n_domains = omp_get_num_locality_domains();
+    const int is_at_once = strcmp(what, "at_once") == 0;
+    for (int round = 0; round < 2; round++) {
+        shared_sum = n_begun = 0;
+#pragma omp parallel
+        {
+#pragma omp single
+            {
+                if (strcmp(what, "chain") == 0) {
+                    omp_child_task_affinity(0);
+#pragma omp task
+                    chain(n);
+                    shared_sum = n;
+                } else {
+                    if (is_at_once) {
+                        omp_child_task_affinity(1);
+#pragma omp task
+                        while (load_long(&n_begun) < n) {}
+                    }
+                    for (int i = 0; i < n; i++) {
+                        const int domain = is_at_once ? 0 : i % n_domains;
+                        omp_child_task_affinity(domain);
+#pragma omp task firstprivate(i, domain)
+                        {
+                            run_in(domain);
+                            wait_in(what, domain, i);
+                        }
+                    }
+                }
+            }
+        }
+        REQUIRE(shared_sum == n);
+    }
+    struct omp_ext_statistics all;
+    omp_ext_get_statistics(&all, sizeof all);
+    printf("tasks %ld, outside %ld, rescued %llu\n", n_tasks_run, n_outside, (unsigned long long)all.n_rescued);
+    return 0;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Runs with more rights than its caller (the test sets the bit), and prints how many domains it has. */
+#include <omp_ext.h>
+#include <sys/auxv.h>
+
+#include "../facts.h"
+
+int main(void) {
+    REQUIRE(getauxval(AT_SECURE) != 0);
+    omp_child_task_affinity(0);
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp single
+        for (int i = 0; i < 10; i++) {
+#pragma omp task
+            count_task();
+        }
+    }
+    REQUIRE(n_tasks_run == 10);
+    printf("domains %d\n", omp_get_num_locality_domains());
+    return 0;
+}
