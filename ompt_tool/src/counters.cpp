@@ -81,7 +81,8 @@ bool load() {
     find(papi.read, "PAPI_read");
     find(papi.stop, "PAPI_stop");
     find(papi.strerror, "PAPI_strerror");
-    if (!complete) say("OMPASS_COUNTERS: the installed libpapi lacks functions that Ompass needs; no counters are recorded.");
+    if (!complete)
+        say("OMPASS_COUNTERS: the installed libpapi lacks functions that Ompass needs; no counters are recorded.");
     const int version = complete ? papi.library_init(PAPI_VER_CURRENT) : 0;
     if (complete && version != PAPI_VER_CURRENT) {
         say("OMPASS_COUNTERS: libpapi cannot be initialised (%s); no counters are recorded.",

@@ -80,7 +80,8 @@ void report_unknown_names() {
         for (const char *candidate : known)
             found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
         if (!found)
-            say("OMPASS_%.*s is not a variable of Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, OMPASS_SUMMARY, "
+            say("OMPASS_%.*s is not a variable of Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, "
+                "OMPASS_SUMMARY, "
                 "OMPASS_LIMIT_MB, "
                 "OMPASS_COUNTERS, OMPASS_BRACKETS, OMPASS_VERBOSE, OMPASS_ENABLED.",
                 static_cast<int>(length), name);

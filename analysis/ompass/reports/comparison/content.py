@@ -157,8 +157,8 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
         notes.append("these runs are too few for this test: p <= 0.05 needs 4 on each side.")
     else:
         notes.append(
-            "p: how often chance alone separates runs this far (permutation test of the means); of 20 figures "
-            "that did not change, one is expected below 0.05."
+            "p: how often chance alone separates runs this far (permutation test of the means); of 20 "
+            "figures that did not change, one is expected below 0.05."
         )
     if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
         notes.append(
