@@ -20,13 +20,14 @@ import ompass
 import toolchains
 from command import command_line
 from command import ompass as call
-from needs import require_commands
+from needs import require_commands, require_toolchain
 from ompass import installation
 from ompass.commands.main import app
 from ompass.installation import Component
 from toolchains import PROGRAMS, Toolchain, neutral_environment
 
 CONSUMER = PROGRAMS / "consumer"
+COMPILERS = ("clang-19", "gcc-12-libomp-19")
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +44,14 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return first.rename(first.with_name("moved"))
 
 
-@pytest.fixture(params=["prefix", "package"])
-def installed(request: pytest.FixtureRequest) -> Path:
-    """The root of each installation."""
-    if request.param == "package":
-        return installation.native_prefix()
-    root: Path = request.getfixturevalue("prefix")
-    return root
+@pytest.fixture(
+    params=[("prefix", "clang-19"), ("package", "gcc-12-libomp-19")], ids=lambda pair: "-".join(pair)
+)
+def installed(request: pytest.FixtureRequest) -> tuple[Path, Toolchain]:
+    """The root of each installation, and a compiler."""
+    where, name = request.param
+    root: Path = request.getfixturevalue("prefix") if where == "prefix" else installation.native_prefix()
+    return root, require_toolchain(toolchains.toolchain_named(name))
 
 
 @pytest.fixture
@@ -105,33 +107,28 @@ def build_and_run(way: str, toolchain: Toolchain, folder: Path, environment: Map
     assert sum(construct.n_completed for construct in run.constructs) == 50
 
 
-def test_programs_are_built_by_ompass_config(
-    default_toolchain: Toolchain, command_on_path: Path, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", COMPILERS)
+def test_programs_are_built_by_ompass_config(name: str, command_on_path: Path, tmp_path: Path) -> None:
+    toolchain = require_toolchain(toolchains.toolchain_named(name))
     path = f"{command_on_path}:{neutral_environment()['PATH']}"
-    build_and_run("config", default_toolchain, tmp_path / "built", {"PATH": path})
+    build_and_run("config", toolchain, tmp_path / "built", {"PATH": path})
 
 
-def test_programs_are_built_by_pkg_config(
-    default_toolchain: Toolchain, installed: Path, tmp_path: Path
-) -> None:
+def test_programs_are_built_by_pkg_config(installed: tuple[Path, Toolchain], tmp_path: Path) -> None:
     require_commands("pkg-config")
-    build_and_run(
-        "pkg-config",
-        default_toolchain,
-        tmp_path / "built",
-        {"PKG_CONFIG_PATH": str(installed / "lib" / "pkgconfig")},
-    )
+    root, toolchain = installed
+    where = {"PKG_CONFIG_PATH": str(root / "lib" / "pkgconfig")}
+    build_and_run("pkg-config", toolchain, tmp_path / "built", where)
 
 
-def test_programs_are_built_by_cmake(default_toolchain: Toolchain, installed: Path, tmp_path: Path) -> None:
-    build_and_run("cmake", default_toolchain, tmp_path / "built", {"CMAKE_PREFIX_PATH": str(installed)})
+def test_programs_are_built_by_cmake(installed: tuple[Path, Toolchain], tmp_path: Path) -> None:
+    root, toolchain = installed
+    build_and_run("cmake", toolchain, tmp_path / "built", {"CMAKE_PREFIX_PATH": str(root)})
 
 
-@pytest.mark.parametrize("compilers", ["clang-19", "gcc-12-libomp-19"])
-def test_a_fortran_program_compiles_the_modules_first(compilers: str, tmp_path: Path) -> None:
-    toolchain = toolchains.toolchain_named(compilers)
-    assert not toolchain.missing()
+@pytest.mark.parametrize("name", COMPILERS)
+def test_a_fortran_program_compiles_the_modules_first(name: str) -> None:
+    toolchain = require_toolchain(toolchains.toolchain_named(name))
     modules = [Path(call("config", part, "--fortran").stdout.strip()) for part in ("tool", "ext")]
     program = toolchains.compile_source(
         CONSUMER / "placed.f90",
@@ -157,7 +154,7 @@ def test_cmake_names_a_component_that_is_not_installed(prefix: Path, tmp_path: P
         )  # fmt: skip
     finally:
         hidden.rename(library)
-    assert "both=FALSE ext=FALSE" in configured.stdout
+    assert "both=0 ext=FALSE" in configured.stdout
 
 
 def test_config_quotes_for_a_shell_and_names_what_exists() -> None:

@@ -19,4 +19,4 @@ def test_the_package_is_built_without_the_extension_and_its_hwloc_header(tmp_pat
         ["cmake", "--build", tmp_path, "--target", "help"], capture_output=True, text=True, check=True
     ).stdout
     assert "libompass.so" in targets
-    assert "omp_ext" not in targets
+    assert "libomp_ext.so" not in targets

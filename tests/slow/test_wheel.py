@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel in a fresh Debian 12 that has Python, clang and libomp, and nothing else: it installs, records and reports,
-and programs are built with its libraries by `ompass config`, and later by pkg-config and CMake.
+"""The wheel in a fresh Debian 12 that has only Python, clang and libomp: it installs, records and reports, and
+programs are built with its libraries by `ompass config`, and later by pkg-config and CMake.
 
 Takes root for the fresh system, and the network for its packages and for the wheels that ours depends on.
 """
@@ -35,7 +35,8 @@ class System:
 
     def run(self, command: str) -> str:
         """What a command of the shell prints in /work; AssertionError, with its complaints, when it fails."""
-        inside = f"mount -t proc proc {shlex.quote(str(self.root))}/proc && exec chroot {shlex.quote(str(self.root))}"
+        root = shlex.quote(str(self.root))
+        inside = f"mount -t proc proc {root}/proc && exec chroot {root}"
         script = f"set -e; export PATH=/environment/bin:$PATH; cd /work; {command}"
         ended = subprocess.run(
             ["unshare", "--mount", "sh", "-c", f"{inside} sh -c {shlex.quote(script)}"],
@@ -52,7 +53,7 @@ class System:
 
 def attempt(what: str, *command: object) -> None:
     """Run it; a skipped test when it fails, for want of the network most likely."""
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False)
+    ended = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=1200, check=False)
     if ended.returncode != 0:
         lines = (ended.stderr + ended.stdout).strip().splitlines()
         pytest.skip(f"cannot {what}: {lines[-1] if lines else ended.returncode}")

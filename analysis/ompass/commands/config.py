@@ -34,6 +34,13 @@ _EPILOG = """
 `ompass docs install` has whole examples.
 """
 
+# Some linkers drop a library in which the program calls nothing. Behind the extension, which answers the calls for the
+# OpenMP runtime, that would be the runtime itself; so there the option stays in force.
+_KEPT = {
+    Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),
+    Component.EXT: ("-Wl,--no-as-needed", "-lomp_ext"),
+}
+
 
 def register(app: typer.Typer) -> None:
     app.command("config", epilog=_EPILOG)(config)
@@ -66,14 +73,7 @@ def config(
         "cflags": (cflags, [f"-I{include_directory()}"]),
         "libs": (
             libs,
-            [
-                f"-L{folder}",
-                f"-Wl,-rpath,{folder}",
-                # some linkers drop a library in which the program calls nothing
-                "-Wl,--push-state,--no-as-needed",
-                f"-l{component.library}",
-                "-Wl,--pop-state",
-            ],
+            [f"-L{folder}", f"-Wl,-rpath,{folder}", *_KEPT[component]],
         ),
         "fortran": (fortran, [str(fortran_source(component))]),
         "cmake": (cmake, [str(cmake_directory())]),
