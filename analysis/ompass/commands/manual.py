@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manual pages of the command and its subcommands, made from the same texts as --help.
 
-Owns the layout of a page. The build runs `python -m ompass.commands.manual FOLDER VERSION`.
+Owns the layout of a page. The build runs `python -m ompass.commands.manual FOLDER VERSION [CORE]`, where
+CORE is the folder of a core that lies apart.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 
 import typer
 from rich.text import Text
+
+import ompass
 
 _HEADING = re.compile(r"\[bold\](.+)\[/bold\]")
 
@@ -106,9 +109,10 @@ def _escaped(text: str) -> str:
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
 
 
-def main(folder: Path, version: str) -> None:
-    """Write the pages of `ompass` into a folder, which is made."""
-    from ompass.commands.main import app  # here, since nothing but the build needs both
+def main(folder: Path, version: str, *core_folder: str) -> None:
+    """Write the pages of `ompass` into a folder, which is made; the core may lie apart from the package."""
+    ompass.__path__.extend(core_folder)
+    from ompass.commands.main import app  # only now, since it loads the core
 
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in man_pages(app, version).items():
@@ -116,4 +120,4 @@ def main(folder: Path, version: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), *sys.argv[2:])
