@@ -6,6 +6,9 @@ Two installations: that of `cmake --install`, and the one inside the Python pack
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
 import re
 import shlex
 import subprocess
@@ -217,3 +220,24 @@ def test_bash_completes_commands_and_options() -> None:
 
     assert completed("val") == ["validate"]
     assert completed("report", "--h") == ["--html", "--help"]
+
+
+def test_docs_lays_a_page_out_for_a_terminal() -> None:
+    ours, its = pty.openpty()
+    process = subprocess.Popen(
+        command_line("docs", "cost"),
+        env=neutral_environment() | {"PAGER": "cat", "TERM": "xterm", "COLUMNS": "80"},
+        stdin=its,
+        stdout=its,
+        stderr=its,
+    )
+    os.close(its)
+    shown = b""
+    with contextlib.suppress(OSError):  # a terminal ends with an error once all others have closed it
+        while some := os.read(ours, 65536):
+            shown += some
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    text = shown.decode()
+    assert "What recording costs" in text and "# What recording costs" not in text
+    assert "\x1b[" in text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel in a fresh Debian 12 that has only Python, clang and libomp: it installs, records and reports, and
+"""The wheel in a fresh Debian 12 with only Python, clang and libomp: it installs, records and reports, and
 programs are built with its libraries by `ompass config`, and later by pkg-config and CMake.
 
 Takes root for the fresh system, and the network for its packages and for the wheels that ours depends on.

@@ -34,8 +34,8 @@ _EPILOG = """
 `ompass docs install` has whole examples.
 """
 
-# Some linkers drop a library in which the program calls nothing. Behind the extension, which answers the calls for
-# the OpenMP runtime, that would be the runtime itself; so there the option stays in force.
+# Some linkers drop a library in which the program calls nothing. Behind the extension, which answers the
+# calls for the OpenMP runtime, that would be the runtime itself; so there the option stays in force.
 _KEPT = {
     Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),
     Component.EXT: ("-Wl,--no-as-needed", "-lomp_ext"),
