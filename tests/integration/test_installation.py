@@ -26,6 +26,7 @@ from command import ompass as call
 from needs import require_commands, require_toolchain
 from ompass import installation
 from ompass.commands.main import app
+from ompass.errors import IncompleteInstallationError
 from ompass.installation import Component
 from toolchains import PROGRAMS, Toolchain, neutral_environment
 
