@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pip builds the tool and the compiled core, without the headers that only other parts need."""
+"""pip builds the tool and the core without the headers that other parts need, and the extension with them."""
 
 import subprocess
 from pathlib import Path
 
+import pytest
+
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_package_is_built_without_the_extension_and_its_hwloc_header(tmp_path: Path) -> None:
-    # As scikit-build-core configures; the ignored folder hides the headers of hwloc and PAPI.
+@pytest.mark.parametrize(
+    ("ignored", "has_extension"),
+    [("/usr/include;/usr/local/include", False), ("", True)],
+    ids=["without", "with"],
+)
+def test_the_package_needs_no_hwloc_header_and_holds_the_extension_where_it_is(
+    ignored: str, has_extension: bool, tmp_path: Path
+) -> None:
+    # As scikit-build-core configures; an ignored folder hides the headers of hwloc and PAPI.
     configured = subprocess.run(
         ["cmake", "-S", _ROOT, "-B", tmp_path, "-G", "Ninja", "-DSKBUILD=2", "-DOMPASS_BUILD_PYTHON=OFF",
-         "-DCMAKE_IGNORE_PATH=/usr/include;/usr/local/include"],
+         f"-DCMAKE_IGNORE_PATH={ignored}"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert configured.returncode == 0, configured.stderr
+    assert ("hwloc.h was not found" in configured.stderr) is not has_extension
     targets = subprocess.run(
         ["cmake", "--build", tmp_path, "--target", "help"], capture_output=True, text=True, check=True
     ).stdout
     assert "libompass.so" in targets
-    assert "omp_ext" not in targets
+    assert ("libomp_ext.so" in targets) is has_extension

@@ -64,7 +64,7 @@ template <typename Values, typename Convert>
 nb::tuple to_tuple(Values &&values, Convert convert) {
     nb::object tuple = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(values.size())));
     Py_ssize_t place = 0;
-    for (auto &value : values) PyTuple_SET_ITEM(tuple.ptr(), place++, nb::cast(convert(value)).release().ptr());
+    for (auto &value : values) PyTuple_SetItem(tuple.ptr(), place++, nb::cast(convert(value)).release().ptr());
     return nb::borrow<nb::tuple>(tuple);
 }
 
@@ -147,22 +147,22 @@ struct nanobind::detail::type_caster<ompass::Numbers<N>> {
     NB_TYPE_CASTER(ompass::Numbers<N>, const_name("tuple[int, ...]"))
 
     bool from_python(handle source, uint32_t, cleanup_list *) noexcept {
-        PyObject *sequence = PySequence_Fast(source.ptr(), "");
-        if (!sequence) return PyErr_Clear(), false;
-        const auto size = static_cast<size_t>(PySequence_Fast_GET_SIZE(sequence));
+        PyObject *tuple = PySequence_Tuple(source.ptr());
+        if (!tuple) return PyErr_Clear(), false;
+        const auto size = static_cast<size_t>(PyTuple_Size(tuple));
         bool fits = size <= N;
         value.size = fits ? size : 0;
         for (size_t i = 0; i < value.size; i++) {
-            value.values[i] = PyLong_AsUnsignedLongLong(PySequence_Fast_GET_ITEM(sequence, i));
+            value.values[i] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(tuple, static_cast<Py_ssize_t>(i)));
             if (PyErr_Occurred()) PyErr_Clear(), fits = false;
         }
-        Py_DECREF(sequence);
+        Py_DECREF(tuple);
         return fits;
     }
     static handle from_cpp(const ompass::Numbers<N> &numbers, rv_policy, cleanup_list *) noexcept {
         PyObject *tuple = PyTuple_New(static_cast<Py_ssize_t>(numbers.size));
         for (size_t i = 0; tuple && i < numbers.size; i++)
-            PyTuple_SET_ITEM(tuple, i, PyLong_FromUnsignedLongLong(numbers.values[i]));
+            PyTuple_SetItem(tuple, static_cast<Py_ssize_t>(i), PyLong_FromUnsignedLongLong(numbers.values[i]));
         return tuple;
     }
 };

@@ -42,7 +42,7 @@ def compare(
     scope: Annotated[
         ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
     ] = ScopeName.REGIONS,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/comparison.md).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs comparison`).")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where JSON goes (default: stdout).")
     ] = None,

@@ -72,7 +72,7 @@ def graph(
     graphml: Annotated[
         Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/task-graph.md).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs task-graph`).")] = False,
     each: EachOption = False,
     dask: DaskOption = "",
     processes: ProcessesOption = 0,

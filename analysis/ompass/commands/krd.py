@@ -57,7 +57,7 @@ _EPILOG = """
   ompass krd *.ompass --csv --table kernels > kernels.csv
 
 The run must be a trace (--mode trace) of a program that declares its kernels' data with ompass.h. Distances,
-classes and the error bound of a sample are defined in docs/reuse-distance.md.
+classes and the error bound of a sample are defined in `ompass docs reuse-distance`.
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
@@ -114,7 +114,9 @@ def krd(
     jobs: Annotated[
         int, typer.Option("--jobs", metavar="N", help="Threads of the analysis (default: one per CPU).")
     ] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/reuse-distance.md).")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON instead (`ompass docs reuse-distance`).")
+    ] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
     figure: Annotated[

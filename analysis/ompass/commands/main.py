@@ -14,6 +14,8 @@ import typer
 from ompass import __version__
 from ompass.commands import (
     compare,
+    config,
+    docs,
     doctor,
     dump,
     graph,
@@ -46,6 +48,8 @@ _EPILOG = """
 
   ompass doctor ./fib                          can it be recorded, and how
 
+  ompass docs                                  what there is to read
+
 [bold]Exit codes[/bold]
 
   0 done · 2 wrong usage · 3 no such run · 4 damaged or inconsistent run · 5 nothing to show ·
@@ -60,7 +64,6 @@ app = typer.Typer(
     help="Record any OpenMP task program and show where its time went.",
     epilog=_EPILOG,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -96,6 +99,8 @@ suite.register(app)
 krd.register(app)
 timeline.register(app)
 query.register(app)
+config.register(app)
+docs.register(app)
 
 
 def _discard_stdout() -> None:

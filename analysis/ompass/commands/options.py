@@ -61,7 +61,7 @@ DaskOption = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        help="Read the runs on the workers of this Dask scheduler (docs/ranks.md).",
+        help="Read the runs on the workers of this Dask scheduler (`ompass docs ranks`).",
     ),
 ]
 

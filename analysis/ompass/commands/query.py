@@ -36,7 +36,7 @@ _EPILOG = """
 
   ompass query t.ompass --tables                         tables, columns and what they mean
 
-docs/query.md has more. The dialect is that of polars.
+`ompass docs query` has more. The dialect is that of polars.
 """
 
 _EXPORT_EPILOG = """

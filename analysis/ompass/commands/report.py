@@ -99,7 +99,9 @@ def report(
     source: Annotated[
         Source, typer.Option("--from", help="The profile that the tool kept, or the events of a trace.")
     ] = Source.PROFILE,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/report-schema.md).")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="JSON instead (`ompass docs report-schema`).")
+    ] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
     svg: Annotated[

@@ -108,7 +108,7 @@ def scale(
     libomp: Annotated[
         Path | None, typer.Option("--libomp", metavar="FILE", help="Run on this OpenMP runtime.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (docs/scaling.md).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs scaling`).")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.POINTS,  # type: ignore[attr-defined]
     figure: Annotated[

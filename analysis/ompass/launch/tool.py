@@ -7,10 +7,10 @@ import itertools
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
 from ompass.errors import IncompleteInstallationError
+from ompass.installation import native_prefix, source_tree
 
 _LIBRARY = "libompass.so"
 
@@ -56,10 +56,7 @@ def preloadable(path: Path, scratch: Path) -> Path:
 
 
 def _candidates() -> tuple[Path, ...]:
-    packaged = Path(str(resources.files("ompass"))) / "_native" / "lib" / _LIBRARY
-    # analysis/ompass/launch/tool.py of a source tree
-    repository = Path(__file__).resolve().parents[3]
-    return (packaged, repository / "build" / "release" / "lib" / _LIBRARY)
+    return (native_prefix() / "lib" / _LIBRARY, source_tree() / "build" / "release" / "lib" / _LIBRARY)
 
 
 @contextmanager

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass docs`: shows the documents that are installed with the package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markdown import Markdown
+
+from ompass.commands.streams import console_for, write_result
+from ompass.errors import IncompleteInstallationError, UsageError
+from ompass.installation import documents_directory
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass docs              the pages, and what each is about
+
+  ompass docs metrics      what every figure of a report means
+
+  ompass docs usage | less
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("docs", epilog=_EPILOG)(docs)
+
+
+def docs(
+    page: Annotated[str, typer.Argument(metavar="[PAGE]", help="The page to show, such as `metrics`.")] = "",
+    path: Annotated[bool, typer.Option("--path", help="Print where the pages, or this page, lie.")] = False,
+) -> None:
+    """Show a page of the documentation; without PAGE, list them.
+
+    On a terminal the page is laid out and goes through the pager; elsewhere it is printed as Markdown.
+    """
+    pages = _pages()
+    if not page:
+        listing = "".join(f"{name:<16} {_title(file)}\n" for name, file in pages.items())
+        write_result(f"{documents_directory()}\n" if path else listing, None)
+        return
+    name = Path(page).name.removesuffix(".md")  # as links in other pages write it, too
+    if name not in pages:
+        raise UsageError(f"there is no page {page}", f"there are {', '.join(pages)}")
+    if path:
+        write_result(f"{pages[name]}\n", None)
+        return
+    text = pages[name].read_text(encoding="utf-8")
+    if sys.stdout.isatty():
+        os.environ.setdefault("LESS", "-R")  # or `less` shows colours as escape sequences
+        console = console_for()
+        with console.pager(styles=True):
+            console.print(Markdown(text, hyperlinks=False))
+    else:
+        write_result(text, None)
+
+
+def _pages() -> dict[str, Path]:
+    """The pages by name. IncompleteInstallationError when there is none."""
+    directory = documents_directory()
+    pages = {file.stem: file for file in sorted(directory.glob("*.md")) if file.stem != "CHANGELOG"}
+    if not pages:
+        raise IncompleteInstallationError(
+            "the documents are not installed with this package", f"{directory} has none", "reinstall it"
+        )
+    return pages
+
+
+def _title(file: Path) -> str:
+    with file.open(encoding="utf-8") as lines:
+        return next((line.lstrip("# ").rstrip() for line in lines if line.startswith("# ")), "")

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Manual pages of the command and its subcommands, made from the same texts as --help.
+
+Owns the layout of a page. The build runs `python -m ompass.commands.manual FOLDER VERSION [CORE]`, where
+CORE is the folder of a core that lies apart.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.text import Text
+
+import ompass
+
+_HEADING = re.compile(r"\[bold\](.+)\[/bold\]")
+
+
+def man_pages(app: typer.Typer, version: str) -> dict[str, str]:
+    """The pages by file name, in the language of man(7): one for the command, one for each subcommand."""
+    group: Any = typer.main.get_command(app)
+    top = typer.Context(group, info_name=group.name, **group.context_settings)
+    names = [name for name in group.list_commands(top) if not group.get_command(top, name).hidden]
+    pages = {f"{group.name}.1": _page(top, group.name, version, [f"{group.name}-{name}" for name in names])}
+    for name in names:
+        command: Any = group.get_command(top, name)
+        context = typer.Context(command, info_name=name, parent=top)
+        pages[f"{group.name}-{name}.1"] = _page(context, f"{group.name}-{name}", version, [group.name])
+    return pages
+
+
+def _page(context: Any, title: str, version: str, see_also: Iterable[str]) -> str:
+    command = context.command
+    first, *rest = _plain(command.help or "").split("\n\n")
+    lines = [
+        f'.TH {title.upper()} 1 "" "Ompass {version}" "Ompass"',
+        ".nh",
+        ".SH NAME",
+        f"{_escaped(title)} \\- {_escaped(' '.join(first.split()).rstrip('.'))}",
+        ".SH SYNOPSIS",
+        f".B {_escaped(context.command_path)}",
+        _escaped(_synopsis(context)),
+    ]
+    for number, paragraph in enumerate(rest):
+        lines += [".SH DESCRIPTION" if number == 0 else ".PP", _escaped(" ".join(paragraph.split()))]
+    parameters = command.get_params(context)
+    arguments = [(p.metavar or p.name, p.help or "") for p in parameters if _is_argument(p)]
+    options = [p.get_help_record(context) for p in parameters if not _is_argument(p)]
+    subcommands = [
+        (f"{context.command_path} {name}", _plain(sub.help or "").split("\n\n")[0])
+        for name, sub in getattr(command, "commands", {}).items()
+        if not sub.hidden
+    ]
+    for heading, entries in (("ARGUMENTS", arguments), ("COMMANDS", subcommands), ("OPTIONS", options)):
+        if entries := [entry for entry in entries if entry]:
+            lines += [f".SH {heading}", *_entries(entries)]
+    lines += _epilog(command.epilog or "")
+    lines += [".SH SEE ALSO", ",\n".join(f"\\fB{_escaped(name)}\\fR(1)" for name in sorted(see_also))]
+    return "\n".join(lines) + "\n"
+
+
+def _is_argument(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "argument")
+
+
+def _synopsis(context: Any) -> str:
+    """[OPTIONS] and the arguments: in brackets those that may be left out, with dots those that repeat."""
+    if hasattr(context.command, "commands"):
+        return "[OPTIONS] COMMAND [ARGUMENTS]..."
+    words = ["[OPTIONS]"]
+    for argument in filter(_is_argument, context.command.get_params(context)):
+        word = str(argument.metavar or argument.name)
+        if not argument.required and not word.startswith("["):
+            word = f"[{word}]"
+        words.append(word if argument.nargs == 1 or word.rstrip("]").endswith("...") else f"{word}...")
+    return " ".join(words)
+
+
+def _entries(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, text in entries:
+        yield from (".TP", f".B {_escaped(name)}", _escaped(" ".join(text.split())))
+
+
+def _epilog(epilog: str) -> Iterator[str]:
+    """Its headings become sections; indented lines stay as they are, the others flow."""
+    between = ".SH NOTES"
+    for block in re.split(r"\n[ \t]*\n", epilog.strip("\n")):
+        if heading := _HEADING.fullmatch(block.strip()):
+            between = f".SH {_escaped(heading[1].upper())}"
+            continue
+        text = [_escaped(line) for line in _plain(block).splitlines()]
+        yield between
+        yield from (".nf", *text, ".fi") if block.startswith("  ") else text
+        between = ".PP"
+
+
+def _plain(marked_up: str) -> str:
+    return Text.from_markup(marked_up).plain
+
+
+def _escaped(text: str) -> str:
+    """As man(7) shows it unchanged: hyphens that can be copied, no line that begins with a request."""
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
+
+
+def main(folder: Path, version: str, *core_folder: str) -> None:
+    """Write the pages of `ompass` into a folder, which is made; the core may lie apart from the package."""
+    ompass.__path__.extend(core_folder)
+    from ompass.commands.main import app  # only now, since it loads the core
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in man_pages(app, version).items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was installed beside the Python code: libraries, headers, sources of Fortran modules, documents.
+
+Owns the folders in which they lie; `cmake --install` lays out a prefix in the same way.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from importlib import resources
+from pathlib import Path
+
+from ompass.errors import IncompleteInstallationError
+
+
+class Component(str, Enum):
+    """A library that programs are built with."""
+
+    TOOL = "tool"
+    EXT = "ext"
+
+    @property
+    def library(self) -> str:
+        """The name of the library, as the linker is told of it."""
+        return {Component.TOOL: "ompass", Component.EXT: "omp_ext"}[self]
+
+
+def native_prefix() -> Path:
+    """The installation inside this package; the folder is absent where only the sources are."""
+    return Path(str(resources.files("ompass"))) / "_native"
+
+
+def source_tree() -> Path:
+    """The repository that this module is part of, when it runs from sources."""
+    return Path(__file__).resolve().parents[2]
+
+
+def library_path(component: Component) -> Path:
+    """The installed library. IncompleteInstallationError when it is not there."""
+    path = native_prefix() / "lib" / f"lib{component.library}.so"
+    if path.is_file():
+        return path
+    raise IncompleteInstallationError(
+        f"{path.name} is not installed with this package",
+        "hwloc.h was missing when it was built" if component is Component.EXT else f"{path} does not exist",
+        "install libhwloc-dev, then the package once more"
+        if component is Component.EXT
+        else "reinstall the package with `pip install .`",
+    )
+
+
+def include_directory() -> Path:
+    """The folder of ompass.h and omp_ext.h."""
+    return native_prefix() / "include"
+
+
+def fortran_source(component: Component) -> Path:
+    """The source of the Fortran module, which programs compile with their own compiler."""
+    return native_prefix() / "share" / "ompass" / "fortran" / f"{component.library}.f90"
+
+
+def cmake_directory() -> Path:
+    """The folder of OmpassConfig.cmake, for Ompass_DIR."""
+    return native_prefix() / "lib" / "cmake" / "Ompass"
+
+
+def pkg_config_directory() -> Path:
+    """The folder of ompass.pc and omp_ext.pc, for PKG_CONFIG_PATH."""
+    return native_prefix() / "lib" / "pkgconfig"
+
+
+def documents_directory() -> Path:
+    """The folder of the documents: the installed ones, or else those of the source tree."""
+    installed = native_prefix() / "share" / "doc" / "ompass"
+    return installed if installed.is_dir() else source_tree() / "docs"
