@@ -17,7 +17,7 @@
 #include <cstdint>
 
 #include "format/format.h"
-#include "invariants.h"
+#include "format/invariants.h"
 
 namespace ompass {
 

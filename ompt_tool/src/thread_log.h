@@ -7,7 +7,7 @@
 #include <string>
 
 #include "format/format.h"
-#include "invariants.h"
+#include "format/invariants.h"
 #include "log_file.h"
 
 namespace ompass {

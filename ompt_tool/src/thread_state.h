@@ -15,7 +15,7 @@
 #include <cstdint>
 
 #include "format/figures.h"
-#include "invariants.h"
+#include "format/invariants.h"
 #include "task_state.h"
 #include "thread_log.h"
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "invariants.h"
+#include "format/invariants.h"
 
 // Runs `statement`, which breaks an invariant whose text holds `invariant`, in a process of its own.
 #if OMPASS_ASSERTIONS

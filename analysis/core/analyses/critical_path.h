@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "format/invariants.h"
+
 namespace ompass {
 
 class StepPool {
@@ -35,6 +37,7 @@ public:
         return step;
     }
     void release(uint32_t step) {
+        OMPASS_ASSERT(!step || steps_[step].refs > 0);
         while (step && --steps_[step].refs == 0) {
             const uint32_t previous = steps_[step].previous;
             free_.push_back(step);

@@ -502,6 +502,7 @@ void GraphBuilder::list_critical_path() {
             graph_.critical.push_back({step.task, step.group, step.thread, begin, step.ticks, step.start_time});
         begin += step.ticks;
     }
+    OMPASS_ASSERT(begin == last_.span); // span of a chain == sum of ticks of its steps
     for (GraphTask &task : graph_.tasks) {
         const auto found = of_task.find(task.id);
         if (found != of_task.end()) task.critical_ticks = found->second;

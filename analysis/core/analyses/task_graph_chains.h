@@ -103,6 +103,7 @@ public:
 
     // One of its users is gone: the task itself, or a child.
     void release(uint32_t chain) {
+        OMPASS_ASSERT(!chain || chains_[chain].refs > 0);
         while (chain && --chains_[chain].refs == 0) {
             Chain &gone = chains_[chain];
             drop(gone.now);

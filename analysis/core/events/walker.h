@@ -13,6 +13,7 @@
 #include <deque>
 #include <vector>
 
+#include "format/invariants.h"
 #include "observer.h"
 
 namespace ompass {
@@ -226,6 +227,7 @@ private:
         return frame;
     }
     bool pop() {
+        OMPASS_ASSERT(current_ != &base_ && current_->below->above == current_);
         current_ = current_->below;
         return true;
     }

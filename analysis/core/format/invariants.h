@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What headers promise, asserted. Active in debug and sanitizer builds; the release library holds none of it, since the
-// tool never ends its host.
+// What headers promise, asserted. Active in debug and sanitizer builds; the release libraries hold none of it, since the
+// tool never ends its host. What a damaged file may break is checked, not asserted.
 #pragma once
 
 #if !defined(NDEBUG) || defined(OMPASS_SANITIZED)
