@@ -200,7 +200,10 @@ LOADINGS = ["OMP_TOOL_LIBRARIES", "LD_PRELOAD", "linked"]
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("loading", LOADINGS)
-@pytest.mark.parametrize(("way", "status"), [("end", 0), ("switch", 0), ("exit", 7), ("exits", 7)])
+@pytest.mark.parametrize(
+    ("way", "status"),
+    [("end", 0), ("switch", 0), ("exit", 7), ("exits", 7), ("kill", -9), ("exec", 7), ("fork", 0)],
+)
 @pytest.mark.parametrize(
     "n_seeds", [pytest.param(5, id="5-seeds"), pytest.param(50, id="50-seeds", marks=pytest.mark.slow)]
 )
@@ -216,7 +219,7 @@ def test_record_ends_soundly_at_any_moment(
     libompass: Path,
     tmp_path: Path,
 ) -> None:
-    """By omp_control_tool or exit, in any task, with brackets open, while others work and a reader reads."""
+    """In any task, with brackets open, while others work and a reader reads; forks keep the record whole."""
     flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
     program = compile_program("survival/ends_anyhow.c", default_toolchain, flags=flags)
     for seed in range(n_seeds):
@@ -238,6 +241,8 @@ def test_record_ends_soundly_at_any_moment(
         assert profile.complete == (not profile.incomplete_reasons)
         if way == "end":
             assert profile.end_reason == "ended-by-control"
+        if way in ("kill", "exec"):
+            assert not profile.complete, "the program was cut off"
 
 
 def test_process_that_becomes_another_program_leaves_two_runs(

@@ -6,13 +6,19 @@
  *   switch   pause, start and flush by all threads, over and over, and then the end
  *   exit     exit(STATUS) by one thread
  *   exits    exit(STATUS) by several threads at once
- * Whatever the tool does, the status is STATUS when the way is an exit, and 0 otherwise.
+ *   kill     SIGKILL
+ *   exec     another program in its place, which ends with STATUS
+ *   fork     children that end at once, while the program goes on
+ * Whatever the tool does, the status is STATUS when the way is an exit or exec, SIGKILL's when it is that, and 0 otherwise.
  */
 #include <omp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { STATUS = 7, N_ROUNDS = 40 };
 
@@ -36,6 +42,15 @@ static void act(unsigned number) {
         if (number == 3 * moment) omp_control_tool(omp_control_tool_end, 0, NULL);
     } else if (strcmp(way, "exit") == 0) {
         if (number == moment) exit(STATUS);
+    } else if (strcmp(way, "kill") == 0) {
+        if (number == moment) raise(SIGKILL);
+    } else if (strcmp(way, "exec") == 0) {
+        if (number == moment) execl("/bin/sh", "sh", "-c", "exit 7", (char *)NULL);
+    } else if (strcmp(way, "fork") == 0) {
+        if (number % 1000 != moment % 1000) return;
+        const pid_t child = fork();
+        if (child == 0) _exit(0);
+        if (child > 0) waitpid(child, NULL, 0);
     } else {
         if (number >= moment && number < moment + 4) exit(STATUS);
     }
@@ -85,6 +100,6 @@ int main(int argc, char **argv) {
             work(4, round * 8 + i);
         }
     }
-    if (strncmp(way, "exit", 4) == 0) return STATUS;
+    if (way[0] == 'e' && way[1] == 'x') return STATUS;
     return 0;
 }
