@@ -205,7 +205,7 @@ def test_every_form_of_output_is_written(
     )
     run, figure = str(recorded.run_dir), tmp_path / "krd.svg"
     page = ompass("krd", run, "--topology", "pack:2 l3:1 core:1 pu:1").stdout
-    for text in ("simulate_subtree", "coherence", "cold", "total"):
+    for text in ("simulate_subtree", "coherence", "cold", "all groups"):
         assert text in page
     ompass("krd", run, run, "--plot", str(figure))
     assert "<svg" in figure.read_text()

@@ -125,7 +125,7 @@ def test_every_form_of_the_report_says_the_same(
         assert change["difference_ns"] == 0
         assert change["p_value"] in (1, None)
     mixed = call(environment, tmp_path, "compare", "f.sweep/runs", "f.sweep/runs", status=2)
-    assert "these are no repeats" in mixed.stderr
+    assert "not repeats of one measurement" in mixed.stderr
     page = call(environment, tmp_path, "scale", "-o", "f.sweep").stdout
     assert f"{report['points'][-1]['speedup']:.2f}" in page
     assert "T_1 leaves the cost of queues out" in page
@@ -135,7 +135,7 @@ def test_every_form_of_the_report_says_the_same(
     ("arguments", "complaint"),
     [
         (("--", "./x"), "--threads"),
-        (("-t", "0", "--", "./x"), "no list of numbers"),
+        (("-t", "0", "--", "./x"), "not a list of numbers"),
         (("-t", "2", "--seconds", "abc", "--", "./x"), "one group"),
         (("-t", "2", "--baseline", "a 'b", "--", "./x"), "quotes closed"),
         ((), "neither a program nor a sweep"),

@@ -33,6 +33,7 @@ NOT_RUN = {
     "build/release/bots/sort-tasks --threads 2": "takes ten seconds; the next line runs it on a small input",
     "dask scheduler": "needs a cluster; tests/integration/test_ranks.py has one",
     "srun ": "needs Slurm",
+    "cmake -S . -B build -D": "of the reader's program; tests/integration/test_installation.py builds one so",
     "ompass report solver-r*.ompass --dask": "needs a cluster; tests/integration/test_ranks.py has one",
 }
 LIBRARY_PATHS = ("/path/to/libompass.so", "/path/libompass.so")

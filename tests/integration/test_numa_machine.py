@@ -116,7 +116,7 @@ def test_programs_work_where_placement_is_forbidden(finished: dict[str, Finished
     output = output_of(finished, "forbidden")
     assert "all held\n" in output
     assert output.count("omp_ext: the system does not place memory (Operation not permitted; containers") == 1
-    assert output.count("omp_ext: the system does not say where pages lie (move_pages: Operation not") == 1
+    assert output.count("omp_ext: the system does not report where pages lie (move_pages: Operation not") == 1
 
 
 def test_the_map_is_displayed(finished: dict[str, Finished]) -> None:

@@ -75,7 +75,12 @@ def test_counter_that_nobody_knows_is_answered_with_those_there_are(
     settings = {"OMPASS_DIR": "run.ompass", "OMPASS_COUNTERS": "NO_SUCH_COUNTER,perf::PAGE-FAULTS"}
     finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
     assert finished.returncode == 0
-    (line,) = tool_lines(finished.stderr)
+    lines = tool_lines(finished.stderr)
+    if "available: none" in lines[0]:  # libpapi finds nothing to count on this machine: both are refused
+        assert [line.split()[2] for line in lines] == ["NO_SUCH_COUNTER", "perf::PAGE-FAULTS"]
+        assert all("perf_event_paranoid" in line for line in lines)
+        return
+    (line,) = lines
     assert "NO_SUCH_COUNTER" in line and "perf::" in line
     check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
 

@@ -226,7 +226,7 @@ def test_resuming_as_something_else_is_refused(tmp_path: Path, environment: dict
     ended = suite("--json", "r.json", "--bots", bots, environment=environment, cwd=tmp_path)
     assert ended.returncode == 2
     assert ended.stderr.count("\n") == 1
-    assert "do not belong together" in ended.stderr
+    assert "must not be mixed" in ended.stderr
     assert not (tmp_path / "starts").exists()
 
 
@@ -235,7 +235,7 @@ def test_earlier_results_are_not_overwritten_unasked(tmp_path: Path, environment
     (tmp_path / "suite.json").write_text("{}")
     ended = suite("--bots", bots, environment=environment, cwd=tmp_path)
     assert ended.returncode == 2
-    assert "suite.json is there already" in ended.stderr
+    assert "suite.json already exists" in ended.stderr
     assert (tmp_path / "suite.json").read_text() == "{}"
 
 

@@ -22,9 +22,9 @@ def stand_in(path: Path, script: str) -> None:
 def tree(tmp_path: Path) -> Path:
     """A tree with the script alone, whose tools note how they are called."""
     shutil.copy(REPOSITORY / "run", tmp_path / "run")
-    for folder in ("ompt_tool", "omp_ext/include", "analysis", "bots/fib", "bots/sort"):
+    for folder in ("ompt_tool", "omp_ext/include", "analysis", "docs", "bots/fib", "bots/sort"):
         (tmp_path / folder).mkdir(parents=True)
-    for file in ("CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md"):
+    for file in ("CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md"):
         (tmp_path / file).touch()
     stand_in(tmp_path / "bin" / "cmake", f'echo "$@" >>{tmp_path}/calls')
     stand_in(tmp_path / ".venv/bin/python", "exit 0")

@@ -71,7 +71,6 @@ private:
     void sift_down(size_t at);
 
     const RunFiles &run_;
-    const GroupMap &groups_;
     Sampler sampler_;
     std::deque<Source> sources_;
     std::vector<Source *> heap_; // the earliest first
