@@ -251,7 +251,7 @@ def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4) -> P
     directory.mkdir()
     (directory / "meta.json").write_text(json.dumps({"pid": 1}), encoding="utf-8")
     header = struct.pack(
-        "<8s8I10Q4IQ", b"OMPASSPR", 1, 4096, 1, 1, 2, 0, 0, 1,
+        "<8s8I10Q4IQ", b"OMPASSPR", 1, 4096, 1, 1, 2, int(schedule.bracket_ns > 0), 0, 1,
         0, 0, 1 << 32, _BEGIN, _BEGIN, 0, _BEGIN, _BEGIN, schedule.end, 0,
         len(schedule.workers), 0, 0, 0, 0,
     )  # fmt: skip

@@ -389,6 +389,7 @@ struct Parents : WalkObserver {
 Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer) {
     if (Problem problem = lacks_trace(run)) return problem;
     ReplayRun shared{run, RunClock(*run.process), observer, {}, 0, {}, {}};
+    shared.index.with_doubt = observer != nullptr; // only rows tell of it
     shared.exit_ticks = shared.clock.ticks(format::kExitNanoseconds);
     if (Problem problem = read_trace_index(run, shared.index)) return problem;
     accounts.clear();

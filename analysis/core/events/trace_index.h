@@ -35,6 +35,7 @@ struct TraceIndex {
     };
     std::vector<OfThread> threads;
     RecordedRegions regions;
+    bool with_doubt = true; // or leave it out
     uint64_t end = 0; // of the run: the last event, or the end that the tool noted
 
     // 0 when not known.
