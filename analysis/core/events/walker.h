@@ -21,13 +21,9 @@ namespace ompass {
 // The dates of one thread's creations, in the order of its log.
 class CreationDates {
 public:
-    // `bracketed`: the log has spans.
-    explicit CreationDates(bool bracketed) : bracketed_(bracketed) {}
-
     // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
         const bool timed = record.is_timed();
-        if (!bracketed_ && timed) return {record.time, record.time, record.time};
         if (decoder.n_records() > searched_) search(decoder, record.time);
         if (span_begin_ != kNoSpan && (!timed || span_begin_ <= record.time)) {
             const uint64_t time = std::max(record.time, span_begin_);
@@ -65,7 +61,6 @@ private:
         searched_ = ahead.n_records();
     }
 
-    const bool bracketed_;
     uint64_t searched_ = 0; // up to this record the answers below hold,
     uint64_t span_begin_ = kNoSpan;
     uint64_t next_timed_ = 0; // and up to this one the next:
@@ -75,16 +70,14 @@ private:
 // What a first pass over a thread learns for the others.
 class FirstPass {
 public:
-    FirstPass(const RunFiles &run, TraceIndex &index, uint32_t thread)
-        : index_(index), of_thread_(index.threads[thread]), dates_(run.process->brackets != 0),
-          exact_(!run.process->brackets && !index.with_doubt) {
+    FirstPass(TraceIndex &index, uint32_t thread) : index_(index), of_thread_(index.threads[thread]) {
         of_thread_.created.push_back(0); // ids count from 1 on
     }
 
     void take(const EventDecoder &decoder, const EventRecord &record) {
         switch (record.kind) {
         case format::kCreate:
-            if (exact_) return of_thread_.created.push_back(record.time);
+            if (record.is_timed()) return of_thread_.created.push_back(record.time);
             return note_creation(dates_.date(decoder, record));
         case format::kImplicitBegin: return of_thread_.created.push_back(0);
         case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
@@ -118,7 +111,6 @@ private:
     TraceIndex &index_;
     TraceIndex::OfThread &of_thread_; // its last entry is the last id's
     CreationDates dates_;
-    const bool exact_; // no creation has another time than its record
 };
 
 // The task that another one must wait for, if the record tells of such a pair; else 0.
@@ -133,8 +125,7 @@ public:
     using Part = RegionPart<typename Observer::OfPart>;
 
     ThreadWalk(const RunFiles &run, uint32_t thread, Observer &observer)
-        : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
-          dates_(run.process->brackets != 0) {
+        : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread) {
         base_.owner = current_ = &base_;
         part_ = &outside_;
         observer_.began_thread(*this);
