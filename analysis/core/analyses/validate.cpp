@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unistd.h>
 
 #include "events/decoder.h"
 #include "trace_replay.h"
@@ -125,12 +126,12 @@ void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std:
     }
 }
 
-} // namespace
-
-std::vector<std::string> validate_run(const std::string &directory) {
+// `is_final`: no log of the run is written any more.
+Sentences check_run(const std::string &directory, bool &is_final) {
     Sentences found;
     RunFiles run;
     if (const Problem problem = open_run(directory, run)) return {problem.text()};
+    is_final = run.process->is_final != 0;
     found = run.losses;
     bool has_events = false;
     for (uint32_t i = 0; i < run.threads.size(); i++) {
@@ -166,6 +167,19 @@ std::vector<std::string> validate_run(const std::string &directory) {
         check_agreement(run, kept, replayed, found);
     }
     return found;
+}
+
+} // namespace
+
+std::vector<std::string> validate_run(const std::string &directory) {
+    constexpr unsigned kLooks = 20;
+    for (unsigned look = 1;; look++) {
+        bool is_final = true;
+        Sentences found = check_run(directory, is_final);
+        // A program that was just ending may have written its account while it was read.
+        if (found.empty() || is_final || look == kLooks) return found;
+        usleep(10'000);
+    }
 }
 
 } // namespace ompass
