@@ -176,9 +176,9 @@ std::vector<std::string> validate_run(const std::string &directory) {
     for (unsigned look = 1;; look++) {
         bool is_final = true;
         Sentences found = check_run(directory, is_final);
-        // A program that was just ending may have written its account while it was read.
-        if (found.empty() || is_final || look == kLooks) return found;
-        usleep(10'000);
+        // A program that was just ending may have written its account while it was read, and be final only since then.
+        if (found.empty() || (is_final && look > 1) || look == kLooks) return found;
+        if (!is_final) usleep(10'000);
     }
 }
 
