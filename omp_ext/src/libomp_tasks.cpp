@@ -139,6 +139,9 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *bl
     return 0;
 }
 
+static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
+                                const BlockDependence *more);
+
 OMP_EXT_HOOK(void, __kmpc_omp_wait_deps,
              (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more),
@@ -147,7 +150,22 @@ OMP_EXT_HOOK(void, __kmpc_omp_wait_deps,
         wait_for_dependences(*member, n, first, n_more, more);
         if (!(member->current->flags & kHasForeign)) return;
     }
+    wait_in_the_runtime(location, thread, n, first, n_more, more);
+}
+
+// Waits for what the runtime schedules itself. libomp 15 (seen; 19 not) keeps the dependence node of such a wait in the
+// frame of the call, and a thread that completes a predecessor drops its reference a moment after the wait may be over:
+// it then counts down whatever lies there. So that frame lies far below those of the next calls, and each time elsewhere,
+// lest it be the node of the next wait. Stack: up to kFarBelow + kPlaces * kApart bytes, of which nothing is touched.
+[[gnu::noinline]] static void wait_in_the_runtime(void *location, int32_t thread, int32_t n,
+                                                  const BlockDependence *first, int32_t n_more,
+                                                  const BlockDependence *more) {
+    constexpr size_t kFarBelow = 16384, kApart = 1024, kPlaces = 16;
+    static thread_local unsigned n_waits = 0;
+    void *room = __builtin_alloca(kFarBelow + n_waits++ % kPlaces * kApart);
+    asm volatile("" : : "r"(room) : "memory");
     real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+    asm volatile("" : : "r"(room) : "memory"); // no tail call
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
@@ -163,7 +181,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
         return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
     }
     // And that ours follow them.
-    if (member->current->flags & kHasForeign) real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+    if (member->current->flags & kHasForeign) wait_in_the_runtime(location, thread, n, first, n_more, more);
     submit_dependent(*member, *task_of(block), n, first, n_more, more);
     return 0;
 }
@@ -254,7 +272,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
     if (auto *real = real___kmpc_omp_taskwait_deps_51())
         real(location, thread, n, first, n_more, more, nowait);
     else
-        real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+        wait_in_the_runtime(location, thread, n, first, n_more, more);
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int32_t end), (location, thread, end)) {
