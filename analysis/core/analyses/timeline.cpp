@@ -32,10 +32,7 @@ public:
     bool full() const { return slices_.kind.size() >= filter_.limit; }
     bool beyond_window(uint64_t now) const { return filter_.end_ns >= 0 && ns(now) >= filter_.end_ns; }
 
-    const RecordedRegion &region(uint64_t id) const {
-        const auto found = regions_.find(id);
-        return found == regions_.end() ? kUnknownRegion : found->second;
-    }
+    const RecordedRegion &region(uint64_t id) const { return region_in(regions_, id); }
 
     void created(Walk &walk, uint64_t task, uint32_t construct) {
         const Creation creation = walk.date_creation();

@@ -142,7 +142,7 @@ struct WalkObserver {
 struct IndexedObserver : WalkObserver {
     explicit IndexedObserver(const TraceIndex &known) : index(known) {}
     uint64_t created_at(uint64_t task) const { return index.created_at(task); }
-    const RecordedRegion &region(uint64_t id) const { return index.region(id); }
+    const RecordedRegion &region(uint64_t id) const { return region_in(index.regions, id); }
     uint64_t end_of_run() const { return index.end; }
 
     const TraceIndex &index;

@@ -19,6 +19,10 @@ struct RecordedRegion {
 
 inline constexpr RecordedRegion kUnknownRegion;
 using RecordedRegions = std::unordered_map<uint64_t, RecordedRegion>; // by id
+inline const RecordedRegion &region_in(const RecordedRegions &regions, uint64_t id) {
+    const auto found = regions.find(id);
+    return found == regions.end() ? kUnknownRegion : found->second;
+}
 
 // When a task was created, in ticks.  begin <= time <= latest
 struct Creation {
@@ -48,10 +52,6 @@ struct TraceIndex {
         const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
         const bool doubtful = thread < threads.size() && counter < threads[thread].doubt.size();
         return created_at(id) + (doubtful ? threads[thread].doubt[counter] : 0);
-    }
-    const RecordedRegion &region(uint64_t id) const {
-        const auto found = regions.find(id);
-        return found == regions.end() ? kUnknownRegion : found->second;
     }
 };
 
