@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what the replay tells, thread by thread. A stretch is held back until the next one shows where it ends, and
+// Collects what the walk tells, thread by thread. A stretch is held back until the next one shows where it ends, and
 // short ones until their pool is as long as a stretch may be.
 #include "schedule.h"
 
 #include <algorithm>
 
-#include "trace_replay.h"
+#include "events/walker.h"
+#include "format/run_profile.h"
 
 namespace ompass {
 
 namespace {
 
-class Collector final : public ReplayObserver {
+class Collector : public IndexedObserver {
 public:
-    Collector(const ScheduleOptions &options, Schedule &schedule)
-        : wanted_(options.limit > 0), by_home_(options.by_home), schedule_(schedule) {
+    Collector(const TraceIndex &known, const ScheduleOptions &options, Schedule &schedule)
+        : IndexedObserver(known), wanted_(options.limit > 0), by_home_(options.by_home), schedule_(schedule) {
         const uint64_t n_threads = std::max<size_t>(schedule.n_threads, 1);
         // Every second stretch may be a short one that a long one parts from its neighbours; two more are at the ends.
         const uint64_t n_long = std::max<uint64_t>(options.limit / n_threads, 4) / 2 - 1;
@@ -23,13 +24,15 @@ public:
         schedule.ran.resize(schedule.n_threads * schedule.n_threads);
     }
 
-    void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task, uint32_t construct,
-                 int32_t domain) override {
+    void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         begin = std::max(begin, schedule_.begin);
         end = std::min(end, schedule_.end);
         if (begin >= end) return;
         add_to_bins(state, begin, end);
         if (!wanted_) return;
+        const uint32_t thread = walk.thread(), construct = walk.construct();
+        const uint64_t task = walk.current().explicit_id();
+        const int32_t domain = walk.current().owner->home;
         if (held_.end == begin && held_.thread == thread && held_.state == state && held_.task == task &&
             held_.construct == construct) { // events that end no stretch for the eye part it nevertheless
             held_.end = end;
@@ -42,10 +45,10 @@ public:
         held_ = {begin, end, task, thread, construct, state, home, 1};
     }
 
-    void started(uint32_t thread, uint64_t task, uint64_t start) override {
-        const uint64_t creator = format::thread_of_id(task);
-        if (creator < schedule_.n_threads) schedule_.ran[creator * schedule_.n_threads + thread]++;
-        schedule_.n_tasks += start >= schedule_.begin && start < schedule_.end;
+    void started(auto &walk, auto &task, bool, uint64_t) {
+        const uint64_t creator = format::thread_of_id(task.id);
+        if (creator < schedule_.n_threads) schedule_.ran[creator * schedule_.n_threads + walk.thread()]++;
+        schedule_.n_tasks += task.start >= schedule_.begin && task.start < schedule_.end;
     }
 
     void finish() {
@@ -132,6 +135,7 @@ private:
 } // namespace
 
 Problem read_schedule(const RunFiles &run, const ScheduleOptions &options, Schedule &schedule) {
+    if (Problem problem = lacks_trace(run)) return problem;
     const RunClock clock(*run.process);
     const uint64_t start = run.process->start_ticks;
     const uint64_t end = end_of_run(run);
@@ -143,9 +147,11 @@ Problem read_schedule(const RunFiles &run, const ScheduleOptions &options, Sched
     };
     schedule.begin = moment(std::max<int64_t>(options.start_ns, 0));
     schedule.end = options.end_ns < 0 ? end : std::max(schedule.begin, moment(options.end_ns));
-    Collector collector(options, schedule);
-    std::vector<ThreadAccount> accounts;
-    if (Problem problem = replay_trace(run, accounts, &collector)) return problem;
+    TraceIndex index;
+    index.with_doubt = false;
+    if (Problem problem = read_trace_index(run, index)) return problem;
+    Collector collector(index, options, schedule);
+    if (Problem problem = walk_threads(run, collector)) return problem;
     collector.finish();
     return {};
 }

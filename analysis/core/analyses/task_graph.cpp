@@ -63,12 +63,11 @@ public:
         chains_[chain].thread = walk.thread();
         walk.base().data = {chain, chain, 0};
     }
-    void worked(Walk &walk, uint64_t begin, uint64_t end);
-    void waited(Walk &walk, uint64_t begin, uint64_t end, EndOfWaiting why) {
-        const bool starts = why.why == EndOfWaiting::kTaskStarts && end > begin;
-        walk.data.dispatch_ticks = starts ? end - std::clamp(why.since, begin, end) : 0;
+    void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+        if (state == format::State::kWork) worked(walk, begin, end);
+        if (state == format::State::kCreate) chain_of(walk).now.burdened += end - begin;
+        if (state == format::State::kSchedule) walk.data.dispatch_ticks = end - begin;
     }
-    void created_for(Walk &walk, uint64_t begin, uint64_t end, uint32_t) { chain_of(walk).now.burdened += end - begin; }
 
     // ---------------------------------------------------------------- tasks
 
@@ -140,6 +139,7 @@ public:
     void finish(std::deque<Walk> &walks);
 
 private:
+    void worked(Walk &walk, uint64_t begin, uint64_t end);
     struct EndOfTask {
         Point point;
         uint32_t group = 0;

@@ -38,8 +38,8 @@ public:
         const Creation creation = walk.date_creation();
         emit({SliceKind::kCreated, 0, number(construct), task, creation.time}, creation.latest);
     }
-    void created_for(Walk &, uint64_t begin, uint64_t end, uint32_t) {
-        emit({SliceKind::kCreate, 0, -1, 0, begin}, end);
+    void stretch(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+        if (state == format::State::kCreate) emit({SliceKind::kCreate, 0, -1, 0, begin}, end);
     }
     void began_undeferred(Walk &walk, Frame &task) {
         push(walk, SliceKind::kTask, task.construct, 0, task.timed ? 0 : SliceColumns::kUntimed);
@@ -56,7 +56,7 @@ public:
     void began_wait(Walk &walk, uint32_t kind) { push(walk, SliceKind::kWait, kind, 0); }
     void ended_wait(Walk &walk, uint32_t) { pop(SliceKind::kWait, walk.now()); }
     void asked_for_lock(Walk &walk, uint32_t kind) { push(walk, SliceKind::kLock, kind, 0); }
-    void locked(Walk &walk, uint32_t, uint64_t, uint64_t) { pop(SliceKind::kLock, walk.now()); }
+    void got_lock(Walk &walk, uint32_t, uint64_t) { pop(SliceKind::kLock, walk.now()); }
 
     void began_region(Walk &walk, Part &part) { push(walk, SliceKind::kRegion, part.construct, part.id); }
     void ended_region(Walk &walk, Part &, uint32_t) { pop(SliceKind::kRegion, walk.now()); }

@@ -21,7 +21,6 @@ struct ReplayRun {
     RunClock clock;
     ReplayObserver *observer; // may be null
     TraceIndex index;
-    uint64_t exit_ticks = 0;
 
     // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
     struct Earlier {
@@ -64,50 +63,14 @@ public:
 
     // ---------------------------------------------------------------- stretches
 
-    void worked(Walk &walk, uint64_t begin, uint64_t end) {
-        tell(walk, State::kWork, begin, end);
+    void stretch(Walk &walk, State state, uint64_t begin, uint64_t end, uint32_t weight) {
         const uint64_t ticks = end - begin;
-        Frame &task = walk.current();
-        add(walk, State::kWork, ticks);
-        task.owner->data.worked += ticks;
-        if (dirty_) {
-            account_.pool_ticks += ticks;
-            dirty_ = false;
-            return;
-        }
-        (task.construct ? slot(task.construct).own_ticks : region_slot(walk).implicit_ticks) += ticks;
-        if (sampling_) {
-            (task.construct ? slot(task.construct).sampled_weight : region_slot(walk).sampled_weight) +=
-                ticks * sample_weight_;
-            sampling_ = false;
-        }
-    }
-
-    void waited(Walk &walk, uint64_t begin, uint64_t end, EndOfWaiting why) {
-        if (end < begin) return spend(walk, State::kSync, begin, end); // clocks are read up to tens of ns early
-        if (why.why == EndOfWaiting::kOther) return spend(walk, State::kIdle, begin, end);
-        const uint64_t split = std::clamp(why.since, begin, end);
-        spend(walk, State::kIdle, begin, split);
-        const bool still_idle = why.tasks_elsewhere && end - split > shared_.exit_ticks;
-        spend(walk,
-              why.why == EndOfWaiting::kTaskStarts ? State::kSchedule
-              : still_idle                         ? State::kIdle
-                                                   : State::kSync,
-              split, end);
-    }
-
-    void forked(Walk &walk, uint64_t begin, uint64_t end) { account(walk, State::kSync, begin, end); }
-    void created_for(Walk &walk, uint64_t begin, uint64_t end, uint32_t weight) {
-        account(walk, State::kCreate, begin, end);
-        if (weight > 1) region_slot(walk).create_weight += (end - begin) * weight;
-    }
-
-    void locked(Walk &walk, uint32_t kind, uint64_t begin, uint64_t end) {
-        region_slot(walk).lock_ticks += end - begin;
-        if (shared_.observer)
-            shared_.observer->wait({walk.thread(), true, kind, walk.current().explicit_id(), begin, end, 0, 0,
-                                    end > begin ? end - begin : 0});
-        spend(walk, State::kSync, begin, end);
+        RegionSlot &here = region_slot(walk);
+        here.state_ticks[static_cast<size_t>(state)] += ticks;
+        if (state == State::kWork) return worked(here, walk.current(), ticks);
+        if (weight > 1) here.create_weight += ticks * weight;
+        if (walk.doing() == Doing::kWait && !waits_.empty() && end > begin)
+            waits_.back().ticks[static_cast<size_t>(state)] += ticks;
     }
 
     // ---------------------------------------------------------------- tasks
@@ -164,7 +127,6 @@ public:
             here.n_from_domain[std::min(static_cast<uint32_t>(task.home), format::kDomainCounts - 1)]++;
             here.n_rescued += task.rescued;
         }
-        if (shared_.observer) shared_.observer->started(walk.thread(), task.id, task.start);
     }
 
     void suspended(Walk &walk, Frame &task) {
@@ -213,6 +175,12 @@ public:
         if (shared_.observer) waits_.push_back({&walk.current(), kind, walk.now(), {}});
     }
     void ended_wait(Walk &walk, uint32_t kind) { end_wait(walk, kind); }
+    void got_lock(Walk &walk, uint32_t kind, uint64_t asked) {
+        region_slot(walk).lock_ticks += walk.now() - asked;
+        if (shared_.observer)
+            shared_.observer->wait({walk.thread(), true, kind, walk.current().explicit_id(), asked, walk.now(), 0, 0,
+                                    walk.now() > asked ? walk.now() - asked : 0});
+    }
 
     // ---------------------------------------------------------------- regions
 
@@ -238,14 +206,6 @@ public:
         kernel.own_ticks += ticks;
         count_bytes(ended);
         count_duration(shared_.clock, kernel, ticks, 1);
-        if (shared_.observer)
-            shared_.observer->kernel({walk.thread(), construct, walk.current().explicit_id(), ended.begin, walk.now(),
-                                      ended.read_bytes, ended.write_bytes});
-    }
-    void accessed(Walk &walk, const OpenKernel &kernel, uint64_t address, uint64_t bytes, bool write) {
-        if (shared_.observer)
-            shared_.observer->access(
-                {walk.thread(), kernel.construct, walk.current().explicit_id(), walk.now(), address, bytes, write});
     }
     void counted(Walk &walk, uint32_t counter, uint64_t rise) {
         const uint32_t construct = walk.current().construct;
@@ -287,25 +247,17 @@ private:
     }
     RegionSlot &region_slot(Walk &walk) { return account_.regions[walk.part().construct]; }
 
-    void add(Walk &walk, State state, uint64_t ticks) {
-        region_slot(walk).state_ticks[static_cast<size_t>(state)] += ticks;
-    }
-    void account(Walk &walk, State state, uint64_t begin, uint64_t end) {
-        tell(walk, state, begin, end);
-        add(walk, state, end - begin);
-    }
-    // The same for time that may be a wait's.
-    void spend(Walk &walk, State state, uint64_t begin, uint64_t end) {
-        account(walk, state, begin, end);
-        if (walk.doing() == Doing::kWait && !waits_.empty() && end > begin)
-            waits_.back().ticks[static_cast<size_t>(state)] += end - begin;
-    }
-
-    void tell(Walk &walk, State state, uint64_t begin, uint64_t end) {
-        if (!shared_.observer || end <= begin) return;
-        const Frame &task = *walk.current().owner;
-        shared_.observer->stretch(walk.thread(), state, begin, end, task.construct ? task.id : 0,
-                                  task.construct ? task.construct : walk.part().construct, task.home);
+    void worked(RegionSlot &here, Frame &task, uint64_t ticks) {
+        task.owner->data.worked += ticks;
+        if (dirty_) {
+            account_.pool_ticks += ticks;
+            dirty_ = false;
+            return;
+        }
+        (task.construct ? slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
+        if (!sampling_) return;
+        (task.construct ? slot(task.construct).sampled_weight : here.sampled_weight) += ticks * sample_weight_;
+        sampling_ = false;
     }
 
     void begin_sample(uint32_t weight) {
@@ -376,21 +328,21 @@ void piece_together(ReplayRun &shared, std::vector<ThreadAccount> &accounts) {
 }
 
 struct Parents : WalkObserver {
-    explicit Parents(std::vector<uint64_t> &known) : of_task(known) {}
+    explicit Parents(std::vector<std::vector<uint64_t>> &known) : of_thread(known) {}
     void created(auto &walk, uint64_t task, uint32_t) {
+        std::vector<uint64_t> &of_task = of_thread[walk.thread()];
         of_task.resize(format::counter_of_id(task) + 1);
         of_task.back() = walk.current().explicit_id();
     }
-    std::vector<uint64_t> &of_task;
+    std::vector<std::vector<uint64_t>> &of_thread;
 };
 
 } // namespace
 
 Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer) {
     if (Problem problem = lacks_trace(run)) return problem;
-    ReplayRun shared{run, RunClock(*run.process), observer, {}, 0, {}, {}};
+    ReplayRun shared{run, RunClock(*run.process), observer, {}, {}, {}};
     shared.index.with_doubt = observer != nullptr; // only rows tell of it
-    shared.exit_ticks = shared.clock.ticks(format::kExitNanoseconds);
     if (Problem problem = read_trace_index(run, shared.index)) return problem;
     accounts.clear();
     accounts.resize(run.threads.size());
@@ -407,12 +359,8 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, 
 
 Problem read_parents(const RunFiles &run, std::vector<std::vector<uint64_t>> &parents) {
     parents.resize(run.threads.size());
-    for (uint32_t i = 0; i < run.threads.size(); i++) {
-        Parents observer(parents[i]);
-        ThreadWalk walk(run, i, observer);
-        if (Problem problem = walk_thread(walk)) return problem;
-    }
-    return {};
+    Parents observer(parents);
+    return walk_threads(run, observer);
 }
 
 } // namespace ompass

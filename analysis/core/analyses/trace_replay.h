@@ -7,9 +7,8 @@
 
 namespace ompass {
 
-// Hears of what happens as the replay goes through one thread after the other, each in the order of time; it sees what it
-// overrides. All times in ticks. `task` is the id of the deferred task that the thread is in, 0 in implicit tasks and
-// outside of regions, and so is `parent`.
+// Hears of what only an account knows, thread by thread; it sees what it overrides. All times in ticks. `task` is the id
+// of the deferred task that the thread is in, 0 in implicit tasks and outside of regions, and so is `parent`.
 class ReplayObserver {
 public:
     struct TaskRun {
@@ -29,30 +28,11 @@ public:
         uint64_t begin, end;
         uint64_t idle, schedule, sync; // the rest of its length tasks ran
     };
-    struct Kernel {
-        uint32_t thread, construct;
-        uint64_t task;
-        uint64_t begin, end, read_bytes, write_bytes;
-    };
-    struct KernelAccess {
-        uint32_t thread, kernel;
-        uint64_t task;
-        uint64_t time, address, bytes;
-        bool write;
-    };
 
     virtual ~ReplayObserver() = default;
-    // Stretches of a thread do not overlap. Where `task` is 0, `construct` is the region's, or 0 outside. `home`: the
-    // domain where the locality extension placed the task; -1 without it.
-    virtual void stretch(uint32_t /*thread*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint64_t /*task*/,
-                         uint32_t /*construct*/, int32_t /*home*/) {}
-    // A deferred task starts.
-    virtual void started(uint32_t /*thread*/, uint64_t /*task*/, uint64_t /*start*/) {}
     // An explicit task has completed. Those that went on elsewhere after they were suspended come last.
     virtual void completed(const TaskRun &) {}
     virtual void wait(const Wait &) {}
-    virtual void kernel(const Kernel &) {}
-    virtual void access(const KernelAccess &) {}
 };
 
 // Fills one account per thread of the run. A problem names file and byte; a run without events is one.

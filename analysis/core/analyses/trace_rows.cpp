@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each table is an observer of the replay, which lays out a row as its columns are listed here.
+// Each table is an observer, of the walk or of the replay, which lays out a row as its columns are listed here.
 #include "trace_rows.h"
 
 #include <algorithm>
 #include <array>
 #include <span>
 
+#include "events/walker.h"
 #include "trace_replay.h"
 
 namespace ompass {
@@ -16,7 +17,7 @@ enum Table : size_t { kTasks, kStretches, kWaits, kKernels, kAccesses };
 constexpr size_t kParent = 1; // of the columns of tasks
 constexpr int64_t kNone = -1;
 
-class Rows : public ReplayObserver {
+class Rows {
 public:
     Rows(const RunFiles &run, const std::vector<size_t> &columns, size_t batch_rows, const DeliverRows &deliver)
         : clock_(*run.process), columns_(columns), batch_rows_(batch_rows), deliver_(deliver), batch_(columns.size()) {
@@ -58,7 +59,7 @@ private:
 
 using Parents = std::vector<std::vector<uint64_t>>; // by thread and counter of the task's id
 
-class TaskRows final : public Rows {
+class TaskRows final : public Rows, public ReplayObserver {
 public:
     TaskRows(const Rows &rows, const Parents &parents) : Rows(rows), parents_(parents) {}
     void completed(const TaskRun &run) override {
@@ -79,16 +80,7 @@ private:
     const Parents &parents_;
 };
 
-class StretchRows final : public Rows {
-public:
-    explicit StretchRows(const Rows &rows) : Rows(rows) {}
-    void stretch(uint32_t thread, format::State state, uint64_t begin, uint64_t end, uint64_t task, uint32_t number,
-                 int32_t) override {
-        push(std::array{int64_t{thread}, static_cast<int64_t>(state), id(task), construct(number), at(begin), at(end)});
-    }
-};
-
-class WaitRows final : public Rows {
+class WaitRows final : public Rows, public ReplayObserver {
 public:
     explicit WaitRows(const Rows &rows) : Rows(rows) {}
     void wait(const Wait &wait) override {
@@ -97,37 +89,54 @@ public:
     }
 };
 
-class KernelRows final : public Rows {
-public:
-    explicit KernelRows(const Rows &rows) : Rows(rows) {}
-    void kernel(const Kernel &kernel) override {
-        push(std::array{int64_t{kernel.thread}, construct(kernel.construct), id(kernel.task), at(kernel.begin),
-                        at(kernel.end), static_cast<int64_t>(kernel.read_bytes),
+// Rows of what the walk itself tells.
+struct WalkRows : Rows, IndexedObserver {
+    WalkRows(const Rows &rows, const TraceIndex &known) : Rows(rows), IndexedObserver(known) {}
+};
+
+struct StretchRows : WalkRows {
+    using WalkRows::WalkRows;
+    void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+        if (end <= begin) return;
+        push(std::array{int64_t{walk.thread()}, static_cast<int64_t>(state), id(walk.current().explicit_id()),
+                        construct(walk.construct()), at(begin), at(end)});
+    }
+};
+
+struct KernelRows : WalkRows {
+    using WalkRows::WalkRows;
+    void ended_kernel(auto &walk, const OpenKernel &kernel, uint32_t number) {
+        push(std::array{int64_t{walk.thread()}, construct(number), id(walk.current().explicit_id()), at(kernel.begin),
+                        at(walk.now()), static_cast<int64_t>(kernel.read_bytes),
                         static_cast<int64_t>(kernel.write_bytes)});
     }
 };
 
-class AccessRows final : public Rows {
-public:
-    explicit AccessRows(const Rows &rows) : Rows(rows) {}
-    void access(const KernelAccess &access) override {
-        push(std::array{int64_t{access.thread}, construct(access.kernel), id(access.task), at(access.time),
-                        static_cast<int64_t>(access.address), static_cast<int64_t>(access.bytes),
-                        int64_t{access.write}});
+struct AccessRows : WalkRows {
+    using WalkRows::WalkRows;
+    void accessed(auto &walk, const OpenKernel &kernel, uint64_t address, uint64_t bytes, bool write) {
+        push(std::array{int64_t{walk.thread()}, construct(kernel.construct), id(walk.current().explicit_id()),
+                        at(walk.now()), static_cast<int64_t>(address), static_cast<int64_t>(bytes), int64_t{write}});
     }
 };
 
-Problem fill(const RunFiles &run, Rows &rows) {
+Problem fill_by_replay(const RunFiles &run, Rows &rows, ReplayObserver &observer) {
     std::vector<ThreadAccount> accounts;
-    if (Problem problem = replay_trace(run, accounts, &rows)) return problem;
+    if (Problem problem = replay_trace(run, accounts, &observer)) return problem;
     rows.flush();
     return {};
 }
 
 template <typename TableRows>
 Problem fill(const RunFiles &run, const Rows &layout) {
-    TableRows rows(layout);
-    return fill(run, rows);
+    TraceIndex index;
+    index.with_doubt = false;
+    if (Problem problem = lacks_trace(run)) return problem;
+    if (Problem problem = read_trace_index(run, index)) return problem;
+    TableRows rows(layout, index);
+    if (Problem problem = walk_threads(run, rows)) return problem;
+    rows.flush();
+    return {};
 }
 
 } // namespace
@@ -203,10 +212,13 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
         if (std::ranges::find(columns, kParent) != columns.end()) // other threads' tasks are needed before this one's
             if (Problem problem = read_parents(run, parents)) return problem;
         TaskRows rows(layout, parents);
-        return fill(run, rows);
+        return fill_by_replay(run, rows, rows);
     }
     case kStretches: return fill<StretchRows>(run, layout);
-    case kWaits: return fill<WaitRows>(run, layout);
+    case kWaits: {
+        WaitRows rows(layout);
+        return fill_by_replay(run, rows, rows);
+    }
     case kKernels: return fill<KernelRows>(run, layout);
     default: return fill<AccessRows>(run, layout);
     }

@@ -16,13 +16,6 @@ enum class Doing : uint8_t {
     kFork // is between the begin or end of a region and its implicit task
 };
 
-// Why a stretch of waiting ends.
-struct EndOfWaiting {
-    enum Why : uint8_t { kTaskStarts, kWaitIsOver, kOther } why = kOther;
-    uint64_t since = 0; // kTaskStarts: when that task was ready; kWaitIsOver: when the last thread arrived
-    bool tasks_elsewhere = false; // kWaitIsOver: other threads may have been running what the wait waited for
-};
-
 // A task on a thread's stack.
 template <typename Data>
 struct TaskFrame {
@@ -92,12 +85,10 @@ struct WalkObserver {
 
     void began_thread(auto & /*walk*/) {} // before its first event
 
-    // Stretches of the thread, in order. A stretch of creation belongs to no construct yet: creation_cost() tells.
-    void worked(auto & /*walk*/, uint64_t /*begin*/, uint64_t /*end*/) {}
-    void waited(auto & /*walk*/, uint64_t /*begin*/, uint64_t /*end*/, EndOfWaiting) {}
-    void forked(auto & /*walk*/, uint64_t /*begin*/, uint64_t /*end*/) {}
-    void created_for(auto & /*walk*/, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
-    void locked(auto & /*walk*/, uint32_t /*kind*/, uint64_t /*begin*/, uint64_t /*end*/) {}
+    // A stretch of the thread, in order; its end lies before its begin where a clock was read tens of ns early. One of
+    // creation stands for `weight` creations, and belongs to no construct yet: creation_cost() tells. A task starts or
+    // goes on right after a stretch of scheduling.
+    void stretch(auto & /*walk*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
 
     // A deferred task; walk.date_creation() says when. Its start, on whichever thread, and its end come later.
     void created(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
@@ -121,6 +112,7 @@ struct WalkObserver {
     void began_wait(auto & /*walk*/, uint32_t /*kind*/) {}
     void ended_wait(auto & /*walk*/, uint32_t /*kind*/) {}
     void asked_for_lock(auto & /*walk*/, uint32_t /*kind*/) {}
+    void got_lock(auto & /*walk*/, uint32_t /*kind*/, uint64_t /*asked*/) {}
 
     void began_region(auto & /*walk*/, auto & /*part*/) {}
     void joined_region(auto & /*walk*/, auto & /*part*/) {}

@@ -125,7 +125,8 @@ public:
     using Part = RegionPart<typename Observer::OfPart>;
 
     ThreadWalk(const RunFiles &run, uint32_t thread, Observer &observer)
-        : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread) {
+        : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
+          exit_ticks_(RunClock(*run.process).ticks(format::kExitNanoseconds)) {
         base_.owner = current_ = &base_;
         part_ = &outside_;
         observer_.began_thread(*this);
@@ -150,6 +151,8 @@ public:
     Frame &current() { return *current_; }
     Frame &base() { return base_; }
     Part &part() { return *part_; }
+    // Of the deferred task that the thread is in, or else of the region; 0 outside.
+    uint32_t construct() const { return current_->owner->construct ? current_->owner->construct : part_->construct; }
     uint32_t domain() const { return domain_; } // 1 + that in which the thread starts tasks; 0: not told
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
     const EventDecoder &decoder() const { return decoder_; }
@@ -160,6 +163,7 @@ public:
     Precondition precondition() const;
 
 private:
+    using State = format::State;
     using Kinds = uint64_t; // a set of kinds of events
     template <typename... Kind>
     static constexpr Kinds kinds(Kind... kind) {
@@ -182,23 +186,28 @@ private:
 
     // ---------------------------------------------------------------- stretches
 
-    void close_work(uint64_t end) {
-        observer_.worked(*this, mark_, end);
+    void spend(State state, uint64_t end, uint32_t weight = 1) {
+        observer_.stretch(*this, state, mark_, end, weight);
         mark_ = end;
     }
-    void close_waiting(EndOfWaiting why, uint64_t end) {
-        observer_.waited(*this, mark_, end, why);
-        mark_ = end;
+    // Until `since` a wait lacked something to run; `rest` is what the time after that was.
+    void spend_waiting(uint64_t since, State rest, uint64_t end) {
+        const uint64_t split = std::min(std::max(since, mark_), end);
+        if (split > mark_) spend(State::kIdle, split);
+        if (end != mark_) spend(end > mark_ ? rest : State::kSync, end);
     }
-    void close_fork(uint64_t end) {
-        observer_.forked(*this, mark_, end);
-        mark_ = end;
+    // A wait ends because it is over: the last thread arrived at `arrival`, and unless that was only just now, tasks ran
+    // elsewhere, if there were any.
+    void pass_wait(uint64_t arrival, bool had_tasks, uint64_t end) {
+        const bool tasks_ran = had_tasks && std::max(arrival, mark_) + exit_ticks_ < end;
+        spend_waiting(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
-    void close(uint64_t end, EndOfWaiting why = {}) {
+    // `ready`: since when the task that starts now could have.
+    void close(uint64_t end, uint64_t ready = ~uint64_t{0}) {
         switch (doing_) {
-        case Doing::kWork: return close_work(end);
-        case Doing::kWait: return close_waiting(why, end);
-        case Doing::kFork: return close_fork(end);
+        case Doing::kWork: return spend(State::kWork, end);
+        case Doing::kWait: return spend_waiting(ready, State::kSchedule, end);
+        case Doing::kFork: return spend(State::kSync, end);
         case Doing::kUnknown: mark_ = end;
         }
     }
@@ -207,7 +216,7 @@ private:
         doing_ = current_->waiting ? Doing::kWait : Doing::kWork;
     }
     bool close_work_at_now() {
-        close_work(now());
+        spend(State::kWork, now());
         return true;
     }
     bool close_at_now() {
@@ -256,9 +265,8 @@ private:
     }
 
     bool end_creation(uint64_t ticks, uint32_t weight, bool is_told) {
-        close_work(now() - ticks);
-        observer_.created_for(*this, mark_, now(), weight);
-        mark_ = now();
+        spend(State::kWork, now() - ticks);
+        spend(State::kCreate, now(), weight);
         doing_ = Doing::kWork;
         if (is_told && told_.construct)
             observer_.creation_cost(*this, told_.task, told_.construct, ticks, weight);
@@ -291,7 +299,7 @@ private:
     }
 
     bool start(uint64_t ready) {
-        close(now(), {EndOfWaiting::kTaskStarts, ready});
+        close(now(), ready);
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
         frame.ready = std::min(ready, now());
         frame.start = now();
@@ -309,7 +317,7 @@ private:
 
     bool resume() {
         const uint64_t id = record_.words[1];
-        close(now(), {EndOfWaiting::kTaskStarts, now() - std::min(record_.words[2] >> 1, now())});
+        close(now(), now() - std::min(record_.words[2] >> 1, now()));
         const bool here = return_to(id);
         if (!here) push(record_.argument ? Frame::kDeferred : Frame::kImplicit, id, record_.argument).resumed = true;
         current_->waiting = record_.words[2] & 1;
@@ -344,8 +352,8 @@ private:
         return true;
     }
 
-    bool end_wait(uint64_t arrival, bool tasks_elsewhere) {
-        close_waiting({EndOfWaiting::kWaitIsOver, arrival, tasks_elsewhere}, now());
+    bool end_wait(uint64_t arrival, bool had_tasks) {
+        pass_wait(arrival, had_tasks, now());
         observer_.ended_wait(*this, record_.argument);
         current_->waiting = false;
         doing_ = Doing::kWork;
@@ -353,8 +361,9 @@ private:
     }
 
     bool get_lock() {
-        observer_.locked(*this, record_.argument, mark_, now());
-        mark_ = now();
+        const uint64_t asked = mark_;
+        spend(State::kSync, now());
+        observer_.got_lock(*this, record_.argument, asked);
         return true;
     }
 
@@ -400,7 +409,7 @@ private:
             push_part(id, joined.construct, joined.level, joined.begin, false);
             observer_.joined_region(*this, *part_);
             mark_ = joined.begin;
-            close_fork(now());
+            spend(State::kSync, now());
         } else {
             close(now());
         }
@@ -432,8 +441,7 @@ private:
     // The last wait of a worker ends with its region, whenever the worker learns of that.
     void close_part() {
         const RecordedRegion &left = observer_.region(part_->id);
-        close_waiting({EndOfWaiting::kWaitIsOver, left.last_arrival, left.had_tasks},
-                      left.end ? left.end : std::max(mark_, observer_.end_of_run()));
+        pass_wait(left.last_arrival, left.had_tasks, left.end ? left.end : std::max(mark_, observer_.end_of_run()));
     }
 
     // ---------------------------------------------------------------- kernels
@@ -475,6 +483,7 @@ private:
     const uint32_t thread_;
     Observer &observer_;
     EventDecoder decoder_;
+    const uint64_t exit_ticks_; // a thread may take so long to notice that a wait is over
     EventRecord record_{};
     CreationDates dates_;
     const char *what_ = nullptr;
@@ -613,6 +622,16 @@ Problem walk_thread(ThreadWalk<Observer> &walk) {
     while (walk.advance() && walk.apply()) {}
     if (Problem problem = walk.problem()) return problem;
     walk.finish();
+    return {};
+}
+
+// All threads, one after the other.
+template <typename Observer>
+Problem walk_threads(const RunFiles &run, Observer &observer) {
+    for (uint32_t i = 0; i < run.threads.size(); i++) {
+        ThreadWalk<Observer> walk(run, i, observer);
+        if (Problem problem = walk_thread(walk)) return problem;
+    }
     return {};
 }
 
