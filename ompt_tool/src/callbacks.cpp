@@ -287,7 +287,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_control_tool, &on_control);
     brackets::look_whether_in_front(recorder::options().brackets);
     // The extension tells of the begin and end of creations too.
-    process_log::header()->brackets = held_tasks::observe() || brackets::active;
+    recorder::note_brackets(held_tasks::observe() || brackets::active);
     return 1;
 }
 

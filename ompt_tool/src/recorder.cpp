@@ -32,6 +32,7 @@ std::mutex start_lock;
 bool decided = false; // start() has run to its end; with run_switch off: nothing will be recorded
 bool ended = false;
 bool fork_handlers_set = false;
+bool brackets_measure = false;
 std::atomic<bool> forked{false}; // child of a recording process, which has not yet begun a run of its own
 // Never destroyed: the runtime ends after the destructors of this library have run.
 Options &current_options = *new Options;
@@ -90,6 +91,7 @@ bool start(const char *runtime_version) {
     process_log::open(run_directory_path, current_options.mode, kind);
     cpu::read_topology();
     format::ProcessHeader &header = *process_log::header();
+    header.brackets = brackets_measure;
     header.n_counters = static_cast<uint32_t>(counted.size());
     for (size_t i = 0; i < counted.size(); i++)
         strncpy(header.counter_names[i], counted[i].c_str(), sizeof header.counter_names[i] - 1);
@@ -133,6 +135,11 @@ void stop(format::EndReason reason) {
         process_log::settle();
     }
     if (current_options.summary) print_summary(run_directory_path);
+}
+
+void note_brackets(bool measured) {
+    brackets_measure = measured;
+    process_log::header()->brackets = measured;
 }
 
 void pause() {

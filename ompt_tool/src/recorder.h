@@ -26,6 +26,8 @@ bool start(const char *runtime_version);
 void stop(format::EndReason reason);
 void pause();
 void resume();
+// Creations are measured, or not: in this run, and in those that children of a fork begin. When the runtime has started.
+void note_brackets(bool measured);
 void flush(); // renews what is only written now and then
 
 const Options &options();

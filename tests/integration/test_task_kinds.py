@@ -138,21 +138,24 @@ def test_brackets_change_neither_output_nor_counts(
     ],
 )
 @pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("preload", [False, True])
 def test_a_child_process_records_a_run_of_its_own(
     source: str,
     expected: dict[str, int],
     mode: str,
+    preload: bool,
     default_toolchain: Toolchain,
     compile_program: CompileProgram,
     run_recorded: RunRecorded,
 ) -> None:
     program = compile_program(source, default_toolchain)
-    recorded = run_recorded(program, default_toolchain, mode=mode)
+    recorded = run_recorded(program, default_toolchain, mode=mode, preload=preload)
     others = [path for path in run_directories(recorded.run_dir.parent) if path != recorded.run_dir]
     assert len(others) == 1
     child = check_sound(others[0])
     assert counted(child) == expected
     assert child.pid != check_sound(recorded.run_dir).pid
+    assert child.create_estimated is not preload, "brackets measure in the child as well"
     if mode == "trace":
         check_accounts_agree(child, _core.replay_trace(str(others[0])))
 

@@ -41,6 +41,7 @@ protected:
     void begin(const char *mode) {
         prepare(mode);
         ASSERT_TRUE(recorder::start("test"));
+        recorder::note_brackets(true); // the tests make spans
     }
     void TearDown() override { std::filesystem::remove_all(std::filesystem::path(directory_).parent_path()); }
 

@@ -27,11 +27,11 @@ Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     index.threads.resize(run.threads.size());
     index.end = run.process->end_ticks;
     return for_each_record(run, [&](uint32_t thread) {
-        return
-            [&index, pass = FirstPass(index, thread)](const EventDecoder &decoder, const EventRecord &record) mutable {
-                pass.take(decoder, record);
-                index.end = std::max(index.end, record.time);
-            };
+        return [&index, pass = FirstPass(run, index, thread)](const EventDecoder &decoder,
+                                                              const EventRecord &record) mutable {
+            pass.take(decoder, record);
+            index.end = std::max(index.end, record.time);
+        };
     });
 }
 

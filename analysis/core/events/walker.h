@@ -21,9 +21,12 @@ namespace ompass {
 // The dates of one thread's creations, in the order of its log.
 class CreationDates {
 public:
+    explicit CreationDates(const RunFiles &run) : bracketed_(run.process->brackets != 0) {}
+
     // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
         const bool timed = record.is_timed();
+        if (timed && !bracketed_) return {record.time, record.time, record.time};
         if (decoder.n_records() > searched_) search(decoder, record.time);
         if (span_begin_ != kNoSpan && (!timed || span_begin_ <= record.time)) {
             const uint64_t time = std::max(record.time, span_begin_);
@@ -61,6 +64,7 @@ private:
         searched_ = ahead.n_records();
     }
 
+    const bool bracketed_;
     uint64_t searched_ = 0; // up to this record the answers below hold,
     uint64_t span_begin_ = kNoSpan;
     uint64_t next_timed_ = 0; // and up to this one the next:
@@ -70,7 +74,8 @@ private:
 // What a first pass over a thread learns for the others.
 class FirstPass {
 public:
-    FirstPass(TraceIndex &index, uint32_t thread) : index_(index), of_thread_(index.threads[thread]) {
+    FirstPass(const RunFiles &run, TraceIndex &index, uint32_t thread)
+        : index_(index), of_thread_(index.threads[thread]), dates_(run) {
         of_thread_.created.push_back(0); // ids count from 1 on
     }
 
@@ -126,7 +131,7 @@ public:
 
     ThreadWalk(const RunFiles &run, uint32_t thread, Observer &observer)
         : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
-          exit_ticks_(RunClock(*run.process).ticks(format::kExitNanoseconds)) {
+          exit_ticks_(RunClock(*run.process).ticks(format::kExitNanoseconds)), dates_(run) {
         base_.owner = current_ = &base_;
         part_ = &outside_;
         observer_.began_thread(*this);
