@@ -16,8 +16,7 @@ AccessReader::AccessReader(const RunFiles &run, const GroupMap &groups, Sampling
         if (!listener.by_cpu) listener.group = static_cast<uint16_t>(groups.of_thread[i]);
     }
     for (Source &source : sources_)
-        if (advance(source)) heap_.push_back(&source);
-    for (size_t i = heap_.size(); i-- > 0;) sift_down(i);
+        if (advance(source)) put_back(source);
 }
 
 bool AccessReader::advance(Source &source) {
@@ -34,21 +33,17 @@ Problem AccessReader::read(std::vector<Access> &batch, size_t target) {
     size_t n_read = 0;
     while (!heap_.empty() && batch.size() < target && n_read < 16 * target) {
         if (problem_) return problem_;
-        Source &source = *heap_.front();
-        const Source *rival = heap_.size() < 2                                  ? nullptr
-                              : heap_.size() < 3 || heap_[1]->before(*heap_[2]) ? heap_[1]
-                                                                                : heap_[2];
+        std::ranges::pop_heap(heap_, later);
+        Source &source = *heap_.back();
+        heap_.pop_back();
         bool more = true;
         do {
             emit(source.last.access, batch);
             n_read++;
             more = advance(source);
-        } while (more && (!rival || source.before(*rival)) && batch.size() < target && n_read < 16 * target);
-        if (!more) {
-            heap_.front() = heap_.back();
-            heap_.pop_back();
-        }
-        sift_down(0);
+        } while (more && (heap_.empty() || later(heap_.front(), &source)) && batch.size() < target &&
+                 n_read < 16 * target);
+        if (more) put_back(source);
     }
     return problem_;
 }
@@ -62,17 +57,6 @@ void AccessReader::emit(const Access &access, std::vector<Access> &batch) {
         return;
     }
     sampler_.append(access, batch);
-}
-
-void AccessReader::sift_down(size_t at) {
-    for (;;) {
-        size_t least = at;
-        for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap_.size(); child++)
-            if (heap_[child]->before(*heap_[least])) least = child;
-        if (least == at) return;
-        std::swap(heap_[at], heap_[least]);
-        at = least;
-    }
 }
 
 double AccessReader::share_read() const {

@@ -3,6 +3,7 @@
 // nothing but its place in each. Knows which cache group an access belongs to, and which blocks are in a sample.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -60,15 +61,19 @@ private:
         Source(const RunFiles &run, uint32_t thread) : walk(run, thread, last) {}
         Listener last;
         ThreadWalk<Listener> walk;
-        bool before(const Source &other) const {
-            return last.time != other.last.time ? last.time < other.last.time : walk.thread() < other.walk.thread();
-        }
     };
+    static bool later(const Source *one, const Source *other) {
+        return one->last.time != other->last.time ? one->last.time > other->last.time
+                                                  : one->walk.thread() > other->walk.thread();
+    }
 
     // To the next access of the thread; false at the end of the log, or at a problem.
     bool advance(Source &source);
     void emit(const Access &access, std::vector<Access> &batch);
-    void sift_down(size_t at);
+    void put_back(Source &source) {
+        heap_.push_back(&source);
+        std::ranges::push_heap(heap_, later);
+    }
 
     const RunFiles &run_;
     Sampler sampler_;
