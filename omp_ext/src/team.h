@@ -59,7 +59,7 @@ struct alignas(64) Member {
     StackPool stacks;
     std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
 
-    // Sleep: set by its thread, woken by others (waits.cpp).
+    // Sleep: set by its thread, woken by others (idle.cpp).
     alignas(64) std::atomic<uint32_t> asleep{0};
     std::atomic<int64_t> wanted{kNoCompletion}; // the count of completions elsewhere that ends its wait
     std::atomic<bool> is_blocked{false}; // in a wait in which it may run descendants only, and found none

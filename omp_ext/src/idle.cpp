@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spinning, sleeping, waking.
-#include "waits.h"
+#include "idle.h"
 
 #include <linux/futex.h>
 #include <sched.h>
