@@ -2,8 +2,6 @@
 // Placing and running tasks, and counting those that are complete.
 #include "scheduler.h"
 
-#include <sched.h>
-
 #include "domains.h"
 #include "idle.h"
 #include "injection.h"
@@ -114,6 +112,16 @@ void mail(Member &member, Task &task, int domain, bool at_front) {
     tell_of_task(team, domain);
 }
 
+// The deque is filled to its brim. Is a new task to be run at once?
+bool is_throttled(Member &member) {
+    if (member.brim == kFirstBrim) {
+        member.brim = options.throttle ? kThrottle : INT64_MAX;
+        lend_processor(member);
+        return false;
+    }
+    return !(may_suspend(member) && stack_is_half_used());
+}
+
 // `may_run`: now, inside the current task, whose child it is.
 void place(Member &member, Task &task, bool may_run) {
     inject_sleep();
@@ -121,13 +129,7 @@ void place(Member &member, Task &task, bool may_run) {
     // Where tasks step aside the newest letters come first, as in a deque: else all of a level would be suspended at once.
     if (__builtin_expect(task.domain != member.domain || is_shared || (task.flags & kPriority), 0))
         return mail(member, task, task.domain, is_shared || (task.flags & kPriority) || may_suspend(member));
-    if (__builtin_expect(member.deque.size_hint() >= kThrottle && may_run && options.throttle, 0) &&
-        !(may_suspend(member) && stack_is_half_used())) {
-        // The others may still be on their way to where tasks are run, and want this processor for it.
-        if (member.gave_way_before != member.n_barriers + 1 && has_no_helper(*member.team)) {
-            member.gave_way_before = member.n_barriers + 1;
-            sched_yield();
-        }
+    if (__builtin_expect(member.deque.size_hint() >= member.brim, 0) && is_throttled(member) && may_run) {
         const Anchored anchored(member);
         return run(member, task);
     }

@@ -3,7 +3,6 @@
 #include "search.h"
 
 #include "domains.h"
-#include "idle.h"
 #include "injection.h"
 #include "steal.h"
 
@@ -28,7 +27,10 @@ Task *take_letter(const Search &search, int domain) {
 Task *steal_task(const Search &search, int domain) {
     Member &member = search.member;
     const uint32_t min_tag = search.is_constrained ? search.within->depth + 1u : 0;
-    Task *task = steal_from(member, domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag));
+    // At first the last one is left to its owner, who often wins the race for it, and who would else get nothing when the
+    // thief is quicker than the creator.
+    const int64_t n_left = search.idle && search.idle->is_fresh() ? 1 : 0;
+    Task *task = steal(member, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
     if (!task || search.fits(task)) return task;
     // Not for us. It cannot go back to where it was; in the mailbox it is within reach of its parent and of the others.
     Team &team = *member.team;

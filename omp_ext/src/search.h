@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "idle.h"
 #include "team.h"
 
 namespace omp_ext {
@@ -15,6 +16,7 @@ struct Search {
     Member &member;
     Task *within;
     bool is_constrained;
+    const Idle *idle = nullptr; // of the wait, when it waits until something is found
 
     bool fits(const Letter *letter) const {
         return !is_constrained || is_descendant(static_cast<const Task *>(letter), within);

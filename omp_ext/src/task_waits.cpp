@@ -217,8 +217,8 @@ template <typename Condition>
 // `prepare()` is also called whenever no task is found.
 template <typename IsOver, typename Prepare>
 void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
-    const Search search{member, member.current, !is_barrier && options.waits != Waits::kRelaxed};
     Idle idle(member);
+    const Search search{member, member.current, !is_barrier && options.waits != Waits::kRelaxed, &idle};
     int64_t next_search_ns = 20 * kRescueAfterNs;
     const bool was_constrained = member.is_constrained.load(std::memory_order_relaxed);
     member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
@@ -323,6 +323,7 @@ void wait_for_predecessors(Member &member, const Dependence *dependences, int n)
 void barrier(Member &member, int kind, bool is_followed) {
     Team &team = *member.team;
     const uint64_t number = ++member.n_barriers;
+    member.brim = kFirstBrim;
     const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_members);
     inject_sleep();
     team.n_arrived.fetch_add(1, std::memory_order_seq_cst);
