@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler: which thread runs which task when. Knows tasks, teams and domains; nothing of any compiler's interface
-// but the two functions of runtime.h. All functions are called by the thread of the member that they are given.
+// The scheduler: which thread runs which task when; its waits are in task_waits.cpp. Knows tasks, teams and domains;
+// nothing of any compiler's interface but the functions of runtime.h. All functions are called by the thread of the
+// member that they are given.
 //
 // The task scheduling constraint of OpenMP holds: a thread that waits in a task starts only descendants of that task,
 // unless it waits in a barrier (or OMP_EXT_TIED=relaxed). So the tasks on a thread's stack are a chain of descendants,
@@ -20,6 +21,8 @@ void hold(Member &member, Task &task);
 // The same for a task with dependences; runs it when its predecessors are complete.
 void hold_dependent(Member &member, Task &task, const Dependence *dependences, int n);
 
+// Runs a task that was found (search.h), inside the current one.
+void run(Member &member, Task &task);
 // Runs a task that was never held, at once.
 void run_at_once(Member &member, Task &task);
 

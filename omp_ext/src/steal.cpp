@@ -35,39 +35,39 @@ Task *try_victim(Member &thief, Member &victim, uint16_t min_tag) {
     return nullptr;
 }
 
-bool is_victim(const Member &thief, const Member &member, int domain) {
-    return &member != &thief && member.domain == domain && member.deque.size_hint() > 0;
+bool is_victim(const Member &thief, const Member &member, const Booty &booty) {
+    return &member != &thief && member.domain == booty.domain && member.deque.size_hint() > booty.n_left;
 }
 
 // From `first` on, round all members.
-Task *steal_in_order(Member &thief, int domain, int first, uint16_t min_tag) {
+Task *steal_in_order(Member &thief, const Booty &booty, int first) {
     Team &team = *thief.team;
     for (int i = 0, number = first; i < team.n_members; i++, number = number + 1 < team.n_members ? number + 1 : 0)
-        if (is_victim(thief, team.members[number], domain))
-            if (Task *task = try_victim(thief, team.members[number], min_tag)) return task;
+        if (is_victim(thief, team.members[number], booty))
+            if (Task *task = try_victim(thief, team.members[number], booty.min_tag)) return task;
     return nullptr;
 }
 
 // The member with most tasks among numbers [first, last); null when none has any.
-Member *fullest(Member &thief, int domain, int first, int last) {
+Member *fullest(Member &thief, const Booty &booty, int first, int last) {
     Team &team = *thief.team;
     Member *best = nullptr;
     int64_t most = 0;
     for (int number = first; number < last && number < team.n_members; number++) {
         Member &member = team.members[number];
-        if (!is_victim(thief, member, domain) || member.deque.size_hint() <= most) continue;
+        if (!is_victim(thief, member, booty) || member.deque.size_hint() <= most) continue;
         best = &member;
         most = member.deque.size_hint();
     }
     return best;
 }
 
-Task *steal_in_groups(Member &thief, int domain, uint16_t min_tag) {
+Task *steal_in_groups(Member &thief, const Booty &booty) {
     const int n_groups = (thief.team->n_members + kGroupSize - 1) / kGroupSize;
     int group = thief.number / kGroupSize;
     for (int scan = 0; scan < 2; scan++) {
-        if (Member *victim = fullest(thief, domain, group * kGroupSize, (group + 1) * kGroupSize))
-            if (Task *task = try_victim(thief, *victim, min_tag)) return task;
+        if (Member *victim = fullest(thief, booty, group * kGroupSize, (group + 1) * kGroupSize))
+            if (Task *task = try_victim(thief, *victim, booty.min_tag)) return task;
         group = random_below(thief, n_groups);
     }
     return nullptr;
@@ -75,22 +75,22 @@ Task *steal_in_groups(Member &thief, int domain, uint16_t min_tag) {
 
 } // namespace
 
-Task *steal_from(Member &thief, int domain, uint16_t min_tag) {
+Task *steal(Member &thief, const Booty &booty) {
     Team &team = *thief.team;
     switch (options.steal) {
     case StealPolicy::kNearest:
         // Where the last theft succeeded there is often more; then on from the own number.
-        if (thief.last_victim >= 0 && is_victim(thief, team.members[thief.last_victim], domain))
-            if (Task *task = try_victim(thief, team.members[thief.last_victim], min_tag)) return task;
-        return steal_in_order(thief, domain, thief.number, min_tag);
+        if (thief.last_victim >= 0 && is_victim(thief, team.members[thief.last_victim], booty))
+            if (Task *task = try_victim(thief, team.members[thief.last_victim], booty.min_tag)) return task;
+        return steal_in_order(thief, booty, thief.number);
     case StealPolicy::kRandom: {
         // One victim at random, as in the paper; after it the others, so that no task is overlooked before sleep.
-        return steal_in_order(thief, domain, random_below(thief, team.n_members), min_tag);
+        return steal_in_order(thief, booty, random_below(thief, team.n_members));
     }
     case StealPolicy::kOccupancy:
-        if (Member *victim = fullest(thief, domain, 0, team.n_members)) return try_victim(thief, *victim, min_tag);
+        if (Member *victim = fullest(thief, booty, 0, team.n_members)) return try_victim(thief, *victim, booty.min_tag);
         return nullptr;
-    case StealPolicy::kGroup: return steal_in_groups(thief, domain, min_tag);
+    case StealPolicy::kGroup: return steal_in_groups(thief, booty);
     }
     return nullptr;
 }

@@ -10,7 +10,14 @@
 
 namespace omp_ext {
 
-// The oldest task of some other member in `domain`, of tag min_tag or more; null when the policy finds none.
-Task *steal_from(Member &thief, int domain, uint16_t min_tag);
+// What a thief looks for: the oldest task of some other member in `domain` that has more than n_left, with that tag or more.
+struct Booty {
+    int domain;
+    uint16_t min_tag;
+    int64_t n_left;
+};
+
+// Null when the policy finds none.
+Task *steal(Member &thief, const Booty &booty);
 
 } // namespace omp_ext

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "domains.h"
+#include "idle.h"
 #include "runtime.h"
-#include "waits.h"
 
 namespace omp_ext {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits that leave their stack: the task stays on it, and its thread goes on elsewhere. Owns who is suspended and who may
-// be resumed, and what a member and the runtime take for current across a switch; stacks.h has the stacks, scheduler.cpp
-// decides when.
+// be resumed, and what a member and the runtime take for current across a switch; stacks.h has the stacks,
+// task_waits.cpp decides when.
 //
 // A tied task is resumed by its own thread only, so everything here but make_ready belongs to the member's thread. At the
 // bottom of each stack is a loop of the scheduler; that of the thread's own stack may be left too, while it waits in a

@@ -7,8 +7,8 @@
 
 #include "dependences.h"
 #include "domains.h"
+#include "idle.h"
 #include "termination.h"
-#include "waits.h"
 
 namespace omp_ext {
 

@@ -18,6 +18,8 @@ namespace omp_ext {
 
 struct Team;
 
+// For Member::brim: the threads that a barrier lets go may not be there yet when the first tasks are.
+inline constexpr int64_t kFirstBrim = 2;
 // For Member::wanted: no completion, or each, ends its wait.
 inline constexpr int64_t kNoCompletion = INT64_MIN;
 inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
@@ -39,7 +41,7 @@ struct alignas(64) Member {
     uint32_t random = 1; // state of a xorshift generator
     int32_t last_victim = -1;
     uint64_t n_barriers = 0; // that it arrived at
-    uint64_t gave_way_before = 0; // the barrier, by its number, before which it last yielded its processor to helpers
+    int64_t brim = kFirstBrim; // that many tasks in the deque are a reason to do something (scheduler.cpp)
     // Read by the thread that ends a barrier.
     std::atomic<uint64_t> n_created{0}; // held tasks created here, ever
     std::atomic<uint64_t> n_done{0}; // held tasks completed here, ever
@@ -59,7 +61,7 @@ struct alignas(64) Member {
     StackPool stacks;
     std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
 
-    // Sleep: set by its thread, woken by others (waits.cpp).
+    // Sleep: set by its thread, woken by others (idle.cpp).
     alignas(64) std::atomic<uint32_t> asleep{0};
     std::atomic<int64_t> wanted{kNoCompletion}; // the count of completions elsewhere that ends its wait
     std::atomic<bool> is_blocked{false}; // in a wait in which it may run descendants only, and found none

@@ -238,6 +238,15 @@ def test_empty_tasks_of_a_loop_are_shared(threads: str, toolchain: Toolchain) ->
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
+# The default chunks of a loop of 1,000 iterations, ten for each thread, take less time than to wake a thread.
+@pytest.mark.parametrize("threads", ["4", "8"])
+def test_tiny_tasks_of_the_first_region_are_shared(threads: str, toolchain: Toolchain) -> None:
+    program = compile_source("ext/taskloop_default.c", toolchain)
+    settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": threads}
+    n_threads = [int(run([str(program)], toolchain, settings).stdout) for _ in range(15)]
+    assert sum(n > 1 for n in n_threads) >= 8, n_threads
+
+
 @pytest.mark.parametrize("queue", ["stealing", "shared-lifo"])
 @pytest.mark.parametrize("steal", ["nearest", "random", "occupancy", "group"])
 def test_without_strict_mode_the_counts_add_up(steal: str, queue: str, default_toolchain: Toolchain) -> None:

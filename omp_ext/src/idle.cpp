@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spinning, sleeping, waking.
-#include "waits.h"
+#include "idle.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -29,6 +29,8 @@ int n_processors() {
 
 namespace {
 
+constexpr int64_t kLongestLoanNs = 20'000;
+
 void futex_wait(std::atomic<uint32_t> &word, uint32_t value, int64_t timeout_ns) {
     const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
     syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &timeout, nullptr, 0);
@@ -53,7 +55,7 @@ bool Idle::spin_on() {
         member_.is_searching = true;
         member_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
     }
-    if (n_rounds_ <= 8) {
+    if (n_rounds_ <= kPauses) {
         for (unsigned i = 0; i < 4u << n_rounds_ / 2; i++) SpinLock::pause();
         return false;
     }
@@ -125,6 +127,16 @@ void wake_for_task(Team &team, int domain) {
         wake(*inside);
     else if (outside && !team.is_strict())
         wake(*outside);
+}
+
+void lend_processor(Member &member) {
+    const int64_t n_tasks = member.deque.size_hint();
+    const int64_t start_ns = now_ns();
+    const Team &team = *member.team;
+    while (member.deque.size_hint() == n_tasks &&
+           (has_no_helper(team) || team.n_searching.load(std::memory_order_relaxed) > 0) &&
+           now_ns() - start_ns < kLongestLoanNs)
+        sched_yield();
 }
 
 } // namespace omp_ext

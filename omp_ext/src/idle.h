@@ -39,6 +39,9 @@ public:
             retract();
     }
 
+    // Did it begin to look a moment ago? Not at its last look before it sleeps.
+    bool is_fresh() const { return n_rounds_ < kPauses; }
+
     // Since when nothing was found, or 0 when something was just now.
     int64_t since_ns() const { return since_ns_; }
 
@@ -53,6 +56,7 @@ private:
     unsigned n_rounds_ = 0;
     int64_t sleep_ns_ = kFirstSleepNs;
 
+    static constexpr unsigned kPauses = 8; // short ones, before it yields its processor
     static constexpr int64_t kFirstSleepNs = 1'000'000;
     static constexpr int64_t kLongestSleepNs = 32'000'000;
 };
@@ -84,5 +88,9 @@ inline void tell_of_own_task(Team &team, int domain) {
 inline void tell_of_task(Team &team, int domain) {
     if (__builtin_expect(team.n_asleep.load(std::memory_order_relaxed) > 0, 0)) wake_for_task(team, domain);
 }
+
+// For a thread that queues tasks: lends its processor for some microseconds to threads that are still on their way to
+// where tasks are run, until one of them took a task.
+void lend_processor(Member &member);
 
 } // namespace omp_ext

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where tasks are looked for, and in which order.
+#include "search.h"
+
+#include "domains.h"
+#include "injection.h"
+#include "steal.h"
+
+namespace omp_ext {
+
+namespace {
+
+constexpr unsigned kLookedAt = 16; // letters that a constrained thread looks at before it gives up
+constexpr unsigned kBatch = 16; // letters that are moved to the thief's own domain at once
+
+Task *task_of(Letter *letter) { return static_cast<Task *>(letter); }
+
+// A letter of the domain, whose threads the member's are or help out.
+Task *take_letter(const Search &search, int domain) {
+    Mailbox &box = search.member.team->posts[domain].mailbox;
+    if (box.empty()) return nullptr;
+    return task_of(
+        box.take(search.is_constrained ? kLookedAt : 1, [&](const Letter *letter) { return search.fits(letter); }));
+}
+
+// A task from the deque of another thread in that domain.
+Task *steal_task(const Search &search, int domain) {
+    Member &member = search.member;
+    const uint32_t min_tag = search.is_constrained ? search.within->depth + 1u : 0;
+    // At first the last one is left to its owner, who often wins the race for it, and who would else get nothing when the
+    // thief is quicker than the creator.
+    const int64_t n_left = search.idle && search.idle->is_fresh() ? 1 : 0;
+    Task *task = steal(member, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
+    if (!task || search.fits(task)) return task;
+    // Not for us. It cannot go back to where it was; in the mailbox it is within reach of its parent and of the others.
+    Team &team = *member.team;
+    team.posts[task->domain].mailbox.put(task, &task->parent->mail, false);
+    tell_of_task(team, task->domain);
+    return nullptr;
+}
+
+Task *find_in_domain(const Search &search) {
+    Member &member = search.member;
+    Team &team = *member.team;
+    const int n_domains = domains::count();
+    for (int i = 0; i < n_domains; i++)
+        if (team.serves(member, i))
+            if (Task *task = take_letter(search, i)) return task;
+    Task *task = steal_task(search, member.domain);
+    if (task) member.statistics.n_stolen_inside.add();
+    return task;
+}
+
+// Not in strict mode. Threads that may run anything bring more letters along, for their whole domain.
+Task *find_outside(const Search &search) {
+    Member &member = search.member;
+    Team &team = *member.team;
+    const int n_neighbours = domains::count() - 1;
+    const int *neighbours = domains::neighbours(member.domain);
+    for (int i = 0; i < n_neighbours; i++) {
+        Mailbox &box = team.posts[neighbours[i]].mailbox;
+        Task *task = take_letter(search, neighbours[i]);
+        if (task && !search.is_constrained) {
+            Mailbox &own = team.posts[member.domain].mailbox;
+            for (uint64_t n = box.depth() / 2; n > 0 && n <= kBatch; n--) {
+                Letter *letter = box.take(1, [](const Letter *) { return true; });
+                if (!letter) break;
+                own.put(letter, letter->sender, false);
+            }
+        }
+        if (!task) task = steal_task(search, neighbours[i]);
+        if (task) {
+            member.statistics.n_stolen_outside.add();
+            return task;
+        }
+    }
+    return nullptr;
+}
+
+// A child of the waiting task, which is in mail when it was placed elsewhere or came back from there.
+Task *claim_child(const Search &search, bool is_strict) {
+    if (!search.within->mail.first.load(std::memory_order_relaxed)) return nullptr;
+    Letter *letter = Mailbox::claim(&search.within->mail, kLookedAt, [&](const Mailbox &box) {
+        return !is_strict || search.member.team->serves(search.member, box.domain);
+    });
+    return letter ? task_of(letter) : nullptr;
+}
+
+// Can no thread of this domain take anything that is not a descendant of what it runs?
+bool is_stuck(const Team &team, int domain) {
+    const int home = team.posts[domain].home.load(std::memory_order_relaxed);
+    for (int i = 0; i < team.n_members; i++)
+        if (team.members[i].domain == home && !team.members[i].is_blocked.load(std::memory_order_acquire)) return false;
+    return true;
+}
+
+} // namespace
+
+Task *find(const Search &search) {
+    inject_sleep();
+    Member &member = search.member;
+    if (Task *task = member.deque.pop(search.is_constrained ? member.mark : 0)) return task;
+    const bool is_strict = member.team->is_strict();
+    if (search.is_constrained)
+        if (Task *task = claim_child(search, is_strict)) return task;
+    if (Task *task = find_in_domain(search)) return task;
+    return !is_strict && domains::count() > 1 ? find_outside(search) : nullptr;
+}
+
+Task *find_for_suspendable(const Search &within) {
+    inject_sleep();
+    Member &member = within.member;
+    if (Task *task = member.deque.pop(0)) return task;
+    const bool is_strict = member.team->is_strict();
+    if (Task *task = claim_child(within, is_strict)) return task;
+    const Search any{member, within.within, false};
+    if (Task *task = find_in_domain(any)) return task;
+    return !is_strict && domains::count() > 1 ? find_outside(any) : nullptr;
+}
+
+Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns) {
+    Member &member = search.member;
+    Team &team = *member.team;
+    const int64_t waited_ns = now_ns() - since_ns;
+    if (waited_ns < kRescueAfterNs) return nullptr;
+    const bool anyway = waited_ns > kRescueAnywayAfterNs;
+    Letter *letter = nullptr;
+    if (search.within->mail.first.load(std::memory_order_relaxed))
+        letter = Mailbox::claim(&search.within->mail, ~0u,
+                                [&](const Mailbox &box) { return anyway || is_stuck(team, box.domain); });
+    if (!letter && waited_ns > next_search_ns) {
+        next_search_ns = waited_ns * 2;
+        for (int domain = 0; domain < domains::count() && !letter; domain++)
+            if (anyway || is_stuck(team, domain))
+                letter = team.posts[domain].mailbox.take(~0u, [&](const Letter *other) { return search.fits(other); });
+    }
+    if (!letter) return nullptr;
+    if (!team.serves(member, task_of(letter)->domain)) {
+        member.statistics.n_rescued.add();
+        task_of(letter)->flags |= kRescued;
+    }
+    return task_of(letter);
+}
+
+void put_back(Member &member, Task &task) {
+    if (task.domain == member.domain)
+        member.deque.push(&task, task.depth);
+    else
+        member.team->posts[task.domain].mailbox.put(&task, &task.parent->mail, true);
+}
+
+} // namespace omp_ext

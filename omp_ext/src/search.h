@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding a task for a thread that looks for one: in its deque, its domain's mailboxes, the deques of others. Owns the
+// order in which they are asked; when a thread looks is task_waits.cpp's. All functions are called by the thread of
+// `Search::member`; the task that they return is its to run, or to put back.
+#pragma once
+
+#include <cstdint>
+
+#include "idle.h"
+#include "team.h"
+
+namespace omp_ext {
+
+// How a thread looks for tasks. In a constrained search only descendants of `within` fit.
+struct Search {
+    Member &member;
+    Task *within;
+    bool is_constrained;
+    const Idle *idle = nullptr; // of the wait, when it waits until something is found
+
+    bool fits(const Letter *letter) const {
+        return !is_constrained || is_descendant(static_cast<const Task *>(letter), within);
+    }
+};
+
+Task *find(const Search &search);
+
+// A task for a thread that waits in `within` and may step aside: if possible one that can run on its stack.
+Task *find_for_suspendable(const Search &within);
+
+// A wait that found nothing for so long takes letters that strict mode denies it, if the domain's threads cannot come.
+inline constexpr int64_t kRescueAfterNs = 200'000;
+// The same whatever the domain's threads do: they may spin on something that the waiting task holds.
+inline constexpr int64_t kRescueAnywayAfterNs = 1'000'000'000;
+
+// For a thread that found nothing since `since_ns`: a task that strict mode denies it and without which it, or the
+// program, waits for ever. Children first; deeper descendants matter to taskgroups only, and need a search.
+Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns);
+
+// Back to where others find it.
+void put_back(Member &member, Task &task);
+
+} // namespace omp_ext
