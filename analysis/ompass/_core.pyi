@@ -158,8 +158,11 @@ class Run(Row):
 def read_profile(directory: str) -> Run:
     """The profile that the tool kept; works for both modes and for runs cut short."""
 
-def replay_trace(directory: str) -> Run:
-    """The same figures recomputed from the events alone; LogError when the run has no trace."""
+def replay_trace(directory: str, start_ns: int = 0, end_ns: int = -1) -> Run:
+    """
+    The same figures recomputed from the events alone; LogError when the run has no trace.
+    Of [start_ns, end_ns) (-1: to the end): times are cut off there, and tasks, waits and kernels count where they end.
+    """
 
 class EventTable(Columns):
     """Events, in order of time within each thread."""
