@@ -158,8 +158,11 @@ class Run(Row):
 def read_profile(directory: str) -> Run:
     """The profile that the tool kept; works for both modes and for runs cut short."""
 
-def replay_trace(directory: str) -> Run:
-    """The same figures recomputed from the events alone; LogError when the run has no trace."""
+def replay_trace(directory: str, start_ns: int = 0, end_ns: int = -1) -> Run:
+    """
+    The same figures recomputed from the events alone; LogError when the run has no trace.
+    Of [start_ns, end_ns) (-1: to the end): times are cut off there, and tasks, waits and kernels count where they end.
+    """
 
 class EventTable(Columns):
     """Events, in order of time within each thread."""
@@ -356,6 +359,37 @@ def events_over_time(directory: str, threads: Sequence[int], end_ns: int, n_part
     Counts of the events of these threads (empty: all) in parts of end_ns / n_parts + 1 nanoseconds.
     LogError.
     """
+
+NO_HOME: int = 16777215
+
+class WindowStretches(Columns):
+    """What threads did in a window, thread by thread."""
+    def __init__(self, *, thread: NDArray[numpy.uint32], state: NDArray[numpy.uint8], construct: NDArray[numpy.uint32], home: NDArray[numpy.uint32], depth: NDArray[numpy.uint32], task: NDArray[numpy.uint64], begin_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64], created_ns: NDArray[numpy.int64], ready_ns: NDArray[numpy.int64], start_ns: NDArray[numpy.int64]) -> None: ...
+    thread: Final[NDArray[numpy.uint32]]  # number of the thread
+    state: Final[NDArray[numpy.uint8]]  # 0 work, 1 create, 2 schedule, 3 sync, 4 idle
+    construct: Final[NDArray[numpy.uint32]]  # of the task, or of the region in implicit tasks; 0 outside
+    home: Final[NDArray[numpy.uint32]]  # domain that the task was placed in, or the thread that created it; NO_HOME: neither
+    depth: Final[NDArray[numpy.uint32]]  # explicit tasks on the stack of the thread
+    task: Final[NDArray[numpy.uint64]]  # id; 0: no deferred task
+    begin_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut to the window
+    end_ns: Final[NDArray[numpy.int64]]  # the same
+    created_ns: Final[NDArray[numpy.int64]]  # of the task; 0: none, or not known
+    ready_ns: Final[NDArray[numpy.int64]]  # of the task, likewise
+    start_ns: Final[NDArray[numpy.int64]]  # of the task, likewise
+
+class Pyramid:
+    """What each thread of a trace did over time, at every zoom. Safe to use from several threads."""
+    def __init__(self, directory: str, keep: bool = True) -> None: """Of the trace in this directory, where it is kept for the next time if `keep`. LogError."""
+    end_ns: Final[int]  # The end of the run, since its start.
+    finest_shift: Final[int]  # Bins of 2^shift nanoseconds are stored; shorter ones are read from the events.
+    was_kept: Final[bool]  # It was read, not made.
+    def totals(self, dimension: int) -> list[tuple[int, int]]: """(key, nanoseconds) of the run by 0 state, 1 construct, 2 home, 3 depth, 4 kernel; most first."""
+    def read_tile(self, rows: Sequence[Sequence[int]], dimension: int, keys: Sequence[int], shift: int, first_bin: int, n_bins: int) -> NDArray[numpy.uint64]:
+        """
+        Nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.
+        A row is the sum of its threads. Columns by state: work, create, schedule, sync, idle. By another dimension: the work of each key, other work, create, schedule, sync, idle. LogError.
+        """
+    def read_stretches(self, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int) -> WindowStretches | None: """The stretches of these threads in [begin_ns, end_ns); None when more than `limit`."""
 
 def trace_tables() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
     """The tables of a trace, each with its meaning and its columns: name, type and meaning."""

@@ -37,7 +37,7 @@ class FakeCore:
             raise LogError(f"{directory}/process.log: offset 0: not a log of Ompass")
         return self.profiles[name].replace(path=directory)
 
-    def replay_trace(self, directory: str) -> Run:
+    def replay_trace(self, directory: str, start_ns: int = 0, end_ns: int = -1) -> Run:
         name = Path(directory).name
         if name not in self.replayed:
             raise LogError(f"{directory}: the run has no trace")

@@ -20,6 +20,7 @@ struct ReplayRun {
     const RunFiles &files;
     RunClock clock;
     ReplayObserver *observer; // may be null
+    uint64_t start, end;      // of the window, ticks
     TraceIndex index;
 
     // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
@@ -55,19 +56,26 @@ public:
 
     ThreadReplay(ReplayRun &shared, ThreadAccount &account)
         : IndexedObserver(shared.index), shared_(shared), account_(account) {
-        account_.constructs.resize(shared.files.definitions.size());
-        account_.regions.resize(shared.files.definitions.size());
+        for (ThreadAccount *each : {&account_, &outside_}) {
+            each->constructs.resize(shared.files.definitions.size());
+            each->regions.resize(shared.files.definitions.size());
+        }
         since_timed_.resize(shared.files.definitions.size());
         account_.present = true;
     }
 
+    // Before the event at hand: does it count?
+    void at_event(uint64_t now) { counted_ = now >= shared_.start && now < shared_.end ? &account_ : &outside_; }
+    // After it: nothing that lies in the window is to come.
+    bool is_over(Walk &walk) const { return walk.mark() >= shared_.end && walk.doing() != Doing::kUnknown; }
+
     // ---------------------------------------------------------------- stretches
 
     void stretch(Walk &walk, State state, uint64_t begin, uint64_t end, uint32_t weight) {
-        const uint64_t ticks = end - begin;
-        RegionSlot &here = region_slot(walk);
+        const uint64_t ticks = in_window(begin, end);
+        RegionSlot &here = account_.regions[walk.part().construct];
         here.state_ticks[static_cast<size_t>(state)] += ticks;
-        if (state == State::kWork) return worked(here, walk.current(), ticks);
+        if (state == State::kWork) return worked(here, walk.current(), end - begin, ticks);
         if (weight > 1) here.create_weight += ticks * weight;
         if (walk.doing() == Doing::kWait && !waits_.empty() && end > begin)
             waits_.back().ticks[static_cast<size_t>(state)] += ticks;
@@ -80,9 +88,10 @@ public:
         region_slot(walk).n_created++;
     }
 
-    void creation_cost(Walk &, uint64_t, uint32_t construct, uint64_t ticks, uint32_t weight) {
-        slot(construct).create_ticks += ticks;
-        if (weight > 1) slot(construct).create_weight += ticks * weight;
+    void creation_cost(Walk &walk, uint64_t, uint32_t construct, uint64_t ticks, uint32_t weight) {
+        const uint64_t here = in_window(walk.now() - ticks, walk.now());
+        time_slot(construct).create_ticks += here;
+        if (weight > 1) time_slot(construct).create_weight += here * weight;
     }
 
     void began_undeferred(Walk &, Frame &task) {
@@ -141,9 +150,10 @@ public:
     }
 
     void completed(Walk &walk, Frame &task, bool detached) {
-        if (task.resumed)
+        if (task.resumed && counted_ == &account_)
             shared_.pieced_together.push_back({walk.thread(), task.construct, task.id, task.data.worked, walk.now()});
-        else if (task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
+        else if (!task.resumed &&
+                 task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
             count_duration(shared_.clock, slot(task.construct), task.data.worked, 1);
         if (shared_.observer && task.kind == Frame::kUndeferred)
             tell_undeferred(walk, task, task.owner->data.worked - task.data.worked);
@@ -176,7 +186,7 @@ public:
     }
     void ended_wait(Walk &walk, uint32_t kind) { end_wait(walk, kind); }
     void got_lock(Walk &walk, uint32_t kind, uint64_t asked) {
-        region_slot(walk).lock_ticks += walk.now() - asked;
+        account_.regions[walk.part().construct].lock_ticks += in_window(asked, walk.now());
         if (shared_.observer)
             shared_.observer->wait({walk.thread(), true, kind, walk.current().explicit_id(), asked, walk.now(), 0, 0,
                                     walk.now() > asked ? walk.now() - asked : 0});
@@ -190,9 +200,10 @@ public:
         note_level(walk, part);
     }
     void ended_region(Walk &walk, Part &part, uint32_t team_size) {
-        const uint64_t duration = walk.now() - part.begin;
-        count_region(region_slot(walk), duration, team_size);
-        region_slot(walk).capacity_ticks += duration * team_size;
+        const uint64_t duration = in_window(part.begin, walk.now());
+        if (duration == 0 && !is_counted()) return;
+        count_region(account_.regions[part.construct], duration, team_size);
+        account_.regions[part.construct].capacity_ticks += duration * team_size;
         if (part.outer->id) account_.regions[part.outer->construct].nested_ticks += duration;
     }
     void ended_implicit(Walk &walk, Frame &task, bool) { end_waits_of(walk, task); }
@@ -203,7 +214,7 @@ public:
         ConstructSlot &kernel = slot(construct);
         const uint64_t ticks = walk.now() - ended.begin;
         kernel.n_completed++;
-        kernel.own_ticks += ticks;
+        time_slot(construct).own_ticks += in_window(ended.begin, walk.now());
         count_bytes(ended);
         count_duration(shared_.clock, kernel, ticks, 1);
     }
@@ -222,14 +233,18 @@ public:
 
     // After the walk: what the end of the run cut off.
     void finish(Walk &walk) {
-        account_.last = walk.mark();
+        account_.last = std::min(walk.mark(), shared_.end);
         account_.n_events = walk.decoder().n_records();
         while (!waits_.empty()) end_wait(walk, 0);
-        for (const OpenKernel &open : walk.kernels()) count_bytes(open);
+        const bool whole = shared_.end == ~uint64_t{0};
+        for (const OpenKernel &open : walk.kernels())
+            if (whole)
+                count_bytes(open);
+            else
+                time_slot(open.construct).own_ticks += in_window(open.begin, shared_.end);
         for (const Part *part = &walk.part(); part->id; part = part->outer) // nobody has counted it yet
-            if (part->primary)
-                count_region(account_.regions[part->construct], index.end > part->begin ? index.end - part->begin : 0,
-                             part->team_size);
+            if (const uint64_t duration = in_window(part->begin, index.end); part->primary && (whole || duration))
+                count_region(account_.regions[part->construct], duration, part->team_size);
     }
 
 private:
@@ -241,22 +256,35 @@ private:
         uint64_t ticks[format::kStates];
     };
 
-    ConstructSlot &slot(uint32_t construct) {
-        account_.constructs[construct].id = construct;
-        return account_.constructs[construct];
+    uint64_t in_window(uint64_t begin, uint64_t end) const {
+        if (begin >= shared_.start && end <= shared_.end) return end - begin; // a stretch may end before its begin
+        begin = std::max(begin, shared_.start);
+        end = std::min(end, shared_.end);
+        return begin < end ? end - begin : 0;
     }
-    RegionSlot &region_slot(Walk &walk) { return account_.regions[walk.part().construct]; }
+    bool is_counted() const { return counted_ == &account_; }
 
-    void worked(RegionSlot &here, Frame &task, uint64_t ticks) {
-        task.owner->data.worked += ticks;
+    // Where times go, and where what happens counts.
+    ConstructSlot &time_slot(uint32_t construct) { return named(account_.constructs[construct], construct); }
+    ConstructSlot &slot(uint32_t construct) { return named(counted_->constructs[construct], construct); }
+    static ConstructSlot &named(ConstructSlot &slot, uint32_t construct) {
+        slot.id = construct;
+        return slot;
+    }
+    RegionSlot &region_slot(Walk &walk) { return counted_->regions[walk.part().construct]; }
+
+    // `ticks` of the work are in the window.
+    void worked(RegionSlot &here, Frame &task, uint64_t all_ticks, uint64_t ticks) {
+        task.owner->data.worked += all_ticks;
         if (dirty_) {
             account_.pool_ticks += ticks;
             dirty_ = false;
             return;
         }
-        (task.construct ? slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
+        if (task.construct && ticks == 0) return void(sampling_ = false); // the construct may not be in the window
+        (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
         if (!sampling_) return;
-        (task.construct ? slot(task.construct).sampled_weight : here.sampled_weight) += ticks * sample_weight_;
+        (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * sample_weight_;
         sampling_ = false;
     }
 
@@ -290,7 +318,8 @@ private:
     }
 
     void note_level(Walk &walk, const Part &part) {
-        if (region_slot(walk).level == 0) region_slot(walk).level = part.level;
+        RegionSlot &region = account_.regions[walk.part().construct];
+        if (region.level == 0) region.level = part.level;
     }
     static void count_region(RegionSlot &region, uint64_t duration, uint32_t team_size) {
         region.n_instances++;
@@ -305,6 +334,8 @@ private:
 
     ReplayRun &shared_;
     ThreadAccount &account_;
+    ThreadAccount outside_; // what happened outside of the window
+    ThreadAccount *counted_ = &account_; // or that: of the event at hand
     bool dirty_ = false; // untimed undeferred tasks ran in the open stretch
     bool sampling_ = false; // the open stretch is a sample
     uint32_t sample_weight_ = 1;
@@ -339,9 +370,14 @@ struct Parents : WalkObserver {
 
 } // namespace
 
-Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer) {
+Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer,
+                     ReplayWindow window) {
     if (Problem problem = lacks_trace(run)) return problem;
-    ReplayRun shared{run, RunClock(*run.process), observer, {}, {}, {}};
+    const RunClock clock(*run.process);
+    const uint64_t start = run.process->start_ticks, whole_ns = clock.since_start(end_of_run(run));
+    ReplayRun shared{run, clock, observer, 0, ~uint64_t{0}, {}, {}, {}};
+    if (window.start_ns > 0) shared.start = start + clock.ticks(std::min(window.start_ns, whole_ns));
+    if (window.end_ns <= whole_ns) shared.end = start + clock.ticks(window.end_ns);
     shared.index.with_doubt = observer != nullptr; // only rows tell of it
     if (Problem problem = read_trace_index(run, shared.index)) return problem;
     accounts.clear();
@@ -350,7 +386,17 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, 
         if (!run.threads[i].header) continue;
         ThreadReplay replay(shared, accounts[i]);
         ThreadReplay::Walk walk(run, i, replay);
-        if (Problem problem = walk_thread(walk)) return problem;
+        bool is_over = false;
+        while (!is_over && walk.advance()) {
+            replay.at_event(walk.now());
+            if (!walk.apply()) break;
+            is_over = replay.is_over(walk);
+        }
+        if (Problem problem = walk.problem()) return problem;
+        if (!is_over) {
+            replay.at_event(shared.index.end);
+            walk.finish();
+        }
         replay.finish(walk);
     }
     piece_together(shared, accounts);

@@ -35,8 +35,16 @@ public:
     virtual void wait(const Wait &) {}
 };
 
-// Fills one account per thread of the run. A problem names file and byte; a run without events is one.
-Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer = nullptr);
+// A part of the run, in nanoseconds since its start. Times are cut off at it, to the tick; events count in it, and so
+// tasks, waits and kernels count where they end.
+struct ReplayWindow {
+    uint64_t start_ns = 0, end_ns = ~uint64_t{0};
+};
+
+// Fills one account per thread of the run. A problem names file and byte; a run without events is one. An observer hears
+// of the whole run, and takes no window.
+Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer = nullptr,
+                     ReplayWindow window = {});
 
 // Who created each deferred task: ids by thread and counter of its id, 0 where it was an implicit task or the program.
 Problem read_parents(const RunFiles &run, std::vector<std::vector<uint64_t>> &parents);

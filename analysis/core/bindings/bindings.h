@@ -33,6 +33,7 @@ const char *name_of(format::DefinitionKind kind);
 
 void bind_events(nb::module_ &m);
 void bind_krd(nb::module_ &m);
+void bind_pyramid(nb::module_ &m);
 void bind_run(nb::module_ &m);
 void bind_schedule(nb::module_ &m);
 void bind_task_graph(nb::module_ &m);

@@ -73,6 +73,7 @@ NB_MODULE(_core, m) {
     bind_krd(m);
     bind_schedule(m);
     bind_timeline(m);
+    bind_pyramid(m);
     bind_trace_rows(m);
     m.def("validate", &validate_run, nb::arg("directory"),
           "Every inconsistency found, one sentence each with path and byte offset; empty when the run is sound.");

@@ -106,11 +106,14 @@ PythonRun read_profile(const std::string &directory) {
     return to_python(directory, run, make_profile(run, accounts, false));
 }
 
-PythonRun replay(const std::string &directory) {
+PythonRun replay(const std::string &directory, uint64_t start_ns, int64_t end_ns) {
     const RunFiles run = open_or_throw(directory);
     std::vector<ThreadAccount> accounts;
-    unlocked([&] { return replay_trace(run, accounts); });
-    return to_python(directory, run, make_profile(run, accounts, true));
+    const uint64_t before_ns = end_ns < 0 ? ~uint64_t{0} : static_cast<uint64_t>(end_ns);
+    unlocked([&] { return replay_trace(run, accounts, nullptr, {start_ns, before_ns}); });
+    RunProfile profile = make_profile(run, accounts, true);
+    profile.wall_ns = std::min(profile.wall_ns, before_ns) - std::min(profile.wall_ns, start_ns);
+    return to_python(directory, run, std::move(profile));
 }
 
 nb::str kind_of(const PythonRun &run, int64_t construct) {
@@ -144,8 +147,10 @@ void bind_run(nb::module_ &m) {
              "The kind of a construct number; \"outside\" for -1, \"unknown\" when it was never defined.");
     m.def("read_profile", &read_profile, nb::arg("directory"),
           "The profile that the tool kept; works for both modes and for runs cut short.");
-    m.def("replay_trace", &replay, nb::arg("directory"),
-          "The same figures recomputed from the events alone; LogError when the run has no trace.");
+    m.def("replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,
+          "The same figures recomputed from the events alone; LogError when the run has no trace.\n\n"
+          "Of [start_ns, end_ns) (-1: to the end): times are cut off there, and tasks, waits and kernels count where "
+          "they end.");
 }
 
 } // namespace ompass

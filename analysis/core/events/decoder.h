@@ -3,6 +3,7 @@
 // short forms. Knows the encoding of events (format.h) and nothing of what they mean.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "format/run_files.h"
@@ -31,6 +32,15 @@ class EventDecoder {
     };
 
 public:
+    // A place in the log, between two records: enough to go on from there in another decoder of the same log. Holds no
+    // pointer, so that it can be kept in a file.
+    struct Bookmark {
+        uint64_t extent, word; // extents begun, and words of the last one that are read
+        uint64_t time, n_records, n_ids, address;
+        uint32_t codes[format::kInlineCodes];
+        uint32_t n_codes;
+    };
+
     EventDecoder(const ThreadFile &thread, uint32_t index)
         : thread_(thread), first_id_(static_cast<uint64_t>(index) << format::kThreadShift) {}
 
@@ -53,6 +63,30 @@ public:
             return true;
         }
         return what_ ? fail(what_) : false;
+    }
+
+    Bookmark bookmark() const {
+        Bookmark mark{at_.extent, 0, at_.time, at_.n_records, n_ids_, address_, {}, n_codes_};
+        if (at_.extent) mark.word = static_cast<uint64_t>(at_.place - thread_.events[at_.extent - 1].data());
+        std::copy_n(codes_, n_codes_, mark.codes);
+        return mark;
+    }
+    // False, and nothing changes: there is no such place.
+    bool go_to(const Bookmark &mark) {
+        if (mark.extent > thread_.events.size() || mark.n_codes > format::kInlineCodes) return false;
+        Position at{mark.extent, nullptr, nullptr, mark.time, mark.n_records};
+        if (mark.extent) {
+            const std::span<const uint64_t> words = thread_.events[mark.extent - 1];
+            if (mark.word > words.size()) return false;
+            at.place = words.data() + mark.word;
+            at.end = words.data() + words.size();
+        }
+        at_ = at;
+        n_ids_ = mark.n_ids;
+        address_ = mark.address;
+        n_codes_ = mark.n_codes;
+        std::copy_n(mark.codes, n_codes_, codes_);
+        return true;
     }
 
     // The begins and ends in a record of the kind inline_ops: calls begin(construct) and end(), which return whether to
@@ -90,6 +124,7 @@ public:
     Problem problem() const { return what_ ? Problem{thread_.file.path(), offset(), what_} : Problem{}; }
     uint64_t time() const { return at_.time; }
     uint64_t n_records() const { return at_.n_records; }
+    uint64_t n_ids() const { return n_ids_; } // that records have made so far
     uint64_t offset() const { return reinterpret_cast<const char *>(at_.place) - thread_.file.bytes().data(); }
 
 private:

@@ -128,6 +128,14 @@ class ThreadWalk {
 public:
     using Frame = TaskFrame<typename Observer::OfFrame>;
     using Part = RegionPart<typename Observer::OfPart>;
+    struct Told {
+        uint64_t task;
+        uint32_t construct;
+    };
+    struct Untold {
+        uint64_t ticks;
+        uint32_t weight;
+    };
 
     ThreadWalk(const RunFiles &run, uint32_t thread, Observer &observer)
         : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
@@ -147,6 +155,24 @@ public:
     Problem problem() const {
         return what_ ? Problem{run_.threads[thread_].file.path(), decoder_.offset(), what_} : decoder_.problem();
     }
+
+    // Where the walk stands between two events. Another walk of the same thread can go on from there.
+    struct Checkpoint {
+        EventDecoder::Bookmark place;
+        uint64_t mark;
+        Doing doing;
+        bool after_pause;
+        uint32_t domain, placed;
+        Told told;
+        Untold untold;
+        typename Observer::OfThread data;
+        std::vector<Frame> frames; // from the bottom of the stack; their pointers mean nothing
+        std::vector<Part> parts; // likewise
+        std::vector<OpenKernel> kernels;
+    };
+    Checkpoint checkpoint() const;
+    // Of a walk that has not moved yet. False: the checkpoint is not of this log.
+    bool go_to(const Checkpoint &);
 
     typename Observer::OfThread data{};
     uint32_t thread() const { return thread_; }
@@ -502,14 +528,8 @@ private:
     Part *part_;
     std::deque<Part> parts_;
     std::vector<OpenKernel> kernels_;
-    struct {
-        uint64_t task;
-        uint32_t construct;
-    } told_ = {}; // the deferred creation told last, until its span is
-    struct {
-        uint64_t ticks;
-        uint32_t weight;
-    } untold_ = {}; // a span whose task is told next
+    Told told_ = {}; // the deferred creation told last, until its span is
+    Untold untold_ = {}; // a span whose task is told next
     uint32_t domain_ = 0; // 1 + the argument of the last such event; 0: none
     uint32_t placed_ = 0; // the same of the task that starts next
     bool after_pause_ = false; // what began during the pause ends from now on
@@ -619,6 +639,47 @@ void ThreadWalk<Observer>::finish() {
         close_part();
     else if (doing_ != Doing::kUnknown)
         close(std::max(mark_, end_of_region ? end_of_region : observer_.end_of_run()));
+}
+
+template <typename Observer>
+typename ThreadWalk<Observer>::Checkpoint ThreadWalk<Observer>::checkpoint() const {
+    Checkpoint at{decoder_.bookmark(), mark_, doing_, after_pause_, domain_, placed_, told_, untold_, data, {}, {}, {}};
+    for (const Frame *frame = current_; frame; frame = frame->below) at.frames.push_back(*frame);
+    for (const Part *part = part_; part; part = part->outer) at.parts.push_back(*part);
+    std::ranges::reverse(at.frames);
+    std::ranges::reverse(at.parts);
+    at.kernels = kernels_;
+    return at;
+}
+
+template <typename Observer>
+bool ThreadWalk<Observer>::go_to(const Checkpoint &at) {
+    if (at.frames.empty() || at.parts.empty() || !decoder_.go_to(at.place)) return false;
+    record_.time = at.place.time;
+    mark_ = at.mark;
+    doing_ = at.doing;
+    after_pause_ = at.after_pause;
+    domain_ = at.domain;
+    placed_ = at.placed;
+    told_ = at.told;
+    untold_ = at.untold;
+    data = at.data;
+    kernels_ = at.kernels;
+    for (const Frame &frame : at.frames) {
+        Frame *place = &frame == &at.frames.front() ? &base_ : &push(frame.kind, frame.id, frame.construct);
+        Frame copy = frame;
+        copy.below = place->below;
+        copy.above = place->above;
+        copy.owner = frame.kind == Frame::kUndeferred && place->below ? place->below->owner : place;
+        *place = copy;
+    }
+    for (const Part &part : at.parts) {
+        if (&part != &at.parts.front()) push_part(0, 0, 0, 0, false);
+        Part *outer = part_->outer;
+        *part_ = part;
+        part_->outer = outer;
+    }
+    return true;
 }
 
 // One thread from its first event to its last, and to the end of the run.

@@ -54,6 +54,8 @@ _EPILOG = """
 
   ompass report fib-1234.ompass --region fib.c:40
 
+  ompass report fib-1234.ompass --from events --window 10ms:12ms
+
   ompass report fib-1234.ompass --json -o fib.json
 
   ompass report *.ompass --csv --table summary > runs.csv
@@ -114,7 +116,10 @@ def report(
     window: Annotated[
         str,
         typer.Option(
-            "--window", metavar="FROM:TO", help="Schedule on the page, such as 10ms:12ms since the start."
+            "--window",
+            metavar="FROM:TO",
+            help="With --from events: only this part of the run, such as 10ms:12ms since the start. "
+            "With --html: the schedule on the page.",
         ),
     ] = "",
     output: OutputOption = None,
@@ -127,12 +132,15 @@ def report(
     Of the ranks of an MPI job: how evenly the work is spread over them, too.
     """
     check_form(as_json, as_csv, output, "--html FILE")
-    if window and html is None:
-        raise UsageError("--window", "it chooses the schedule on the HTML page", "add --html FILE")
+    start_ns, end_ns = parse_window(window)
+    if window and html is None and source is not Source.EVENTS:
+        raise UsageError(
+            "--window", "the profile has the whole run alone", "add --from events, or --html FILE"
+        )
     if region and scope is ScopeName.PROGRAM:
         raise UsageError("--region and --scope program", "they exclude each other", "drop one of them")
     wanted = Scope.REGION if region else Scope(scope.value)
-    read = partial(_content, source=source.value, scope=wanted, region=region)
+    read = partial(_content, source=source.value, scope=wanted, region=region, window=(start_ns, end_ns))
     runs = [path for path in directories if not is_sweep_directory(path)]
     if len(runs) < len(directories) and (as_csv or svg):
         raise UsageError("--csv and --svg", "sweeps have other tables", "use ompass scale -o SWEEP")
@@ -152,9 +160,9 @@ def report(
         _print(contents, sweeps, each)
 
 
-def _content(path: Path, source: str, scope: Scope, region: str) -> ReportContent:
+def _content(path: Path, source: str, scope: Scope, region: str, window: tuple[int, int]) -> ReportContent:
     """What a worker does for one run."""
-    return collect(open_run(path, source), scope=scope, region=region)
+    return collect(open_run(path, source, window), scope=scope, region=region)
 
 
 def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bool) -> None:

@@ -16,15 +16,17 @@ def is_run_directory(path: Path) -> bool:
     return path.is_dir() and ((path / "meta.json").exists() or (path / "process.log").exists())
 
 
-def open_run(path: Path, source: str = "profile") -> Run:
+def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, -1)) -> Run:
     """The recorded run.
 
-    `source` "profile" takes the figures that the tool kept, "events" recomputes them from the trace.
+    `source` "profile" takes the figures that the tool kept, "events" recomputes them from the trace: of a
+    window in nanoseconds since the start, if one is named (-1: to the end). Times are cut off there; tasks,
+    waits and kernels count where they end.
     Raises RunNotFoundError, DamagedRunError (also for source "events" without a trace).
     """
     check_directory(path)
     with core_errors(path):
-        return _core.replay_trace(str(path)) if source == "events" else _core.read_profile(str(path))
+        return _core.replay_trace(str(path), *window) if source == "events" else _core.read_profile(str(path))
 
 
 def find_problems(path: Path) -> list[str]:

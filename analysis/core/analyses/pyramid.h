@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each thread did over time, at every zoom: one walk sums the time of each thread in bins of equal length, exactly,
+// by state, construct, home, depth and kernel. Coarser levels are sums of finer ones. Below the finest level the events
+// of a window are read again, from the checkpoint of the walk before it, so no zoom reads a long trace from its begin.
+//
+//   the states of a bin of a thread add up to the time that the thread was in any state; the shares by construct, home and
+//   depth to its work. All times are those of the table `stretches`, in nanoseconds since the start of the run.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "events/walker.h"
+
+namespace ompass {
+
+// What the time of a bin can be told apart by.
+enum class Dimension : uint8_t {
+    kState, // format::State
+    kConstruct, // of the task, or of the region in implicit tasks; work alone, as in those that follow
+    kHome, // domain that the task was placed in, or else the thread that created it
+    kDepth, // explicit tasks on the stack of the thread
+    kKernel // the innermost kernel
+};
+inline constexpr size_t kDimensions = 5;
+inline constexpr uint32_t kNoHome = 0xffffff; // implicit tasks, and outside of regions
+
+// Time of one key in one bin.
+struct BinShare {
+    static constexpr unsigned kKeyBits = 24;
+    uint64_t packed;
+    static BinShare of(uint32_t key, uint64_t ns) { return {ns << kKeyBits | key}; }
+    uint32_t key() const { return packed & ((1u << kKeyBits) - 1); }
+    uint64_t ns() const { return packed >> kKeyBits; }
+};
+
+// Bins of one thread by one dimension: bin i has the shares [offsets[i], offsets[i + 1]).
+struct BinRow {
+    std::vector<uint32_t> offsets;
+    std::vector<BinShare> shares;
+};
+using ThreadBins = std::array<BinRow, kDimensions>;
+
+// Bins of 2^shift nanoseconds, bin 0 at the start of the run.
+struct BinLevel {
+    unsigned shift = 0;
+    std::vector<ThreadBins> threads;
+};
+
+// What one thread did between two moments, or what it did in a kernel.
+struct WatchedStretch {
+    format::State state;
+    uint32_t thread, construct;
+    uint32_t home, depth;
+    uint64_t task; // 0: no deferred task
+    uint64_t begin_ns, end_ns;
+    uint64_t ready, start; // of the task, ticks; 0: none
+};
+
+struct StretchSink {
+    virtual ~StretchSink() = default;
+    virtual void stretch(const WatchedStretch &) = 0;
+    virtual void kernel(uint32_t construct, uint64_t begin_ns, uint64_t end_ns) = 0;
+};
+
+class CreationTimes;
+
+// Hands the walk's stretches and kernels to a sink. Of one thread; has the creations of a whole index, or looks each up.
+class StretchWatcher : public WalkObserver {
+public:
+    struct OfFrame {
+        uint32_t depth;
+    };
+    struct OfThread {
+        uint64_t kernel_mark; // since when the innermost kernel is
+    };
+    using Walk = ThreadWalk<StretchWatcher>;
+    using Frame = Walk::Frame;
+
+    StretchWatcher(const RunClock &clock, const RecordedRegions &regions, uint64_t end, const TraceIndex *index,
+                   CreationTimes *times, StretchSink &sink)
+        : clock_(clock), regions_(regions), end_(end), index_(index), times_(times), sink_(sink) {}
+
+    uint64_t created_at(uint64_t task) const;
+    const RecordedRegion &region(uint64_t id) const { return region_in(regions_, id); }
+    uint64_t end_of_run() const { return end_; }
+    uint64_t ns(uint64_t ticks) const { return clock_.since_start(ticks); }
+
+    void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t);
+    void began_undeferred(Walk &, Frame &task) { deeper(task); }
+    void started(Walk &, Frame &task, bool, uint64_t) { deeper(task); }
+    void resumed(Walk &, Frame &task, bool here) {
+        if (!here && task.construct) deeper(task);
+    }
+    void began_kernel(Walk &walk, const OpenKernel &);
+    void ended_kernel(Walk &walk, const OpenKernel &, uint32_t);
+    void close_kernel(Walk &walk, uint64_t end);
+
+private:
+    static void deeper(Frame &task) { task.data.depth = task.below->data.depth + 1; }
+
+    const RunClock &clock_;
+    const RecordedRegions &regions_;
+    const uint64_t end_;
+    const TraceIndex *index_;
+    CreationTimes *times_;
+    StretchSink &sink_;
+};
+
+using WalkCheckpoint = StretchWatcher::Walk::Checkpoint;
+
+// When tasks were created, read from the creating thread's log around the creation. Not for several threads at a time.
+class CreationTimes {
+public:
+    CreationTimes(const RunFiles &run, const std::vector<std::vector<WalkCheckpoint>> &checkpoints)
+        : run_(run), checkpoints_(checkpoints) {}
+    uint64_t operator()(uint64_t task); // ticks; 0: not known
+
+private:
+    static constexpr size_t kMostKept = 4096; // blocks between two checkpoints
+    const RunFiles &run_;
+    const std::vector<std::vector<WalkCheckpoint>> &checkpoints_;
+    std::unordered_map<uint64_t, std::vector<uint64_t>> blocks_; // by thread << 32 | checkpoint
+};
+
+struct TileRequest {
+    std::vector<std::vector<uint32_t>> rows; // threads of each; a row is their sum
+    Dimension dimension = Dimension::kState;
+    std::vector<uint32_t> keys; // with a column of their own, when not by state
+    unsigned shift = 0;
+    uint64_t first_bin = 0;
+    uint32_t n_bins = 0;
+
+    // work, create, schedule, sync, idle; or the keys, other work, create, schedule, sync, idle
+    size_t n_columns() const {
+        return dimension == Dimension::kState ? format::kStates : keys.size() + format::kStates;
+    }
+};
+
+struct WindowStretches {
+    std::vector<WatchedStretch> rows; // thread by thread, in order of time, cut to the window
+    std::vector<uint64_t> created_ns, ready_ns, start_ns; // of their tasks
+    bool too_many = false;
+};
+
+// Safe to use from several threads at a time, once it is open.
+class Pyramid {
+public:
+    // Reads the pyramid that is kept beside the trace, or walks the trace, and keeps it there if it can (`keep`). A run that
+    // is still running is never kept. A problem names file and byte; a run without a trace is one.
+    Problem open(const std::string &directory, bool keep);
+
+    const RunFiles &run() const { return run_; }
+    uint64_t end_ns() const { return end_ns_; }
+    unsigned finest_shift() const { return levels_.front().shift; }
+    bool was_kept() const { return was_kept_; }
+    // Time by key over the whole run, most first.
+    std::vector<std::pair<uint32_t, uint64_t>> totals(Dimension) const;
+    // rows x bins x columns, nanoseconds.
+    Problem read_tile(const TileRequest &, std::vector<uint64_t> &values);
+    // The stretches in [begin_ns, end_ns), unless these are more than `limit`.
+    Problem read_stretches(const std::vector<uint32_t> &threads, uint64_t begin_ns, uint64_t end_ns, size_t limit,
+                           WindowStretches &rows);
+
+private:
+    Problem build();
+    void add_coarser_levels();
+    Problem watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, StretchSink &sink);
+    // pyramid_file.cpp
+    std::string identity() const; // of the logs and of what reads them
+    template <typename Archive>
+    void transfer(Archive &);
+    bool fits_run() const;
+    bool load(const std::string &identity);
+    void store(const std::string &identity);
+
+    RunFiles run_;
+    std::unique_ptr<RunClock> clock_;
+    uint64_t end_ = 0, end_ns_ = 0; // of the run
+    RecordedRegions regions_;
+    std::vector<BinLevel> levels_; // the finest first
+    std::vector<std::vector<WalkCheckpoint>> checkpoints_; // by thread; the first stands at the begin of the log
+    std::unique_ptr<CreationTimes> times_;
+    std::mutex reading_; // of events
+    bool was_kept_ = false;
+};
+
+} // namespace ompass
