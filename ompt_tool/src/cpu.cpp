@@ -72,6 +72,14 @@ uint32_t n_cpus() {
     const long n = sysconf(_SC_NPROCESSORS_CONF);
     return n < 1 ? 1 : n > static_cast<long>(kMaxCpus) ? kMaxCpus : static_cast<uint32_t>(n);
 }
+uint32_t n_usable_cpus() {
+    cpu_set_t *usable = CPU_ALLOC(kMaxCpus);
+    if (!usable) return 0;
+    const bool told = sched_getaffinity(0, CPU_ALLOC_SIZE(kMaxCpus), usable) == 0;
+    const int n = told ? CPU_COUNT_S(CPU_ALLOC_SIZE(kMaxCpus), usable) : 0;
+    CPU_FREE(usable);
+    return static_cast<uint32_t>(n);
+}
 uint32_t n_domains() { return domains; }
 const char *domain_kind() { return kind; }
 

@@ -27,6 +27,7 @@ extern bool rseq_usable;
 
 void read_topology();
 uint32_t n_cpus();
+uint32_t n_usable_cpus(); // to the calling thread; 0 where the kernel does not tell
 uint32_t n_domains();
 const char *domain_kind(); // "numa" or "llc"
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "clock.h"
+#include "cpu.h"
 #include "log_file.h"
 
 namespace ompass::process_log {
@@ -165,6 +166,11 @@ void begin() {
     const clock::Reading reading = clock::read_both();
     timespec epoch;
     clock_gettime(CLOCK_REALTIME, &epoch);
+    shared_header->n_usable_cpus = cpu::n_usable_cpus();
+    timespec earlier;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &earlier);
+    shared_header->earlier_cpu_ns =
+        static_cast<uint64_t>(earlier.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(earlier.tv_nsec);
     shared_header->rate = clock::state.ns_multiplier;
     shared_header->start_ticks = reading.ticks;
     shared_header->start_monotonic_ns = reading.monotonic_ns;

@@ -81,6 +81,9 @@ struct ProcessHeader {
     char counter_names[kMaxCounters][64];
     uint32_t n_lost; // pieces of the record that found no room, on the disk or in memory, and are missing
     uint32_t is_final; // 1: no file of the run is lengthened or cut any more
+    uint32_t n_usable_cpus; // that the process might run on when recording began; 0: not known
+    uint32_t pad_;
+    uint64_t earlier_cpu_ns; // processor time of the process before recording began
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 

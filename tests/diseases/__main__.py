@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`./run diseases`: records the corpus, judges it and prints the confusion matrices."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+import toolchains
+from diseases.conditions import CONDITIONS
+from diseases.labels import all_labels
+from diseases.matrix import as_values, judge, misses, share_of, table
+from diseases.runs import COMPILERS, FOLDER, Recordings, build, cases_of
+from ompass.errors import OmpassError
+
+
+def main() -> int:
+    arguments = parsed()
+    library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
+    labels = [
+        label
+        for label in all_labels()
+        if not arguments.only
+        or any(text in (label.program, label.disease) for text in arguments.only.split(","))
+    ]
+    conditions = [c for c in CONDITIONS if getattr(arguments, c.name)] or list(CONDITIONS)
+    threads = [int(n) for n in arguments.threads.split(",")]
+    compilers = arguments.compilers.split(",")
+    cases = list(cases_of(labels, compilers, threads, conditions, arguments.rounds, arguments.seed))
+    for label in labels:
+        for compiler in compilers:
+            build(label, compiler)
+    with Recordings(library) as recordings:
+        missing = recordings.missing(cases)
+        for number, case in enumerate(missing, 1):
+            say(f"{number} of {len(missing)}: {case.key}")
+            recordings.add(case)
+        judged = [judge(case, recordings.run_dir(case)) for case in cases]
+    for n in threads:
+        for condition in conditions:
+            print(table(judged, n, condition.name), end="\n\n")
+    lines = [j.line_right for j in judged if j.line_right is not None]
+    print(f"altogether: {share_of(judged)}; {sum(lines)} of {len(lines)} right findings name the marked line")
+    print(*misses(judged), sep="\n")
+    if arguments.json:
+        arguments.json.write_text(json.dumps(as_values(judged), indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="./run diseases",
+        description="Record small programs with one known disease each, and show which disease the findings "
+        "take for which. Finished runs are skipped: the same command resumes an interrupted one.",
+        epilog=f"Recordings and their journal are in {FOLDER.relative_to(toolchains.REPOSITORY)}.",
+    )
+    parser.add_argument("--only", default="", metavar="NAMES", help="programs or diseases, comma-separated")
+    parser.add_argument("--threads", default="2,4,16", metavar="N,...", help="numbers of threads (2,4,16)")
+    parser.add_argument(
+        "--compilers", default=",".join(COMPILERS), metavar="NAMES", help="of the test matrix"
+    )
+    parser.add_argument("--rounds", type=int, default=1, metavar="N", help="runs of each case (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of the runs (1)")
+    for condition, help_text in zip(
+        CONDITIONS, ("left alone", "beside a processor hog", "all threads on one processor"), strict=True
+    ):
+        parser.add_argument(f"--{condition.name}", action="store_true", help=help_text)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every run and its findings to FILE")
+    return parser.parse_args()
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except OmpassError as error:
+        sys.exit(f"error: {error.one_line()}")

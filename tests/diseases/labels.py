@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The label of every program: its disease, and what may be found first instead when threads share processors.
+
+`labels.csv` holds them. `crowded` lists the kinds that are as right as the label when there are more threads
+than processors. A comment `DISEASE` in the program marks the line that the finding should name.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from diseases.conditions import Condition
+
+FOLDER = Path(__file__).resolve().parent
+PROGRAMS = FOLDER / "programs"
+HEALTHY = "healthy"
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What is known of a program."""
+
+    program: str  # file name
+    disease: str  # kind of the finding that should come first; HEALTHY: none at all
+    crowded: frozenset[str]
+
+    @property
+    def source(self) -> Path:
+        return PROGRAMS / self.program
+
+    @property
+    def needs_sweep(self) -> bool:
+        """Whether only a comparison with one thread shows the disease."""
+        return self.disease == "memory_contention"
+
+    @property
+    def marked_line(self) -> int:
+        """The line that the finding should name; 0: any."""
+        lines = self.source.read_text(encoding="utf-8").splitlines()
+        return next((number for number, line in enumerate(lines, 1) if "DISEASE" in line), 0)
+
+    def accepts(self, found: str, condition: Condition, threads: int) -> bool:
+        """Whether `found`, a kind or NOTHING, may come first there."""
+        right = {NOTHING if self.disease == HEALTHY else self.disease}
+        if threads > condition.n_cpus:
+            right |= self.crowded
+        if condition.hogged:
+            right.add("disturbed")
+        return found in right
+
+
+def all_labels() -> tuple[Label, ...]:
+    """In the order of the file, where programs of one disease stand together."""
+    with (FOLDER / "labels.csv").open(encoding="utf-8") as file:
+        return tuple(
+            Label(row["program"], row["label"], frozenset(row["crowded"].split()))
+            for row in csv.DictReader(file)
+        )

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// One long region with a barrier after every few microseconds of work.
+#include "disease.h"
+
+int main(void) {
+    calibrate();
+#pragma omp parallel
+    for (int i = 0; i < 40000; i++) {
+        compute_us(3);
+#pragma omp barrier // DISEASE
+    }
+    return 0;
+}

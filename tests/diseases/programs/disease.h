@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * disease.h: shared by the programs of this folder: work of a known length, and the time that a program may take. Work is
+ * a number of steps, found once by the processor's own time, so that a busy machine lengthens it like any real work.
+ */
+#ifndef OMPASS_TESTS_DISEASE_H
+#define OMPASS_TESTS_DISEASE_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1
+#endif
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static double steps_per_us;
+static double began_s;
+
+static inline double seconds_of(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static inline void take_steps(long n) {
+    volatile double x = 1.0;
+    for (long i = 0; i < n; i++) x = x * 0.999999 + 1e-6;
+}
+
+/* Computes for that many microseconds of an undisturbed processor. */
+static inline void compute_us(double length_us) { take_steps((long)(length_us * steps_per_us)); }
+
+/* The first call of every program: the fastest of ten tries tells the length of a step. */
+static inline void calibrate(void) {
+    enum { kSteps = 100000 };
+    double best_s = 1.0;
+    for (int i = 0; i < 10; i++) {
+        const double before_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+        take_steps(kSteps);
+        const double took_s = seconds_of(CLOCK_THREAD_CPUTIME_ID) - before_s;
+        if (took_s < best_s) best_s = took_s;
+    }
+    steps_per_us = kSteps / (best_s * 1e6);
+    began_s = seconds_of(CLOCK_MONOTONIC);
+}
+
+/* Whether less than half a second has passed since the start. */
+static inline int go_on(void) { return seconds_of(CLOCK_MONOTONIC) - began_s < 0.5; }
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// A taskloop in a fair number of tasks.
+#include "disease.h"
+
+int main(void) {
+    calibrate();
+#pragma omp parallel
+#pragma omp single
+#pragma omp taskloop num_tasks(50 * omp_get_num_threads())
+    for (int i = 0; i < 8000; i++) compute_us(100);
+    return 0;
+}

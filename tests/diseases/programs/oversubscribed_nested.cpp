@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A region inside a region, each with a thread for every processor and one more.
+#include "disease.h"
+
+int main() {
+    calibrate();
+    omp_set_max_active_levels(2);
+    const int n = omp_get_num_procs() + 1;
+#pragma omp parallel num_threads(n) // DISEASE
+    for (int step = 0; step < 8; step++) {
+#pragma omp parallel for num_threads(n) schedule(static)
+        for (int i = 0; i < 90; i++) compute_us(300);
+    }
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// A serial step follows every parallel one, and takes as long.
+#include "disease.h"
+
+int main() {
+    calibrate();
+    for (int step = 0; step < 30; step++) {
+#pragma omp parallel for schedule(dynamic)
+        for (int i = 0; i < 200; i++) compute_us(100);
+        compute_us(10e3);
+    }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// Half of the program's time passes before its only region.
+#include "disease.h"
+
+int main(void) {
+    calibrate();
+    compute_us(300e3);
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < 600; i++) compute_us(1000);
+    return 0;
+}

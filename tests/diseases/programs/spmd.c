@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every thread takes a part of its own choosing, without a loop construct; the first has the largest.
+#include "disease.h"
+
+int main(void) {
+    calibrate();
+#pragma omp parallel // DISEASE
+    {
+        const int n = omp_get_num_threads();
+        const double share = omp_get_thread_num() == 0 ? 0.75 : 0.25 / (n - 1);
+        for (int step = 0; step < 100; step++) {
+            compute_us(6e3 * share);
+#pragma omp barrier
+        }
+    }
+    return 0;
+}

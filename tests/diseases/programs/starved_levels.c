@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Levels of one task alternate with levels of many; each level waits for the one before.
+#include "disease.h"
+
+int main(void) {
+    calibrate();
+#pragma omp parallel
+#pragma omp single
+    for (int level = 0; level < 60; level++) {
+        const int n = level % 3 == 0 ? 4 * omp_get_num_threads() : 1;
+        for (int i = 0; i < n; i++) {
+#pragma omp task firstprivate(n)
+            compute_us(n == 1 ? 6e3 : 12e3 / n);
+        }
+#pragma omp taskwait // DISEASE
+    }
+    return 0;
+}

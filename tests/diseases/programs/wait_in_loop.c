@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A taskwait after the creation of each task.
+#include "disease.h"
+
+int main(void) {
+    calibrate();
+#pragma omp parallel
+#pragma omp single
+    for (int i = 0; i < 1500; i++) {
+#pragma omp task
+        compute_us(400);
+#pragma omp taskwait // DISEASE
+    }
+    return 0;
+}
