@@ -50,7 +50,7 @@ class Definition(Row):
 
 class ThreadRow(Row):
     """One recorded thread."""
-    def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0) -> None: ...
+    def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0) -> None: ...
     thread: Final[int]  # number of its log
     tid: Final[int]  # number in the operating system
     kind: Final[str]  # initial, worker or other
@@ -59,6 +59,11 @@ class ThreadRow(Row):
     n_events: Final[int]  # records of its trace; 0 in the profile, which does not read them
     n_dropped: Final[int]  # records lost to a size limit or a full disk
     n_migrations: Final[int]  # changes of CPU that were seen
+    cpu_source: Final[str]  # where preempted and blocked times come from: switches (the kernel's records), clocks (of the thread; no state is known), or empty: not known, and 0
+    n_lost_switches: Final[int]  # records of switches lost, so that which of both is in part a guess
+    unaccounted_preempted_ns: Final[int]  # preempted between regions, and outside of all that is accounted
+    unaccounted_blocked_ns: Final[int]  # blocked there
+    ended_ns: Final[int]  # when the thread ended; 0: not before the recording
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
 
@@ -67,7 +72,7 @@ class RegionRow(Row):
     One thread's time in all instances of one parallel construct.
     total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
     """
-    def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = ()) -> None: ...
+    def __init__(self, *, construct: int = 0, thread: int = 0, level: int = 0, n_instances: int = 0, n_primary: int = 0, wall_ns: int = 0, capacity_ns: int = 0, max_team_size: int = 0, total_ns: int = 0, nested_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, implicit_ns: int = 0, lock_ns: int = 0, n_tasks: int = 0, domain: int = 0, n_rescued: int = 0, n_steals: int = 0, n_failed_steals: int = 0, steal_ns: int = 0, failed_steal_ns: int = 0, n_from_domain: tuple[int, ...] = (), counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0, work_preempted_ns: int = 0, work_blocked_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the parallel construct; -1: outside of every region
     thread: Final[int]  # number of the thread
     level: Final[int]  # nesting depth of its first instance, 1 is outermost; 0 outside of every region
@@ -94,12 +99,16 @@ class RegionRow(Row):
     failed_steal_ns: Final[int]  # time of the failed attempts
     n_from_domain: Final[tuple[int, ...]]  # tasks started here by the domain where they were placed; the last: and all beyond
     counters: Final[tuple[int, ...]]  # hardware counters of the implicit task, in the order of Run.counters
+    preempted_ns: Final[int]  # part of total_ns on no processor, although the thread could have run
+    blocked_ns: Final[int]  # part of total_ns on no processor, since the thread had left it by itself
+    work_preempted_ns: Final[int]  # part of work_ns, preempted
+    work_blocked_ns: Final[int]  # part of work_ns, blocked
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
 
 class ConstructRow(Row):
     """What one thread saw of one task construct or kernel."""
-    def __init__(self, *, construct: int = 0, thread: int = 0, n_created: int = 0, n_completed: int = 0, n_cancelled: int = 0, n_undeferred: int = 0, work_ns: int = 0, create_ns: int = 0, inclusive_ns: int = 0, n_timed: int = 0, min_ns: int = 0, max_ns: int = 0, histogram: tuple[int, ...] = (), ready_ns: int = 0, ready_max_ns: int = 0, n_ready: int = 0, n_other_thread: int = 0, n_other_core: int = 0, n_other_domain: int = 0, read_bytes: int = 0, write_bytes: int = 0, counters: tuple[int, ...] = ()) -> None: ...
+    def __init__(self, *, construct: int = 0, thread: int = 0, n_created: int = 0, n_completed: int = 0, n_cancelled: int = 0, n_undeferred: int = 0, work_ns: int = 0, create_ns: int = 0, inclusive_ns: int = 0, n_timed: int = 0, min_ns: int = 0, max_ns: int = 0, histogram: tuple[int, ...] = (), ready_ns: int = 0, ready_max_ns: int = 0, n_ready: int = 0, n_other_thread: int = 0, n_other_core: int = 0, n_other_domain: int = 0, read_bytes: int = 0, write_bytes: int = 0, counters: tuple[int, ...] = (), preempted_ns: int = 0, blocked_ns: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
     thread: Final[int]  # number of the thread
     n_created: Final[int]  # tasks created by the thread
@@ -122,6 +131,8 @@ class ConstructRow(Row):
     read_bytes: Final[int]  # declared by kernels as read
     write_bytes: Final[int]  # declared by kernels as written
     counters: Final[tuple[int, ...]]  # hardware counters, in the order of Run.counters
+    preempted_ns: Final[int]  # part of work_ns on no processor, although the thread could have run
+    blocked_ns: Final[int]  # part of work_ns on no processor, since the thread had left it by itself
     @staticmethod
     def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
     def __add__(self, arg: ConstructRow, /) -> ConstructRow: """Two rows of a construct as one, which has the `thread` of the first."""

@@ -14,6 +14,7 @@ __all__ = [
     "N_HISTOGRAM_BINS",
     "OUTSIDE",
     "ConstructRow",
+    "CpuTimes",
     "Definition",
     "Module",
     "RegionRow",
@@ -57,3 +58,32 @@ class StateTimes:
     @property
     def overhead_ns(self) -> int:
         return self.create_ns + self.schedule_ns + self.sync_ns
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTimes:
+    """Thread-time by what the processors did; `total_ns` is the thread-time."""
+
+    running_ns: int = 0  # on a processor
+    preempted_ns: int = 0  # taken from it although the thread could have run
+    blocked_ns: int = 0  # left by the thread itself, until it ran again
+
+    @classmethod
+    def of(cls, total_ns: int, preempted_ns: int, blocked_ns: int) -> CpuTimes:
+        """A time and the parts of it that the thread was on no processor."""
+        return cls(total_ns - preempted_ns - blocked_ns, preempted_ns, blocked_ns)
+
+    def __add__(self, other: CpuTimes) -> CpuTimes:
+        return CpuTimes(
+            self.running_ns + other.running_ns,
+            self.preempted_ns + other.preempted_ns,
+            self.blocked_ns + other.blocked_ns,
+        )
+
+    @property
+    def absent_ns(self) -> int:
+        return self.preempted_ns + self.blocked_ns
+
+    @property
+    def total_ns(self) -> int:
+        return self.running_ns + self.absent_ns

@@ -129,9 +129,9 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
         open_stretch(thread, region->primary ? format::kOpenFork : format::kOpenNone);
         if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
     } else {
-        if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
         leave_region(thread);
-        close_ended_regions(thread);
+        close_ended_regions(thread); // may find absences, which the trace has before the end of what they lie in
+        if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
     }
     thread.current = task->below ? task->below : &thread.base_task;
 }
@@ -224,6 +224,11 @@ static void close_part(ThreadState &thread, format::PendingPart &part, format::R
     const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
     const bool idle = instance->has_tasks && end > split && end - split > clock::from_ns(format::kExitNanoseconds);
     uint64_t *ticks = slot.state_ticks;
+    if (has_absences(thread) && end > part.begin) {
+        pass_absences(thread, part.begin);
+        take_absences(thread, slot, State::kIdle, split);
+        take_absences(thread, slot, idle ? State::kIdle : State::kSync, end);
+    }
     if (end < part.begin) {
         // Clocks are read up to tens of nanoseconds early: the way into the region was that much shorter.
         ticks[static_cast<size_t>(State::kSync)] -= part.begin - end;

@@ -51,7 +51,7 @@ inline void end_sample(ThreadState &thread) {
 
 inline void begin_sample(ThreadState &thread, uint32_t weight) {
     thread.work.is_sample = weight > 1;
-    thread.work.weight = weight;
+    thread.work.weight = static_cast<uint16_t>(weight);
 }
 
 [[gnu::noinline]] void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct);
@@ -130,7 +130,7 @@ inline void begin_creation(ThreadState &thread) {
     thread.creation.told = false;
     thread.creation.weight = weight;
     // Counters are read where the work ends.
-    if (__builtin_expect(thread.counter_set != counters::kNone, 0)) close_work(thread, thread.creation.begin);
+    if (__builtin_expect(thread.has_counters, 0)) close_work(thread, thread.creation.begin);
 }
 
 inline void end_creation(ThreadState &thread) {

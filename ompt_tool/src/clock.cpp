@@ -47,6 +47,7 @@ Reading read_both() {
 }
 
 void set_rate(Reading first) {
+    state.first = first;
     if (!state.use_counter) return;
     Reading second = read_both();
     while (second.monotonic_ns - first.monotonic_ns < 1'000'000) second = read_both();
@@ -64,6 +65,8 @@ uint64_t resume() {
     const uint64_t frozen = state.frozen.load();
     if (frozen == 0) return 0;
     const uint64_t length = raw() - state.offset.load() - frozen;
+    state.last_length.store(length);
+    state.last_pause.store(frozen);
     state.offset.fetch_add(length);
     state.frozen.store(0);
     return length;

@@ -15,12 +15,21 @@
 
 namespace ompass::clock {
 
+// Two simultaneous readings, as close together as a few tries allow.
+struct Reading {
+    uint64_t ticks; // of the counter, pauses included
+    uint64_t monotonic_ns;
+};
+
 // Written by initialize() before the first event, then by pause() and resume(); read by every thread.
 struct alignas(64) ClockState {
     std::atomic<uint64_t> offset{0}; // total length of past pauses
     std::atomic<uint64_t> frozen{0}; // recorded time at which the running pause began; 0: no pause
+    std::atomic<uint64_t> last_pause{0}; // recorded time at which the last pause that is over was,
+    std::atomic<uint64_t> last_length{0}; // and how long it took
     bool use_counter = false;        // the counter is invariant; otherwise clock_gettime is the clock
     double ns_per_tick = 1;
+    Reading first = {}; // of the run
     uint64_t ns_multiplier = 1ull << 32; // nanoseconds per tick, 32.32 fixed point
 };
 extern ClockState state;
@@ -52,6 +61,17 @@ inline uint64_t now() {
     return raw() - state.offset.load(std::memory_order_relaxed);
 }
 
+// Recorded time of a moment that is past, by the counter. Right across the last pause, but not across those before.
+inline uint64_t recorded(uint64_t counter) {
+    const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
+    const uint64_t time = counter - state.offset.load(std::memory_order_relaxed);
+    if (frozen != 0 && time > frozen) return frozen;
+    const uint64_t pause = state.last_pause.load(std::memory_order_relaxed);
+    if (__builtin_expect(time >= pause, 1)) return time;
+    const uint64_t before = time + state.last_length.load(std::memory_order_relaxed);
+    return before < pause ? before : pause;
+}
+
 inline bool paused() { return state.frozen.load(std::memory_order_relaxed) != 0; }
 
 inline uint64_t to_ns(uint64_t ticks) {
@@ -62,11 +82,6 @@ inline uint64_t from_ns(uint64_t ns) { return static_cast<uint64_t>(static_cast<
 // Chooses the clock. Call once, before any other function here.
 format::ClockKind initialize();
 
-// Two simultaneous readings, as close together as a few tries allow.
-struct Reading {
-    uint64_t ticks;
-    uint64_t monotonic_ns;
-};
 Reading read_both();
 
 // Sets the rate from two readings at least a millisecond apart (waits for that millisecond if it must).

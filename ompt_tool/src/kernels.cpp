@@ -52,6 +52,8 @@ void kernel_begin(const char *name) {
     kernel.slot = named.slot;
     if (thread->counter_set != counters::kNone) counters::read(thread->counter_set, kernel.counters);
     kernel.begin = clock::now();
+    if (has_absences(*thread)) tell_absences(*thread, kernel.begin);
+    kernel.told = thread->absences.told();
     if (thread->tracing) thread->log.timed(format::kKernelBegin, kernel.construct, kernel.begin);
 }
 
@@ -64,10 +66,13 @@ void kernel_end() {
     }
     const uint64_t now = clock::now();
     const Kernels::Open &kernel = thread->kernels.open[--thread->kernels.depth];
+    if (has_absences(*thread)) tell_absences(*thread, now);
     if (thread->tracing) thread->log.timed(format::kKernelEnd, kernel.construct, now);
     if (!thread->counting) return;
     kernel.slot->n_completed++;
     kernel.slot->own_ticks += now - kernel.begin;
+    const format::AbsentTicks told = thread->absences.told();
+    kernel.slot->absent += {told.preempted - kernel.told.preempted, told.blocked - kernel.told.blocked};
     count_duration(*kernel.slot, now - kernel.begin, 1);
     if (thread->counter_set != counters::kNone) {
         uint64_t values[format::kMaxCounters];

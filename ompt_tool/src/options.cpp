@@ -70,8 +70,8 @@ std::vector<std::string> read_list(const char *name) {
 
 // A misspelt name would otherwise be ignored without a word.
 void report_unknown_names() {
-    static const char *const known[] = {"MODE",     "DIR",     "SUMMARY", "LIMIT_MB", "COUNTERS",
-                                        "BRACKETS", "VERBOSE", "ENABLED", "LIBRARY"};
+    static const char *const known[] = {"MODE",     "DIR", "SUMMARY", "LIMIT_MB", "COUNTERS",
+                                        "BRACKETS", "CPU", "VERBOSE", "ENABLED",  "LIBRARY"};
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "OMPASS_", 7) != 0) continue;
         const char *name = *entry + 7;
@@ -83,7 +83,7 @@ void report_unknown_names() {
             say("OMPASS_%.*s is not a variable of Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, "
                 "OMPASS_SUMMARY, "
                 "OMPASS_LIMIT_MB, "
-                "OMPASS_COUNTERS, OMPASS_BRACKETS, OMPASS_VERBOSE, OMPASS_ENABLED.",
+                "OMPASS_COUNTERS, OMPASS_BRACKETS, OMPASS_CPU, OMPASS_VERBOSE, OMPASS_ENABLED.",
                 static_cast<int>(length), name);
     }
 }
@@ -98,6 +98,7 @@ Options read_options() {
     options.mode = static_cast<format::Mode>(read_choice("OMPASS_MODE", {{"profile", 0}, {"trace", 1}}, 0));
     options.summary = read_switch("OMPASS_SUMMARY", true);
     options.brackets = read_switch("OMPASS_BRACKETS", true);
+    options.cpu = read_switch("OMPASS_CPU", true);
     options.verbose = read_switch("OMPASS_VERBOSE", false);
     options.limit_bytes = read_limit_bytes();
     options.counters = read_list("OMPASS_COUNTERS");

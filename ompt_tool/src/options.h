@@ -15,6 +15,7 @@ struct Options {
     format::Mode mode = format::Mode::kProfile; // OMPASS_MODE
     bool summary = true;              // OMPASS_SUMMARY
     bool brackets = true;             // OMPASS_BRACKETS
+    bool cpu = true;                  // OMPASS_CPU
     bool verbose = false;             // OMPASS_VERBOSE
     uint64_t limit_bytes = 0;         // OMPASS_LIMIT_MB, 0: none
     std::string directory;            // OMPASS_DIR, pattern not expanded

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
 
 #include "clock.h"
 #include "counters.h"
@@ -38,6 +39,11 @@ std::atomic<bool> forked{false}; // child of a recording process, which has not 
 Options &current_options = *new Options;
 std::string &run_directory_path = *new std::string;
 std::atomic<uint32_t> next_thread{0};
+// The thread that begins the recording is recorded from that moment on, though it meets its first event later.
+struct FirstThread {
+    uint32_t tid;
+    ProcessorRing ring;
+} first_thread;
 constinit thread_local bool making_thread __attribute__((tls_model("initial-exec"))) = false;
 
 void before_fork() {
@@ -60,12 +66,34 @@ void in_child_after_fork() {
     this_thread = nullptr;
     clock::state.frozen = 0; // of a pause of the parent
     clock::state.offset = 0;
+    clock::state.last_pause = 0;
     next_thread = 0;
     memset(threads, 0, sizeof threads);
     trace_limit::reset(0);
     decided = ended = false;
+    first_thread.ring.forget_after_fork();
     forked = true;
     start_lock.unlock();
+}
+
+void start_absences(ThreadState &thread, uint32_t tid) {
+    const bool opened =
+        tid == first_thread.tid ? thread.absences.open(std::move(first_thread.ring)) : thread.absences.open();
+    thread.header->cpu_source = opened ? format::CpuSource::kSwitches : format::CpuSource::kNone;
+}
+
+// Of a thread that asks for no stretch any more: the absences up to `end` in the one that is open, and after it.
+void note_last_absences(ThreadState &thread, uint64_t end) {
+    if (!thread.absences.ring().is_open()) return;
+    format::ThreadHeader &header = *thread.header;
+    uint64_t end_of_stretch = header.open_state == format::kOpenNone ? 0 : end;
+    const format::RegionInstance *instance = thread.region->instance;
+    if (header.open_state == format::kOpenGap && instance && !thread.region->primary) {
+        const uint64_t end_of_region = __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE);
+        if (end_of_region) end_of_stretch = std::min(end, end_of_region);
+    }
+    header.open = thread.absences.look_between(header.mark, end_of_stretch);
+    header.outside += thread.absences.look_between(std::max(header.mark, end_of_stretch), end);
 }
 
 // After every exit handler of the program, and in case that the runtime does not say that it ends.
@@ -99,6 +127,10 @@ bool start(const char *runtime_version) {
     run_directory::write_topology(run_directory_path);
     clock::set_rate(first);
     process_log::begin();
+    if (current_options.cpu) {
+        first_thread.tid = static_cast<uint32_t>(syscall(SYS_gettid));
+        first_thread.ring.open();
+    }
     if (!fork_handlers_set) {
         fork_handlers_set = true;
         pthread_atfork(before_fork, in_parent_after_fork, in_child_after_fork);
@@ -126,6 +158,7 @@ void stop(format::EndReason reason) {
             const ThreadState &thread = *threads[i];
             const TaskConstruct *construct = thread.current->local;
             thread.header->open_construct = thread.work.dirty ? format::kOpenPool : construct ? construct->id : 0;
+            note_last_absences(*threads[i], end_ticks);
         }
         process_log::close(reason, end_ticks);
         // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
@@ -212,6 +245,9 @@ ThreadState *make_thread(format::ThreadKind kind) {
     threads[index] = thread;
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
     thread->counter_set = counters::start(thread->counters);
+    thread->has_counters = thread->counter_set != counters::kNone;
+    if (current_options.cpu) start_absences(*thread, tid);
+    thread->ring = thread->absences.ring().page();
     this_thread = thread;
     making_thread = false;
     const uint32_t now_switch = run_switch.load();
@@ -222,7 +258,11 @@ ThreadState *make_thread(format::ThreadKind kind) {
 
 void end_thread(ThreadState &thread) {
     const std::lock_guard lock(start_lock); // stop() looks at the logs of all threads
-    if (run_switch.load() == kOff) return;
+    if (run_switch.load() == kOff) return thread.absences.close();
+    thread.header->ended_ticks = clock::now();
+    note_last_absences(thread, thread.header->ended_ticks);
+    thread.absences.close();
+    thread.ring = thread.absences.ring().page();
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
     if (thread.region != &thread.regions.outside || thread.header->open_state != format::kOpenNone ||

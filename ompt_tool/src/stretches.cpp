@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware counters, charged as time is: by stretches.
+// Absences and hardware counters, charged as time is: by stretches.
 #include "stretches.h"
 
 namespace ompass {
@@ -12,6 +12,36 @@ static void advance_counters(ThreadState &thread, uint64_t *charged) {
         charged[i] += rises[i];
         if (thread.tracing) thread.log.untimed(format::kCounter, i, rises[i]);
     }
+}
+
+void pass_absences(ThreadState &thread, uint64_t begin) {
+    thread.header->outside += thread.absences.take_until(begin, thread.tracing ? &thread.log : nullptr);
+}
+
+format::AbsentTicks take_absences(ThreadState &thread, format::RegionSlot &region, State state, uint64_t end) {
+    const format::AbsentTicks absent = thread.absences.take_until(end, thread.tracing ? &thread.log : nullptr);
+    region.absent[static_cast<size_t>(state)] += absent;
+    thread.header->n_lost_switches = thread.absences.n_lost();
+    return absent;
+}
+
+void charge_absences(ThreadState &thread, State state, uint64_t end) {
+    pass_absences(thread, thread.header->mark);
+    const format::AbsentTicks absent = take_absences(thread, *thread.region->slot, state, end);
+    if (state != State::kWork) return;
+    if (thread.work.dirty)
+        thread.header->pool += absent;
+    else if (thread.current->local)
+        thread.current->local->slot->absent += absent;
+    else
+        thread.region->slot->absent_implicit += absent;
+}
+
+void tell_absences(ThreadState &thread, uint64_t now) {
+    if (thread.header->open_state == format::kOpenWork && !thread.current->creating)
+        charge_absences(thread, State::kWork, now);
+    else if (thread.header->open_state == format::kOpenNone)
+        pass_absences(thread, now);
 }
 
 void charge_counters(ThreadState &thread) {

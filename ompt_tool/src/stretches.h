@@ -20,12 +20,31 @@ namespace ompass {
 using format::EventKind;
 using format::State;
 
-// Adds `ticks` to the time that the thread spent in a state in its region.
-inline void account(ThreadState &thread, State state, uint64_t ticks) {
+// Was the thread absent since its stretches were asked last? Two loads from one line, which the kernel writes at a switch.
+inline bool has_absences(const ThreadState &thread) {
+    return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0);
+}
+
+// Absences up to `begin`, where an account begins, which belong to none.
+void pass_absences(ThreadState &thread, uint64_t begin);
+// Charges the absences up to `end`, and returns how long they were.
+format::AbsentTicks take_absences(ThreadState &thread, format::RegionSlot &region, State state, uint64_t end);
+// The same of the stretch that ends there, and to the construct that its work is charged to.
+[[gnu::noinline]] void charge_absences(ThreadState &thread, State state, uint64_t end);
+
+// The absences up to now, although the stretch goes on; for those who ask what was told so far.
+[[gnu::noinline]] void tell_absences(ThreadState &thread, uint64_t now);
+
+// Adds the time up to `end` to what the thread spent in a state in its region. Returns its length.
+inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
+    if (has_absences(thread)) charge_absences(thread, state, end);
+    const uint64_t ticks = end - thread.header->mark;
+    thread.header->mark = end;
     thread.region->slot->state_ticks[static_cast<size_t>(state)] += ticks;
 #if OMPASS_ASSERTIONS
     thread.accounted += ticks;
 #endif
+    return ticks;
 }
 
 // Where its part of `region` ends for a thread: is everything since its begin accounted, here and in inner regions?
@@ -49,9 +68,7 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
 
 // Closes a stretch of work.
 inline void close_work(ThreadState &thread, uint64_t now) {
-    const uint64_t ticks = now - thread.header->mark;
-    thread.header->mark = now;
-    account(thread, State::kWork, ticks);
+    const uint64_t ticks = account(thread, State::kWork, now);
     thread.current->frame->worked += ticks;
     if (thread.work.dirty) {
         thread.header->pool_ticks += ticks;
@@ -67,14 +84,13 @@ inline void close_work(ThreadState &thread, uint64_t now) {
             thread.work.is_sample = false;
         }
     }
-    if (__builtin_expect(thread.counter_set != counters::kNone, 0)) charge_counters(thread);
+    if (__builtin_expect(thread.has_counters, 0)) charge_counters(thread);
 }
 
 // Closes a stretch in a state other than work.
 inline void close_stretch(ThreadState &thread, State state, uint64_t now) {
-    account(thread, state, now - thread.header->mark);
-    thread.header->mark = now;
-    if (__builtin_expect(thread.counter_set != counters::kNone, 0)) skip_counters(thread);
+    account(thread, state, now);
+    if (__builtin_expect(thread.has_counters, 0)) skip_counters(thread);
 }
 
 inline void open_stretch(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
@@ -83,7 +99,7 @@ inline void open_stretch(ThreadState &thread, format::OpenState state) { thread.
 // work before it, which nothing else has closed, and its own.
 inline void close_creation(ThreadState &thread, uint64_t now) {
     const uint64_t begin = thread.creation.begin;
-    if (__builtin_expect(thread.counter_set == counters::kNone, 1)) close_work(thread, begin);
+    if (__builtin_expect(!thread.has_counters, 1)) close_work(thread, begin);
     close_stretch(thread, State::kCreate, now);
     thread.current->creating = 0;
     const uint64_t ticks = now - begin;
@@ -128,9 +144,7 @@ inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
 // A gap that ends because a task starts: idle before the task was ready, schedule after.
 inline void close_gap_before_task(ThreadState &thread, uint64_t ready, uint64_t now) {
     const uint64_t mark = thread.header->mark;
-    const uint64_t split = ready <= mark ? mark : ready >= now ? now : ready;
-    account(thread, State::kIdle, split - mark);
-    thread.header->mark = split;
+    if (ready > mark) account(thread, State::kIdle, ready >= now ? now : ready);
     close_stretch(thread, State::kSchedule, now);
 }
 
@@ -139,8 +153,7 @@ inline void close_gap_before_task(ThreadState &thread, uint64_t ready, uint64_t 
 inline void close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
     const uint64_t mark = thread.header->mark;
     const uint64_t split = arrival <= mark ? mark : arrival >= now ? now : arrival;
-    account(thread, State::kIdle, split - mark);
-    thread.header->mark = split;
+    if (split > mark) account(thread, State::kIdle, split);
     const bool idle = tasks_elsewhere && now - split > clock::from_ns(format::kExitNanoseconds);
     close_stretch(thread, idle ? State::kIdle : State::kSync, now);
 }

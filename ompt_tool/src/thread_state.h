@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absences.h"
 #include "format/figures.h"
 #include "format/invariants.h"
 #include "task_state.h"
@@ -95,7 +96,7 @@ struct EnteredRegion {
 struct OpenWork {
     bool dirty; // untimed undeferred tasks ran in it
     bool is_sample; // it is the current task's own, and is a sample
-    uint32_t weight; // of the sample
+    uint16_t weight; // of the sample
 };
 
 // A bracketed creation, while current->creating; and when the next one is timed.
@@ -153,6 +154,7 @@ struct Kernels {
         format::ConstructSlot *slot;
         uint32_t construct;
         uint64_t begin;
+        format::AbsentTicks told; // of the thread, at the begin
         uint64_t counters[format::kMaxCounters];
     } open[kMaxDepth];
     struct Name { // of a kernel or phase
@@ -181,8 +183,9 @@ struct alignas(64) ThreadState {
     uint32_t seen_switch; // value of recorder::run_switch that this thread acted on
     bool tracing;
     bool counting;
+    bool has_counters; // they were asked for
     OpenWork work;
-    int counter_set; // counters::kNone unless counters were asked for
+    const volatile perf_event_mmap_page *ring; // of absences; see has_absences()
 
     // and every creation this one.
     Creation creation;
@@ -199,6 +202,8 @@ struct alignas(64) ThreadState {
     Regions regions;
     TaskState base_task; // stands for user code that runs in no task that we know of
     Kernels kernels;
+    Absences absences;
+    int counter_set; // counters::kNone unless has_counters
     uint64_t counters[format::kMaxCounters]; // as read last
     format::ThreadKind kind;
 #if OMPASS_ASSERTIONS

@@ -89,6 +89,10 @@ def check_identity(profile: _core.Run) -> None:
         assert max(getattr(row, state) for state in STATES) < 2**63, f"negative time in {row}"
         assert 0 <= row.implicit_ns <= row.work_ns, f"implicit work is not part of work in {row}"
         assert 0 <= row.lock_ns <= row.sync_ns, f"lock time is not part of sync in {row}"
+        assert row.preempted_ns + row.blocked_ns <= row.total_ns, f"more absent than there in {row}"
+        assert row.work_preempted_ns + row.work_blocked_ns <= row.work_ns, f"more absent than at work in {row}"
+        assert row.work_preempted_ns <= row.preempted_ns, f"preempted work is not part of preempted in {row}"
+        assert row.work_blocked_ns <= row.blocked_ns, f"blocked work is not part of blocked in {row}"
         capacity[row.construct] += row.capacity_ns
         spent[row.construct] += row.total_ns + row.nested_ns
     for construct, capacity_ns in capacity.items():
@@ -103,6 +107,7 @@ def check_constructs(profile: _core.Run) -> None:
     by_construct: dict[int, list[_core.ConstructRow]] = defaultdict(list)
     for row in profile.constructs:
         by_construct[row.construct].append(row)
+        assert row.preempted_ns + row.blocked_ns <= row.work_ns, f"more absent than at work in {row}"
         assert row.min_ns <= row.max_ns, f"shortest is longer than longest in {row}"
         assert row.ready_max_ns <= row.ready_ns, f"one wait is longer than all together in {row}"
     for rows in by_construct.values():

@@ -70,7 +70,7 @@ def definition(number: int, kind: str = "task", **fields: Any) -> Definition:
 
 def thread(number: int, **fields: Any) -> ThreadRow:
     kind = "initial" if number == 0 else "worker"
-    return ThreadRow(thread=number, tid=1000 + number, **{"kind": kind, **fields})
+    return ThreadRow(thread=number, tid=1000 + number, **{"kind": kind, "cpu_source": "switches", **fields})
 
 
 def made_run(

@@ -251,7 +251,7 @@ def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4) -> P
     directory.mkdir()
     (directory / "meta.json").write_text(json.dumps({"pid": 1}), encoding="utf-8")
     header = struct.pack(
-        "<8s8I10Q4IQ", b"OMPASSPR", 1, 4096, 1, 1, 2, int(schedule.bracket_ns > 0), 0, 1,
+        "<8s8I10Q4IQ", b"OMPASSPR", 2, 4096, 1, 1, 2, int(schedule.bracket_ns > 0), 0, 1,
         0, 0, 1 << 32, _BEGIN, _BEGIN, 0, _BEGIN, _BEGIN, schedule.end, 0,
         len(schedule.workers), 0, 0, 0, 0,
     )  # fmt: skip
@@ -262,7 +262,7 @@ def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4) -> P
     (directory / "process.log").write_bytes(header.ljust(4096, b"\0") + _extent(1, definitions))
     for worker in schedule.workers:
         header = struct.pack(
-            "<8s6I2Q4I2Q", b"OMPASSTH", 1, 4096, worker.index, 100 + worker.index,
+            "<8s6I2Q4I2Q", b"OMPASSTH", 2, 4096, worker.index, 100 + worker.index,
             0 if worker.index == 0 else 1, 0, _BEGIN, worker.log.now, 0, 0, 0, 0, 2**64 - 1, 0,
         )  # fmt: skip
         words = struct.pack(f"<{len(worker.log.words)}Q", *worker.log.words)

@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint32_t kFileVersion = 1;
+constexpr uint32_t kFileVersion = 2;
 constexpr const char *kFileName = "/pyramid.cache";
 
 uint64_t checksum(const char *bytes, size_t n_bytes) {
@@ -164,6 +164,7 @@ void Pyramid::transfer(Archive &archive) {
             archive.value(mark.frames);
             archive.value(mark.parts);
             archive.value(mark.kernels);
+            archive.value(mark.absences);
         });
     });
 }

@@ -75,7 +75,9 @@ public:
         const uint64_t ticks = in_window(begin, end);
         RegionSlot &here = account_.regions[walk.part().construct];
         here.state_ticks[static_cast<size_t>(state)] += ticks;
-        if (state == State::kWork) return worked(here, walk.current(), end - begin, ticks);
+        const format::AbsentTicks absent = walk.absent(std::max(begin, shared_.start), std::min(end, shared_.end));
+        here.absent[static_cast<size_t>(state)] += absent;
+        if (state == State::kWork) return worked(here, walk.current(), end - begin, ticks, absent);
         if (weight > 1) here.create_weight += ticks * weight;
         if (walk.doing() == Doing::kWait && !waits_.empty() && end > begin)
             waits_.back().ticks[static_cast<size_t>(state)] += ticks;
@@ -215,6 +217,7 @@ public:
         const uint64_t ticks = walk.now() - ended.begin;
         kernel.n_completed++;
         time_slot(construct).own_ticks += in_window(ended.begin, walk.now());
+        time_slot(construct).absent += ended.absent;
         count_bytes(ended);
         count_duration(shared_.clock, kernel, ticks, 1);
     }
@@ -234,6 +237,8 @@ public:
     // After the walk: what the end of the run cut off.
     void finish(Walk &walk) {
         account_.last = std::min(walk.mark(), shared_.end);
+        const format::CpuSource source = shared_.files.threads[walk.thread()].header->cpu_source;
+        if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // clocks are not in the trace
         account_.n_events = walk.decoder().n_records();
         while (!waits_.empty()) end_wait(walk, 0);
         const bool whole = shared_.end == ~uint64_t{0};
@@ -273,16 +278,18 @@ private:
     }
     RegionSlot &region_slot(Walk &walk) { return counted_->regions[walk.part().construct]; }
 
-    // `ticks` of the work are in the window.
-    void worked(RegionSlot &here, Frame &task, uint64_t all_ticks, uint64_t ticks) {
+    // `ticks` of the work are in the window, and of these the thread was `absent` for some.
+    void worked(RegionSlot &here, Frame &task, uint64_t all_ticks, uint64_t ticks, format::AbsentTicks absent) {
         task.owner->data.worked += all_ticks;
         if (dirty_) {
             account_.pool_ticks += ticks;
+            account_.pool_absent += absent;
             dirty_ = false;
             return;
         }
         if (task.construct && ticks == 0) return void(sampling_ = false); // the construct may not be in the window
         (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
+        (task.construct ? time_slot(task.construct).absent : here.absent_implicit) += absent;
         if (!sampling_) return;
         (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * sample_weight_;
         sampling_ = false;

@@ -38,7 +38,11 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
                 check_part(slot.lock_ticks, slot, format::State::kSync, "locks", id, source, found);
                 capacity += slot.capacity_ticks;
                 parts += slot.nested_ticks;
+                check_part(slot.absent_implicit.preempted + slot.absent_implicit.blocked, slot, format::State::kWork,
+                           "absences from implicit tasks", id, source, found);
                 for (size_t state = 0; state < format::kStates; state++) {
+                    check_part(slot.absent[state].preempted + slot.absent[state].blocked, slot,
+                               static_cast<format::State>(state), "absences", id, source, found);
                     parts += slot.state_ticks[state];
                     if (slot.state_ticks[state] >> 63)
                         found.push_back(source + ": less than no time is " + kStateNames[state] +
@@ -81,6 +85,28 @@ void check_domains(const std::vector<ThreadAccount> &kept, const std::vector<Thr
                     "the tasks placed in domain " + std::to_string(home), found);
 }
 
+// The time that threads were on no processor. The replay cuts at the ends of stretches what the tool cut there, too.
+void check_absences(const std::vector<ThreadAccount> &kept, const std::vector<ThreadAccount> &replayed,
+                    Sentences &found) {
+    uint64_t total = 0;
+    format::AbsentTicks sums[2] = {};
+    for (int side = 0; side < 2; side++)
+        for (const ThreadAccount &account : side ? replayed : kept)
+            for (const format::RegionSlot &slot : account.regions)
+                for (size_t state = 0; state < format::kStates; state++) {
+                    sums[side] += slot.absent[state];
+                    total += side ? 0 : slot.state_ticks[state];
+                }
+    const auto check = [&](uint64_t one, uint64_t other, const char *name) {
+        if ((one > other ? one - other : other - one) > total / 1000)
+            found.push_back(std::string("profile and trace disagree on ") + name +
+                            " time by more than 0.1% of all time: " + std::to_string(one) + " and " +
+                            std::to_string(other) + " ticks.");
+    };
+    check(sums[0].preempted, sums[1].preempted, "preempted");
+    check(sums[0].blocked, sums[1].blocked, "blocked");
+}
+
 // Sums over threads: one thread's share may differ where an event fell on the border of two accounts.
 void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std::vector<ThreadAccount> &replayed,
                      Sentences &found) {
@@ -108,6 +134,7 @@ void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std:
         check_count(sums[0].n_other_domain, sums[1].n_other_domain, "the tasks outside their domain" + name, found);
     }
     check_domains(kept, replayed, found);
+    check_absences(kept, replayed, found);
     uint64_t totals[2] = {}, states[2][format::kStates] = {};
     for (int side = 0; side < 2; side++)
         for (const ThreadAccount &account : side ? replayed : kept)

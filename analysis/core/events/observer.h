@@ -61,12 +61,20 @@ struct RegionPart {
 struct OpenKernel {
     uint32_t construct;
     uint64_t begin, read_bytes = 0, write_bytes = 0;
+    format::AbsentTicks absent = {};
 };
 
 // What must have happened on other threads before an event, for those who take all threads in order of time.
 struct Precondition {
     enum Kind : uint8_t { kNone, kCreated, kStartable, kDetached, kChildrenEnded, kBarrierOver, kRegionBegun } kind;
     uint64_t id = 0; // of the task or region
+};
+
+// The thread was on no processor.
+struct AbsentInterval {
+    uint64_t begin, end;
+    bool blocked; // else preempted
+    bool guessed; // when, and which of both
 };
 
 struct Nothing {};
@@ -88,7 +96,10 @@ struct WalkObserver {
     // A stretch of the thread, in order; its end lies before its begin where a clock was read tens of ns early. One of
     // creation stands for `weight` creations, and belongs to no construct yet: creation_cost() tells. A task starts or
     // goes on right after a stretch of scheduling.
+    // walk.absent() tells for how much of it the thread was on no processor.
     void stretch(auto & /*walk*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
+    // Before the stretches in which it lies.
+    void absent(auto & /*walk*/, const AbsentInterval &) {}
 
     // A deferred task; walk.date_creation() says when. Its start, on whichever thread, and its end come later.
     void created(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}

@@ -169,6 +169,7 @@ public:
         std::vector<Frame> frames; // from the bottom of the stack; their pointers mean nothing
         std::vector<Part> parts; // likewise
         std::vector<OpenKernel> kernels;
+        std::vector<AbsentInterval> absences;
     };
     Checkpoint checkpoint() const;
     // Of a walk that has not moved yet. False: the checkpoint is not of this log.
@@ -187,6 +188,17 @@ public:
     uint32_t domain() const { return domain_; } // 1 + that in which the thread starts tasks; 0: not told
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
     const EventDecoder &decoder() const { return decoder_; }
+
+    // In stretch(): for how long of [begin, end) in it the thread was on no processor. No more than that is known.
+    format::AbsentTicks absent(uint64_t begin, uint64_t end) const {
+        format::AbsentTicks sum = {};
+        for (const AbsentInterval &interval : absent_) {
+            const uint64_t first = std::max(begin, interval.begin), last = std::min(end, interval.end);
+            if (interval.begin >= end) break;
+            if (first < last) (interval.blocked ? sum.blocked : sum.preempted) += last - first;
+        }
+        return sum;
+    }
 
     // In created(): when.
     Creation date_creation() { return dates_.date(decoder_, record_); }
@@ -208,7 +220,8 @@ private:
         return set;
     }();
     // What may stand between a creation and its span, and between the span and the begin of an undeferred task.
-    static constexpr Kinds kAside = kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced);
+    static constexpr Kinds kAside = kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced,
+                                          format::kPreempted, format::kBlocked);
     static constexpr Kinds kOfDeferred = kAside | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
     static constexpr Kinds kOfUndeferred =
         kAside | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
@@ -220,6 +233,7 @@ private:
     void spend(State state, uint64_t end, uint32_t weight = 1) {
         observer_.stretch(*this, state, mark_, end, weight);
         mark_ = end;
+        while (!absent_.empty() && absent_.front().end <= end) absent_.pop_front();
     }
     // Until `since` a wait lacked something to run; `rest` is what the time after that was.
     void spend_waiting(uint64_t since, State rest, uint64_t end) {
@@ -510,6 +524,27 @@ private:
         return true;
     }
 
+    bool note_absence(AbsentInterval interval) {
+        if (interval.end <= interval.begin || (!absent_.empty() && interval.begin < absent_.back().end)) return false;
+        absent_.push_back(interval);
+        for (OpenKernel &kernel : kernels_) {
+            const uint64_t begin = std::max(interval.begin, kernel.begin);
+            if (begin < interval.end)
+                (interval.blocked ? kernel.absent.blocked : kernel.absent.preempted) += interval.end - begin;
+        }
+        observer_.absent(*this, interval);
+        return true;
+    }
+    // The tool knew how long the thread had been absent in the stretch that was open in the end; mostly its last moments.
+    void note_last_absences(uint64_t end) {
+        const format::AbsentTicks open = run_.threads[thread_].header->open;
+        const uint64_t blocked = end - std::min(open.blocked, end - mark_);
+        const uint64_t preempted = blocked - std::min(open.preempted, blocked - mark_);
+        absent_.clear();
+        if (preempted < blocked) note_absence({preempted, blocked, false, true});
+        if (blocked < end) note_absence({blocked, end, true, true});
+    }
+
     const RunFiles &run_;
     const uint32_t thread_;
     Observer &observer_;
@@ -528,6 +563,7 @@ private:
     Part *part_;
     std::deque<Part> parts_;
     std::vector<OpenKernel> kernels_;
+    std::deque<AbsentInterval> absent_; // those that end after mark_
     Told told_ = {}; // the deferred creation told last, until its span is
     Untold untold_ = {}; // a span whose task is told next
     uint32_t domain_ = 0; // 1 + the argument of the last such event; 0: none
@@ -602,6 +638,8 @@ bool ThreadWalk<Observer>::take() {
     case format::kResync: return resume_recording();
     case format::kDomain: domain_ = argument + 1; return true;
     case format::kPlaced: placed_ = argument + 1; return true;
+    case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
+    case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
     case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); return true;
     // The decoder's own.
     case format::kEnd:
@@ -635,20 +673,25 @@ Precondition ThreadWalk<Observer>::precondition() const {
 template <typename Observer>
 void ThreadWalk<Observer>::finish() {
     const uint64_t end_of_region = observer_.region(part_->id).end;
+    if (doing_ == Doing::kUnknown) return;
+    const uint64_t end = std::max(mark_, end_of_region ? end_of_region : observer_.end_of_run());
+    note_last_absences(end);
     if (end_of_region && doing_ == Doing::kWait && !part_->primary)
         close_part();
-    else if (doing_ != Doing::kUnknown)
-        close(std::max(mark_, end_of_region ? end_of_region : observer_.end_of_run()));
+    else
+        close(end);
 }
 
 template <typename Observer>
 typename ThreadWalk<Observer>::Checkpoint ThreadWalk<Observer>::checkpoint() const {
-    Checkpoint at{decoder_.bookmark(), mark_, doing_, after_pause_, domain_, placed_, told_, untold_, data, {}, {}, {}};
+    Checkpoint at{
+        decoder_.bookmark(), mark_, doing_, after_pause_, domain_, placed_, told_, untold_, data, {}, {}, {}, {}};
     for (const Frame *frame = current_; frame; frame = frame->below) at.frames.push_back(*frame);
     for (const Part *part = part_; part; part = part->outer) at.parts.push_back(*part);
     std::ranges::reverse(at.frames);
     std::ranges::reverse(at.parts);
     at.kernels = kernels_;
+    at.absences.assign(absent_.begin(), absent_.end());
     return at;
 }
 
@@ -665,6 +708,7 @@ bool ThreadWalk<Observer>::go_to(const Checkpoint &at) {
     untold_ = at.untold;
     data = at.data;
     kernels_ = at.kernels;
+    absent_.assign(at.absences.begin(), at.absences.end());
     for (const Frame &frame : at.frames) {
         Frame *place = &frame == &at.frames.front() ? &base_ : &push(frame.kind, frame.id, frame.construct);
         Frame copy = frame;

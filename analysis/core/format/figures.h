@@ -44,6 +44,7 @@ struct ConstructSlot {
     uint64_t write_bytes;
     uint64_t counters[kMaxCounters];
     uint64_t histogram[kHistogramBins]; // of timed durations, bin k: [2^k, 2^(k+1)) ns
+    AbsentTicks absent; // of own_ticks
 };
 static_assert(sizeof(ConstructSlot) <= kSlotBytes);
 
@@ -79,6 +80,9 @@ struct RegionSlot {
     uint64_t failed_steal_ticks;
     uint64_t n_from_domain
         [kDomainCounts]; // tasks started here by the domain where they were placed; the last: and all beyond
+    AbsentTicks absent[kStates]; // of state_ticks
+    AbsentTicks absent_implicit; // of implicit_ticks
+    AbsentTicks absent_somewhere; // of all state_ticks, where CpuSource::kClocks does not tell in which
 };
 static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
@@ -97,7 +101,17 @@ namespace ompass {
     X(uint64_t, last_ns, "last moment accounted", to.clock.since_start(account.last))                                  \
     X(uint64_t, n_events, "records of its trace; 0 in the profile, which does not read them", account.n_events)        \
     X(uint64_t, n_dropped, "records lost to a size limit or a full disk", header.n_dropped)                            \
-    X(uint64_t, n_migrations, "changes of CPU that were seen", header.n_migrations)
+    X(uint64_t, n_migrations, "changes of CPU that were seen", header.n_migrations)                                    \
+    X(std::string, cpu_source,                                                                                         \
+      "where preempted and blocked times come from: switches (the kernel's records), clocks (of the thread; no state " \
+      "is known), or empty: not known, and 0",                                                                         \
+      name_of(account.cpu_source))                                                                                     \
+    X(uint64_t, n_lost_switches, "records of switches lost, so that which of both is in part a guess",                 \
+      header.n_lost_switches)                                                                                          \
+    X(uint64_t, unaccounted_preempted_ns, "preempted between regions, and outside of all that is accounted",           \
+      to.ns(header.outside.preempted))                                                                                 \
+    X(uint64_t, unaccounted_blocked_ns, "blocked there", to.ns(header.outside.blocked))                                \
+    X(uint64_t, ended_ns, "when the thread ended; 0: not before the recording", ended_ns(to, header))
 
 #define OMPASS_REGION_ROW(X)                                                                                           \
     X(int32_t, construct, "number of the parallel construct; -1: outside of every region",                             \
@@ -133,7 +147,13 @@ namespace ompass {
       "tasks started here by the domain where they were placed; the last: and all beyond",                             \
       Numbers<format::kDomainCounts>::of(slot.n_from_domain, format::kDomainCounts))                                   \
     X(Numbers<format::kMaxCounters>, counters, "hardware counters of the implicit task, in the order of Run.counters", \
-      to.counters(slot.counters))
+      to.counters(slot.counters))                                                                                      \
+    X(uint64_t, preempted_ns, "part of total_ns on no processor, although the thread could have run",                  \
+      time.absent.preempted)                                                                                           \
+    X(uint64_t, blocked_ns, "part of total_ns on no processor, since the thread had left it by itself",                \
+      time.absent.blocked)                                                                                             \
+    X(uint64_t, work_preempted_ns, "part of work_ns, preempted", time.absent_work.preempted)                           \
+    X(uint64_t, work_blocked_ns, "part of work_ns, blocked", time.absent_work.blocked)
 
 // The last entry says how rows of several threads make one.
 #define OMPASS_CONSTRUCT_ROW(X)                                                                                        \
@@ -164,7 +184,11 @@ namespace ompass {
     X(uint64_t, read_bytes, "declared by kernels as read", slot.read_bytes, sum)                                       \
     X(uint64_t, write_bytes, "declared by kernels as written", slot.write_bytes, sum)                                  \
     X(Numbers<format::kMaxCounters>, counters, "hardware counters, in the order of Run.counters",                      \
-      to.counters(slot.counters), sum)
+      to.counters(slot.counters), sum)                                                                                 \
+    X(uint64_t, preempted_ns, "part of work_ns on no processor, although the thread could have run",                   \
+      to.absent(slot.absent, slot.own_ticks).preempted, sum)                                                           \
+    X(uint64_t, blocked_ns, "part of work_ns on no processor, since the thread had left it by itself",                 \
+      to.absent(slot.absent, slot.own_ticks).blocked, sum)
 
 OMPASS_STRUCT(ThreadRow, Row, OMPASS_THREAD_ROW);
 

@@ -15,7 +15,9 @@
 
 namespace ompass::format {
 
-inline constexpr uint32_t kVersion = 1;
+// Version 1 had shorter slots, and knew nothing of absences: its figures of them are 0, its threads' source is kNone.
+inline constexpr uint32_t kVersion = 2;
+inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kHeaderBytes = kPageBytes;
 inline constexpr char kProcessMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'P', 'R'};
@@ -33,6 +35,14 @@ enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2 };
 // The five states of metrics.md, in the order in which every array of states is kept.
 enum class State : uint32_t { kWork = 0, kCreate = 1, kSchedule = 2, kSync = 3, kIdle = 4 };
 inline constexpr size_t kStates = 5;
+
+// How a thread knew when it was absent: recorded, but not on a processor. It is preempted when it was switched out while
+// it could have run, blocked when it left by itself, until it runs again.
+enum class CpuSource : uint32_t {
+    kNone = 0, // not known
+    kSwitches = 1, // the kernel's record of each switch
+    kClocks = 2 // clocks of the thread, read where it enters and leaves regions: in which state is not known
+};
 
 // ---------------------------------------------------------------- extents
 
@@ -133,6 +143,17 @@ struct PendingPart {
 static_assert(sizeof(PendingPart) == 32);
 inline constexpr unsigned kMaxPendingParts = 4;
 
+// Of some time, what the thread was not on a processor.
+struct AbsentTicks {
+    uint64_t preempted;
+    uint64_t blocked;
+
+    AbsentTicks &operator+=(AbsentTicks other) {
+        preempted += other.preempted, blocked += other.blocked;
+        return *this;
+    }
+};
+
 // The accounting state of a thread lives in its header, so a reader can finish the account of a killed thread.
 struct ThreadHeader {
     char magic[8]; // kThreadMagic
@@ -156,6 +177,13 @@ struct ThreadHeader {
     uint64_t n_dropped; // trace records lost
     uint64_t n_migrations; // changes of CPU
     PendingPart pending[kMaxPendingParts];
+    CpuSource cpu_source;
+    uint32_t pad2_;
+    uint64_t n_lost_switches; // records of switches that found no room, while the thread closed no stretch
+    AbsentTicks pool; // of pool_ticks
+    AbsentTicks outside; // in no region's account, while the thread was recorded
+    AbsentTicks open; // in the open stretch; known when recording has ended
+    uint64_t ended_ticks; // when the thread ended; 0: recording ended before, or was cut short
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
 
@@ -168,9 +196,10 @@ enum OpenState : uint32_t {
 
 inline constexpr uint32_t kOpenPool = ~0u; // open_construct
 
-inline constexpr size_t kSlotBytes = 704;
+inline constexpr size_t kSlotBytes = 960;
+constexpr size_t slot_bytes(uint32_t version) { return version == 1 ? 704 : kSlotBytes; }
 inline constexpr uint32_t kSlotsPerExtent = 32;
-inline constexpr size_t kSlotExtentBytes = 24576; // header and 32 slots, whole pages
+inline constexpr size_t kSlotExtentBytes = 32768; // header and 32 slots, whole pages
 static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtentBytes);
 // figures.h declares the contents of a slot.
 
@@ -242,7 +271,10 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kSteal, 1, 1, "v", "steal",                                                                                      \
       "end of an attempt to take a task from another's queue; argument ticks * 2 + succeeded")                         \
     X(kReadNear, 1, 0, "", "read_near", "a short read close to the last access of this thread, see below")             \
-    X(kWriteNear, 1, 0, "", "write_near", "a short write close to the last access of this thread, see below")
+    X(kWriteNear, 1, 0, "", "write_near", "a short write close to the last access of this thread, see below")          \
+    X(kPreempted, 3, 0, "v-t", "preempted",                                                                            \
+      "on no processor although it could have run, from word 1 on, for word 2 ticks; argument 1: a guess")             \
+    X(kBlocked, 3, 0, "v-t", "blocked", "the same, since the thread had left it by itself")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
@@ -264,6 +296,10 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
     OMPASS_EVENTS(OMPASS_EVENT_TRAITS)
 #undef OMPASS_EVENT_TRAITS
 };
+
+// kPreempted and kBlocked come in order of their time, which is that of their words, and each before the record that closes
+// the first stretch that it is part of. Where records of switches were lost, how long both were together is known still;
+// which of both, and when, is a guess.
 
 inline constexpr uint32_t kArgumentLimit = 1u << 26;
 inline constexpr uint32_t kUntoldCreation = 1u << 25; // in the argument of a create_span_long

@@ -16,17 +16,17 @@ using format::State;
 namespace {
 
 void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &account) {
+    const size_t slot_bytes = format::slot_bytes(thread.header->version);
     for (size_t extent = 0; extent < thread.slots.size(); extent++)
-        for (uint32_t i = 0; i < format::kSlotsPerExtent && (i + 1) * format::kSlotBytes <= thread.slots[extent].size();
-             i++) {
-            const char *place = thread.slots[extent].data() + i * format::kSlotBytes;
+        for (uint32_t i = 0; i < format::kSlotsPerExtent && (i + 1) * slot_bytes <= thread.slots[extent].size(); i++) {
+            const char *place = thread.slots[extent].data() + i * slot_bytes;
             const uint32_t id = thread.first_slot[extent] + i;
-            format::ConstructSlot construct;
-            memcpy(&construct, place, sizeof construct);
+            format::ConstructSlot construct = {};
+            memcpy(&construct, place, std::min(sizeof construct, slot_bytes));
             if (id >= n_definitions || construct.id != id) continue; // a definition may have found no room on the disk
             if (construct.kind == format::DefinitionKind::kParallel ||
                 construct.kind == format::DefinitionKind::kProgram)
-                memcpy(&account.region(id), place, sizeof(RegionSlot));
+                memcpy(&account.region(id), place, std::min(sizeof(RegionSlot), slot_bytes));
             else if (id != 0) {
                 if (construct.kind == format::DefinitionKind::kTask) {
                     construct.n_undeferred = format::begun_undeferred(construct);
@@ -50,14 +50,22 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
 
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
 
+// Of the absences in the open stretch, those that lie in its last `ticks`, were they its end; and takes them away.
+format::AbsentTicks take_last(format::AbsentTicks &open, uint64_t ticks) {
+    const uint64_t blocked = std::min(open.blocked, ticks);
+    const format::AbsentTicks last = {std::min(open.preempted, ticks - blocked), blocked};
+    open = {open.preempted - last.preempted, open.blocked - blocked};
+    return last;
+}
+
 const RegionInstance *instance_of(const RunFiles &run, uint64_t index, uint64_t sequence) {
     const RegionInstance *instance = index < run.instances.size() ? run.instances[index] : nullptr;
     return instance && instance->sequence == sequence ? instance : nullptr;
 }
 
-// A worker's gap at the end of a region, from `begin` until the region's end.
+// A worker's gap at the end of a region, from `begin` until the region's end, with the absences in it.
 void close_tail(const RunFiles &run, const RegionInstance &instance, RegionSlot &slot, uint64_t begin,
-                uint32_t n_barriers, uint64_t end) {
+                uint32_t n_barriers, uint64_t end, format::AbsentTicks absent = {}) {
     if (end < begin) { // see close_part() of the tool
         add(slot, State::kSync, end - begin);
         return;
@@ -67,6 +75,8 @@ void close_tail(const RunFiles &run, const RegionInstance &instance, RegionSlot 
     const bool idle = instance.has_tasks && rest > RunClock(*run.process).ticks(format::kExitNanoseconds);
     add(slot, State::kIdle, arrival - begin + (idle ? rest : 0));
     add(slot, State::kSync, idle ? 0 : rest);
+    slot.absent[static_cast<size_t>(idle ? State::kIdle : State::kSync)] += take_last(absent, rest);
+    slot.absent[static_cast<size_t>(State::kIdle)] += take_last(absent, arrival - begin);
 }
 
 void close_pending_parts(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account,
@@ -88,22 +98,26 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
     if (header.open_instance != ~0ull && !instance) return;
     if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
         // A worker that waits for its next region: its part of the last one ended with that region.
-        close_tail(run, *instance, slot, header.mark, header.open_barrier, instance->end);
+        close_tail(run, *instance, slot, header.mark, header.open_barrier, instance->end, header.open);
         account.last = std::max(header.mark, instance->end);
         return;
     }
     const uint64_t until = std::max(header.mark, instance && instance->end ? instance->end : end);
-    add(slot,
-        header.open_state == OpenState::kOpenWork  ? State::kWork
-        : header.open_state == OpenState::kOpenGap ? State::kIdle
-                                                   : State::kSync,
-        until - header.mark);
-    if (header.open_state == OpenState::kOpenWork) {
-        uint64_t &own = header.open_construct == format::kOpenPool ? account.pool_ticks
-                        : header.open_construct && header.open_construct < run.definitions.size()
-                            ? account.construct(header.open_construct).own_ticks
-                            : slot.implicit_ticks;
-        own += until - header.mark;
+    const State state = header.open_state == OpenState::kOpenWork  ? State::kWork
+                        : header.open_state == OpenState::kOpenGap ? State::kIdle
+                                                                   : State::kSync;
+    format::AbsentTicks open = header.open;
+    const format::AbsentTicks absent = take_last(open, until - header.mark);
+    add(slot, state, until - header.mark);
+    slot.absent[static_cast<size_t>(state)] += absent;
+    if (state == State::kWork) {
+        const bool in_pool = header.open_construct == format::kOpenPool;
+        format::ConstructSlot *construct =
+            !in_pool && header.open_construct && header.open_construct < run.definitions.size()
+                ? &account.construct(header.open_construct)
+                : nullptr;
+        (in_pool ? account.pool_ticks : construct ? construct->own_ticks : slot.implicit_ticks) += until - header.mark;
+        (in_pool ? account.pool_absent : construct ? construct->absent : slot.absent_implicit) += absent;
     }
     account.last = until;
 }
@@ -132,6 +146,8 @@ std::vector<ThreadAccount> read_accounts(const RunFiles &run) {
         if (!thread.header) continue;
         accounts[i].present = true;
         accounts[i].pool_ticks = thread.header->pool_ticks;
+        accounts[i].cpu_source = thread.header->cpu_source;
+        accounts[i].pool_absent = thread.header->pool;
         read_slots(thread, run.definitions.size(), accounts[i]);
         close_pending_parts(run, *thread.header, accounts[i], end);
         close_open_stretch(run, *thread.header, accounts[i], end);

@@ -101,10 +101,10 @@ Problem check_length(const MappedFile &file) {
 
 Problem check_header(const MappedFile &file, const char *magic, uint32_t version, uint32_t header_bytes) {
     if (memcmp(file.bytes().data(), magic, 8) != 0) return {file.path(), 0, "is not a log of Ompass"};
-    if (version != format::kVersion)
+    if (version < format::kOldestVersion || version > format::kVersion)
         return {file.path(), 8,
-                "has format version " + std::to_string(version) + ", this Ompass reads version " +
-                    std::to_string(format::kVersion)};
+                "has format version " + std::to_string(version) + ", this Ompass reads versions " +
+                    std::to_string(format::kOldestVersion) + " to " + std::to_string(format::kVersion)};
     if (header_bytes != format::kHeaderBytes)
         return {file.path(), 12, "has a header of a size that does not belong to its version"};
     return {};
@@ -228,13 +228,13 @@ bool has_grown(const MappedFile &file) {
 }
 
 // A slot is unused, or has the id of its place.
-Problem check_slots(const std::string &path, const ExtentHeader &extent, std::span<const char> contents,
-                    uint64_t offset) {
-    for (size_t i = 0; i < format::kSlotsPerExtent && (i + 1) * format::kSlotBytes <= contents.size(); i++) {
+Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHeader &extent,
+                    std::span<const char> contents, uint64_t offset) {
+    for (size_t i = 0; i < format::kSlotsPerExtent && (i + 1) * slot_bytes <= contents.size(); i++) {
         uint32_t id; // in slots of either kind
-        memcpy(&id, contents.data() + i * format::kSlotBytes, sizeof id);
+        memcpy(&id, contents.data() + i * slot_bytes, sizeof id);
         if (id != 0 && id != extent.first + i)
-            return {path, offset + sizeof extent + i * format::kSlotBytes, "is damaged: statistics out of place"};
+            return {path, offset + sizeof extent + i * slot_bytes, "is damaged: statistics out of place"};
     }
     return {};
 }
@@ -275,7 +275,9 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
                 if (!run.process->is_final)
                     contents = {keep_copy(thread.file, offset + sizeof extent, contents.size(), thread.copies),
                                 contents.size()};
-                if (Problem misplaced = check_slots(path, extent, contents, offset)) return misplaced;
+                if (Problem misplaced =
+                        check_slots(path, format::slot_bytes(header->version), extent, contents, offset))
+                    return misplaced;
                 thread.slots.push_back(contents);
                 thread.first_slot.push_back(static_cast<uint32_t>(extent.first));
             } else if (extent.kind == ExtentKind::kEvents) {

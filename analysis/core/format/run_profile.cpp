@@ -21,6 +21,10 @@ uint64_t share(uint64_t pool, uint64_t part, uint64_t whole) {
     return whole ? static_cast<uint64_t>(static_cast<unsigned __int128>(pool) * part / whole) : 0;
 }
 
+format::AbsentTicks share(format::AbsentTicks pool, uint64_t part, uint64_t whole) {
+    return {share(pool.preempted, part, whole), share(pool.blocked, part, whole)};
+}
+
 // Gives the work of untimed undeferred tasks to the constructs, the implicit tasks and the creations it belongs to.
 void share_pool(ThreadAccount &account) {
     uint64_t weights = 0, n_undeferred = 0;
@@ -31,6 +35,8 @@ void share_pool(ThreadAccount &account) {
     for (ConstructSlot &slot : account.constructs) {
         slot.own_ticks +=
             weights ? share(pool, slot.sampled_weight, weights) : share(pool, slot.n_undeferred, n_undeferred);
+        slot.absent += weights ? share(account.pool_absent, slot.sampled_weight, weights)
+                               : share(account.pool_absent, slot.n_undeferred, n_undeferred);
         slot.create_ticks += share(pool, slot.create_weight, weights);
     }
     for (RegionSlot &slot : account.regions) {
@@ -39,10 +45,12 @@ void share_pool(ThreadAccount &account) {
             std::min(share(pool, slot.create_weight, weights), states[static_cast<size_t>(State::kWork)]);
         states[static_cast<size_t>(State::kWork)] -= create;
         states[static_cast<size_t>(State::kCreate)] += create;
+        slot.absent_implicit += share(account.pool_absent, slot.sampled_weight, weights);
         slot.implicit_ticks = std::min(slot.implicit_ticks + share(pool, slot.sampled_weight, weights),
                                        states[static_cast<size_t>(State::kWork)]);
     }
     account.pool_ticks = 0;
+    account.pool_absent = {};
 }
 
 // A number of nanoseconds, or the nearest one that there is: logs may hold absurd counts.
@@ -61,6 +69,14 @@ struct Conversion {
     uint64_t estimated_ns(uint64_t n_created) const {
         return whole_ns(create_estimate_ns * static_cast<double>(n_created));
     }
+    // In nanoseconds, of a time of that many ticks.
+    format::AbsentTicks absent(format::AbsentTicks ticks, uint64_t whole) const { return within(ticks, ns(whole)); }
+    // The same of a time of that many nanoseconds.
+    format::AbsentTicks within(format::AbsentTicks ticks, uint64_t whole_ns) const {
+        const uint64_t both_ns = std::min(ns(ticks.preempted + ticks.blocked), whole_ns);
+        const uint64_t blocked_ns = std::min(ns(ticks.blocked), both_ns);
+        return {both_ns - blocked_ns, blocked_ns};
+    }
     Numbers<format::kMaxCounters> counters(const uint64_t *values) const {
         return Numbers<format::kMaxCounters>::of(values, n_counters);
     }
@@ -74,9 +90,35 @@ const char *name_of(format::ThreadKind kind) {
     }
 }
 
+const char *name_of(format::CpuSource source) {
+    switch (source) {
+    case format::CpuSource::kSwitches: return "switches";
+    case format::CpuSource::kClocks: return "clocks";
+    default: return "";
+    }
+}
+
+uint64_t ended_ns(const Conversion &to, const format::ThreadHeader &header) {
+    return header.ended_ticks ? to.clock.since_start(header.ended_ticks) : 0;
+}
+
 struct StateTimes {
     uint64_t state_ns[format::kStates], total_ns;
+    format::AbsentTicks absent, absent_work; // in nanoseconds
 };
+
+// Of all the time, and of work: the parts add up.
+void split_absences(const Conversion &to, const RegionSlot &slot, StateTimes &time) {
+    const uint64_t work_ns = time.state_ns[static_cast<size_t>(State::kWork)];
+    format::AbsentTicks rest = slot.absent_somewhere;
+    for (size_t i = 0; i < format::kStates; i++)
+        if (i != static_cast<size_t>(State::kWork)) rest += slot.absent[i];
+    time.absent_work = to.within(slot.absent[static_cast<size_t>(State::kWork)], work_ns);
+    const uint64_t most =
+        slot.absent_somewhere.preempted | slot.absent_somewhere.blocked ? time.total_ns : time.total_ns - work_ns;
+    time.absent = to.within(rest, most);
+    time.absent += time.absent_work;
+}
 
 // Each state is the difference of converted sums, so the states add up exactly.
 StateTimes split(const Conversion &to, const RegionSlot &slot) {
@@ -100,6 +142,7 @@ StateTimes split(const Conversion &to, const RegionSlot &slot) {
     const uint64_t estimated = std::min(to.estimated_ns(slot.n_created), work / 10 * 9 + work % 10 * 9 / 10);
     work -= estimated;
     time.state_ns[static_cast<size_t>(State::kCreate)] += estimated;
+    split_absences(to, slot, time);
     return time;
 }
 

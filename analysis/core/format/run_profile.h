@@ -30,6 +30,8 @@ struct ThreadAccount {
     bool present = false;
     uint64_t last = 0; // up to here it is accounted
     uint64_t pool_ticks = 0;
+    format::AbsentTicks pool_absent = {};
+    format::CpuSource cpu_source = format::CpuSource::kNone;
     uint64_t n_events = 0;
     std::vector<format::ConstructSlot> constructs;
     std::vector<format::RegionSlot> regions;

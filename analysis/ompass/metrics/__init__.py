@@ -10,6 +10,7 @@ from ompass.metrics.findings import find_causes
 from ompass.metrics.granularity import Bin, granularity
 from ompass.metrics.inflation import Inflation, WorkOf, inflation
 from ompass.metrics.locality import Locality, locality
+from ompass.metrics.presence import Presence, knows_switches
 from ompass.metrics.scaling import (
     CURVES,
     MeanStates,
@@ -37,6 +38,7 @@ __all__ = [
     "Loss",
     "MeanStates",
     "Measured",
+    "Presence",
     "RecordingCost",
     "RegionShare",
     "Samples",
@@ -52,6 +54,7 @@ __all__ = [
     "gaps",
     "granularity",
     "inflation",
+    "knows_switches",
     "locality",
     "measured",
     "recording_cost",

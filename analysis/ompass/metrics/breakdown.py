@@ -11,6 +11,7 @@ import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from ompass.metrics.presence import Presence, after_all, of_rows, together
 from ompass.metrics.shares import share, sums
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes
 
@@ -36,6 +37,7 @@ class ThreadShare:
     lock_ns: int  # part of sync in locks
     n_tasks: int
     outside_ns: int  # part of the thread-time outside every region; 0 unless the scope is the program
+    presence: Presence | None = None  # None: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,10 @@ class RegionShare:
     lock_ns: int
     n_tasks: int
     threads: tuple[ThreadShare, ...]
+
+    @property
+    def presence(self) -> Presence | None:
+        return together(t.presence for t in self.threads)
 
     @property
     def imbalance(self) -> float:
@@ -78,6 +84,11 @@ class Breakdown:
     threads: tuple[ThreadShare, ...]
     regions: tuple[RegionShare, ...]
     stretched_ns: int  # what had to be added to the run's wall time to hold its threads; 0 in a sound run
+
+    @property
+    def presence(self) -> Presence | None:
+        """On how much of it threads were on a processor; None where that is not known of every thread."""
+        return together(t.presence for t in self.threads)
 
     def share(self, part_ns: float) -> float:
         """A part of the thread-time, 0 to 1; 0 of an empty scope."""
@@ -133,17 +144,18 @@ def sum_states(parts: Iterable[StateTimes]) -> StateTimes:
 
 def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...]:
     """The rows summed per thread, in thread order."""
-    kinds = {t.thread: t.kind for t in run.threads}
+    known = {t.thread: t for t in run.threads}
     by_thread: dict[int, list[RegionRow]] = {}
     for row in rows:
         by_thread.setdefault(row.thread, []).append(row)
     return tuple(
         ThreadShare(
             thread=thread,
-            kind=kinds.get(thread, "other"),
+            kind=known[thread].kind if thread in known else "other",
             states=sum_states(map(StateTimes.of, mine)),
             **sums(mine, _PARTS),
             outside_ns=sum(row.total_ns for row in mine if row.construct == OUTSIDE),
+            presence=of_rows(mine, known[thread].cpu_source if thread in known else ""),
         )
         for thread, mine in sorted(by_thread.items())
     )
@@ -175,7 +187,8 @@ def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -
     A thread of kind "other" that never took part in OpenMP has no row and does not count towards N.
     """
     recorded = {t.thread: t for t in thread_shares(run, run.regions)}
-    kinds = {t.thread: t.kind for t in run.threads if t.kind != "other"}
+    rows = {t.thread: t for t in run.threads}
+    kinds = {number: t.kind for number, t in rows.items() if t.kind != "other"}
     numbers = sorted(recorded.keys() | kinds.keys())
     longest_ns = max((t.states.total_ns for t in recorded.values()), default=0)
     wall_ns = max(run.wall_ns, longest_ns)
@@ -188,6 +201,9 @@ def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -
                 known,
                 states=known.states + StateTimes(idle_ns=rest_ns),
                 outside_ns=known.outside_ns + rest_ns,
+                presence=after_all(known.presence, rows[number], rest_ns, wall_ns)
+                if number in rows
+                else None,
             )
         )
     states = sum_states(t.states for t in threads)

@@ -12,7 +12,17 @@ from functools import partial
 from typing import Any, Final
 
 from ompass import __version__
-from ompass.metrics import Breakdown, ConstructTotals, Finding, Locality, Scope, share
+from ompass.metrics import (
+    Breakdown,
+    ConstructTotals,
+    Finding,
+    Locality,
+    Presence,
+    Scope,
+    knows_switches,
+    share,
+)
+from ompass.model import CpuTimes
 from ompass.reports.bars import state_values
 from ompass.reports.content import ReportContent
 from ompass.reports.model import (
@@ -56,6 +66,26 @@ WORK_AND_IDLE: Final = (
 """Of anything that has the times of states."""
 
 
+def presence_fields(presence: Presence | None) -> dict[str, Any]:
+    """Thread-time, and work alone, by what the processors did, for programs; None where that is not known."""
+    whole, work = (presence.whole, presence.work) if presence else (None, None)
+    source = {"source": presence.source} if presence else {}
+    return {
+        "cpu": _cpu_fields(whole) | source if whole else None,
+        "work_cpu": _cpu_fields(work) if work else None,
+    }
+
+
+def _cpu_fields(times: CpuTimes) -> dict[str, int]:
+    return {column.key: column.value(times) for column in fields("running_ns preempted_ns blocked_ns")}
+
+
+_PRESENCE: Final = tuple(
+    data(key, partial(lambda name, item: presence_fields(item.presence)[name], key))
+    for key in ("cpu", "work_cpu")
+)
+
+
 def run_report(content: ReportContent) -> Report:
     """The whole report."""
     run, breakdown = content.run, content.breakdown
@@ -94,6 +124,7 @@ def run_report(content: ReportContent) -> Report:
             "program_wall_ns": run.wall_ns,
             "thread_time_ns": breakdown.thread_time_ns,
             **state_fields(breakdown.states),
+            **presence_fields(breakdown.presence),
             "implicit_ns": breakdown.implicit_ns,
             "lock_ns": breakdown.lock_ns,
             "tasks": content.n_tasks,
@@ -182,6 +213,7 @@ def _threads(threads: Any) -> Table:
             *fields("implicit_ns lock_ns outside_ns"),
             Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
             Column("states", "", Kind.STATES, scaled=True),
+            *_PRESENCE,
         ),
         threads,
         word="thread",
@@ -217,6 +249,7 @@ def _regions(content: ReportContent) -> Table:
             *fields("capacity_ns nested_ns implicit_ns lock_ns tasks=n_tasks"),
             data("thread_breakdown", lambda region: _threads(region.threads)),
             Column("states", "", Kind.STATES),
+            *_PRESENCE,
         ),
         content.regions,
         word="region",
@@ -258,6 +291,7 @@ def _tasks(content: ReportContent) -> Table:
             *fields("tasks_other_domain=n_other_domain"),
             data("min_ns", _of_timed("min_ns")),
             data("counters", lambda task: counters_of(content, task)),
+            data("work_cpu", partial(_work_of, content)),
             data("created_by", lambda task: _by_thread(task.created_by)),
             data("completed_by", lambda task: _by_thread(task.completed_by)),
         ),
@@ -265,6 +299,13 @@ def _tasks(content: ReportContent) -> Table:
         word="construct",
         more="--csv",
     )
+
+
+def _work_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int] | None:
+    """The work of a construct by what the processors did; None where that is not known of every thread."""
+    if not knows_switches(content.run):
+        return None
+    return _cpu_fields(CpuTimes.of(totals.work_ns, totals.preempted_ns, totals.blocked_ns))
 
 
 def _of_timed(name: str) -> Any:
@@ -297,6 +338,7 @@ def _kernels(content: ReportContent) -> Table:
             data("inclusive_ns"),
             data("min_ns", _of_timed("min_ns")),
             data("counters", lambda kernel: counters_of(content, kernel)),
+            data("work_cpu", partial(_work_of, content)),
         ),
         content.kernels,
         word="kernel",

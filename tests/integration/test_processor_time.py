@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running, preempted and blocked: exact sums, and the answers of programs that sleep for known times.
+
+How often a thread is preempted is the machine's business: no test here depends on it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import ompass
+from integration.recorded_run import check_accounts_agree, check_sound, run_directories
+from ompass import _core
+from toolchains import CompileProgram, RunRecorded, Toolchain
+
+SLEEPS = "processor/sleeps.c"
+PASSIVE = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
+
+
+@pytest.fixture(scope="module")
+def sleeps(compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
+    return compile_program(SLEEPS, default_toolchain, "-O1")
+
+
+def report_of(run_dir: Path, *options: str) -> dict[str, Any]:
+    answer = ompass("report", str(run_dir), "--json", *options)
+    report: dict[str, Any] = json.loads(answer.stdout)
+    return report
+
+
+def objects_with_states(value: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict):
+        if "thread_time_ns" in value and "idle_ns" in value:
+            yield value
+        for part in value.values():
+            yield from objects_with_states(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from objects_with_states(part)
+
+
+def running_ns_by_tid(stdout: str) -> dict[int, int]:
+    """What getrusage told the program of its threads in the region."""
+    return {int(tid): int(ns) for tid, ns in re.findall(r"THREAD tid=(\d+) running_ns=(\d+)", stdout)}
+
+
+def check_sums(report: dict[str, Any], source: str = "switches") -> None:
+    found = list(objects_with_states(report))
+    assert len(found) >= 4  # the run, its threads, and regions
+    for part in found:
+        cpu = dict(part["cpu"])
+        assert cpu.pop("source") == source
+        assert cpu.keys() == {"running_ns", "preempted_ns", "blocked_ns"}
+        assert sum(cpu.values()) == part["thread_time_ns"]
+        assert min(cpu.values()) >= 0
+        if source == "switches":
+            assert sum(part["work_cpu"].values()) == part["work_ns"]
+            assert all(0 <= ns <= cpu[name] for name, ns in part["work_cpu"].items())
+        else:
+            assert part["work_cpu"] is None
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_parts_of_thread_time_add_up_exactly(
+    sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded, mode: str
+) -> None:
+    recorded = run_recorded(sleeps, default_toolchain, "1000", "40", mode=mode)
+    check_sound(recorded.run_dir)
+    for scope in ("regions", "program"):
+        check_sums(report_of(recorded.run_dir, "--scope", scope))
+    report = report_of(recorded.run_dir)
+    (tasks,) = report["constructs"]
+    assert sum(tasks["work_cpu"].values()) == tasks["work_ns"]
+    assert tasks["work_cpu"]["blocked_ns"] >= 40 * 1_000_000  # each slept so long
+    if mode == "trace":
+        profile, replay = _core.read_profile(str(recorded.run_dir)), _core.replay_trace(str(recorded.run_dir))
+        check_accounts_agree(profile, replay)
+        check_sums(report_of(recorded.run_dir, "--from", "events"))
+
+
+def test_running_time_is_that_of_getrusage_within_2_percent(
+    sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    recorded = run_recorded(sleeps, default_toolchain, "2000", "100", environment=PASSIVE)
+    known = running_ns_by_tid(recorded.process.stdout)
+    profile = _core.read_profile(str(recorded.run_dir))
+    tids = {thread.thread: thread.tid for thread in profile.threads}
+    (share,) = report_of(recorded.run_dir)["regions"]
+    assert {tids[thread["thread"]] for thread in share["thread_breakdown"]} == known.keys()
+    for thread in share["thread_breakdown"]:
+        assert thread["cpu"]["running_ns"] == pytest.approx(known[tids[thread["thread"]]], rel=0.02)
+
+
+def test_tasks_that_sleep_half_their_time_are_blocked_half(
+    sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    recorded = run_recorded(sleeps, default_toolchain, "5000", "60")
+    (tasks,) = report_of(recorded.run_dir)["constructs"]
+    cpu = tasks["work_cpu"]
+    assert cpu["running_ns"] == pytest.approx(60 * 5_000_000, rel=0.02)
+    asleep = re.search(r"ASLEEP ns=(\d+)", recorded.process.stdout)
+    assert asleep is not None
+    # On a busy machine a thread that wakes waits for a processor: the program's own clock knows how long.
+    assert cpu["blocked_ns"] == pytest.approx(int(asleep[1]), rel=0.03)
+
+
+def test_lost_records_leave_the_running_time_exact(
+    sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    recorded = run_recorded(sleeps, default_toolchain, "100", "2", "4000", mode="trace", environment=PASSIVE)
+    profile = check_sound(recorded.run_dir)
+    assert sum(thread.n_lost_switches for thread in profile.threads) > 0
+    report = report_of(recorded.run_dir)
+    check_sums(report)
+    known_ns = sum(running_ns_by_tid(recorded.process.stdout).values())
+    assert report["cpu"]["running_ns"] == pytest.approx(known_ns, rel=0.05)
+    assert report["work_cpu"]["blocked_ns"] > 4000 * 100_000
+    check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
+
+
+def test_nothing_is_known_when_it_is_switched_off(
+    sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    recorded = run_recorded(sleeps, default_toolchain, "100", "5", environment={"OMPASS_CPU": "off"})
+    for part in objects_with_states(report_of(recorded.run_dir)):
+        assert part["cpu"] is None
+        assert part["work_cpu"] is None
+
+
+def test_the_child_of_a_fork_records_its_own_switches(
+    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("kinds/fork_openmp.c", default_toolchain, "-O0")
+    recorded = run_recorded(program, default_toolchain, mode="trace")
+    directories = run_directories(recorded.run_dir.parent)
+    assert len(directories) == 2
+    for directory in directories:
+        check_sound(directory)
+        check_sums(report_of(directory))
+
+
+def test_no_descriptor_stays_open(
+    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("processor/descriptors.c", default_toolchain, "-O0")
+    recorded = run_recorded(program, default_toolchain, threads=4)
+    alone = subprocess.run(
+        [program],
+        env=default_toolchain.run_environment({"OMP_NUM_THREADS": "4"}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert recorded.process.stdout == alone.stdout
+    profile = _core.read_profile(str(recorded.run_dir))
+    assert {thread.cpu_source for thread in profile.threads} == {"switches"}

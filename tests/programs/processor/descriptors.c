@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the open descriptors and mapped rings of the process, in a region and after many threads have come and gone.
+#include <dirent.h>
+#include <pthread.h>
+
+#include "../facts.h"
+
+static int n_descriptors(void) {
+    int n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    REQUIRE(folder != NULL);
+    while (readdir(folder)) n++;
+    closedir(folder);
+    return n;
+}
+
+static void *open_region(void *argument) {
+#pragma omp parallel num_threads(2)
+    count_task();
+    return argument;
+}
+
+int main(void) {
+    int in_region = 0;
+#pragma omp parallel
+    {
+#pragma omp barrier
+#pragma omp single
+        in_region = n_descriptors();
+    }
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, open_region, NULL) == 0);
+        pthread_join(thread, NULL);
+    }
+    printf("in a region %d, at the end %d\n", in_region, n_descriptors());
+    return 0;
+}
