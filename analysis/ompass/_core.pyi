@@ -6,7 +6,7 @@ The C++ core, which alone knows the bytes of a run directory.
 All times are integer nanoseconds, all sizes bytes. Functions are pure: they read the directory given and keep nothing. Errors in the files raise `LogError` with the path and the byte offset; the core never prints.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import os
 import pathlib
 from typing import Any, Final
@@ -348,6 +348,69 @@ def read_schedule(directory: str, start_ns: int = 0, end_ns: int = -1, limit: in
     The schedule in [start_ns, end_ns) (-1: to the end); LogError when the run has no trace.
     At most `limit` stretches, as long as that is four per thread; 0: none. `by_home`: tasks are pooled by their homes, not by their constructs.
     """
+
+class TaskProgram:
+    """What every task of a recorded run does; the input of simulations."""
+    n_threads: Final[int]  # the largest recorded team
+    n_domains: Final[int]  # domains into which tasks were placed; 0: none were
+    wall_ns: Final[int]  # of the recorded run
+    n_deferred: Final[int]  # deferred tasks
+    n_serialised: Final[int]  # tasks of a team of one, which ran at once and are taken for deferred ones
+    n_nested: Final[int]  # implicit tasks of nested regions, run one after the other
+    n_dependent_waits: Final[int]  # `taskwait depend`, taken for a taskwait
+    n_detached: Final[int]  # detached tasks, taken to be complete at their end
+    n_out_of_order: Final[int]  # events whose cause the trace does not hold
+    blocked_ns: Final[int]  # waits for locks, which are repeated as they were
+    work_ns: Final[int]  # of all tasks, the serial parts included
+    n_tasks: Final[int]  # implicit ones included
+    n_dependences: Final[int]  # between tasks
+    work_of_constructs: Final[dict[int, int]]  # work in ns by number of the construct
+
+class SimulatedRun(Row):
+    """
+    One simulated run.
+    work_ns + create_ns + schedule_ns + sync_ns + idle_ns == threads * wall_ns.
+    """
+    def __init__(self, *, wall_ns: int = 0, serial_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, n_tasks: int = 0, n_inlined: int = 0, n_steals_attempted: int = 0, n_steals_successful: int = 0, n_steals_false_negative: int = 0, n_remote: int = 0) -> None: ...
+    wall_ns: Final[int]  # of the whole program
+    serial_ns: Final[int]  # part of it outside of parallel regions
+    work_ns: Final[int]  # in user code, all threads
+    create_ns: Final[int]  # creating tasks
+    schedule_ns: Final[int]  # looking for tasks and taking them
+    sync_ns: Final[int]  # in waits, barriers and locks for other reasons than lack of tasks
+    idle_ns: Final[int]  # without a task that the thread could run
+    n_tasks: Final[int]  # tasks created
+    n_inlined: Final[int]  # of these, those that ran at once inside their creator
+    n_steals_attempted: Final[int]  # attempts to take a task from another queue
+    n_steals_successful: Final[int]  # of these, those that got one
+    n_steals_false_negative: Final[int]  # those that failed while some queue held a task
+    n_remote: Final[int]  # tasks that ran in another domain than they were placed in
+
+class Policy(Row):
+    """A scheduler that can be simulated."""
+    def __init__(self, *, name: str = '', meaning: str = '') -> None: ...
+    name: Final[str]  # as --policy takes it
+    meaning: Final[str]  # in a few words
+
+class SimulatedCost(Row):
+    """A cost that a machine file may give."""
+    def __init__(self, *, name: str = '', meaning: str = '') -> None: ...
+    name: Final[str]  # as a machine file names it
+    meaning: Final[str]  # the operation that takes this time
+
+MAX_SIMULATED_THREADS: int = 4096
+
+def policies() -> tuple[Policy, ...]:
+    """All policies."""
+
+def simulated_costs() -> tuple[SimulatedCost, ...]:
+    """All costs."""
+
+def task_program(directory: str) -> TaskProgram:
+    """What the tasks of a run do; LogError when the run has no trace."""
+
+def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False) -> SimulatedRun:
+    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost. LogError when no task can go on."""
 
 class Slices(Columns):
     """Slices of threads, one thread after the other; of a thread, in the order in which they ended."""

@@ -36,6 +36,7 @@ void bind_krd(nb::module_ &m);
 void bind_pyramid(nb::module_ &m);
 void bind_run(nb::module_ &m);
 void bind_schedule(nb::module_ &m);
+void bind_simulation(nb::module_ &m);
 void bind_task_graph(nb::module_ &m);
 void bind_timeline(nb::module_ &m);
 void bind_trace_rows(nb::module_ &m);

@@ -72,6 +72,7 @@ NB_MODULE(_core, m) {
     bind_task_graph(m);
     bind_krd(m);
     bind_schedule(m);
+    bind_simulation(m);
     bind_timeline(m);
     bind_pyramid(m);
     bind_trace_rows(m);

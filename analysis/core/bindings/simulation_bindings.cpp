@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulator for Python: a recorded program, and its run on another machine, under another policy or changed.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include <map>
+#include <memory>
+
+#include "bindings.h"
+#include "simulation/engine.h"
+
+namespace ompass {
+
+namespace {
+
+using namespace simulation;
+
+#define OMPASS_SIMULATED(X)                                                                                            \
+    X(uint64_t, wall_ns, "of the whole program", from.wall_ns)                                                         \
+    X(uint64_t, serial_ns, "part of it outside of parallel regions", from.serial_ns)                                   \
+    X(uint64_t, work_ns, "in user code, all threads", from.work_ns)                                                    \
+    X(uint64_t, create_ns, "creating tasks", from.create_ns)                                                           \
+    X(uint64_t, schedule_ns, "looking for tasks and taking them", from.schedule_ns)                                    \
+    X(uint64_t, sync_ns, "in waits, barriers and locks for other reasons than lack of tasks", from.sync_ns)            \
+    X(uint64_t, idle_ns, "without a task that the thread could run", from.idle_ns)                                     \
+    X(uint64_t, n_tasks, "tasks created", from.n_tasks)                                                                \
+    X(uint64_t, n_inlined, "of these, those that ran at once inside their creator", from.n_inlined)                    \
+    X(uint64_t, n_steals_attempted, "attempts to take a task from another queue", from.n_steals_attempted)             \
+    X(uint64_t, n_steals_successful, "of these, those that got one", from.n_steals_successful)                         \
+    X(uint64_t, n_steals_false_negative, "those that failed while some queue held a task",                             \
+      from.n_steals_false_negative)                                                                                    \
+    X(uint64_t, n_remote, "tasks that ran in another domain than they were placed in", from.n_remote)
+
+#define OMPASS_POLICY(X)                                                                                               \
+    X(std::string, name, "as --policy takes it", from.name)                                                            \
+    X(std::string, meaning, "in a few words", from.meaning)
+
+#define OMPASS_COST(X)                                                                                                 \
+    X(std::string, name, "as a machine file names it", from.first)                                                     \
+    X(std::string, meaning, "the operation that takes this time", from.second)
+
+OMPASS_STRUCT(PythonSimulated, Row, OMPASS_SIMULATED);
+OMPASS_STRUCT(PythonPolicy, Row, OMPASS_POLICY);
+OMPASS_STRUCT(PythonCost, Row, OMPASS_COST);
+
+using Points = std::vector<std::pair<uint32_t, double>>;
+
+// `changed` and the others share what they need of the run; programs are never changed once made.
+using ProgramPointer = std::shared_ptr<const TaskProgram>;
+
+ProgramPointer task_program(const std::string &directory) {
+    const RunFiles run = open_or_throw(directory);
+    auto program = std::make_shared<TaskProgram>();
+    unlocked([&] { return extract_program(run, *program); });
+    if (const std::string what = check_program(*program); !what.empty()) throw LogError(directory + ": " + what);
+    return program;
+}
+
+Machine machine_of(const std::vector<uint32_t> &domains, uint32_t n_domains, double clock_ratio,
+                   const std::map<std::string, Points> &costs) {
+    Machine machine;
+    machine.domain_of_thread = domains;
+    machine.n_domains = n_domains;
+    machine.clock_ratio = clock_ratio;
+#define OMPASS_SIMULATED_COST(name, meaning)                                                                           \
+    if (const auto found = costs.find(#name); found != costs.end()) machine.costs.name.points = found->second;
+    OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
+#undef OMPASS_SIMULATED_COST
+    return machine;
+}
+
+PythonSimulated simulate_program(const TaskProgram &program, const std::string &policy_name, uint32_t n_threads,
+                                 const std::vector<uint32_t> &domains, uint32_t n_domains, double clock_ratio,
+                                 const std::map<std::string, Points> &costs, uint64_t seed,
+                                 const std::map<uint32_t, double> &speed, uint32_t max_depth, uint64_t min_ns,
+                                 bool serial_below, bool untied) {
+    const Policy *policy = find_policy(policy_name);
+    if (!policy) throw nb::value_error(("no policy is called " + policy_name).c_str());
+    if (n_threads < 1 || n_threads > kMaxThreads) throw nb::value_error("the number of threads is out of range");
+    Changes changes{{}, max_depth, min_ns, serial_below, untied};
+    if (!speed.empty())
+        for (const uint32_t construct : program.constructs) {
+            const auto found = speed.find(construct);
+            changes.speed.push_back(found == speed.end() ? 1.0 : found->second);
+        }
+    Team team{n_threads, seed, {}, {}};
+    team.progress = [](uint64_t) {
+        const nb::gil_scoped_acquire acquire;
+        return PyErr_CheckSignals() == 0;
+    };
+    const Machine machine = machine_of(domains, n_domains, clock_ratio, costs);
+    Simulated from;
+    {
+        const nb::gil_scoped_release release;
+        from = simulate(program, machine, *policy, team, changes);
+    }
+    if (PyErr_Occurred()) throw nb::python_error();
+    if (!from.problem.empty()) throw LogError(from.problem);
+    return OMPASS_ROW(PythonSimulated, OMPASS_SIMULATED);
+}
+
+Rows<PythonPolicy> policy_rows() {
+    return to_tuple(policies(), [](const Policy &from) { return OMPASS_ROW(PythonPolicy, OMPASS_POLICY); });
+}
+
+Rows<PythonCost> cost_rows() {
+    const std::vector<std::pair<std::string, std::string>> costs = {
+#define OMPASS_SIMULATED_COST(name, meaning) {#name, meaning},
+        OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
+#undef OMPASS_SIMULATED_COST
+    };
+    return to_tuple(costs, [](const auto &from) { return OMPASS_ROW(PythonCost, OMPASS_COST); });
+}
+
+} // namespace
+
+void bind_simulation(nb::module_ &m) {
+    nb::class_<TaskProgram>(m, "TaskProgram", "What every task of a recorded run does; the input of simulations.")
+        .def_ro("n_threads", &TaskProgram::n_threads, "the largest recorded team")
+        .def_ro("n_domains", &TaskProgram::n_domains, "domains into which tasks were placed; 0: none were")
+        .def_ro("wall_ns", &TaskProgram::wall_ns, "of the recorded run")
+        .def_ro("n_deferred", &TaskProgram::n_deferred, "deferred tasks")
+        .def_ro("n_serialised", &TaskProgram::n_serialised,
+                "tasks of a team of one, which ran at once and are taken for deferred ones")
+        .def_ro("n_nested", &TaskProgram::n_nested, "implicit tasks of nested regions, run one after the other")
+        .def_ro("n_dependent_waits", &TaskProgram::n_dependent_waits, "`taskwait depend`, taken for a taskwait")
+        .def_ro("n_detached", &TaskProgram::n_detached, "detached tasks, taken to be complete at their end")
+        .def_ro("n_out_of_order", &TaskProgram::n_out_of_order, "events whose cause the trace does not hold")
+        .def_ro("blocked_ns", &TaskProgram::blocked_ns, "waits for locks, which are repeated as they were")
+        .def_prop_ro("work_ns", &TaskProgram::work_ns, "of all tasks, the serial parts included")
+        .def_prop_ro(
+            "n_tasks", [](const TaskProgram &program) { return program.tasks.size(); }, "implicit ones included")
+        .def_prop_ro(
+            "n_dependences", [](const TaskProgram &program) { return program.dependences.size(); }, "between tasks")
+        .def_prop_ro(
+            "work_of_constructs",
+            [](const TaskProgram &program) {
+                std::map<uint32_t, uint64_t> work;
+                for (const Operation operation : program.operations)
+                    if (operation.does() == Does::kWork)
+                        work[program.constructs[operation.construct()]] += operation.value();
+                return work;
+            },
+            "work in ns by number of the construct");
+    bind_row<PythonSimulated>(m, "SimulatedRun",
+                              "One simulated run.\n\n"
+                              "work_ns + create_ns + schedule_ns + sync_ns + idle_ns == threads * wall_ns.");
+    bind_row<PythonPolicy>(m, "Policy", "A scheduler that can be simulated.");
+    bind_row<PythonCost>(m, "SimulatedCost", "A cost that a machine file may give.");
+    m.attr("MAX_SIMULATED_THREADS") = kMaxThreads;
+    m.def("policies", &policy_rows, "All policies.");
+    m.def("simulated_costs", &cost_rows, "All costs.");
+    m.def("task_program", &task_program, nb::arg("directory"),
+          "What the tasks of a run do; LogError when the run has no trace.");
+    m.def("simulate", &simulate_program, nb::arg("program"), nb::kw_only(), nb::arg("policy"), nb::arg("threads"),
+          nb::arg("domains") = std::vector<uint32_t>{}, nb::arg("n_domains") = 1, nb::arg("clock_ratio") = 1.0,
+          nb::arg("costs") = std::map<std::string, Points>{}, nb::arg("seed") = 1,
+          nb::arg("speed") = std::map<uint32_t, double>{}, nb::arg("max_depth") = 0, nb::arg("min_ns") = 0,
+          nb::arg("serial_below") = false, nb::arg("untied") = false,
+          "One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times "
+          "faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run "
+          "inside their creator, `serial_below` without any cost. LogError when no task can go on.");
+}
+
+} // namespace ompass

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+// An observer of all threads in order of time that writes down what every task does.
+//
+// Time between two clock readings in which undeferred tasks began and ended without a reading of their own is shared
+// out evenly among the pieces that these events cut it into.
+#include <algorithm>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+
+#include "events/ordered_walk.h"
+#include "task_program.h"
+
+namespace ompass::simulation {
+
+namespace {
+
+constexpr uint32_t kOmptUntied = 0x10000000;
+constexpr uint32_t kUnknownTask = 0; // the program itself is never created
+
+// A task whose operations are still coming in.
+struct Draft {
+    uint32_t task = 0;
+    bool serialised = false; // in a team of one, where waits after tasks that ran at once leave no event
+    std::vector<Operation> operations;
+};
+
+// A region by its id in the trace.
+struct Seen {
+    uint32_t number = 0; // in TaskProgram::regions, unless nested
+    uint32_t draft = 0;  // of the task that entered it
+    bool nested = false;
+    RecordedRegion recorded;
+    std::vector<std::pair<uint32_t, uint32_t>> members; // thread, implicit task
+};
+
+class Extractor : public WalkObserver {
+public:
+    struct OfFrame {
+        uint32_t draft = 0;   // into which its operations go
+        uint16_t construct = 0;
+        bool own = false;     // of an undeferred task: it has a draft of its own
+    };
+    struct OfPart {
+        Seen *region = nullptr;
+    };
+    struct Piece {
+        uint32_t draft, operation, weight;
+    };
+    struct OfThread {
+        uint64_t counted_until = 0; // work before this is written down
+        std::vector<Piece> pieces;  // that share the open stretch
+        std::vector<uint32_t> ended; // drafts that are complete but for such pieces
+        uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
+    };
+    using Walk = ThreadWalk<Extractor>;
+    using Frame = Walk::Frame;
+    using Part = Walk::Part;
+
+    Extractor(const RunFiles &run, TaskProgram &program)
+        : run_(run), program_(program), clock_(*run.process), task_of_(run.threads.size()),
+          construct_of_(run.definitions.size(), kNoConstruct) {
+        program_.operations.push_back(Operation::of(Does::kEnd)); // of tasks that never ran
+        program_.tasks.emplace_back();
+        program_.constructs.push_back(0);
+        drafts_.emplace_back();
+        if (!construct_of_.empty()) construct_of_[0] = 0;
+    }
+
+    // ---------------------------------------------------------------- order
+
+    bool is_met(Walk &, Precondition needed) {
+        switch (needed.kind) {
+        case Precondition::kStartable:
+        case Precondition::kCreated: return task(needed.id) != kUnknownTask;
+        case Precondition::kRegionBegun: return seen_.contains(needed.id);
+        default: return true; // whatever a wait is for happens in the simulation
+        }
+    }
+    void out_of_order() { program_.n_out_of_order++; }
+    void ends_at(uint64_t end) { end_ = end; }
+    uint64_t end_of_run() const { return end_; }
+    const RecordedRegion &region(uint64_t id) const {
+        const auto found = seen_.find(id);
+        return found == seen_.end() ? kUnknownRegion : found->second.recorded;
+    }
+
+    // ---------------------------------------------------------------- stretches
+
+    void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+        if (state == format::State::kWork) worked(walk, begin, end);
+    }
+    void got_lock(Walk &walk, uint32_t, uint64_t asked) {
+        const uint64_t ns = ns_between(asked, walk.now());
+        if (!is_simulated(walk) || ns == 0) return;
+        program_.blocked_ns += ns;
+        draft_of(walk.current()).operations.push_back(Operation::of(Does::kBlocked, ns));
+    }
+
+    // ---------------------------------------------------------------- tasks
+
+    void created(Walk &walk, uint64_t id, uint32_t construct) {
+        const Creation creation = walk.date_creation();
+        if (creation.latest > creation.time)
+            cut(walk, walk.current());
+        else if (walk.doing() == Doing::kWork)
+            worked(walk, walk.mark(), creation.begin);
+        give_draft(walk, walk.current());
+        remember(id, create(walk, walk.current(), construct, 0));
+        program_.n_deferred++;
+    }
+    void creation_cost(Walk &walk, uint64_t, uint32_t, uint64_t ticks, uint32_t) {
+        if (!walk.data.created_as) return;
+        Operation &made = drafts_[walk.data.created_in].operations[walk.data.created_as - 1];
+        made = Operation::create(made.task(), clock_.ns(ticks));
+    }
+    void depends(Walk &, uint64_t before, uint64_t after) {
+        const uint32_t first = task(before), second = task(after);
+        if (first != kUnknownTask && first < second) program_.dependences.push_back({first, second});
+    }
+    void began_undeferred(Walk &walk, Frame &frame) {
+        if (!frame.timed) cut(walk, *frame.below);
+        frame.data = {frame.below->data.draft, number_of(frame.construct), false};
+        walk.data.created_as = 0;
+        if (walk.part().id == 0 || walk.part().team_size != 1) return;
+        // A team of one runs all tasks at once, so the clauses of this one are not known: taken for deferred.
+        give_draft(walk, frame, 0);
+        draft_of(frame).serialised = true;
+        program_.n_serialised++;
+    }
+    void ended_undeferred(Walk &walk, Frame &frame) {
+        if (!frame.timed) cut(walk, frame);
+        if (frame.data.own) end(walk, frame.data.draft);
+    }
+    void started(Walk &, Frame &frame, bool, uint64_t) {
+        const uint32_t place = task(frame.id);
+        frame.data = {frame.below->data.draft, number_of(frame.construct), place != kUnknownTask};
+        if (place == kUnknownTask) return;
+        frame.data.draft = new_draft(place);
+        program_.tasks[place].home = static_cast<int16_t>(frame.home);
+        if (frame.home >= 0) program_.n_domains = std::max(program_.n_domains, static_cast<uint32_t>(frame.home) + 1);
+    }
+    void suspended(Walk &, Frame &frame) {
+        if (frame.id) suspended_[frame.id] = frame.data;
+    }
+    void resumed(Walk &, Frame &frame, bool here) {
+        const auto found = suspended_.find(frame.id);
+        if (found != suspended_.end()) {
+            frame.data = found->second;
+            suspended_.erase(found);
+        } else if (!here) {
+            frame.data = {frame.below->data.draft, number_of(frame.construct), false};
+        }
+    }
+    void completed(Walk &walk, Frame &frame, bool detached) {
+        program_.n_detached += detached;
+        if (frame.data.own) end(walk, frame.data.draft);
+    }
+
+    // ---------------------------------------------------------------- waits and regions
+
+    void began_wait(Walk &walk, uint32_t kind) {
+        if (!is_simulated(walk)) return;
+        Draft &draft = draft_of(walk.current());
+        const bool in_region = walk.part().id && walk.part().data.region && !walk.part().data.region->nested;
+        Does does = Does::kTaskwait;
+        if (kind == format::kTaskgroup || (format::is_barrier(kind) && !in_region)) does = Does::kGroupEnd;
+        if (format::is_barrier(kind) && in_region) does = Does::kBarrier;
+        if (does == Does::kGroupEnd) program_.tasks[draft.task].flags |= ProgramTask::kGrouped;
+        program_.n_dependent_waits += kind == format::kTaskwaitDepend;
+        draft.operations.push_back(Operation::of(does));
+    }
+    void began_region(Walk &walk, Part &part) {
+        Seen &seen = seen_[part.id];
+        seen.recorded = {part.begin, 0, 0, part.construct, part.level, false};
+        seen.nested = part.outer->id != 0;
+        seen.draft = walk.current().data.draft;
+        part.data.region = &seen;
+        if (seen.nested) return;
+        seen.number = static_cast<uint32_t>(program_.regions.size());
+        ProgramRegion &region = program_.regions.emplace_back();
+        region.construct = number_of(part.construct);
+        regions_.push_back(&seen);
+        drafts_[seen.draft].operations.push_back(Operation::of(Does::kRegion, seen.number));
+    }
+    void joined_region(Walk &, Part &part) {
+        const auto found = seen_.find(part.id);
+        if (found != seen_.end()) part.data.region = &found->second;
+    }
+    void began_implicit(Walk &walk, Frame &frame) {
+        Seen *region = walk.part().data.region;
+        frame.data = {};
+        if (walk.part().id == 0 || !region) return; // the initial task: the program itself
+        frame.data = {0, number_of(region->recorded.construct), true};
+        const uint32_t place = new_task(frame.data.construct, drafts_[region->draft].task, ProgramTask::kImplicit);
+        program_.tasks[place].depth = 0;
+        remember(frame.id, place);
+        if (region->nested) {
+            program_.tasks[place].flags |= ProgramTask::kInline | ProgramTask::kGrouped;
+            program_.n_nested++;
+            drafts_[region->draft].operations.push_back(Operation::create(place, 0));
+        } else {
+            region->members.emplace_back(walk.thread(), place);
+            ProgramRegion &of_program = program_.regions[region->number];
+            of_program.team_size = std::max(of_program.team_size, walk.part().team_size);
+            program_.n_threads = std::max(program_.n_threads, walk.part().team_size);
+        }
+        frame.data.draft = new_draft(place);
+    }
+    void ended_implicit(Walk &walk, Frame &frame, bool) {
+        if (frame.data.own) end(walk, frame.data.draft);
+    }
+
+    void finish() {
+        for (const uint32_t draft : open_drafts()) store(draft);
+        for (const Seen *seen : regions_) {
+            ProgramRegion &region = program_.regions[seen->number];
+            auto members = seen->members;
+            std::ranges::sort(members);
+            for (const auto &[thread, place] : members) region.implicit.push_back(place);
+            region.team_size = std::max(region.team_size, static_cast<uint32_t>(region.implicit.size()));
+        }
+        std::ranges::sort(program_.dependences);
+        const uint64_t begin = run_.process->start_ticks;
+        program_.wall_ns = ns_between(begin, std::max(begin, end_));
+    }
+
+private:
+    static constexpr uint16_t kNoConstruct = 0xffff;
+
+    uint64_t ns_between(uint64_t begin, uint64_t end) const {
+        return end > begin ? clock_.ns(end) - clock_.ns(begin) : 0;
+    }
+    Draft &draft_of(const Frame &frame) { return drafts_[frame.data.draft]; }
+    // What threads other than the first do outside of every region is no part of the program.
+    static bool is_simulated(Walk &walk) { return walk.part().id || walk.thread() == 0; }
+
+    // Constructs beyond those that an operation can name are one, the last.
+    uint16_t number_of(uint32_t construct) {
+        uint16_t &number = construct_of_[construct];
+        if (number == kNoConstruct) {
+            number = static_cast<uint16_t>(std::min<size_t>(program_.constructs.size(), kNoConstruct - 1));
+            if (program_.constructs.size() == number) program_.constructs.push_back(construct);
+        }
+        return number;
+    }
+
+    // ---------------------------------------------------------------- work
+
+    uint32_t add_work(uint32_t draft, uint16_t construct, uint64_t ns) {
+        std::vector<Operation> &operations = drafts_[draft].operations;
+        if (operations.empty() || operations.back().does() != Does::kWork || operations.back().construct() != construct)
+            operations.push_back(Operation::of(Does::kWork, 0, construct));
+        more_work(operations.back(), ns);
+        return static_cast<uint32_t>(operations.size() - 1);
+    }
+    static void more_work(Operation &operation, uint64_t ns) {
+        operation =
+            Operation::of(Does::kWork, std::min(operation.value() + ns, Operation::kMaxValue), operation.construct());
+    }
+
+    void worked(Walk &walk, uint64_t begin, uint64_t end) {
+        OfThread &thread = walk.data;
+        begin = std::max(begin, thread.counted_until);
+        if (end <= begin) return;
+        thread.counted_until = end;
+        if (!is_simulated(walk)) return;
+        uint64_t rest = ns_between(begin, end), n = 1;
+        for (const Piece &piece : thread.pieces) n += piece.weight;
+        for (const Piece &piece : thread.pieces) {
+            const uint64_t share = rest * piece.weight / n;
+            more_work(drafts_[piece.draft].operations[piece.operation], share);
+            rest -= share;
+            n -= piece.weight;
+        }
+        thread.pieces.clear();
+        const OfFrame &frame = walk.current().data;
+        add_work(frame.draft, frame.construct, rest);
+        for (const uint32_t draft : thread.ended) store(draft);
+        thread.ended.clear();
+    }
+
+    // A piece of work of the frame ends here, at a time that is not known.
+    void cut(Walk &walk, Frame &frame) {
+        if (!is_simulated(walk)) return;
+        const uint32_t operation = add_work(frame.data.draft, frame.data.construct, 0);
+        std::vector<Piece> &pieces = walk.data.pieces;
+        if (!pieces.empty() && pieces.back().draft == frame.data.draft && pieces.back().operation == operation)
+            pieces.back().weight++;
+        else
+            pieces.push_back({frame.data.draft, operation, 1});
+    }
+
+    // ---------------------------------------------------------------- tasks and drafts
+
+    uint32_t new_task(uint16_t construct, uint32_t creator, uint8_t flags) {
+        ProgramTask task;
+        task.creator = creator;
+        task.construct = construct;
+        task.depth = static_cast<uint16_t>(std::min<uint32_t>(program_.tasks[creator].depth + 1u, 0xffff));
+        task.flags = flags;
+        program_.tasks.push_back(task);
+        return static_cast<uint32_t>(program_.tasks.size() - 1);
+    }
+    uint32_t create(Walk &walk, Frame &creator, uint32_t construct, uint8_t flags) {
+        if (run_.definitions[construct].flags & kOmptUntied) flags |= ProgramTask::kUntied;
+        Draft &draft = draft_of(creator);
+        const uint32_t place = new_task(number_of(construct), draft.task, flags);
+        draft.operations.push_back(Operation::create(place, 0));
+        walk.data.created_in = creator.data.draft;
+        walk.data.created_as = static_cast<uint32_t>(draft.operations.size());
+        return place;
+    }
+    // An undeferred task that creates tasks, and those around it, become tasks of the program: their waits are theirs.
+    void give_draft(Walk &walk, Frame &frame, uint8_t flags = ProgramTask::kInline) {
+        if (frame.kind != Frame::kUndeferred || frame.data.own) return;
+        give_draft(walk, *frame.below, flags);
+        frame.data.draft = new_draft(create(walk, *frame.below, frame.construct, flags));
+        frame.data.own = true;
+    }
+
+    uint32_t new_draft(uint32_t task) {
+        uint32_t place;
+        if (free_.empty()) {
+            place = static_cast<uint32_t>(drafts_.size());
+            drafts_.emplace_back();
+        } else {
+            place = free_.back();
+            free_.pop_back();
+        }
+        drafts_[place].task = task;
+        return place;
+    }
+    void end(Walk &walk, uint32_t draft) {
+        if (draft == walk.data.created_in) walk.data.created_as = 0;
+        if (walk.data.pieces.empty())
+            store(draft);
+        else
+            walk.data.ended.push_back(draft);
+    }
+    void store(uint32_t place) {
+        Draft &draft = drafts_[place];
+        if (std::exchange(draft.serialised, false)) suppose_wait(draft.operations);
+        ProgramTask &task = program_.tasks[draft.task];
+        task.first_op = static_cast<uint32_t>(program_.operations.size());
+        for (const Operation operation : draft.operations)
+            if (operation.does() != Does::kWork || operation.value()) program_.operations.push_back(operation);
+        program_.operations.push_back(Operation::of(Does::kEnd));
+        draft.operations.clear();
+        if (draft.operations.capacity() > kKeptOperations) draft.operations.shrink_to_fit();
+        draft.task = kStored;
+        free_.push_back(place);
+    }
+    // That a task of a team of one waited for its children before it went on is likely, and not recorded.
+    static void suppose_wait(std::vector<Operation> &operations) {
+        const auto last = std::ranges::find(operations.rbegin(), operations.rend(), Does::kCreate, &Operation::does);
+        if (last != operations.rbegin() && last != operations.rend())
+            operations.insert(last.base(), Operation::of(Does::kTaskwait));
+    }
+    std::vector<uint32_t> open_drafts() const {
+        std::vector<uint32_t> open;
+        for (uint32_t i = 0; i < drafts_.size(); i++)
+            if (drafts_[i].task != kStored) open.push_back(i);
+        return open;
+    }
+
+    uint32_t task(uint64_t id) const {
+        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
+        return thread < task_of_.size() && counter < task_of_[thread].size() ? task_of_[thread][counter] : kUnknownTask;
+    }
+    void remember(uint64_t id, uint32_t place) {
+        std::vector<uint32_t> &known = task_of_[format::thread_of_id(id)];
+        const uint64_t counter = format::counter_of_id(id);
+        if (known.size() <= counter) known.resize(counter + 1);
+        known[counter] = place;
+    }
+
+    static constexpr uint32_t kStored = ~0u;
+    static constexpr size_t kKeptOperations = 4096;
+
+    const RunFiles &run_;
+    TaskProgram &program_;
+    const RunClock clock_;
+    std::deque<Draft> drafts_; // 0: the program
+    std::vector<uint32_t> free_;
+    std::vector<std::vector<uint32_t>> task_of_; // by thread and counter of the id
+    std::vector<uint16_t> construct_of_;
+    std::unordered_map<uint64_t, Seen> seen_;
+    std::vector<const Seen *> regions_; // by number
+    std::unordered_map<uint64_t, OfFrame> suspended_;
+    uint64_t end_ = 0;
+};
+
+} // namespace
+
+uint64_t TaskProgram::work_ns() const {
+    uint64_t sum = 0;
+    for (const Operation operation : operations)
+        if (operation.does() == Does::kWork) sum += operation.value();
+    return sum;
+}
+
+std::string check_program(const TaskProgram &program) {
+    const size_t n_tasks = program.tasks.size(), n_ops = program.operations.size();
+    if (n_tasks == 0 || n_ops == 0) return "it has no tasks";
+    if (program.operations.back().does() != Does::kEnd) return "its last task has no end";
+    std::vector<uint8_t> created(n_tasks);
+    uint64_t n_entered = 0;
+    const auto create = [&](uint32_t task) { return task < n_tasks && !created[task]++; };
+    for (const Operation operation : program.operations) {
+        if (operation.does() == Does::kCreate && !create(operation.task())) return "a task is created twice";
+        n_entered += operation.does() == Does::kRegion;
+        if (operation.does() == Does::kRegion && operation.value() >= program.regions.size())
+            return "a task enters a region that does not exist";
+    }
+    for (uint32_t op = program.tasks[0].first_op; op < n_ops && program.operations[op].does() != Does::kEnd; op++)
+        n_entered -= program.operations[op].does() == Does::kRegion;
+    if (n_entered) return "a task enters a region, which only the program itself can";
+    for (const ProgramRegion &region : program.regions)
+        for (const uint32_t task : region.implicit)
+            if (!create(task)) return "a task is created twice";
+    for (const ProgramTask &task : program.tasks) {
+        const auto number = static_cast<uint32_t>(&task - program.tasks.data());
+        if (task.first_op >= n_ops) return "a task has no operations";
+        if (number && (!created[number] || task.creator >= number)) return "a task has no creator";
+    }
+    for (const Dependence &pair : program.dependences)
+        if (pair.before >= pair.after || pair.after >= n_tasks) return "tasks wait for each other in a ring";
+    return {};
+}
+
+Problem extract_program(const RunFiles &run, TaskProgram &program) {
+    if (Problem problem = lacks_trace(run)) return problem;
+    program = {};
+    Extractor extractor(run, program);
+    OrderedWalk<Extractor> walk(run, extractor);
+    if (Problem problem = walk.run()) return problem;
+    extractor.finish();
+    return {};
+}
+
+} // namespace ompass::simulation

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine keeps its tasks, threads and times in: queues of tasks, sets of small numbers from which one is drawn
+// at random, and the order of the threads by time.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace ompass::simulation {
+
+// A double-ended queue in a ring, the oldest first.
+class TaskQueue {
+public:
+    uint32_t size() const { return size_; }
+    uint32_t operator[](uint32_t i) const { return ring_[(first_ + i) & (ring_.size() - 1)]; }
+    void push(uint32_t task) {
+        if (size_ == ring_.size()) grow();
+        ring_[(first_ + size_++) & (ring_.size() - 1)] = task;
+    }
+    uint32_t take(uint32_t i) { // the i-th oldest
+        const uint32_t task = (*this)[i];
+        if (i == 0) {
+            first_ = static_cast<uint32_t>((first_ + 1) & (ring_.size() - 1));
+        } else {
+            for (uint32_t k = i; k + 1 < size_; k++) ring_[(first_ + k) & (ring_.size() - 1)] = (*this)[k + 1];
+        }
+        size_--;
+        return task;
+    }
+
+private:
+    void grow() {
+        std::vector<uint32_t> larger(ring_.size() * 2);
+        for (uint32_t i = 0; i < size_; i++) larger[i] = (*this)[i];
+        ring_.swap(larger);
+        first_ = 0;
+    }
+
+    std::vector<uint32_t> ring_ = std::vector<uint32_t>(16);
+    uint32_t first_ = 0, size_ = 0;
+};
+
+// Numbers below a limit; constant time for everything.
+class NumberSet {
+public:
+    explicit NumberSet(uint32_t limit = 0) : place_(limit, kAbsent) {}
+    bool empty() const { return members_.empty(); }
+    uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
+    uint32_t operator[](uint32_t i) const { return members_[i]; }
+    bool contains(uint32_t number) const { return place_[number] != kAbsent; }
+    void add(uint32_t number) {
+        if (contains(number)) return;
+        place_[number] = size();
+        members_.push_back(number);
+    }
+    void remove(uint32_t number) {
+        if (!contains(number)) return;
+        const uint32_t place = place_[number];
+        members_[place] = members_.back();
+        place_[members_[place]] = place;
+        members_.pop_back();
+        place_[number] = kAbsent;
+    }
+
+private:
+    static constexpr uint32_t kAbsent = ~0u;
+    std::vector<uint32_t> members_, place_;
+};
+
+// The thread whose next event is the earliest; of equals the one with the lowest number. A tournament: each node holds
+// the smaller key of the two below it.
+class NextThread {
+public:
+    static constexpr unsigned kThreadBits = 12;
+    static constexpr uint64_t kNever = ~uint64_t{0};
+
+    explicit NextThread(uint32_t n_threads) : leaves_(std::bit_ceil(n_threads)), keys_(2 * leaves_, kNever) {}
+    void set(uint32_t thread, uint64_t time) { put(thread, time << kThreadBits | thread); }
+    void stop(uint32_t thread) { put(thread, kNever); }
+    bool none() const { return keys_[1] == kNever; }
+    uint32_t thread() const { return static_cast<uint32_t>(keys_[1]) & ((1u << kThreadBits) - 1); }
+
+private:
+    void put(uint32_t thread, uint64_t key) {
+        uint32_t node = leaves_ + thread;
+        keys_[node] = key;
+        for (; node > 1; node /= 2) {
+            const uint64_t other = keys_[node ^ 1];
+            key = key < other ? key : other;
+            if (keys_[node / 2] == key) return;
+            keys_[node / 2] = key;
+        }
+    }
+
+    uint32_t leaves_;
+    std::vector<uint64_t> keys_;
+};
+
+class Random {
+public:
+    explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 0x2545f4914f6cdd1dull) {
+        if (state_ == 0) state_ = 1;
+    }
+    uint64_t next() {
+        state_ ^= state_ >> 12;
+        state_ ^= state_ << 25;
+        state_ ^= state_ >> 27;
+        return state_ * 0x2545f4914f6cdd1dull;
+    }
+    uint32_t below(uint32_t n) { return static_cast<uint32_t>((next() >> 32) * n >> 32); }
+    double share() { return static_cast<double>(next() >> 11) * 0x1p-53; } // in [0, 1)
+
+private:
+    uint64_t state_;
+};
+
+} // namespace ompass::simulation

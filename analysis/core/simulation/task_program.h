@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorded run as the simulator takes it: what every task does, one operation after the other, whoever ran it and when.
+// Times are nanoseconds of work on the recorded machine; waiting, queueing and stealing are left to the simulation.
+//
+//   tasks[0] is the program outside of every region; a task's creator has a lower index than the task
+//   the operations of a task end with kEnd
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "format/run_files.h"
+
+namespace ompass::simulation {
+
+enum class Does : uint8_t {
+    kEnd, // the task completes
+    kWork, // runs its own code for value() ns, in the name of construct()
+    kCreate, // creates task(); cost() is what that took in the recorded run
+    kTaskwait, // waits for its children
+    kGroupEnd, // waits for all descendants
+    kBarrier, // waits for its team and all tasks of the region
+    kBlocked, // waited value() ns for a lock
+    kRegion, // enters the parallel region value(), and goes on after it
+};
+
+// One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
+struct Operation {
+    static constexpr uint64_t kMaxValue = (uint64_t{1} << 44) - 1;
+    static constexpr uint64_t kMaxCost = (uint64_t{1} << 28) - 1;
+    uint64_t word = 0;
+
+    static Operation of(Does does, uint64_t value = 0, uint32_t construct = 0) {
+        return {static_cast<uint64_t>(does) | uint64_t{construct & 0xffff} << 4 | value << 20};
+    }
+    static Operation create(uint32_t task, uint64_t cost_ns) {
+        return {static_cast<uint64_t>(Does::kCreate) | (cost_ns < kMaxCost ? cost_ns : kMaxCost) << 4 |
+                uint64_t{task} << 32};
+    }
+    Does does() const { return static_cast<Does>(word & 15); }
+    uint32_t construct() const { return static_cast<uint32_t>(word >> 4) & 0xffff; }
+    uint64_t value() const { return word >> 20; }
+    uint32_t task() const { return static_cast<uint32_t>(word >> 32); }
+    uint32_t cost() const { return static_cast<uint32_t>(word >> 4) & kMaxCost; }
+};
+
+struct ProgramTask {
+    enum Flag : uint8_t {
+        kInline = 1, // undeferred: runs at once inside its creator
+        kUntied = 2, // may run on any thread, on top of any wait
+        kGrouped = 4, // has a kGroupEnd
+        kImplicit = 8, // of a region
+    };
+    uint32_t first_op = 0;
+    uint32_t creator = 0;
+    uint16_t construct = 0; // number in TaskProgram::constructs
+    uint16_t depth = 0; // levels of creation between it and its region
+    int16_t home = -1; // domain in which the locality extension placed it; -1: none
+    uint8_t flags = 0;
+};
+static_assert(sizeof(ProgramTask) == 16);
+
+struct ProgramRegion {
+    uint16_t construct = 0;
+    uint32_t team_size = 0; // of the recorded run
+    std::vector<uint32_t> implicit; // tasks, by the order in which they began
+};
+
+struct Dependence {
+    uint32_t before, after; // tasks
+    auto operator<=>(const Dependence &) const = default;
+};
+
+struct TaskProgram {
+    std::vector<Operation> operations;
+    std::vector<ProgramTask> tasks;
+    std::vector<ProgramRegion> regions;
+    std::vector<Dependence> dependences; // in order
+    std::vector<uint32_t> constructs; // number here to number in the run; 0 is the program
+    uint64_t wall_ns = 0; // of the recorded run
+    uint32_t n_threads = 1; // the largest recorded team
+    uint32_t n_domains = 0; // into which tasks were placed
+    uint64_t n_deferred = 0;
+    // Where the trace leaves the simulation without an answer:
+    uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
+    uint64_t n_dependent_waits = 0; // `taskwait depend`, taken for a taskwait
+    uint64_t n_detached = 0; // detached tasks, taken to be complete at their end
+    uint64_t n_out_of_order = 0; // events whose cause the trace does not hold
+    uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are taken for deferred ones
+    uint64_t blocked_ns = 0; // waits for locks, which are repeated as they were
+
+    uint64_t work_ns() const;
+};
+
+// Reads all of a trace. A problem names file and byte; a run without tasks or regions is one.
+// Memory: 16 bytes a task, 8 an operation (three to five a task), 4 more a task while it reads.
+Problem extract_program(const RunFiles &run, TaskProgram &program);
+
+// Checks what hand-made programs may get wrong: indices out of range, a task created twice or never, a dependence on a
+// later task. Empty: sound.
+std::string check_program(const TaskProgram &program);
+
+} // namespace ompass::simulation

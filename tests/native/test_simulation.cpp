@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulator against what must hold of any schedule: bounds of greedy ones, the serial order on one thread, work and
+// time that add up. The span that the bounds need is computed by recursion, in a second and slower way.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "simulation/engine.h"
+
+namespace ompass::simulation {
+namespace {
+
+// Bodies are written where their task begins to be described, and put together in the end.
+class Builder {
+public:
+    Builder() {
+        program.constructs = {0, 1, 2};
+        bodies_.resize(1);
+        program.tasks.emplace_back();
+    }
+    uint32_t task(uint32_t creator, uint8_t flags = 0) {
+        ProgramTask made;
+        made.creator = creator;
+        made.construct = 1;
+        made.flags = flags;
+        made.depth = flags & ProgramTask::kImplicit ? 0 : static_cast<uint16_t>(program.tasks[creator].depth + 1);
+        program.tasks.push_back(made);
+        bodies_.emplace_back();
+        return static_cast<uint32_t>(program.tasks.size() - 1);
+    }
+    uint32_t create(uint32_t creator, uint8_t flags = 0) {
+        const uint32_t made = task(creator, flags);
+        bodies_[creator].push_back(Operation::create(made, 0));
+        return made;
+    }
+    void does(uint32_t task, Does what, uint64_t value = 0) {
+        if (what == Does::kGroupEnd) program.tasks[task].flags |= ProgramTask::kGrouped;
+        bodies_[task].push_back(Operation::of(what, value, 1));
+    }
+    void work(uint32_t task, uint64_t ns) { does(task, Does::kWork, ns); }
+    void depends(uint32_t before, uint32_t after) { program.dependences.push_back({before, after}); }
+    std::vector<uint32_t> region(uint32_t team_size) {
+        ProgramRegion made;
+        made.team_size = team_size;
+        for (uint32_t i = 0; i < team_size; i++) made.implicit.push_back(task(0, ProgramTask::kImplicit));
+        does(0, Does::kRegion, program.regions.size());
+        program.regions.push_back(made);
+        return made.implicit;
+    }
+    const TaskProgram &finish() {
+        for (size_t i = 0; i < bodies_.size(); i++) {
+            program.tasks[i].first_op = static_cast<uint32_t>(program.operations.size());
+            program.operations.insert(program.operations.end(), bodies_[i].begin(), bodies_[i].end());
+            program.operations.push_back(Operation::of(Does::kEnd));
+        }
+        std::ranges::sort(program.dependences);
+        return program;
+    }
+    TaskProgram program;
+
+private:
+    std::vector<std::vector<Operation>> bodies_;
+};
+
+class RandomProgram {
+public:
+    explicit RandomProgram(unsigned seed, bool with_dependences = true, bool with_inline = true)
+        : random_(seed + 1), with_dependences_(with_dependences), with_inline_(with_inline) {
+        build.work(0, below(500));
+        for (unsigned i = 0; i < 2; i++) {
+            const uint32_t implicit = build.region(1)[0];
+            while (build.program.tasks.size() < 40 * (i + 1)) fill(implicit, 4);
+            build.does(implicit, Does::kBarrier);
+            build.work(0, below(300));
+        }
+        build.finish();
+    }
+    unsigned below(unsigned n) { return random_() % n; }
+    Builder build;
+
+private:
+    void fill(uint32_t task, unsigned levels) {
+        uint32_t before = 0;
+        const unsigned n = 1 + below(10);
+        for (unsigned i = 0; i < n; i++) {
+            switch (below(6)) {
+            case 0:
+            case 1: build.work(task, below(1000)); break;
+            case 2:
+            case 3: {
+                if (levels == 0) break;
+                const bool at_once = with_inline_ && below(8) == 0;
+                const uint32_t child = build.create(task, at_once ? ProgramTask::kInline : 0);
+                fill(child, levels - 1);
+                if (with_dependences_ && before && !at_once && below(2)) build.depends(before, child);
+                before = at_once ? 0 : child;
+                break;
+            }
+            case 4: build.does(task, Does::kTaskwait); break;
+            default:
+                if (below(3) == 0) build.does(task, Does::kGroupEnd);
+            }
+        }
+    }
+    std::minstd_rand random_;
+    bool with_dependences_, with_inline_;
+};
+
+// The end of everything on as many threads as there are tasks.
+class Span {
+public:
+    explicit Span(const TaskProgram &program) : program_(program) {
+        for (const Dependence &pair : program.dependences) before_[pair.after].push_back(pair.before);
+        length = run(0, 0).own;
+    }
+    uint64_t length = 0;
+
+private:
+    struct Ends {
+        uint64_t own, all; // with its descendants
+    };
+    Ends run(uint32_t task, uint64_t now) {
+        uint64_t children = now, descendants = now;
+        for (uint32_t op = program_.tasks[task].first_op;; op++) {
+            const Operation operation = program_.operations[op];
+            switch (operation.does()) {
+            case Does::kEnd: end_[task] = now; return {now, std::max(now, descendants)};
+            case Does::kWork: now += operation.value(); break;
+            case Does::kCreate: {
+                uint64_t begin = now;
+                for (const uint32_t before : before_[operation.task()]) begin = std::max(begin, end_[before]);
+                const Ends ends = run(operation.task(), begin);
+                if (program_.tasks[operation.task()].flags & ProgramTask::kInline) now = ends.own;
+                children = std::max(children, ends.own);
+                descendants = std::max(descendants, ends.all);
+                break;
+            }
+            case Does::kTaskwait: now = std::max(now, children); break;
+            case Does::kGroupEnd:
+            case Does::kBarrier: now = std::max(now, descendants); break;
+            case Does::kRegion:
+                for (const uint32_t implicit : program_.regions[operation.value()].implicit)
+                    now = std::max(now, run(implicit, now).all);
+                break;
+            default: break;
+            }
+        }
+    }
+    const TaskProgram &program_;
+    std::map<uint32_t, std::vector<uint32_t>> before_;
+    std::map<uint32_t, uint64_t> end_;
+};
+
+Machine some_machine(RandomProgram &random, uint32_t n_threads, bool free) {
+    Machine machine;
+    machine.n_domains = 1 + random.below(3);
+    for (uint32_t i = 0; i < n_threads; i++) machine.domain_of_thread.push_back(i % machine.n_domains);
+    if (free) return machine;
+#define OMPASS_SIMULATED_COST(name, meaning)                                                                           \
+    machine.costs.name.points = {{1, random.below(60)}, {16, random.below(200)}};
+    OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
+#undef OMPASS_SIMULATED_COST
+    return machine;
+}
+
+TEST(Simulation, ConservesWorkAndTimeUnderEveryPolicy) {
+    for (unsigned seed = 0; seed < 60; seed++) {
+        RandomProgram random(seed);
+        const TaskProgram &program = random.build.program;
+        ASSERT_EQ(check_program(program), "");
+        for (const Policy &policy : policies())
+            for (const uint32_t n : {1u, 2u, 3u, 8u, 17u}) {
+                uint64_t n_completed = 0;
+                Team team{n, seed, {}, [&](uint32_t, uint32_t, uint64_t) { n_completed++; }};
+                const Simulated run = simulate(program, some_machine(random, n, seed % 3 == 0), policy, team);
+                ASSERT_EQ(run.problem, "") << policy.name << " on " << n << ", seed " << seed;
+                ASSERT_EQ(run.work_ns, program.work_ns()) << policy.name << " on " << n << ", seed " << seed;
+                ASSERT_EQ(n_completed, program.tasks.size() - 1) << policy.name << " on " << n << ", seed " << seed;
+                ASSERT_EQ(run.work_ns + run.create_ns + run.schedule_ns + run.sync_ns + run.idle_ns, n * run.wall_ns)
+                    << policy.name << " on " << n << ", seed " << seed;
+                ASSERT_GE(run.wall_ns, Span(program).length);
+            }
+    }
+}
+
+TEST(Simulation, KeepsTheBoundsOfGreedySchedules) {
+    for (unsigned seed = 0; seed < 150; seed++) {
+        RandomProgram random(seed);
+        const TaskProgram &program = random.build.program;
+        const uint64_t work = program.work_ns(), span = Span(program).length;
+        for (const Policy &policy : policies()) {
+            if (policy.waiting != Waiting::kAnywhere) continue; // a wait may keep a thread from ready tasks
+            for (const uint32_t n : {1u, 2u, 5u, 16u}) {
+                const Team team{n, seed, {}, {}};
+                const Simulated free = simulate(program, some_machine(random, n, true), policy, team);
+                ASSERT_GE(free.wall_ns * n, work);
+                ASSERT_GE(free.wall_ns, span);
+                ASSERT_LE(free.wall_ns, work / n + span + 1) << policy.name << " on " << n << ", seed " << seed;
+                const Simulated run = simulate(program, some_machine(random, n, false), policy, team);
+                ASSERT_LE(run.wall_ns, work / n + span + 1 + run.create_ns + run.schedule_ns + run.sync_ns)
+                    << policy.name << " on " << n << ", seed " << seed;
+            }
+        }
+    }
+}
+
+TEST(Simulation, OneThreadReproducesTheSerialOrder) {
+    for (unsigned seed = 0; seed < 100; seed++) {
+        RandomProgram random(seed);
+        const TaskProgram &program = random.build.program;
+        std::vector<uint32_t> serial;
+        const auto walk = [&](const auto &self, uint32_t task) -> void {
+            for (uint32_t op = program.tasks[task].first_op; program.operations[op].does() != Does::kEnd; op++) {
+                const Operation operation = program.operations[op];
+                if (operation.does() == Does::kCreate) self(self, operation.task());
+                if (operation.does() == Does::kRegion)
+                    for (const uint32_t implicit : program.regions[operation.value()].implicit) self(self, implicit);
+            }
+            if (task) serial.push_back(task);
+        };
+        walk(walk, 0);
+        for (const char *name : {"work-first", "libomp", "omp_ext"}) {
+            std::vector<uint32_t> order;
+            const Team team{1, 1, {}, [&](uint32_t task, uint32_t, uint64_t) { order.push_back(task); }};
+            const Simulated run = simulate(program, {}, *find_policy(name), team);
+            ASSERT_EQ(order, serial) << name << ", seed " << seed;
+            ASSERT_EQ(run.wall_ns, program.work_ns()) << name << ", seed " << seed;
+        }
+    }
+}
+
+TEST(Simulation, TheSameSeedGivesTheSameRun) {
+    RandomProgram random(7);
+    const TaskProgram &program = random.build.program;
+    const Machine machine = some_machine(random, 6, false);
+    for (const Policy &policy : policies()) {
+        const auto order = [&](uint64_t seed) {
+            std::vector<std::vector<uint64_t>> events;
+            const Team team{6, seed, {}, [&](uint32_t task, uint32_t thread, uint64_t time) {
+                                events.push_back({task, thread, time});
+                            }};
+            simulate(program, machine, policy, team);
+            return events;
+        };
+        EXPECT_EQ(order(3), order(3)) << policy.name;
+    }
+}
+
+TEST(Simulation, TasksThatWaitForEachOtherAreAProblemAndNoHang) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    const uint32_t waiting = build.create(implicit);
+    build.does(implicit, Does::kTaskwait);
+    const uint32_t late = build.create(implicit); // not before `waiting` is complete
+    const uint32_t child = build.create(waiting);
+    build.does(waiting, Does::kTaskwait);
+    build.depends(late, child); // which `waiting` waits for
+    const TaskProgram &program = build.finish();
+    for (const Policy &policy : policies()) {
+        const Simulated run = simulate(program, {}, policy, {2, 1, {}, {}});
+        EXPECT_NE(run.problem, "") << policy.name;
+    }
+}
+
+TEST(Simulation, IndependentTasksShareTheThreads) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    for (int i = 0; i < 12; i++) build.work(build.create(implicit), 1000);
+    const TaskProgram &program = build.finish();
+    for (const char *name : {"libomp", "help-first", "shared-lifo", "occupancy", "ideal-stealer", "nearest", "group"}) {
+        for (const uint32_t n : {2u, 3u, 4u, 6u, 12u})
+            EXPECT_EQ(simulate(program, {}, *find_policy(name), {n, 1, {}, {}}).wall_ns, 12000 / n) << name;
+    }
+}
+
+TEST(Simulation, PlacedTasksOfAStrictPolicyRunInTheirDomain) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    for (int i = 0; i < 40; i++) {
+        const uint32_t task = build.create(implicit);
+        build.work(task, 100 + 400 * (i % 2));
+        build.program.tasks[task].home = static_cast<int16_t>(i % 2);
+    }
+    const TaskProgram &program = build.finish();
+    Machine machine;
+    machine.n_domains = 2;
+    machine.domain_of_thread = {0, 0, 1, 1};
+    const Simulated strict = simulate(program, machine, *find_policy("strict"), {4, 1, {}, {}});
+    const Simulated loose = simulate(program, machine, *find_policy("locality"), {4, 1, {}, {}});
+    EXPECT_EQ(strict.n_remote, 0u);
+    EXPECT_EQ(strict.wall_ns, 20 * 500 / 2u); // domain 1 has the long ones
+    EXPECT_GT(loose.n_remote, 0u);
+    EXPECT_LT(loose.wall_ns, strict.wall_ns);
+}
+
+TEST(Simulation, AChangeDoesWhatItSays) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    const uint32_t outer = build.create(implicit);
+    build.work(outer, 600);
+    for (int i = 0; i < 4; i++) build.work(build.create(outer), 100);
+    const TaskProgram &program = build.finish();
+    Machine machine;
+    machine.costs.enqueue.points = {{1, 10}};
+    const Policy &policy = *find_policy("help-first");
+    const auto wall = [&](Changes changes) {
+        return simulate(program, machine, policy, {4, 1, {}, {}}, changes).wall_ns;
+    };
+    EXPECT_EQ(wall({}), 10 + 600 + 4 * 10 + 100u);
+    EXPECT_EQ(wall({{1.0, 2.0, 1.0}}), 10 + 300 + 4 * 10 + 50u);
+    Changes shallow;
+    shallow.max_depth = 1;
+    EXPECT_EQ(wall(shallow), 10 + 600 + 400u);
+    Changes coarse;
+    coarse.min_ns = 101;
+    EXPECT_EQ(wall(coarse), 10 + 600 + 400u);
+    coarse.min_ns = 100;
+    EXPECT_EQ(wall(coarse), wall({}));
+}
+
+TEST(Simulation, ACostGrowsOnALineBetweenItsPoints) {
+    const Cost cost{{{4, 255}, {32, 611}}};
+    EXPECT_EQ(cost.at(1), 255u);
+    EXPECT_EQ(cost.at(18), 433u);
+    EXPECT_EQ(cost.at(100), 611u);
+    EXPECT_EQ(Cost{}.at(5), 0u);
+}
+
+} // namespace
+} // namespace ompass::simulation
