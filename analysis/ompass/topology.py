@@ -78,8 +78,8 @@ def recorded_topology(directory: Path) -> Topology:
         return Topology("not recorded: one cache assumed", (CacheGroup("machine 0", (), 0, 0),), ())
 
 
-def synthetic_topology(text: str) -> Topology:
-    """The machine that an hwloc synthetic string describes; UsageError when it describes none."""
+def synthetic_topology(text: str, option: str = "--topology") -> Topology:
+    """The machine that an hwloc synthetic string describes; UsageError, of `option`, when it describes none."""
     library = _hwloc()
     topology = ctypes.c_void_p()
     if library.hwloc_topology_init(ctypes.byref(topology)) != 0:
@@ -90,7 +90,7 @@ def synthetic_topology(text: str) -> Topology:
             or library.hwloc_topology_load(topology) != 0
         ):
             raise UsageError(
-                f"--topology {text!r}",
+                f"{option} {text!r}",
                 "hwloc cannot read it as a synthetic topology",
                 'write it like "pack:4 l3:1 core:6 pu:1", sizes like "l3:1(size=18874368)"',
             )

@@ -428,7 +428,9 @@ void Engine::end_task(Thread &thread) {
     if (region_.open) check_barrier(thread);
     if (ended.inlined) return go_on(thread);
     if (thread.current && is_over(live_[thread.current])) return leave_wait(thread);
-    look(thread);
+    if (ended.implicit || cost_.between == 0) return look(thread);
+    spend(thread, State::kSchedule, cost_.between);
+    wait_for_step(thread, Thread::Step::kLook);
 }
 
 // ---------------------------------------------------------------- regions

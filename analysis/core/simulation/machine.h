@@ -29,9 +29,10 @@ struct Cost {
     X(create, "to allocate a task and prepare it; not given: what each creation took in the recorded run")             \
     X(enqueue, "to put a task into a queue")                                                                           \
     X(dequeue, "to take a task out of one's own queue")                                                                \
+    X(complete, "to complete a task")                                                                                  \
+    X(between, "between two tasks of one wait, where libomp yields the processor")                                     \
     X(steal, "to take a task out of another thread's queue")                                                           \
     X(failed_steal, "to look into a queue that holds nothing to take")                                                 \
-    X(complete, "to complete a task")                                                                                  \
     X(inlined, "to run a task at once inside its creator, undeferred")                                                 \
     X(wait, "to enter and leave a taskwait or taskgroup")                                                              \
     X(wake, "until a thread that waits notices what it waited for")                                                    \

@@ -13,6 +13,7 @@ import typer
 
 from ompass import __version__
 from ompass.commands import (
+    calibrate,
     compare,
     config,
     docs,
@@ -26,6 +27,7 @@ from ompass.commands import (
     report,
     run,
     scale,
+    simulate,
     suite,
     timeline,
     validate,
@@ -45,6 +47,8 @@ _EPILOG = """
   ompass scale --threads 1,2,4 -- ./fib 30     why does it not scale
   ompass compare before.ompass after.ompass    what changed
   ompass krd t.ompass                          reuse distance of its kernels
+
+  ompass simulate t.ompass --threads 2,8,32    what would it be on more cores
 
   ompass doctor ./fib                          can it be recorded, and how
 
@@ -98,6 +102,8 @@ validate.register(app)
 suite.register(app)
 krd.register(app)
 timeline.register(app)
+simulate.register(app)
+calibrate.register(app)
 query.register(app)
 config.register(app)
 docs.register(app)

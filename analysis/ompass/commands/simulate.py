@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass simulate`: a recorded program on another machine, under other schedulers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ompass.commands.options import JsonOption, OutputOption, TraceArgument, check_form
+from ompass.commands.progress import waiting
+from ompass.commands.streams import console_for, to_json, write_result
+from ompass.errors import UsageError
+from ompass.reports import plain, print_report
+from ompass.reports.simulation import simulation_report
+from ompass.simulation.machine import DEFAULT, read_machine
+from ompass.simulation.runs import POLICIES, simulate
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass simulate t.ompass --threads 1,2,4,8,16
+
+  ompass simulate t.ompass --machine "pack:4 numa:1 l3:1 core:8 pu:1" --threads 8,32
+
+  ompass simulate t.ompass --threads 32 --policy libomp,work-first,occupancy
+
+  ompass simulate t.ompass --machine-file 4x-xeon-x7550 --threads 32 --policy strict,locality
+
+  ompass simulate t.ompass --threads 1,2,4 --json > predicted.json
+
+[bold]Policies[/bold]
+
+""" + "\n\n".join(f"  {name}" for name in [", ".join(POLICIES)])
+
+
+def register(app: typer.Typer) -> None:
+    app.command("simulate", epilog=_EPILOG)(simulate_command)
+
+
+def parse_threads(text: str) -> list[int]:
+    """Numbers of threads, separated by commas; UsageError with what is wrong."""
+    try:
+        threads = [int(part) for part in text.split(",")] if text else []
+    except ValueError:
+        raise UsageError(f"--threads {text}", "it is not a list of numbers", "write it as 1,2,4") from None
+    return list(dict.fromkeys(threads))
+
+
+def simulate_command(
+    directory: TraceArgument,
+    machine: Annotated[
+        str,
+        typer.Option(
+            "--machine",
+            metavar="SYNTHETIC",
+            help="Cores and caches, as an hwloc synthetic string (default: those of the machine file, or as "
+            "many cores as --threads asks for under one cache).",
+        ),
+    ] = "",
+    machine_file: Annotated[
+        str,
+        typer.Option(
+            "--machine-file",
+            metavar="FILE",
+            help="Costs of runtime operations, and a topology: TOML, or the name of one that comes with "
+            "Ompass (`ompass docs simulation`).",
+        ),
+    ] = DEFAULT,
+    threads: Annotated[
+        str,
+        typer.Option("--threads", metavar="N,...", help="Numbers of threads (default: the recorded one)."),
+    ] = "",
+    policy: Annotated[
+        str, typer.Option("--policy", metavar="NAME,...", help="Schedulers, see below (default: libomp).")
+    ] = "libomp",
+    seed: Annotated[
+        int,
+        typer.Option(
+            "--seed", metavar="N", min=0, help="Of random victims; the same seed gives the same run."
+        ),
+    ] = 1,
+    as_json: JsonOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Predict a recorded program on other numbers of threads, other machines and other schedulers.
+
+    Costs are in the machine file; `ompass calibrate` measures those of this machine.
+    """
+    check_form(as_json, False, output, "the terminal")
+    chosen = read_machine(machine_file)
+    if machine:
+        chosen = chosen.with_topology(machine)
+    with waiting(f"simulating {directory.name}"):
+        simulation = simulate(
+            directory,
+            machine=chosen,
+            threads=parse_threads(threads),
+            policies=list(dict.fromkeys(policy.split(","))),
+            seed=seed,
+        )
+    report = simulation_report(simulation)
+    if as_json:
+        write_result(to_json(plain(report)), output)
+    else:
+        print_report(console_for(), report)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Task programs for the simulator, and their simulated runs, from the C++ core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ompass import _core
+from ompass._core import LogError, SimulatedRun, TaskProgram
+from ompass.errors import NothingToShowError
+from ompass.readers.core import check_directory, core_errors
+
+Costs = Mapping[str, Sequence[tuple[int, float]]]
+
+
+def read_task_program(path: Path) -> TaskProgram:
+    """What every task of a recorded run does.
+
+    Raises RunNotFoundError, DamagedRunError, NothingToShowError when the run holds no trace or no tasks.
+    """
+    check_directory(path)
+    with core_errors(path):
+        if _core.read_profile(str(path)).mode != "trace":
+            raise NothingToShowError(
+                f"{path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
+            )
+        program = _core.task_program(str(path))
+    if program.n_deferred + program.n_serialised == 0:
+        raise NothingToShowError(
+            f"{path} holds no tasks",
+            "there is nothing to schedule",
+            "record a program with `#pragma omp task` or `taskloop`",
+        )
+    return program
+
+
+def run_simulation(
+    program: TaskProgram,
+    policy: str,
+    threads: int,
+    *,
+    domains: Sequence[int] = (),
+    clock_ratio: float = 1.0,
+    costs: Costs | None = None,
+    seed: int = 1,
+    speed: Mapping[int, float] | None = None,
+    max_depth: int = 0,
+    min_ns: int = 0,
+    serial_below: bool = False,
+    untied: bool = False,
+) -> SimulatedRun:
+    """One simulated run; NothingToShowError when its tasks wait for each other."""
+    try:
+        return _core.simulate(
+            program,
+            policy=policy,
+            threads=threads,
+            domains=list(domains),
+            n_domains=max(domains, default=0) + 1,
+            clock_ratio=clock_ratio,
+            costs={name: list(points) for name, points in (costs or {}).items()},
+            seed=seed,
+            speed=dict(speed or {}),
+            max_depth=max_depth,
+            min_ns=min_ns,
+            serial_below=serial_below,
+            untied=untied,
+        )
+    except LogError as error:
+        raise NothingToShowError(
+            f"{policy} on {threads} threads does not end",
+            str(error),
+            "record the whole program, without pauses or a size limit",
+        ) from error

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One recorded program on one machine, under several policies and numbers of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ompass import _core
+from ompass._core import SimulatedRun, TaskProgram
+from ompass.errors import UsageError
+from ompass.readers.simulation import read_task_program, run_simulation
+from ompass.simulation.machine import Machine, read_machine
+from ompass.units import duration, percent, plural
+
+POLICIES = tuple(policy.name for policy in _core.policies())
+_MUCH = 0.01  # of the work, from which on a remark is worth its line
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One simulated run."""
+
+    policy: str
+    threads: int
+    run: SimulatedRun
+    wall_1_ns: int  # of the same policy on one thread; 0: not simulated
+
+    @property
+    def speedup(self) -> float | None:
+        """Over the same policy on one thread."""
+        return self.wall_1_ns / self.run.wall_ns if self.wall_1_ns and self.run.wall_ns else None
+
+    @property
+    def regions_ns(self) -> int:
+        return self.run.wall_ns - self.run.serial_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """All simulated runs of one program on one machine."""
+
+    path: Path
+    program: TaskProgram
+    machine: Machine
+    seed: int
+    predictions: tuple[Prediction, ...]
+    notes: tuple[str, ...]  # what the simulation leaves out
+
+
+def simulate(
+    path: Path,
+    *,
+    machine: Machine | None = None,
+    threads: Sequence[int] = (),
+    policies: Sequence[str] = ("libomp",),
+    seed: int = 1,
+    program: TaskProgram | None = None,
+    progress: Callable[[str], None] = lambda what: None,
+) -> Simulation:
+    """Simulate the run in a directory; `threads` () is the recorded number, `program` saves reading it twice.
+
+    Raises UsageError for policies and threads that do not exist, and what read_task_program raises.
+    """
+    machine = machine or read_machine()
+    for policy in policies:
+        check_policy(policy)
+    for n in threads:
+        machine.check_threads(n)
+    program = program or read_task_program(path)
+    found: list[Prediction] = []
+    for policy in policies:
+        wall_1_ns = 0
+        for n in threads or (program.n_threads,):
+            progress(f"simulating {policy} on {plural(n, 'thread')}")
+            run = predict(program, machine, policy, n, seed=seed)
+            wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
+            found.append(Prediction(policy, n, run, wall_1_ns))
+    return Simulation(path, program, machine, seed, tuple(found), notes_on(program))
+
+
+def check_policy(name: str) -> None:
+    """UsageError unless there is such a policy."""
+    if name not in POLICIES:
+        raise UsageError(f"--policy {name}", "there is no such policy", f"choose from {', '.join(POLICIES)}")
+
+
+def predict(
+    program: TaskProgram, machine: Machine, policy: str, threads: int, *, seed: int = 1,
+    speed: dict[int, float] | None = None, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False,
+    untied: bool = False,
+) -> SimulatedRun:  # fmt: skip
+    """One run of the program, as it is or changed."""
+    return run_simulation(
+        program,
+        policy,
+        threads,
+        domains=machine.domains(threads),
+        clock_ratio=machine.clock_ratio,
+        costs=machine.costs_of(policy),
+        seed=seed,
+        speed=speed,
+        max_depth=max_depth,
+        min_ns=min_ns,
+        serial_below=serial_below,
+        untied=untied,
+    )
+
+
+def notes_on(program: TaskProgram) -> tuple[str, ...]:
+    """What of this program the simulation does not know."""
+    notes = [
+        "The time of work is the recorded one: how it changes with other caches and memory is not modelled."
+    ]
+    if program.n_serialised:
+        notes.append(
+            f"{plural(program.n_serialised, 'task')} ran in a team of one thread, which runs every task at "
+            "once: all are taken for deferred ones, and each is supposed to wait for its children before it "
+            "goes on. Record on two threads to know."
+        )
+    if program.blocked_ns > _MUCH * program.work_ns:
+        notes.append(
+            f"Waits for locks, {duration(program.blocked_ns)} "
+            f"({percent(program.blocked_ns / program.work_ns)} of the work), are repeated as they were "
+            "recorded, on any number of threads."
+        )
+    if program.n_nested:
+        notes.append("Nested regions run on the thread that enters them.")
+    if program.n_dependent_waits:
+        notes.append(
+            f"{plural(program.n_dependent_waits, 'taskwait')} with dependences wait for all children."
+        )
+    if program.n_detached:
+        notes.append(
+            f"{plural(program.n_detached, 'detached task')} complete at their end, not by their event."
+        )
+    if program.n_out_of_order:
+        notes.append(
+            f"{plural(program.n_out_of_order, 'event')} had to be taken before what caused them: the trace is "
+            "incomplete, and so is the prediction."
+        )
+    return tuple(notes)
