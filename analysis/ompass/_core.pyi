@@ -354,6 +354,7 @@ class TaskProgram:
     n_threads: Final[int]  # the largest recorded team
     n_domains: Final[int]  # domains into which tasks were placed; 0: none were
     wall_ns: Final[int]  # of the recorded run
+    regions_ns: Final[int]  # of it, in parallel regions
     n_deferred: Final[int]  # deferred tasks
     n_serialised: Final[int]  # tasks of a team of one, which ran at once and are taken for deferred ones
     n_nested: Final[int]  # implicit tasks of nested regions, run one after the other
@@ -398,6 +399,27 @@ class SimulatedCost(Row):
     name: Final[str]  # as a machine file names it
     meaning: Final[str]  # the operation that takes this time
 
+class TaskShape(Row):
+    """How the tasks of one construct are created."""
+    def __init__(self, *, construct: int = 0, n_tasks: int = 0, most_in_a_row: int = 0, most_phases: int = 0, deepest: int = 0) -> None: ...
+    construct: Final[int]  # number of the construct
+    n_tasks: Final[int]  # tasks of it, undeferred ones without tasks of their own left out
+    most_in_a_row: Final[int]  # that one task creates with nothing but its work in between
+    most_phases: Final[int]  # creations, each ended by a taskwait, in one task of it
+    deepest: Final[int]  # levels of creation above it, at most
+
+def shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
+    """How the tasks of each construct are created."""
+
+def coarsen(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
+    """The program with each `grain` leaf tasks of the construct, created in a row, as one."""
+
+def spread(program: TaskProgram, construct: int, least: int, n_parts: int) -> TaskProgram:
+    """The program whose creators of `least` tasks of the construct share that out to `n_parts` tasks."""
+
+def join_phases(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program whose tasks of the construct keep only the last of their taskwaits."""
+
 MAX_SIMULATED_THREADS: int = 4096
 
 def policies() -> tuple[Policy, ...]:
@@ -409,8 +431,8 @@ def simulated_costs() -> tuple[SimulatedCost, ...]:
 def task_program(directory: str) -> TaskProgram:
     """What the tasks of a run do; LogError when the run has no trace."""
 
-def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False) -> SimulatedRun:
-    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost. LogError when no task can go on."""
+def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0) -> SimulatedRun:
+    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each task, and of its creator. LogError when no task can go on."""
 
 class Slices(Columns):
     """Slices of threads, one thread after the other; of a thread, in the order in which they ended."""

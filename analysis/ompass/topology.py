@@ -79,7 +79,7 @@ def recorded_topology(directory: Path) -> Topology:
 
 
 def synthetic_topology(text: str, option: str = "--topology") -> Topology:
-    """The machine that an hwloc synthetic string describes; UsageError, of `option`, when it describes none."""
+    """The machine of an hwloc synthetic string; UsageError, which names `option`, when there is none."""
     library = _hwloc()
     topology = ctypes.c_void_p()
     if library.hwloc_topology_init(ctypes.byref(topology)) != 0:

@@ -4,11 +4,13 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 
 #include "bindings.h"
 #include "simulation/engine.h"
+#include "simulation/transform.h"
 
 namespace ompass {
 
@@ -40,9 +42,17 @@ using namespace simulation;
     X(std::string, name, "as a machine file names it", from.first)                                                     \
     X(std::string, meaning, "the operation that takes this time", from.second)
 
+#define OMPASS_SHAPE(X)                                                                                                \
+    X(uint32_t, construct, "number of the construct", program.constructs[place])                                       \
+    X(uint64_t, n_tasks, "tasks of it, undeferred ones without tasks of their own left out", from.n_tasks)             \
+    X(uint64_t, most_in_a_row, "that one task creates with nothing but its work in between", from.most_in_a_row)       \
+    X(uint64_t, most_phases, "creations, each ended by a taskwait, in one task of it", from.most_phases)               \
+    X(uint32_t, deepest, "levels of creation above it, at most", from.deepest)
+
 OMPASS_STRUCT(PythonSimulated, Row, OMPASS_SIMULATED);
 OMPASS_STRUCT(PythonPolicy, Row, OMPASS_POLICY);
 OMPASS_STRUCT(PythonCost, Row, OMPASS_COST);
+OMPASS_STRUCT(PythonShape, Row, OMPASS_SHAPE);
 
 using Points = std::vector<std::pair<uint32_t, double>>;
 
@@ -74,11 +84,12 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
                                  const std::vector<uint32_t> &domains, uint32_t n_domains, double clock_ratio,
                                  const std::map<std::string, Points> &costs, uint64_t seed,
                                  const std::map<uint32_t, double> &speed, uint32_t max_depth, uint64_t min_ns,
-                                 bool serial_below, bool untied) {
+                                 bool serial_below, bool untied, uint32_t untraced_task_ns,
+                                 uint32_t untraced_creation_ns) {
     const Policy *policy = find_policy(policy_name);
     if (!policy) throw nb::value_error(("no policy is called " + policy_name).c_str());
     if (n_threads < 1 || n_threads > kMaxThreads) throw nb::value_error("the number of threads is out of range");
-    Changes changes{{}, max_depth, min_ns, serial_below, untied};
+    Changes changes{{}, max_depth, min_ns, serial_below, untied, untraced_task_ns, untraced_creation_ns};
     if (!speed.empty())
         for (const uint32_t construct : program.constructs) {
             const auto found = speed.find(construct);
@@ -113,6 +124,29 @@ Rows<PythonCost> cost_rows() {
     return to_tuple(costs, [](const auto &from) { return OMPASS_ROW(PythonCost, OMPASS_COST); });
 }
 
+Rows<PythonShape> shape_rows(const TaskProgram &program) {
+    const std::vector<Shape> shapes = shapes_of(program);
+    return to_tuple(shapes, [&](const Shape &from) {
+        const auto place = static_cast<size_t>(&from - shapes.data());
+        return OMPASS_ROW(PythonShape, OMPASS_SHAPE);
+    });
+}
+
+// The number in the program of a construct of the run.
+uint16_t place_of(const TaskProgram &program, uint32_t construct) {
+    const auto found = std::ranges::find(program.constructs, construct);
+    if (found == program.constructs.end()) throw nb::value_error("the program has no such construct");
+    return static_cast<uint16_t>(found - program.constructs.begin());
+}
+
+// What `change` makes of a program, without Python's lock.
+template <typename Change>
+ProgramPointer changed(const TaskProgram &program, uint32_t construct, Change change) {
+    const uint16_t place = place_of(program, construct);
+    const nb::gil_scoped_release release;
+    return std::make_shared<TaskProgram>(change(place));
+}
+
 } // namespace
 
 void bind_simulation(nb::module_ &m) {
@@ -120,6 +154,7 @@ void bind_simulation(nb::module_ &m) {
         .def_ro("n_threads", &TaskProgram::n_threads, "the largest recorded team")
         .def_ro("n_domains", &TaskProgram::n_domains, "domains into which tasks were placed; 0: none were")
         .def_ro("wall_ns", &TaskProgram::wall_ns, "of the recorded run")
+        .def_ro("regions_ns", &TaskProgram::regions_ns, "of it, in parallel regions")
         .def_ro("n_deferred", &TaskProgram::n_deferred, "deferred tasks")
         .def_ro("n_serialised", &TaskProgram::n_serialised,
                 "tasks of a team of one, which ran at once and are taken for deferred ones")
@@ -148,6 +183,29 @@ void bind_simulation(nb::module_ &m) {
                               "work_ns + create_ns + schedule_ns + sync_ns + idle_ns == threads * wall_ns.");
     bind_row<PythonPolicy>(m, "Policy", "A scheduler that can be simulated.");
     bind_row<PythonCost>(m, "SimulatedCost", "A cost that a machine file may give.");
+    bind_row<PythonShape>(m, "TaskShape", "How the tasks of one construct are created.");
+    m.def("shapes", &shape_rows, nb::arg("program"), "How the tasks of each construct are created.");
+    m.def(
+        "coarsen",
+        [](const TaskProgram &program, uint32_t construct, uint32_t grain) {
+            return changed(program, construct, [&](uint16_t place) { return coarsen(program, place, grain); });
+        },
+        nb::arg("program"), nb::arg("construct"), nb::arg("grain"),
+        "The program with each `grain` leaf tasks of the construct, created in a row, as one.");
+    m.def(
+        "spread",
+        [](const TaskProgram &program, uint32_t construct, uint32_t least, uint32_t n_parts) {
+            return changed(program, construct, [&](uint16_t place) { return spread(program, place, least, n_parts); });
+        },
+        nb::arg("program"), nb::arg("construct"), nb::arg("least"), nb::arg("n_parts"),
+        "The program whose creators of `least` tasks of the construct share that out to `n_parts` tasks.");
+    m.def(
+        "join_phases",
+        [](const TaskProgram &program, uint32_t construct) {
+            return changed(program, construct, [&](uint16_t place) { return join_phases(program, place); });
+        },
+        nb::arg("program"), nb::arg("construct"),
+        "The program whose tasks of the construct keep only the last of their taskwaits.");
     m.attr("MAX_SIMULATED_THREADS") = kMaxThreads;
     m.def("policies", &policy_rows, "All policies.");
     m.def("simulated_costs", &cost_rows, "All costs.");
@@ -157,10 +215,12 @@ void bind_simulation(nb::module_ &m) {
           nb::arg("domains") = std::vector<uint32_t>{}, nb::arg("n_domains") = 1, nb::arg("clock_ratio") = 1.0,
           nb::arg("costs") = std::map<std::string, Points>{}, nb::arg("seed") = 1,
           nb::arg("speed") = std::map<uint32_t, double>{}, nb::arg("max_depth") = 0, nb::arg("min_ns") = 0,
-          nb::arg("serial_below") = false, nb::arg("untied") = false,
+          nb::arg("serial_below") = false, nb::arg("untied") = false, nb::arg("untraced_task_ns") = 0,
+          nb::arg("untraced_creation_ns") = 0,
           "One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times "
           "faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run "
-          "inside their creator, `serial_below` without any cost. LogError when no task can go on.");
+          "inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each "
+          "task, and of its creator. LogError when no task can go on.");
 }
 
 } // namespace ompass

@@ -40,6 +40,7 @@ struct Live {
     uint32_t group = 0; // to which it belongs; 0: none
     uint32_t own_group = 0; // of its descendants
     uint32_t thread = 0; // that ran it last
+    uint32_t untraced = 0; // ns that are still to be taken off its work
     uint16_t depth = 0;
     Waits waits = Waits::kNo;
     bool inlined : 1 = false, started : 1 = false, untied : 1 = false, serial : 1 = false, implicit : 1 = false;
@@ -305,13 +306,23 @@ void Engine::go_on(Thread &thread) {
     for (;; task.next_op++) {
         const Operation operation = program_.operations[task.next_op];
         switch (operation.does()) {
-        case Does::kWork: spend(thread, State::kWork, scaled(operation)); continue;
+        case Does::kWork: {
+            uint64_t ns = scaled(operation);
+            if (task.untraced) {
+                const auto off = static_cast<uint32_t>(std::min<uint64_t>(ns, task.untraced));
+                task.untraced -= off;
+                ns -= off;
+            }
+            spend(thread, State::kWork, ns);
+            continue;
+        }
         case Does::kBlocked: spend(thread, State::kSync, operation.value()); continue;
         case Does::kCreate: {
             const uint32_t child = operation.task();
             const bool dependent = !n_before_.empty() && n_before_[child];
             if (!runs_inline(program_.tasks[child], child, dependent))
                 spend(thread, State::kCreate, creation_given_ ? cost_.create : operation.cost());
+            task.untraced += changes_.untraced_creation_ns;
             break;
         }
         case Does::kEnd:
@@ -372,6 +383,7 @@ void Engine::create(Thread &thread, uint32_t number) {
         blocked_[number] = place;
         return go_on(thread);
     }
+    child.untraced = changes_.untraced_task_ns;
     const bool undeferred = runs_inline(task, number, false);
     const uint32_t queue = queue_for(thread, task);
     const bool full =

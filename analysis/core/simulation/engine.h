@@ -3,7 +3,7 @@
 // input and seed give the same run, to the nanosecond.
 //
 //   work + create + schedule + sync + idle  =  threads x wall time, in integer nanoseconds
-//   work  =  the program's work (each piece divided by the machine's clock ratio)
+//   work  =  the program's work (each piece divided by the machine's clock ratio, and without Changes)
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,8 @@ struct Changes {
     uint64_t min_ns = 0; // so do tasks with less work than this, descendants included
     bool serial_below = false; // such tasks are no tasks at all: a plain call of a serial function
     bool untied = false; // all tasks are
+    uint32_t untraced_task_ns = 0; // taken off each task's work: what recording added to it
+    uint32_t untraced_creation_ns = 0; // and off its creator's
 };
 
 struct Simulated {

@@ -187,6 +187,9 @@ public:
         const auto found = seen_.find(part.id);
         if (found != seen_.end()) part.data.region = &found->second;
     }
+    void ended_region(Walk &walk, Part &part, uint32_t) {
+        if (part.data.region && !part.data.region->nested) program_.regions_ns += ns_between(part.begin, walk.now());
+    }
     void began_implicit(Walk &walk, Frame &frame) {
         Seen *region = walk.part().data.region;
         frame.data = {};

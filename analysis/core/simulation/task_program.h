@@ -80,6 +80,7 @@ struct TaskProgram {
     std::vector<Dependence> dependences; // in order
     std::vector<uint32_t> constructs; // number here to number in the run; 0 is the program
     uint64_t wall_ns = 0; // of the recorded run
+    uint64_t regions_ns = 0; // of it, in parallel regions
     uint32_t n_threads = 1; // the largest recorded team
     uint32_t n_domains = 0; // into which tasks were placed
     uint64_t n_deferred = 0;

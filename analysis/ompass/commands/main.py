@@ -13,6 +13,7 @@ import typer
 
 from ompass import __version__
 from ompass.commands import (
+    advise,
     calibrate,
     compare,
     config,
@@ -49,6 +50,8 @@ _EPILOG = """
   ompass krd t.ompass                          reuse distance of its kernels
 
   ompass simulate t.ompass --threads 2,8,32    what would it be on more cores
+
+  ompass advise t.ompass                       which change pays
 
   ompass doctor ./fib                          can it be recorded, and how
 
@@ -103,6 +106,7 @@ suite.register(app)
 krd.register(app)
 timeline.register(app)
 simulate.register(app)
+advise.register(app)
 calibrate.register(app)
 query.register(app)
 config.register(app)

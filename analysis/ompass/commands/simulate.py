@@ -80,6 +80,13 @@ def simulate_command(
             "--seed", metavar="N", min=0, help="Of random victims; the same seed gives the same run."
         ),
     ] = 1,
+    untraced: Annotated[
+        bool,
+        typer.Option(
+            "--untraced",
+            help="Take off what recording added to each task, so that runs without Ompass are predicted.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
     output: OutputOption = None,
 ) -> None:
@@ -98,6 +105,7 @@ def simulate_command(
             threads=parse_threads(threads),
             policies=list(dict.fromkeys(policy.split(","))),
             seed=seed,
+            untraced=untraced,
         )
     report = simulation_report(simulation)
     if as_json:

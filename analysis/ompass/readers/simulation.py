@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ompass import _core
-from ompass._core import LogError, SimulatedRun, TaskProgram
+from ompass._core import LogError, SimulatedRun, TaskProgram, TaskShape
 from ompass.errors import NothingToShowError
 from ompass.readers.core import check_directory, core_errors
 
@@ -49,6 +49,8 @@ def run_simulation(
     min_ns: int = 0,
     serial_below: bool = False,
     untied: bool = False,
+    untraced_task_ns: int = 0,
+    untraced_creation_ns: int = 0,
 ) -> SimulatedRun:
     """One simulated run; NothingToShowError when its tasks wait for each other."""
     try:
@@ -66,6 +68,8 @@ def run_simulation(
             min_ns=min_ns,
             serial_below=serial_below,
             untied=untied,
+            untraced_task_ns=untraced_task_ns,
+            untraced_creation_ns=untraced_creation_ns,
         )
     except LogError as error:
         raise NothingToShowError(
@@ -73,3 +77,23 @@ def run_simulation(
             str(error),
             "record the whole program, without pauses or a size limit",
         ) from error
+
+
+def task_shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
+    """How the tasks of each construct are created."""
+    return _core.shapes(program)
+
+
+def coarser(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
+    """The program with each `grain` leaf tasks of the construct, created in a row, as one."""
+    return _core.coarsen(program, construct, grain)
+
+
+def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> TaskProgram:
+    """The program whose creators of `least` tasks of the construct share that out to `parts` tasks."""
+    return _core.spread(program, construct, least, parts)
+
+
+def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program whose tasks of the construct keep only the last of their taskwaits."""
+    return _core.join_phases(program, construct)

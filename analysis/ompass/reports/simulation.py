@@ -18,7 +18,8 @@ def simulation_report(simulation: Simulation) -> Report:
     program = simulation.program
     recorded = (
         f"Recorded: {plural(program.n_threads, 'thread')}, {duration(program.wall_ns)} wall time, "
-        f"{duration(program.work_ns)} work in {plural(program.n_deferred + program.n_serialised, 'task')}."
+        f"{duration(program.regions_ns)} of it in regions, {duration(program.work_ns)} work in "
+        f"{plural(program.n_deferred + program.n_serialised, 'task')}."
     )
     return Report(
         title=f"ompass simulate · {simulation.path.name} · {simulation.machine.name}",
@@ -35,6 +36,7 @@ def simulation_report(simulation: Simulation) -> Report:
             "recorded": {
                 "threads": program.n_threads,
                 "wall_ns": program.wall_ns,
+                "regions_ns": program.regions_ns,
                 "work_ns": program.work_ns,
                 "tasks": program.n_deferred + program.n_serialised,
                 "dependences": program.n_dependences,

@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from ompass.errors import CannotRecordError
 from ompass.installation import Component, library_path
+from ompass.readers import open_run
+from ompass.readers.simulation import read_task_program
 
 _SOURCE = Path(__file__).parent / "calibrate.c"
 _COMPILERS = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
 _LIMIT_S = 300
+_TRACES = 5
 
 
 def find_compiler() -> str:
@@ -34,7 +38,7 @@ def find_compiler() -> str:
 
 
 def calibrate(compiler: str = "", threads: int = 0) -> dict[str, dict[str, float]]:
-    """Costs in ns by runtime (libomp, omp_ext), at `threads` (0: all CPUs); some seconds.
+    """Tables of a machine file, in ns: libomp, omp_ext, recording; at `threads` (0: all CPUs). Some seconds.
 
     CannotRecordError when the program cannot be built or run.
     """
@@ -47,7 +51,38 @@ def calibrate(compiler: str = "", threads: int = 0) -> dict[str, dict[str, float
         extended = _figures(
             _run(measure, {"LD_PRELOAD": str(library_path(Component.EXT)), "OMP_EXT_SCHEDULE": "1"})
         )
-    return {"libomp": costs_from(plain), "omp_ext": costs_from(extended)}
+        traces = [Path(folder) / f"{k}.ompass" for k in range(_TRACES)]
+        for trace in traces:
+            ompass = [
+                sys.executable,
+                "-m",
+                "ompass",
+                "run",
+                "--mode",
+                "trace",
+                "--quiet",
+                "-o",
+                str(trace),
+                "--",
+            ]
+            _run([*ompass, *measure, "traced"], {})
+        added = [_added_to(trace) for trace in traces]
+    recording = {
+        "task": min(task for task, _ in added),
+        "creation": min(creation for _, creation in added),
+        "create": plain["create"],
+    }
+    return {"libomp": costs_from(plain), "omp_ext": costs_from(extended), "recording": recording}
+
+
+def _added_to(trace: Path) -> tuple[float, float]:
+    """What the trace of empty tasks holds as work of a task, and of its creator for each of them, in ns."""
+    program = read_task_program(trace)
+    kinds = {definition.id: definition.kind for definition in open_run(trace).definitions}
+    work = dict.fromkeys(("program", "parallel", "task"), 0.0)
+    for construct, ns in program.work_of_constructs.items():
+        work[kinds[construct]] += ns / program.n_deferred
+    return work["task"], work["parallel"]
 
 
 def costs_from(figures: Mapping[str, float]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,20 @@ DEFAULT = "reference"
 MOST_THREADS = _core.MAX_SIMULATED_THREADS
 
 _COSTS = tuple(cost.name for cost in _core.simulated_costs())
-_KEYS = {"name", "source", "topology", "clock_ghz", "clock_ratio", "costs", "libomp", "omp_ext"}
+_KEYS = {"name", "source", "topology", "clock_ghz", "clock_ratio", "costs", "libomp", "omp_ext", "recording"}
 _LONGEST_NS = 1e9  # of one operation
 _RATIOS = (0.01, 100.0)
 
 Points = tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a trace adds to the recorded times, ns."""
+
+    task: float = 0.0  # to the work of each task
+    creation: float = 0.0  # to the work of its creator
+    create: float | None = None  # what a creation takes without a trace; None: as recorded
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,7 @@ class Machine:
     costs: Mapping[str, Points] = field(default_factory=dict)
     # Of libomp and omp_ext; those of the reference machine where its file has none.
     by_runtime: Mapping[str, Mapping[str, Points]] = field(default_factory=dict)
+    recording: Recording = Recording()
 
     def costs_of(self, policy: str) -> Mapping[str, Points]:
         """Costs under a policy: those of its runtime, as far as the file has them."""
@@ -133,7 +144,22 @@ def _machine(name: str, values: Mapping[str, Any]) -> Machine:
         clock_ratio=float(ratio),
         costs=costs,
         by_runtime=by_runtime,
+        recording=_recording(name, values),
     )
+
+
+def _recording(name: str, values: Mapping[str, Any]) -> Recording:
+    given = values.get("recording")
+    if given is None:
+        return Recording() if name == DEFAULT else read_machine().recording
+    known = {"task", "creation", "create"}
+    if not isinstance(given, dict) or set(given) - known:
+        raise UsageError(
+            f"--machine-file {name}", f"`recording` is not a table of {', '.join(sorted(known))}"
+        )
+    if not all(_is_number(value) and 0 <= value <= _LONGEST_NS for value in given.values()):
+        raise UsageError(f"--machine-file {name}", "a value of `recording` is not a time in ns")
+    return Recording(**given)
 
 
 def _is_number(value: object) -> bool:
@@ -152,5 +178,5 @@ def _are_points(value: object) -> bool:
             and _is_number(point[1])
             for point in value
         )
-        and all(one[0] < other[0] for one, other in zip(value, value[1:], strict=False))
+        and all(one[0] < other[0] for one, other in pairwise(value))
     )

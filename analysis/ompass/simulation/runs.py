@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ompass import _core
 from ompass._core import SimulatedRun, TaskProgram
 from ompass.errors import UsageError
 from ompass.readers.simulation import read_task_program, run_simulation
-from ompass.simulation.machine import Machine, read_machine
+from ompass.simulation.machine import Machine, Recording, read_machine
 from ompass.units import duration, percent, plural
 
 POLICIES = tuple(policy.name for policy in _core.policies())
@@ -56,10 +56,13 @@ def simulate(
     threads: Sequence[int] = (),
     policies: Sequence[str] = ("libomp",),
     seed: int = 1,
+    untraced: bool = False,
     program: TaskProgram | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
     """Simulate the run in a directory; `threads` () is the recorded number, `program` saves reading it twice.
+
+    `untraced`: without what recording added to its times.
 
     Raises UsageError for policies and threads that do not exist, and what read_task_program raises.
     """
@@ -74,7 +77,7 @@ def simulate(
         wall_1_ns = 0
         for n in threads or (program.n_threads,):
             progress(f"simulating {policy} on {plural(n, 'thread')}")
-            run = predict(program, machine, policy, n, seed=seed)
+            run = predict(program, machine, policy, n, seed=seed, untraced=untraced)
             wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
             found.append(Prediction(policy, n, run, wall_1_ns))
     return Simulation(path, program, machine, seed, tuple(found), notes_on(program))
@@ -88,23 +91,29 @@ def check_policy(name: str) -> None:
 
 def predict(
     program: TaskProgram, machine: Machine, policy: str, threads: int, *, seed: int = 1,
-    speed: dict[int, float] | None = None, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False,
-    untied: bool = False,
+    speed: Mapping[int, float] | None = None, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False,
+    untied: bool = False, untraced: bool = False,
 ) -> SimulatedRun:  # fmt: skip
-    """One run of the program, as it is or changed."""
+    """One run of the program, as it is or changed; `untraced`: without what recording added to its times."""
+    costs = dict(machine.costs_of(policy))
+    recording = machine.recording if untraced else Recording()
+    if recording.create is not None:
+        costs.setdefault("create", ((1, recording.create),))
     return run_simulation(
         program,
         policy,
         threads,
         domains=machine.domains(threads),
         clock_ratio=machine.clock_ratio,
-        costs=machine.costs_of(policy),
+        costs=costs,
         seed=seed,
         speed=speed,
         max_depth=max_depth,
         min_ns=min_ns,
         serial_below=serial_below,
         untied=untied,
+        untraced_task_ns=round(recording.task),
+        untraced_creation_ns=round(recording.creation),
     )
 
 
@@ -137,7 +146,7 @@ def notes_on(program: TaskProgram) -> tuple[str, ...]:
         )
     if program.n_out_of_order:
         notes.append(
-            f"{plural(program.n_out_of_order, 'event')} had to be taken before what caused them: the trace is "
-            "incomplete, and so is the prediction."
+            f"{plural(program.n_out_of_order, 'event')} had to be taken before what caused them: the "
+            "trace is incomplete, and so is the prediction."
         )
     return tuple(notes)

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each function copies the operations of every task, and writes some of them otherwise.
+#include "transform.h"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_set>
+#include <utility>
+
+namespace ompass::simulation {
+
+namespace {
+
+using Operations = std::vector<Operation>;
+
+Operations operations_of(const TaskProgram &program, uint32_t task) {
+    const auto first = program.operations.begin() + program.tasks[task].first_op;
+    const auto end = std::find_if(first, program.operations.end(),
+                                  [](Operation operation) { return operation.does() == Does::kEnd; });
+    return {first, end};
+}
+
+// The program with the operations of each task as `change` leaves them; it may add tasks to the program that it is given.
+TaskProgram rewritten(const TaskProgram &program,
+                      const std::function<void(TaskProgram &, uint32_t, Operations &)> &change) {
+    TaskProgram made = program;
+    made.operations = {Operation::of(Does::kEnd)};
+    made.operations.reserve(program.operations.size());
+    for (uint32_t task = 0; task < program.tasks.size(); task++) {
+        Operations operations = operations_of(program, task);
+        if (operations.empty()) {
+            made.tasks[task].first_op = 0;
+            continue;
+        }
+        change(made, task, operations);
+        made.tasks[task].first_op = static_cast<uint32_t>(made.operations.size());
+        made.operations.insert(made.operations.end(), operations.begin(), operations.end());
+        made.operations.push_back(Operation::of(Does::kEnd));
+    }
+    return made;
+}
+
+bool creates(const TaskProgram &program, Operation operation, uint16_t construct) {
+    return operation.does() == Does::kCreate && program.tasks[operation.task()].construct == construct &&
+           !(program.tasks[operation.task()].flags & ProgramTask::kInline);
+}
+
+// Calls `found(begin, end, n)` for each stretch of operations that creates n tasks of the construct and does nothing
+// else but work; it begins and ends with a creation. The calls go from the last stretch to the first.
+template <typename Found>
+void for_each_row(const TaskProgram &program, const Operations &operations, uint16_t construct, Found found) {
+    size_t end = 0, begin = 0;
+    uint64_t n = 0;
+    for (size_t i = operations.size(); i-- > 0;) {
+        if (creates(program, operations[i], construct)) {
+            if (n++ == 0) end = i + 1;
+            begin = i;
+        } else if (operations[i].does() != Does::kWork && n) {
+            found(begin, end, n);
+            n = 0;
+        }
+    }
+    if (n) found(begin, end, n);
+}
+
+std::unordered_set<uint32_t> dependent_tasks(const TaskProgram &program) {
+    std::unordered_set<uint32_t> tasks;
+    for (const Dependence &pair : program.dependences) tasks.insert({pair.before, pair.after});
+    return tasks;
+}
+
+} // namespace
+
+TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain) {
+    const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
+    // By the task that stays: those whose work it takes over. They come later in the list of tasks.
+    std::vector<std::pair<uint32_t, uint32_t>> merged;
+    TaskProgram fewer = rewritten(program, [&](TaskProgram &, uint32_t, Operations &operations) {
+        for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t) {
+            Operations kept;
+            uint32_t first = 0, n = 0;
+            for (size_t i = begin; i < end; i++) {
+                const Operation operation = operations[i];
+                const bool is_leaf = operation.does() == Does::kCreate && !dependent.contains(operation.task()) &&
+                                     std::ranges::all_of(operations_of(program, operation.task()), [](Operation inner) {
+                                         return inner.does() == Does::kWork || inner.does() == Does::kBlocked;
+                                     });
+                if (operation.does() == Does::kCreate && is_leaf && n && n < grain) {
+                    merged.emplace_back(first, operation.task());
+                    n++;
+                    continue;
+                }
+                if (operation.does() == Does::kCreate) first = operation.task(), n = is_leaf ? 1 : 0;
+                kept.push_back(operation);
+            }
+            operations.erase(operations.begin() + static_cast<ptrdiff_t>(begin),
+                             operations.begin() + static_cast<ptrdiff_t>(end));
+            operations.insert(operations.begin() + static_cast<ptrdiff_t>(begin), kept.begin(), kept.end());
+        });
+    });
+    std::ranges::sort(merged);
+    return rewritten(fewer, [&](TaskProgram &, uint32_t task, Operations &operations) {
+        for (auto next = std::ranges::lower_bound(merged, std::pair{task, 0u});
+             next != merged.end() && next->first == task; ++next) {
+            const Operations more = operations_of(program, next->second);
+            operations.insert(operations.end(), more.begin(), more.end());
+        }
+    });
+}
+
+TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts) {
+    std::vector<Operations> parts; // of the tasks that are added
+    TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
+        for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t n) {
+            if (n < least) return;
+            Operations instead;
+            size_t next = begin;
+            uint64_t created = 0;
+            for (uint32_t part = 1; part <= n_parts; part++) {
+                Operations slice;
+                for (; next < end && (part == n_parts || created * n_parts < n * part); next++) {
+                    slice.push_back(operations[next]);
+                    created += operations[next].does() == Does::kCreate;
+                }
+                if (slice.empty()) continue;
+                slice.push_back(Operation::of(Does::kTaskwait));
+                ProgramTask splitter;
+                splitter.creator = task;
+                splitter.construct = construct;
+                splitter.depth = static_cast<uint16_t>(program.tasks[task].depth + 1);
+                const auto number = static_cast<uint32_t>(changed.tasks.size());
+                changed.tasks.push_back(splitter);
+                for (const Operation operation : slice)
+                    if (operation.does() == Does::kCreate) changed.tasks[operation.task()].depth++;
+                const auto like = std::ranges::find(slice, Does::kCreate, &Operation::does);
+                instead.push_back(Operation::create(number, like->cost()));
+                parts.push_back(std::move(slice));
+            }
+            operations.erase(operations.begin() + static_cast<ptrdiff_t>(begin),
+                             operations.begin() + static_cast<ptrdiff_t>(end));
+            operations.insert(operations.begin() + static_cast<ptrdiff_t>(begin), instead.begin(), instead.end());
+        });
+    });
+    for (size_t i = 0; i < parts.size(); i++) {
+        made.tasks[program.tasks.size() + i].first_op = static_cast<uint32_t>(made.operations.size());
+        made.operations.insert(made.operations.end(), parts[i].begin(), parts[i].end());
+        made.operations.push_back(Operation::of(Does::kEnd));
+    }
+    return made;
+}
+
+TaskProgram join_phases(const TaskProgram &program, uint16_t construct) {
+    return rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
+        if (program.tasks[task].construct != construct) return;
+        const auto last = std::ranges::find(operations.rbegin(), operations.rend(), Does::kTaskwait, &Operation::does);
+        if (last == operations.rend()) return;
+        const auto kept = std::remove_if(operations.begin(), std::prev(last.base()),
+                                         [](Operation operation) { return operation.does() == Does::kTaskwait; });
+        operations.erase(kept, std::prev(last.base()));
+    });
+}
+
+std::vector<Shape> shapes_of(const TaskProgram &program) {
+    std::vector<Shape> shapes(program.constructs.size());
+    std::vector<uint64_t> in_a_row(shapes.size());
+    std::vector<uint16_t> seen;
+    for (uint32_t task = 1; task < program.tasks.size(); task++) {
+        const ProgramTask &one = program.tasks[task];
+        Shape &shape = shapes[one.construct];
+        shape.n_tasks++;
+        shape.deepest = std::max<uint32_t>(shape.deepest, one.depth);
+        uint64_t phases = 0;
+        bool created = false;
+        const auto close = [&] {
+            for (const uint16_t construct : seen) in_a_row[construct] = 0;
+            seen.clear();
+        };
+        for (uint32_t op = one.first_op; program.operations[op].does() != Does::kEnd; op++) {
+            const Operation operation = program.operations[op];
+            if (operation.does() == Does::kCreate) {
+                const uint16_t child = program.tasks[operation.task()].construct;
+                if (in_a_row[child]++ == 0) seen.push_back(child);
+                shapes[child].most_in_a_row = std::max(shapes[child].most_in_a_row, in_a_row[child]);
+                created = true;
+            } else if (operation.does() != Does::kWork) {
+                phases += created && operation.does() == Does::kTaskwait;
+                created = false;
+                close();
+            }
+        }
+        close();
+        shape.most_phases = std::max(shape.most_phases, phases);
+    }
+    return shapes;
+}
+
+} // namespace ompass::simulation

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass advise`: which change of a recorded program pays, by simulation."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ompass.commands.options import JsonOption, OutputOption, TraceArgument, check_form
+from ompass.commands.progress import waiting
+from ompass.commands.streams import console_for, to_json, write_result
+from ompass.reports import plain, print_report
+from ompass.reports.advice import advice_report
+from ompass.simulation.advice import advise
+from ompass.simulation.machine import DEFAULT, read_machine
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass run --mode trace -o t.ompass -- ./fib 30
+
+  ompass advise t.ompass
+
+  ompass advise t.ompass --threads 32                       for a run on 32 threads
+
+  ompass advise t.ompass --machine-file here.toml           with costs measured by ompass calibrate
+
+  ompass advise t.ompass --json > advice.json
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("advise", epilog=_EPILOG)(advise_command)
+
+
+def advise_command(
+    directory: TraceArgument,
+    threads: Annotated[
+        int,
+        typer.Option("--threads", metavar="N", min=0, help="For a run on N threads (default: as recorded)."),
+    ] = 0,
+    machine_file: Annotated[
+        str, typer.Option("--machine-file", metavar="FILE", help="As for `ompass simulate`.")
+    ] = DEFAULT,
+    as_json: JsonOption = False,
+    output: OutputOption = None,
+) -> None:
+    """Try changes on a recorded program, and rank them by the time that they are predicted to save.
+
+    Cut-offs by depth and by time, coarser grain, several producers, dependences instead of waits, untied
+    tasks, the extension instead of libomp, more threads; and what each construct is worth if it were faster.
+    """
+    check_form(as_json, False, output, "the terminal")
+    with waiting(f"trying changes of {directory.name}"):
+        content = advise(directory, machine=read_machine(machine_file), threads=threads)
+    report = advice_report(content)
+    if as_json:
+        write_result(to_json(plain(report)), output)
+    else:
+        print_report(console_for(), report)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of `ompass advise`: changes by predicted gain, and what to write for each.
+
+docs/simulation.md lists the fields of its JSON form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from ompass import __version__
+from ompass.reports.model import Advice, Column, Kind, Report, Section, Table, place_fields
+from ompass.simulation.advice import FASTER, AdviceContent, Causal, Change
+from ompass.units import duration, percent, plural
+
+SCHEMA_VERSION: Final = 1
+
+_TITLES: Mapping[str, Callable[[Change], str]] = {
+    "depth": lambda c: f"Create no tasks deeper than {plural(c.value, 'level')}",
+    "time": lambda c: f"Create no tasks for less than {duration(c.value)} of work",
+    "grain": lambda c: f"Put {c.value} of these tasks into one",
+    "producer": lambda c: f"Let {c.value} tasks create these tasks instead of one",
+    "phases": lambda c: "Wait for what is needed instead of for all",
+    "untied": lambda c: "Make the tasks untied",
+    "extension": lambda c: "Schedule by libomp_ext.so instead of libomp",
+    "threads": lambda c: f"Run on {plural(c.value, 'thread')}",
+}
+_CURES: Mapping[str, Callable[[Change], str]] = {
+    "depth": lambda c: (
+        f"pass the depth on, and below {c.value} call the serial function; `final(depth >= {c.value})` "
+        "keeps part of the cost"
+    ),
+    "time": lambda c: "estimate the work from the size of the problem, and call the serial function below it",
+    "grain": lambda c: (
+        f"write `grainsize({c.value})` on the taskloop, or create a task for {c.value} iterations"
+    ),
+    "producer": lambda c: "split the loop that creates them: a taskloop, or tasks that create a part each",
+    "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
+    "untied": lambda c: "write `untied` on the task construct",
+    "extension": lambda c: "start the program with `LD_PRELOAD=libomp_ext.so OMP_EXT_SCHEDULE=1`",
+    "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine that has as many cores",
+}
+
+
+def advice_report(content: AdviceContent) -> Report:
+    """Changes, best first, and the causal profile."""
+    return Report(
+        title=f"ompass advise · {content.run.path.name} · {plural(content.threads, 'thread')}",
+        facts=(),
+        sections=(
+            Section("changes", "What to change", tuple(_changes(content))),
+            Section("causal", "What faster code is worth", (_causal(content),)),
+        ),
+        notes=content.notes,
+        values={
+            "schema": "ompass-advice",
+            "schema_version": SCHEMA_VERSION,
+            "ompass_version": __version__,
+            "directory": str(content.run.path),
+            "machine": content.machine.name,
+            "threads": content.threads,
+            "wall_ns": content.base.wall_ns,
+            "recorded_wall_ns": content.program.wall_ns,
+            "advice": [_change_record(content, change) for change in content.changes],
+            "causal": [_causal_record(content, one) for one in content.causal],
+            "notes": content.notes,
+        },
+    )
+
+
+def _changes(content: AdviceContent) -> list[str | Advice | Table]:
+    simulated = (
+        f"Gains are shares of the {duration(content.base.wall_ns)} that are predicted without Ompass; "
+        f"recorded: {duration(content.program.wall_ns)} on {plural(content.program.n_threads, 'thread')}."
+    )
+    if not content.changes:
+        return [simulated, "None of the changes that were tried gains one percent."]
+    return [
+        simulated,
+        *(
+            Advice(
+                title=f"{_TITLES[change.kind](change)}: {_gain(change)}",
+                because=f"{duration(change.wall_ns)} predicted, {_range(change)}",
+                cure=_CURES[change.kind](change),
+                place=content.location(change.construct).label() if change.construct else "",
+            )
+            for change in content.changes
+        ),
+    ]
+
+
+def _gain(change: Change) -> str:
+    words = f"{percent(change.gain)} less time"
+    return f"at most {words}" if change.at_most else words
+
+
+def _range(change: Change) -> str:
+    return f"{percent(change.low)} to {percent(change.high)} with other costs and victims"
+
+
+def _causal(content: AdviceContent) -> Table:
+    return Table.of(
+        f"Each construct {FASTER:g} times as fast",
+        (
+            Column("", "construct", Kind.PLACE, lambda one: content.location(one.construct)),
+            Column("", "of", Kind.TEXT, lambda one: content.kind_of(one.construct)),
+            Column("", "work", Kind.SHARE, "work_share"),
+            Column("", "less time", Kind.SHARE, "gain"),
+            Column("", "at least", Kind.SHARE, "low"),
+            Column("", "at most", Kind.SHARE, "high"),
+        ),
+        content.causal,
+        word="construct",
+    )
+
+
+def _change_record(content: AdviceContent, change: Change) -> dict[str, object]:
+    return {
+        "kind": change.kind,
+        "construct": change.construct,
+        **place_fields(content.location(change.construct)),
+        "value": change.value,
+        "change": _TITLES[change.kind](change),
+        "write": _CURES[change.kind](change),
+        "wall_ns": change.wall_ns,
+        "gain": change.gain,
+        "gain_low": change.low,
+        "gain_high": change.high,
+        "at_most": change.at_most,
+        "tried": [{"value": one.value, "wall_ns": one.wall_ns} for one in change.tried],
+    }
+
+
+def _causal_record(content: AdviceContent, one: Causal) -> dict[str, object]:
+    return {
+        "construct": one.construct,
+        "kind": content.kind_of(one.construct),
+        **place_fields(content.location(one.construct)),
+        "faster": FASTER,
+        "work_ns": one.work_ns,
+        "gain": one.gain,
+        "gain_low": one.low,
+        "gain_high": one.high,
+    }

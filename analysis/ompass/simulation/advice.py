@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user could change in a recorded program, each change tried by simulation and ranked by its gain.
+
+Owns which changes are tried, and how far a prediction may be off; how it is worded is the report's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from ompass._core import SimulatedRun, TaskProgram
+from ompass.model import Run
+from ompass.readers import open_run
+from ompass.readers.simulation import (
+    coarser,
+    read_task_program,
+    spread_out,
+    task_shapes,
+    without_phases,
+)
+from ompass.reports.content import same_place
+from ompass.simulation.machine import Machine, read_machine
+from ompass.simulation.runs import notes_on, predict
+from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+
+FASTER = 2.0  # of a construct, for the causal profile
+_LEAST_SHARE = 0.005  # of the work, from which on a construct is looked at
+_LEAST_GAIN = 0.01
+_MANY = 32  # tasks in a row, from which on grain and producer matter
+_PHASES = 3
+_DEEPEST = 30
+_TIMES_NS = tuple(250 * 2**k for k in range(13))  # 250 ns to 1 ms
+_GRAINS = (2, 4, 8, 16, 32, 64)
+_SEEDS = (2, 3)
+_COSTS = (0.5, 2.0)  # what the machine's costs may be off by
+_CHECKED = 12  # changes whose uncertainty is computed
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One value of a change."""
+
+    value: int
+    wall_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change, at its best value. Gains are shares of the wall time as simulated without it."""
+
+    kind: str  # depth, time, grain, producer, phases, untied, extension, threads
+    construct: int | None  # that the change is made to; None: none in particular
+    value: int  # best: levels, ns, tasks, threads; 0: without one
+    wall_ns: int
+    gain: float
+    low: float = 0.0
+    high: float = 0.0
+    tried: tuple[Tried, ...] = ()
+    at_most: bool = False  # an upper bound, since the trace does not tell what must be waited for
+
+
+@dataclass(frozen=True, slots=True)
+class Causal:
+    """What a construct's speed is worth."""
+
+    construct: int
+    work_ns: int
+    work_share: float
+    gain: float  # when it is FASTER times as fast
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceContent:
+    """All changes that gain something, best first, and the causal profile."""
+
+    run: Run
+    program: TaskProgram
+    machine: Machine
+    threads: int
+    base: SimulatedRun
+    changes: tuple[Change, ...]
+    causal: tuple[Causal, ...]
+    locations: Mapping[int, Location]
+    notes: tuple[str, ...]
+
+    def location(self, construct: int | None) -> Location:
+        return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
+
+    def kind_of(self, construct: int) -> str:
+        return self.run.kind_of(construct)
+
+
+Simulate = Callable[..., SimulatedRun]
+
+
+def advise(
+    path: Path,
+    *,
+    machine: Machine | None = None,
+    threads: int = 0,
+    progress: Callable[[str], None] = lambda what: None,
+) -> AdviceContent:
+    """Try all changes on the run in a directory; `threads` 0 is the recorded number, two at least.
+
+    Raises what read_task_program and Machine.check_threads raise.
+    """
+    run = open_run(path)
+    program = read_task_program(path)
+    machine = machine or read_machine()
+    threads = threads or max(2, program.n_threads)
+    machine.check_threads(threads)
+    resolver = Resolver.of_run(run)
+    locations = {d.id: resolver.locate(d) for d in run.definitions}
+    trial = _Trial(program, machine, threads)
+    found: list[tuple[Change, Simulate]] = []
+    for what, change, again in _changes(trial):
+        progress(what)
+        found.append((change, again))
+    found = [one for one in found if one[0].gain >= _LEAST_GAIN]
+    found.sort(key=lambda one: -one[0].gain)
+    progress("uncertainty")
+    changes = [trial.with_range(change, again) for change, again in found[:_CHECKED]]
+    progress("causal profile")
+    return AdviceContent(
+        run=run,
+        program=program,
+        machine=machine,
+        threads=threads,
+        base=trial.base,
+        changes=tuple(change for change in changes if change.low > 0),
+        causal=tuple(causal_profile(trial, same_place(run, locations))),
+        locations=locations,
+        notes=notes_on(program),
+    )
+
+
+class _Trial:
+    """Simulated runs of one program on one machine, against the unchanged one."""
+
+    def __init__(self, program: TaskProgram, machine: Machine, threads: int) -> None:
+        self.program = program
+        self.machine = machine
+        self.threads = threads
+        self.base = self.simulate()
+        self._variants = [
+            *(partial(self.simulate, seed=seed) for seed in _SEEDS),
+            *(partial(self.simulate, machine=self._with_costs(factor)) for factor in _COSTS),
+        ]
+        self._bases = [variant() for variant in self._variants]
+
+    def simulate(
+        self,
+        program: TaskProgram | None = None,
+        policy: str = "libomp",
+        threads: int = 0,
+        machine: Machine | None = None,
+        **changes: object,
+    ) -> SimulatedRun:
+        return predict(
+            program or self.program,
+            machine or self.machine,
+            policy,
+            threads or self.threads,
+            untraced=True,
+            **changes,  # type: ignore[arg-type]
+        )
+
+    def gain(self, changed: SimulatedRun) -> float:
+        return _gain(self.base, changed)
+
+    def range_of(self, gain: float, **how: object) -> tuple[float, float]:
+        """The smallest and the largest gain over other seeds and other costs."""
+        gains = [
+            _gain(base, variant(**how)) for base, variant in zip(self._bases, self._variants, strict=True)
+        ]
+        return min([gain, *gains]), max([gain, *gains])
+
+    def with_range(self, change: Change, again: Simulate) -> Change:
+        low, high = self.range_of(change.gain, **again.keywords)  # type: ignore[attr-defined]
+        return replace(change, low=low, high=high)
+
+    def _with_costs(self, factor: float) -> Machine:
+        def scaled(
+            costs: Mapping[str, Sequence[tuple[int, float]]],
+        ) -> dict[str, tuple[tuple[int, float], ...]]:
+            return {name: tuple((n, ns * factor) for n, ns in points) for name, points in costs.items()}
+
+        return replace(
+            self.machine,
+            costs=scaled(self.machine.costs),
+            by_runtime={runtime: scaled(costs) for runtime, costs in self.machine.by_runtime.items()},
+        )
+
+
+def _gain(base: SimulatedRun, changed: SimulatedRun) -> float:
+    return 1 - changed.wall_ns / base.wall_ns if base.wall_ns else 0.0
+
+
+def _best(
+    trial: _Trial, kind: str, construct: int | None, values: Sequence[int], run_of: Callable[[int], Simulate],
+    at_most: bool = False,
+) -> tuple[Change, Simulate]:  # fmt: skip
+    """The value with the shortest run; of equals the first."""
+    tried = [Tried(value, run_of(value)().wall_ns) for value in values]
+    best = min(tried, key=lambda one: one.wall_ns)
+    change = Change(
+        kind,
+        construct,
+        best.value,
+        best.wall_ns,
+        1 - best.wall_ns / max(1, trial.base.wall_ns),
+        tried=tuple(tried),
+        at_most=at_most,
+    )
+    return change, run_of(best.value)
+
+
+def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
+    """Every change, with how to run it again."""
+    program = trial.program
+    shapes = [shape for shape in task_shapes(program) if shape.n_tasks]
+    tasks = [shape for shape in shapes if shape.deepest > 0]
+    most = max(tasks, key=lambda shape: shape.n_tasks, default=None)
+    deepest = max((shape.deepest for shape in tasks), default=0)
+    construct = most.construct if most else None
+    if deepest > 1:
+        depths = range(1, min(deepest, _DEEPEST + 1))
+        yield "cut-off by depth", *_best(
+            trial, "depth", construct, depths,
+            lambda depth: partial(trial.simulate, max_depth=depth, serial_below=True),
+        )  # fmt: skip
+    yield "cut-off by time", *_best(
+        trial, "time", construct, _TIMES_NS,
+        lambda ns: partial(trial.simulate, min_ns=ns, serial_below=True),
+    )  # fmt: skip
+    for shape in tasks:
+        if shape.most_in_a_row < _MANY:
+            continue
+        grains = [grain for grain in _GRAINS if grain * trial.threads <= shape.most_in_a_row]
+        programs = {grain: coarser(program, shape.construct, grain) for grain in grains}
+        if programs:
+            yield "grain", *_best(
+                trial, "grain", shape.construct, grains,
+                partial(_of_program, trial, programs),
+            )  # fmt: skip
+        parts = [trial.threads * k for k in (1, 4)]
+        programs = {n: spread_out(program, shape.construct, _MANY, n) for n in parts}
+        yield "producer", *_best(
+            trial, "producer", shape.construct, parts,
+            partial(_of_program, trial, programs),
+        )  # fmt: skip
+    for shape in shapes:
+        if shape.most_phases >= _PHASES:
+            programs = {0: without_phases(program, shape.construct)}
+            yield "phases", *_best(
+                trial, "phases", shape.construct, [0],
+                partial(_of_program, trial, programs), at_most=True,
+            )  # fmt: skip
+    yield "untied", *_best(trial, "untied", construct, [0], lambda _: partial(trial.simulate, untied=True))
+    yield (
+        "extension",
+        *_best(trial, "extension", None, [0], lambda _: partial(trial.simulate, policy="omp_ext")),
+    )
+    more = 2 * trial.threads
+    if trial.machine.topology is None or more <= len(trial.machine.topology.cpus):
+        yield "threads", *_best(trial, "threads", None, [more], lambda n: partial(trial.simulate, threads=n))
+
+
+def _of_program(trial: _Trial, programs: Mapping[int, TaskProgram], value: int) -> Simulate:
+    return partial(trial.simulate, program=programs[value])
+
+
+def causal_profile(trial: _Trial, same: Mapping[int, int]) -> Iterator[Causal]:
+    """What it is worth to make each construct FASTER times as fast, best first."""
+    total = max(1, trial.program.work_ns)
+    groups: dict[int, list[int]] = {}
+    work: dict[int, int] = {}
+    for construct, ns in trial.program.work_of_constructs.items():
+        first = same.get(construct, construct)
+        groups.setdefault(first, []).append(construct)
+        work[first] = work.get(first, 0) + ns
+    found = []
+    for first, members in groups.items():
+        if work[first] < _LEAST_SHARE * total:
+            continue
+        speed = dict.fromkeys(members, FASTER)
+        gain = trial.gain(trial.simulate(speed=speed))
+        found.append(
+            Causal(first, work[first], work[first] / total, gain, *trial.range_of(gain, speed=speed))
+        )
+    return iter(sorted(found, key=lambda one: -one.gain))
