@@ -362,6 +362,7 @@ class TaskProgram:
     n_detached: Final[int]  # detached tasks, taken to be complete at their end
     n_out_of_order: Final[int]  # events whose cause the trace does not hold
     blocked_ns: Final[int]  # waits for locks, which are repeated as they were
+    preempted_ns: Final[int]  # in which other programs had the processor: left out of the work
     work_ns: Final[int]  # of all tasks, the serial parts included
     n_tasks: Final[int]  # implicit ones included
     n_dependences: Final[int]  # between tasks

@@ -163,6 +163,8 @@ void bind_simulation(nb::module_ &m) {
         .def_ro("n_detached", &TaskProgram::n_detached, "detached tasks, taken to be complete at their end")
         .def_ro("n_out_of_order", &TaskProgram::n_out_of_order, "events whose cause the trace does not hold")
         .def_ro("blocked_ns", &TaskProgram::blocked_ns, "waits for locks, which are repeated as they were")
+        .def_ro("preempted_ns", &TaskProgram::preempted_ns,
+                "in which other programs had the processor: left out of the work")
         .def_prop_ro("work_ns", &TaskProgram::work_ns, "of all tasks, the serial parts included")
         .def_prop_ro(
             "n_tasks", [](const TaskProgram &program) { return program.tasks.size(); }, "implicit ones included")

@@ -52,6 +52,7 @@ public:
         std::vector<Piece> pieces;  // that share the open stretch
         std::vector<uint32_t> ended; // drafts that are complete but for such pieces
         uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
+        uint64_t preempted_in_creation = 0; // ticks, of the last stretch of creation
     };
     using Walk = ThreadWalk<Extractor>;
     using Frame = Walk::Frame;
@@ -89,6 +90,7 @@ public:
 
     void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kWork) worked(walk, begin, end);
+        if (state == format::State::kCreate) walk.data.preempted_in_creation = walk.absent(begin, end).preempted;
     }
     void got_lock(Walk &walk, uint32_t, uint64_t asked) {
         const uint64_t ns = ns_between(asked, walk.now());
@@ -112,6 +114,7 @@ public:
     void creation_cost(Walk &walk, uint64_t, uint32_t, uint64_t ticks, uint32_t) {
         if (!walk.data.created_as) return;
         Operation &made = drafts_[walk.data.created_in].operations[walk.data.created_as - 1];
+        ticks -= std::min(ticks, walk.data.preempted_in_creation);
         made = Operation::create(made.task(), clock_.ns(ticks));
     }
     void depends(Walk &, uint64_t before, uint64_t after) {
@@ -268,7 +271,10 @@ private:
         if (end <= begin) return;
         thread.counted_until = end;
         if (!is_simulated(walk)) return;
+        const uint64_t preempted = clock_.ns(walk.absent(begin, end).preempted);
+        program_.preempted_ns += preempted;
         uint64_t rest = ns_between(begin, end), n = 1;
+        rest -= std::min(rest, preempted);
         for (const Piece &piece : thread.pieces) n += piece.weight;
         for (const Piece &piece : thread.pieces) {
             const uint64_t share = rest * piece.weight / n;

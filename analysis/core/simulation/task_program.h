@@ -91,6 +91,7 @@ struct TaskProgram {
     uint64_t n_out_of_order = 0; // events whose cause the trace does not hold
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are taken for deferred ones
     uint64_t blocked_ns = 0; // waits for locks, which are repeated as they were
+    uint64_t preempted_ns = 0; // in which others had the processor: left out of the work
 
     uint64_t work_ns() const;
 };

@@ -38,6 +38,7 @@ def simulation_report(simulation: Simulation) -> Report:
                 "wall_ns": program.wall_ns,
                 "regions_ns": program.regions_ns,
                 "work_ns": program.work_ns,
+                "preempted_ns": program.preempted_ns,
                 "tasks": program.n_deferred + program.n_serialised,
                 "dependences": program.n_dependences,
             },

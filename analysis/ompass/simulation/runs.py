@@ -128,6 +128,11 @@ def notes_on(program: TaskProgram) -> tuple[str, ...]:
             "once: all are taken for deferred ones, and each is supposed to wait for its children before it "
             "goes on. Record on two threads to know."
         )
+    if program.preempted_ns > _MUCH * program.work_ns:
+        notes.append(
+            f"Other programs had the processors for {duration(program.preempted_ns)} of the recorded work: the "
+            "prediction is for a run without them."
+        )
     if program.blocked_ns > _MUCH * program.work_ns:
         notes.append(
             f"Waits for locks, {duration(program.blocked_ns)} "
