@@ -85,6 +85,7 @@ void end_lock(ThreadState &thread, uint32_t kind) {
 void begin_region(ThreadState &thread, const void *address, void **parallel_data) {
     const uint64_t now = clock::now();
     close_open(thread, now);
+    read_clocks(thread, now);
     thread.previous.creator = nullptr;
     format::RegionInstance *instance = process_log::take_instance();
     *parallel_data = instance;
@@ -126,9 +127,14 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
     if (region->primary || region->instance == nullptr || task->flags & kInitial) {
         const uint64_t now = clock::now();
         close_open(thread, now);
+        read_clocks(thread, now);
         open_stretch(thread, region->primary ? format::kOpenFork : format::kOpenNone);
         if (thread.tracing) thread.log.timed(format::kImplicitLeave, 0, now);
     } else {
+        if (__builtin_expect(thread.clocks.is_used(), 0)) {
+            const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
+            read_clocks(thread, *region->slot, 0, end ? end : now, now);
+        }
         leave_region(thread);
         close_ended_regions(thread); // may find absences, which the trace has before the end of what they lie in
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
@@ -146,6 +152,7 @@ void end_region(ThreadState &thread) {
     format::RegionInstance *instance = region->instance;
     const uint64_t now = clock::now();
     close_open(thread, now);
+    read_clocks(thread, now);
     const uint64_t duration = now - region->begin;
     const uint64_t arrival = last_arrival(*region);
     format::RegionSlot &slot = *region->slot;
@@ -195,6 +202,8 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             if (region->slot->level == 0) region->slot->level = region->level;
             __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
             note_region(thread);
+            if (__builtin_expect(thread.clocks.is_used(), 0))
+                read_clocks(thread, *region->slot, instance->begin, now, now);
             thread.header->mark = instance->begin;
             close_stretch(thread, State::kSync, now);
         } else {

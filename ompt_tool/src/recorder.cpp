@@ -79,18 +79,25 @@ void in_child_after_fork() {
 void start_absences(ThreadState &thread, uint32_t tid) {
     const bool opened =
         tid == first_thread.tid ? thread.absences.open(std::move(first_thread.ring)) : thread.absences.open();
-    thread.header->cpu_source = opened ? format::CpuSource::kSwitches : format::CpuSource::kNone;
+    if (!opened) thread.clocks.begin(tid, thread.header->first_ticks);
+    thread.header->cpu_source = opened                    ? format::CpuSource::kSwitches
+                                : thread.clocks.is_used() ? format::CpuSource::kClocks
+                                                          : format::CpuSource::kNone;
 }
 
 // Of a thread that asks for no stretch any more: the absences up to `end` in the one that is open, and after it.
 void note_last_absences(ThreadState &thread, uint64_t end) {
-    if (!thread.absences.ring().is_open()) return;
+    if (!thread.absences.ring().is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;
     uint64_t end_of_stretch = header.open_state == format::kOpenNone ? 0 : end;
     const format::RegionInstance *instance = thread.region->instance;
     if (header.open_state == format::kOpenGap && instance && !thread.region->primary) {
         const uint64_t end_of_region = __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE);
         if (end_of_region) end_of_stretch = std::min(end, end_of_region);
+    }
+    if (thread.clocks.is_used()) {
+        header.open = thread.clocks.take_between(0, end_of_stretch, end, header.outside);
+        return;
     }
     header.open = thread.absences.look_between(header.mark, end_of_stretch);
     header.outside += thread.absences.look_between(std::max(header.mark, end_of_stretch), end);

@@ -44,6 +44,10 @@ void tell_absences(ThreadState &thread, uint64_t now) {
         pass_absences(thread, now);
 }
 
+void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
+    region.absent_somewhere += thread.clocks.take_between(begin, end, now, thread.header->outside);
+}
+
 void charge_counters(ThreadState &thread) {
     const TaskState *task = thread.current;
     advance_counters(thread, task->local ? task->local->slot->counters : thread.region->slot->counters);

@@ -35,6 +35,13 @@ format::AbsentTicks take_absences(ThreadState &thread, format::RegionSlot &regio
 // The absences up to now, although the stretch goes on; for those who ask what was told so far.
 [[gnu::noinline]] void tell_absences(ThreadState &thread, uint64_t now);
 
+// Where nothing but clocks tell of absences: reads them, and charges to the region those in [begin, end).
+void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now);
+// The same of all the time since the last reading.
+inline void read_clocks(ThreadState &thread, uint64_t now) {
+    if (__builtin_expect(thread.clocks.is_used(), 0)) read_clocks(thread, *thread.region->slot, 0, now, now);
+}
+
 // Adds the time up to `end` to what the thread spent in a state in its region. Returns its length.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
     if (has_absences(thread)) charge_absences(thread, state, end);

@@ -18,6 +18,7 @@
 #include "format/figures.h"
 #include "format/invariants.h"
 #include "task_state.h"
+#include "thread_clocks.h"
 #include "thread_log.h"
 
 namespace ompass {
@@ -203,6 +204,7 @@ struct alignas(64) ThreadState {
     TaskState base_task; // stands for user code that runs in no task that we know of
     Kernels kernels;
     Absences absences;
+    ThreadClocks clocks; // in place of them
     int counter_set; // counters::kNone unless has_counters
     uint64_t counters[format::kMaxCounters]; // as read last
     format::ThreadKind kind;

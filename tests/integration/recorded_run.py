@@ -90,7 +90,9 @@ def check_identity(profile: _core.Run) -> None:
         assert 0 <= row.implicit_ns <= row.work_ns, f"implicit work is not part of work in {row}"
         assert 0 <= row.lock_ns <= row.sync_ns, f"lock time is not part of sync in {row}"
         assert row.preempted_ns + row.blocked_ns <= row.total_ns, f"more absent than there in {row}"
-        assert row.work_preempted_ns + row.work_blocked_ns <= row.work_ns, f"more absent than at work in {row}"
+        assert row.work_preempted_ns + row.work_blocked_ns <= row.work_ns, (
+            f"more absent than at work in {row}"
+        )
         assert row.work_preempted_ns <= row.preempted_ns, f"preempted work is not part of preempted in {row}"
         assert row.work_blocked_ns <= row.blocked_ns, f"blocked work is not part of blocked in {row}"
         capacity[row.construct] += row.capacity_ns

@@ -161,3 +161,23 @@ def test_no_descriptor_stays_open(
     assert recorded.process.stdout == alone.stdout
     profile = _core.read_profile(str(recorded.run_dir))
     assert {thread.cpu_source for thread in profile.threads} == {"switches"}
+
+
+def test_clocks_take_the_place_of_records_that_are_forbidden(
+    compile_program: CompileProgram, sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    forbidden = compile_program("processor/forbidden.c", default_toolchain, "-O0")
+    recorded = run_recorded(forbidden, default_toolchain, str(sleeps), "5000", "60", environment=PASSIVE)
+    profile = check_sound(recorded.run_dir)
+    assert {thread.cpu_source for thread in profile.threads} == {"clocks"}
+    known = running_ns_by_tid(recorded.process.stdout)
+    for scope in ("regions", "program"):
+        report = report_of(recorded.run_dir, "--scope", scope)
+        check_sums(report, "clocks")
+    tids = {thread.thread: thread.tid for thread in profile.threads}
+    (region,) = report["regions"]
+    for thread in region["thread_breakdown"]:
+        assert thread["cpu"]["running_ns"] == pytest.approx(known[tids[thread["thread"]]], rel=0.02)
+    assert region["cpu"]["blocked_ns"] >= 60 * 5_000_000
+    (remark,) = [finding for finding in report["findings"] if finding["kind"] == "cpu_from_clocks"]
+    assert "perf_event_open" in remark["because"]

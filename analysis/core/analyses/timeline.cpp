@@ -41,6 +41,13 @@ public:
     void stretch(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kCreate) emit({SliceKind::kCreate, 0, -1, 0, begin}, end);
     }
+    // Told at the end of the stretch in which it begins: it may reach beyond the end of a worker's part of a region.
+    void absent(Walk &walk, const AbsentInterval &absence) {
+        const uint64_t left = walk.doing() == Doing::kWait && !walk.part().primary ? region(walk.part().id).end : 0;
+        const uint64_t split = left ? std::clamp(left, absence.begin, absence.end) : absence.end;
+        after_part_ = {split, absence.end, absence.blocked, absence.guessed};
+        emit_absence({absence.begin, split, absence.blocked, absence.guessed});
+    }
     void began_undeferred(Walk &walk, Frame &task) {
         push(walk, SliceKind::kTask, task.construct, 0, task.timed ? 0 : SliceColumns::kUntimed);
     }
@@ -66,6 +73,8 @@ public:
     }
     void ended_implicit(Walk &walk, Frame &, bool worker) {
         pop(SliceKind::kImplicit, worker ? std::max(walk.now(), region(walk.part().id).end) : walk.now());
+        emit_absence(after_part_);
+        after_part_ = {};
     }
 
     void began_kernel(Walk &walk, const OpenKernel &kernel) { push(walk, SliceKind::kKernel, kernel.construct, 0); }
@@ -97,6 +106,12 @@ private:
         for (auto n = found - stack_.rbegin() + 1; n > 0; n--) pop_top(now);
     }
 
+    void emit_absence(const AbsentInterval &absence) {
+        const uint64_t begin = stack_.empty() ? absence.begin : std::max(absence.begin, stack_.back().begin);
+        if (begin < absence.end)
+            emit({absence.blocked ? SliceKind::kBlocked : SliceKind::kPreempted, 0, -1, 0, begin}, absence.end);
+    }
+
     void emit(const OpenSlice &slice, uint64_t end) {
         int64_t begin_ns = ns(slice.begin), end_ns = std::max(begin_ns, ns(end));
         const bool before = end_ns < filter_.start_ns || (end_ns == filter_.start_ns && begin_ns < end_ns);
@@ -119,6 +134,7 @@ private:
     uint32_t thread_;
     SliceColumns &slices_;
     std::vector<OpenSlice> stack_;
+    AbsentInterval after_part_ = {}; // of the last absence, what comes after the worker's part of its region
 };
 
 } // namespace

@@ -18,7 +18,9 @@ enum class SliceKind : uint8_t {
     kLock = 4,
     kCreate = 5, // the time that a creation took; without brackets there are none
     kKernel = 6,
-    kCreated = 7 // the moment at which a deferred task was created; no length
+    kCreated = 7, // the moment at which a deferred task was created; no length
+    kPreempted = 8, // on no processor although the thread could have run
+    kBlocked = 9 // on no processor, since the thread had left it by itself
 };
 
 // All of one length, threads one after the other; of a thread, slices come in the order in which they ended.

@@ -96,9 +96,14 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
     RegionSlot &slot = account.region(header.open_region);
     const RegionInstance *instance = instance_of(run, header.open_instance, header.open_sequence);
     if (header.open_instance != ~0ull && !instance) return;
+    format::AbsentTicks open = header.open;
+    if (header.cpu_source == format::CpuSource::kClocks) {
+        slot.absent_somewhere += open;
+        open = {};
+    }
     if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
         // A worker that waits for its next region: its part of the last one ended with that region.
-        close_tail(run, *instance, slot, header.mark, header.open_barrier, instance->end, header.open);
+        close_tail(run, *instance, slot, header.mark, header.open_barrier, instance->end, open);
         account.last = std::max(header.mark, instance->end);
         return;
     }
@@ -106,7 +111,6 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
     const State state = header.open_state == OpenState::kOpenWork  ? State::kWork
                         : header.open_state == OpenState::kOpenGap ? State::kIdle
                                                                    : State::kSync;
-    format::AbsentTicks open = header.open;
     const format::AbsentTicks absent = take_last(open, until - header.mark);
     add(slot, state, until - header.mark);
     slot.absent[static_cast<size_t>(state)] += absent;

@@ -37,6 +37,8 @@ def write_otf2(
         SliceKind.LOCK: RegionRole.CRITICAL,
         SliceKind.CREATE: RegionRole.TASK_CREATE,
         SliceKind.KERNEL: RegionRole.FUNCTION,
+        SliceKind.PREEMPTED: RegionRole.ARTIFICIAL,
+        SliceKind.BLOCKED: RegionRole.ARTIFICIAL,
     }
     waits = {5: RegionRole.TASK_WAIT, 6: RegionRole.TASK_WAIT, 63: RegionRole.TASK_WAIT}
     run = timeline.run

@@ -75,6 +75,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             "histogram come from these; counts and sums of time are complete",
             timed_share=n_timed / facts.n_completed,
         )
+    yield from _presence(facts)
     n_cancelled = sum(t.n_cancelled for t in facts.tasks)
     if n_cancelled:
         yield note(
@@ -90,6 +91,27 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             "One thread hides the cost of queues",
             "with a team of one, libomp runs a task at once instead of queueing it",
             "compare with a run on 2 or more threads",
+        )
+
+
+def _presence(facts: Facts) -> Iterator[Finding]:
+    presence = facts.breakdown.presence
+    if presence and presence.work is None:
+        yield note(
+            "cpu_from_clocks",
+            "When threads were on a processor is known per region alone",
+            "perf_event_open is not permitted here, so the times come from each thread's clocks",
+            "allow it (kernel.perf_event_paranoid at most 2; in containers, the seccomp profile) to have "
+            "them per state",
+        )
+    n_lost = sum(t.n_lost_switches for t in facts.run.threads)
+    if n_lost:
+        yield note(
+            "switches_lost",
+            "Some switches of threads were not recorded",
+            f"{plural(n_lost, 'record')} of switches found no room; how long threads ran is exact, which "
+            "part of the rest was preempted and which blocked is in proportion to the other records",
+            n_lost_switches=n_lost,
         )
 
 

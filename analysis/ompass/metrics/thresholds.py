@@ -11,6 +11,9 @@ from typing import Final
 JUDGED_THREAD_TIME_NS: Final = 1_000_000
 """Below a millisecond of thread-time, start-up costs drown everything: no problem is named."""
 
+OFF_PROCESSOR_SHARE: Final = 0.02
+"""Every machine interrupts its threads now and then: below this part, that is not worth a line."""
+
 FINE_WORK_PER_COST: Final = 10.0
 """A task should do at least ten times the work that creating and dispatching it costs (10% overhead)."""
 

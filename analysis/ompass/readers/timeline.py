@@ -26,6 +26,8 @@ class SliceKind(IntEnum):
     CREATE = 5
     KERNEL = 6
     CREATED = 7
+    PREEMPTED = 8
+    BLOCKED = 9
 
 
 # Numbers of OMPT (OpenMP 5.1, section 4.4.4), and our own for a taskwait with dependences.
@@ -63,8 +65,8 @@ class Slice:
             return WAITS.get(self.construct, "wait")
         if self.kind is SliceKind.LOCK:
             return LOCKS.get(self.construct, "lock")
-        if self.kind is SliceKind.CREATE:
-            return "create"
+        if self.kind in (SliceKind.CREATE, SliceKind.PREEMPTED, SliceKind.BLOCKED):
+            return self.kind.name.lower()
         if self.kind is SliceKind.IMPLICIT and self.construct < 0:
             return "initial task"
         name = names.get(self.construct, "?")

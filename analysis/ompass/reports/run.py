@@ -22,6 +22,7 @@ from ompass.metrics import (
     knows_switches,
     share,
 )
+from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE
 from ompass.model import CpuTimes
 from ompass.reports.bars import state_values
 from ompass.reports.content import ReportContent
@@ -159,7 +160,11 @@ def _sections(
     yield Section(
         "thread-time",
         "Where the thread-time went",
-        (f"{scope_words(content.breakdown)}.", _states(content.breakdown)),
+        (
+            f"{scope_words(content.breakdown)}.",
+            _states(content.breakdown),
+            *presence_words(content.breakdown.presence),
+        ),
     )
     for key, table, drawn in (
         ("threads", threads, True),
@@ -187,6 +192,20 @@ def scope_words(breakdown: Breakdown) -> str:
     if breakdown.n_threads * breakdown.wall_ns == breakdown.thread_time_ns:
         return f"{what}: {threads} x {duration(breakdown.wall_ns)} = {total}"
     return f"{what}: {total} of {threads} in {duration(breakdown.wall_ns)}"
+
+
+def presence_words(presence: Presence | None) -> Iterator[str]:
+    """That threads were on no processor, if that was more than a little of the thread-time."""
+    if presence is None:
+        return
+    what, times = ("the work", presence.work) if presence.work else ("the thread-time", presence.whole)
+    if times.absent_ns <= OFF_PROCESSOR_SHARE * presence.whole.total_ns:
+        return
+    preempted, blocked = (percent(share(ns, times.total_ns)) for ns in (times.preempted_ns, times.blocked_ns))
+    yield (
+        f"Threads were on no processor for {percent(share(times.absent_ns, times.total_ns))} of {what}: "
+        f"preempted {preempted}, blocked {blocked}; they ran for {duration(times.running_ns)} of it."
+    )
 
 
 def _states(breakdown: Breakdown) -> Table:
