@@ -11,6 +11,9 @@ import toolchains
 from toolchains import Toolchain
 
 
+FORTRAN_MODULE = toolchains.REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
+
+
 def ext_library() -> Path:
     """Return the extension under test: OMP_EXT_LIBRARY when set, or else the one that ./run builds."""
     return Path(os.environ.get("OMP_EXT_LIBRARY", toolchains.BUILD / "lib" / "libomp_ext.so"))

@@ -119,7 +119,7 @@ bool is_throttled(Member &member) {
         lend_processor(member);
         return false;
     }
-    return !(may_suspend(member) && stack_is_half_used());
+    return !may_suspend(member) || may_run_on_top(member);
 }
 
 // `may_run`: now, inside the current task, whose child it is.

@@ -25,6 +25,7 @@ void take_up(Suspension &here) {
     here.member.current = here.task;
     here.member.table = here.table;
     here.member.stack = here.stack;
+    here.member.n_locks = here.n_locks;
 }
 
 struct Beginning {
@@ -37,6 +38,7 @@ void begin(void *argument) {
     Member &member = *beginning.member;
     member.current = &member.base;
     member.table = nullptr;
+    member.n_locks = 0;
     beginning.loop(member);
 }
 

@@ -16,7 +16,8 @@ namespace omp_ext {
 // A wait that was left. Lies on the stack that it left; gone when it is resumed.
 struct Suspension {
     explicit Suspension(Member &its_member)
-        : member(its_member), task(its_member.current), table(its_member.table), stack(its_member.stack) {}
+        : member(its_member), task(its_member.current), table(its_member.table), stack(its_member.stack),
+          n_locks(its_member.n_locks) {}
     Suspension(const Suspension &) = delete;
     Suspension &operator=(const Suspension &) = delete;
 
@@ -24,6 +25,7 @@ struct Suspension {
     Task *const task; // current then
     DependenceTable *const table;
     Stack *const stack;
+    const int n_locks;
     void *anchor = nullptr; // null: that of the implicit task
     Suspension *next = nullptr; // of those that are ready
     Place place;
@@ -69,5 +71,9 @@ void leave_for(Suspension &here, Suspension &there);
 void leave_for_new(Suspension &here, Stack &stack, void (*loop)(Member &member));
 // At the bottom of a new stack: gives it back.
 [[noreturn]] void abandon_for(Member &member, Suspension &there);
+
+// Does the task that waits let another one run on top of it? Not when little of the stack is left, nor while a task on
+// the stack holds a lock: it could not go on to release it if the one on top wanted it.
+inline bool may_run_on_top(const Member &member) { return member.n_locks == 0 && !stack_is_half_used(); }
 
 } // namespace omp_ext

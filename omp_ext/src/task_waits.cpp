@@ -150,8 +150,7 @@ template <typename Arm>
 }
 
 bool runs_here(const Search &within, const Task &task) {
-    if (stack_is_half_used()) return false;
-    return options.waits == Waits::kRelaxed || within.fits(&task);
+    return may_run_on_top(within.member) && (options.waits == Waits::kRelaxed || within.fits(&task));
 }
 
 // A tool would not know the task again when it is resumed, if it is a piece of another to it.
@@ -218,7 +217,8 @@ template <typename Condition>
 template <typename IsOver, typename Prepare>
 void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(member);
-    const Search search{member, member.current, !is_barrier && options.waits != Waits::kRelaxed, &idle};
+    const bool is_constrained = !is_barrier && (options.waits != Waits::kRelaxed || !may_run_on_top(member));
+    const Search search{member, member.current, is_constrained, &idle};
     int64_t next_search_ns = 20 * kRescueAfterNs;
     const bool was_constrained = member.is_constrained.load(std::memory_order_relaxed);
     member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
