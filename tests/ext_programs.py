@@ -10,7 +10,6 @@ from pathlib import Path
 import toolchains
 from toolchains import Toolchain
 
-
 FORTRAN_MODULE = toolchains.REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
 
 

@@ -158,7 +158,7 @@ def test_a_relaxed_wait_buries_no_holder_of_a_lock(how: str, default_toolchain: 
         assert finished.stdout.endswith("rescued 0\n")
 
 
-# Ordered loops whose threads wait, in their turn, for tasks of the thread that comes next: tests/programs/ext/ordered.c.
+# Ordered loops whose threads wait, in their turn, for tasks of the next thread: tests/programs/ext/ordered.c.
 WAYS_TO_BE_ORDERED = ("static", "dynamic", "guided", "every_second", "nowait", "doacross", "doacross_nest")
 
 
