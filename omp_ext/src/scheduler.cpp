@@ -2,6 +2,8 @@
 // Placing and running tasks, and counting those that are complete.
 #include "scheduler.h"
 
+#include <utility>
+
 #include "domains.h"
 #include "idle.h"
 #include "injection.h"
@@ -100,6 +102,37 @@ void run(Member &member, Task &task) {
 
 namespace {
 
+struct Run {
+    Member &member;
+    Task &task;
+};
+
+// Not inlined: what it needs on the stack would lie there once for each task.
+[[gnu::noinline]] void run_on_new_stack(Member &member, Task &task) {
+    Stack *stack = member.stacks.take();
+    if (!stack) return run(member, task);
+    Stack *outer = std::exchange(member.stack, stack);
+    Run call{member, task};
+    call_on(
+        *stack,
+        [](void *argument) {
+            const Run &it = *static_cast<Run *>(argument);
+            run(it.member, it.task);
+        },
+        &call);
+    member.stack = outer;
+    member.stacks.give(stack);
+}
+
+} // namespace
+
+void run_on_top(Member &member, Task &task) {
+    if (stack_is_half_used()) return run_on_new_stack(member, task);
+    run(member, task);
+}
+
+namespace {
+
 // ---------------------------------------------------------------- placing
 
 void mail(Member &member, Task &task, int domain, bool at_front) {
@@ -131,7 +164,7 @@ void place(Member &member, Task &task, bool may_run) {
         return mail(member, task, task.domain, is_shared || (task.flags & kPriority) || may_suspend(member));
     if (__builtin_expect(member.deque.size_hint() >= member.brim, 0) && is_throttled(member) && may_run) {
         const Anchored anchored(member);
-        return run(member, task);
+        return run_on_top(member, task);
     }
     member.deque.push(&task, task.depth);
     tell_of_own_task(*member.team, member.domain);
@@ -180,7 +213,7 @@ void run_at_once(Member &member, Task &task) {
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);
     const Anchored anchored(member);
-    run(member, task);
+    run_on_top(member, task);
 }
 
 void begin_undeferred(Member &member, Task &task) {

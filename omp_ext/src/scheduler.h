@@ -23,6 +23,8 @@ void hold_dependent(Member &member, Task &task, const Dependence *dependences, i
 
 // Runs a task that was found (search.h), inside the current one.
 void run(Member &member, Task &task);
+// The same on a new stack when little is left of the present one.
+void run_on_top(Member &member, Task &task);
 // Runs a task that was never held, at once.
 void run_at_once(Member &member, Task &task);
 

@@ -30,6 +30,8 @@ namespace omp_ext {
 
 namespace context = boost::context::detail;
 
+thread_local StackBounds present_stack;
+
 namespace {
 
 constexpr size_t kUsualBytes = size_t{4} << 20; // the runtime's default
@@ -102,14 +104,10 @@ ExceptionGlobals *exception_globals() {
     return get ? get() : nullptr;
 }
 
-// The stack that the thread is on.
-struct Bounds {
-    const char *lowest = nullptr;
-    size_t bytes = 0;
-};
-thread_local Bounds present __attribute__((tls_model("initial-exec")));
+void set_present(const char *lowest, size_t bytes) { present_stack = {lowest, bytes, lowest + bytes / 2}; }
 
 void find_bounds() {
+    present_stack.middle = nullptr; // if they cannot be found
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     void *lowest = nullptr;
@@ -117,13 +115,13 @@ void find_bounds() {
     pthread_attr_getstack(&attributes, &lowest, &bytes);
     pthread_attr_getguardsize(&attributes, &guard);
     pthread_attr_destroy(&attributes);
-    present = {static_cast<const char *>(lowest) + guard, bytes > guard ? bytes - guard : 0};
+    if (bytes > guard) set_present(static_cast<const char *>(lowest) + guard, bytes - guard);
 }
 
 void note_departure(Place &here) {
-    if (!present.lowest) find_bounds();
-    here.lowest = present.lowest;
-    here.bytes = present.bytes;
+    if (!present_stack.lowest) find_bounds();
+    here.lowest = present_stack.lowest;
+    here.bytes = present_stack.bytes;
     const ExceptionGlobals *globals = exception_globals();
     here.exceptions_caught = globals ? globals->caught : nullptr;
     here.n_exceptions_uncaught = globals ? globals->n_uncaught : 0;
@@ -137,7 +135,7 @@ void announce(void **fake_stack, const char *lowest, size_t bytes, void *fiber) 
 
 void note_arrival(const Place &here) {
     if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(here.fake_stack, nullptr, nullptr);
-    present = {here.lowest, here.bytes};
+    set_present(here.lowest, here.bytes);
     if (ExceptionGlobals *globals = exception_globals()) {
         globals->caught = here.exceptions_caught;
         globals->n_uncaught = here.n_exceptions_uncaught;
@@ -256,10 +254,30 @@ void leave_for(Place &there) {
     __builtin_unreachable();
 }
 
-bool stack_is_half_used() {
-    if (__builtin_expect(!present.lowest, 0)) find_bounds();
-    const auto *here = static_cast<const char *>(__builtin_frame_address(0));
-    return static_cast<size_t>(here - present.lowest) < present.bytes / 2;
+namespace {
+
+struct Call {
+    void (*function)(void *);
+    void *argument;
+    Place caller;
+};
+
+void make_call(void *argument) {
+    Call &call = *static_cast<Call *>(argument);
+    call.function(call.argument);
+    leave_for(call.caller);
+}
+
+} // namespace
+
+void call_on(Stack &stack, void (*function)(void *), void *argument) {
+    Call call{function, argument, {}};
+    go_to_new(call.caller, stack, make_call, &call);
+}
+
+bool is_below_middle_of_stack(const void *frame) {
+    if (!present_stack.lowest) find_bounds();
+    return frame < present_stack.middle;
 }
 
 void forget_stacks() { n_stacks.store(0, std::memory_order_relaxed); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace omp_ext {
 
@@ -50,8 +51,23 @@ void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument)
 // Leaves a stack that was gone to as a new one, for good.
 [[noreturn]] void leave_for(Place &there);
 
+// Calls the function on the new stack, and returns when it does.
+void call_on(Stack &stack, void (*function)(void *), void *argument);
+
+// The stack that the thread is on; unknown before its first switch.
+struct StackBounds {
+    const char *lowest = nullptr;
+    size_t bytes = 0;
+    const void *middle = reinterpret_cast<const void *>(UINTPTR_MAX);
+};
+extern thread_local StackBounds present_stack __attribute__((tls_model("initial-exec")));
+bool is_below_middle_of_stack(const void *frame);
+
 // Is less than half of the calling thread's present stack left?
-bool stack_is_half_used();
+inline bool stack_is_half_used() {
+    const void *frame = __builtin_frame_address(0);
+    return __builtin_expect(frame < present_stack.middle, 0) && is_below_middle_of_stack(frame);
+}
 
 // Prints on stderr how large the stacks are, and how many there may be.
 void display_stacks();

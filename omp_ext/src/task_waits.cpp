@@ -181,7 +181,7 @@ template <typename Condition>
             tell_of_own_task(*member.team, member.domain);
         }
         if (is_here) {
-            run(member, *task);
+            run_on_top(member, *task);
             continue;
         }
         switch (step_aside(member, ready, task, [&](Suspension &here) { return condition.arm(here); })) {
@@ -244,7 +244,7 @@ void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_ba
             }
             // What it runs waits by itself.
             member.is_constrained.store(false, std::memory_order_relaxed);
-            run(member, *task);
+            run_on_top(member, *task);
             member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
             continue;
         }
@@ -375,7 +375,7 @@ void yield(Member &member) {
     const Anchored anchored(member);
     const Search within{member, member.current, true};
     if (!can_step_aside(member)) {
-        if (Task *task = find(within)) run(member, *task);
+        if (Task *task = find(within)) run_on_top(member, *task);
         return;
     }
     Suspension *ready = take_ready(member);

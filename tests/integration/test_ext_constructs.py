@@ -201,9 +201,16 @@ def test_ten_thousand_tasks_are_suspended_at_once(threads: str, default_toolchai
     assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
-def test_a_chain_of_waits_of_any_depth_fits_the_stacks(toolchain: Toolchain) -> None:
+@pytest.mark.parametrize("strict", ["0", "1"])
+@pytest.mark.parametrize("tied", ["strict", "constrained", "relaxed"])
+def test_a_chain_of_waits_of_any_depth_fits_the_stacks(tied: str, strict: str, toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", toolchain, *flags_for(toolchain))
-    settings = {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+    settings = {
+        "OMP_NUM_THREADS": "2",
+        "OMP_EXT_DOMAINS": "2",
+        "OMP_EXT_STRICT": strict,
+        "OMP_EXT_TIED": tied,
+    }
     finished = run([str(program), "chain", "100000"], toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
