@@ -137,7 +137,7 @@ void enter(const void *address, bool nests = false) {
     }
     Turn turn(gate, member->current);
     wait_aside(*member, turn);
-    member->n_locks++;
+    present_member()->n_locks++;
 }
 
 // False: another task is inside.
@@ -162,17 +162,17 @@ const char unnamed_critical = 0; // its address stands for gcc's
 
 OMP_EXT_HOOK(void, __kmpc_critical, (void *location, int32_t thread, void *name), (location, thread, name)) {
     enter(name);
-    real___kmpc_critical()(location, thread, name);
+    real___kmpc_critical()(location, number_of_this_thread(thread), name);
 }
 
 OMP_EXT_HOOK(void, __kmpc_critical_with_hint, (void *location, int32_t thread, void *name, uint32_t hint),
              (location, thread, name, hint)) {
     enter(name);
-    real___kmpc_critical_with_hint()(location, thread, name, hint);
+    real___kmpc_critical_with_hint()(location, number_of_this_thread(thread), name, hint);
 }
 
 OMP_EXT_HOOK(void, __kmpc_end_critical, (void *location, int32_t thread, void *name), (location, thread, name)) {
-    real___kmpc_end_critical()(location, thread, name);
+    real___kmpc_end_critical()(location, number_of_this_thread(thread), name);
     leave(name);
 }
 

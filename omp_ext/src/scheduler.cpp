@@ -24,7 +24,7 @@ void add(std::atomic<uint64_t> &count, uint64_t n) { // of one writer
 // ---------------------------------------------------------------- counting
 
 void enter_group(Member &member, Group &group) {
-    if (group.member == &member && group.counts_here(&member))
+    if (group.counts_here(&member))
         group.n_here++;
     else
         group.n_elsewhere.fetch_add(1, std::memory_order_relaxed);
@@ -32,11 +32,11 @@ void enter_group(Member &member, Group &group) {
 
 // `group` may be gone when this returns.
 void leave_group(Member *member, Group &group) {
-    Member &waiting = *group.member;
-    if (&waiting == member && group.counts_here(member)) {
+    if (group.counts_here(member)) {
         group.n_here--;
         return;
     }
+    Member &waiting = *group.member.load(std::memory_order_relaxed);
     const int64_t now = group.n_elsewhere.fetch_sub(1, std::memory_order_seq_cst) - 1;
     if (__builtin_expect(now == kArmedGroup, 0)) return make_ready(*group.suspension);
     if (waiting.wanted.load(std::memory_order_seq_cst) == now) wake(waiting);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -150,6 +151,12 @@ struct Start {
     void *argument;
 };
 
+// The stack that was left for this one is complete, if it was not left for good.
+void note_left(const context::transfer_t &arrival) {
+    if (auto *place = static_cast<Place *>(arrival.data))
+        place->registers.store(arrival.fctx, std::memory_order_release);
+}
+
 thread_local void *fiber_to_end __attribute__((tls_model("initial-exec"))) = nullptr;
 
 void end_fiber() {
@@ -164,7 +171,7 @@ void end_fiber() {
     asm volatile(".cfi_undefined x30");
 #endif
     const Start start = *static_cast<Start *>(arrival.data);
-    start.from->registers = arrival.fctx;
+    start.from->registers.store(arrival.fctx, std::memory_order_release);
     Place fresh;
     fresh.lowest = start.stack->lowest;
     fresh.bytes = start.stack->bytes;
@@ -227,11 +234,15 @@ void StackPool::trim() {
     max_taken_ = 0;
 }
 
+void wait_until_left(const Place &there) {
+    while (!there.registers.load(std::memory_order_acquire)) sched_yield();
+}
+
 void go_to(Place &here, Place &there) {
     note_departure(here);
     announce(&here.fake_stack, there.lowest, there.bytes, there.fiber);
-    const context::transfer_t arrival = context::jump_fcontext(there.registers, &here);
-    if (arrival.data) static_cast<Place *>(arrival.data)->registers = arrival.fctx;
+    const context::transfer_t arrival = context::jump_fcontext(there.registers.load(std::memory_order_acquire), &here);
+    note_left(arrival);
     note_arrival(here);
     end_fiber();
 }
@@ -242,7 +253,7 @@ void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument)
     announce(&here.fake_stack, stack.lowest, stack.bytes, start.fiber);
     const context::transfer_t arrival =
         context::jump_fcontext(context::make_fcontext(stack.lowest + stack.bytes, stack.bytes, begin), &start);
-    if (arrival.data) static_cast<Place *>(arrival.data)->registers = arrival.fctx;
+    note_left(arrival);
     note_arrival(here);
     end_fiber();
 }
@@ -250,7 +261,7 @@ void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument)
 void leave_for(Place &there) {
     if (__tsan_get_current_fiber) fiber_to_end = __tsan_get_current_fiber();
     announce(nullptr, there.lowest, there.bytes, there.fiber);
-    context::jump_fcontext(there.registers, nullptr);
+    context::jump_fcontext(there.registers.load(std::memory_order_acquire), nullptr);
     __builtin_unreachable();
 }
 

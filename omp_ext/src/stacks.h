@@ -4,6 +4,7 @@
 // (Boost.Context), C++ exceptions in flight, what sanitizers know. Knows nothing of tasks.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -35,7 +36,7 @@ private:
 
 // Where a thread left a stack. Made on the stack that is left.
 struct Place {
-    void *registers = nullptr;
+    std::atomic<void *> registers{nullptr}; // null until it is left
     const char *lowest = nullptr;
     size_t bytes = 0;
     void *exceptions_caught = nullptr;
@@ -44,7 +45,10 @@ struct Place {
     void *fake_stack = nullptr; // AddressSanitizer's
 };
 
-// Leaves the stack for another one, which its thread left before. Returns when somebody goes to `here`.
+// Another thread is leaving it, or has: until it has.
+void wait_until_left(const Place &there);
+
+// Leaves the stack for another one, which was left before. Returns when somebody goes to `here`, on the thread of that.
 void go_to(Place &here, Place &there);
 // The same for a new stack, where entry(argument) is called, which must end in leave_for.
 void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument);

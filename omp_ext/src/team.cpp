@@ -14,6 +14,11 @@ namespace omp_ext {
 
 thread_local Member *this_member = nullptr;
 
+[[gnu::noinline]] Member *present_member() {
+    asm volatile("" ::: "memory");
+    return this_member;
+}
+
 namespace {
 
 std::atomic<Team *> teams{nullptr}; // newest first; only ever grows

@@ -87,6 +87,10 @@ struct alignas(64) Post {
     Mailbox mailbox;
     std::atomic<int> home{0}; // whose threads empty it: the domain, or the nearest that has threads
     std::atomic<int> n_members{0};
+    // Untied tasks that any thread of the domain may resume (suspensions.h).
+    std::atomic<int> n_ready{0};
+    SpinLock ready_lock;
+    Suspension *first_ready = nullptr, *last_ready = nullptr;
 };
 
 struct Team {
@@ -123,6 +127,9 @@ struct Team {
 
 // The member that the calling thread is now: null outside of regions and in those that the scheduler leaves alone.
 extern thread_local Member *this_member __attribute__((tls_model("initial-exec")));
+
+// The same after a function that may wait: an untied task may be on another thread then, of which compilers know nothing.
+Member *present_member();
 
 // Called by each thread of a region at its begin, with the same key; `level` as domains::join_team. Returns its member.
 Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread);

@@ -143,6 +143,30 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
         assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
+def test_any_thread_of_the_domain_resumes_an_untied_task(toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/untied.c", toolchain, *flags_for(toolchain))
+    settings = {"OMP_NUM_THREADS": "4", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+    finished = run([str(program), "busy", "20"], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stdout == f"moved 20, {NONE_ELSEWHERE}"
+
+
+@pytest.mark.parametrize("tied", ["strict", "relaxed"])
+def test_untied_tasks_wait_in_every_way(tied: str, toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/untied.c", toolchain, *flags_for(toolchain))
+    for threads, domains in (("2", "2"), ("4", "2"), ("8", "4")):
+        settings = {
+            "OMP_NUM_THREADS": threads,
+            "OMP_EXT_DOMAINS": domains,
+            "OMP_EXT_STRICT": "1",
+            "OMP_EXT_TIED": tied,
+            "OMP_MAX_ACTIVE_LEVELS": "2",
+        }
+        finished = run([str(program), "tree", "12"], toolchain, settings)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        assert finished.stdout.endswith(NONE_ELSEWHERE)
+
+
 @pytest.mark.parametrize("how", ["critical", "lock", "nest_lock"])
 def test_a_relaxed_wait_buries_no_holder_of_a_lock(how: str, default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
@@ -241,8 +265,9 @@ def test_a_process_may_end_while_tasks_are_suspended(how: str, toolchain: Toolch
 
 
 @pytest.mark.parametrize("threads", ["2", "4", "8"])
-def test_exceptions_stay_with_their_task(threads: str, toolchain: Toolchain) -> None:
-    flags = (*flags_for(toolchain), "-frounding-math")
+@pytest.mark.parametrize("tiedness", ["", "untied"])
+def test_exceptions_stay_with_their_task(tiedness: str, threads: str, toolchain: Toolchain) -> None:
+    flags = (*flags_for(toolchain), "-frounding-math", f"-DTIEDNESS={tiedness}")
     program = compile_with_ext("ext/aside_exceptions.cpp", toolchain, *flags)
     settings = {"OMP_NUM_THREADS": threads, "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
     finished = run([str(program)], toolchain, settings)
