@@ -209,6 +209,7 @@ void hold_dependent(Member &member, Task &task, const Dependence *dependences, i
 void run_at_once(Member &member, Task &task) {
     tell(&omp_ext_observer::undeferred_starts, task.code);
     task.flags |= kInline;
+    task.domain = member.domain; // OpenMP says where it runs
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);
