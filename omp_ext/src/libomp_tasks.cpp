@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "annotations.h"
 #include "domains.h"
 #include "libomp_abi.h"
 #include "observer.h"
@@ -33,7 +34,9 @@ int32_t run_destructors(int32_t thread, void *block) {
     return 0;
 }
 
-void prepare_destructors(Task &task) {
+void prepare(Task &task) {
+    if (!(task.flags & (kMayBeDiscarded | kAnnotated))) return;
+    if (task.flags & kAnnotated) note_release(&task);
     if (!(task.flags & kMayBeDiscarded)) return;
     task.destructors = block_of(task)->first.destructors;
     block_of(task)->first.destructors = run_destructors;
@@ -107,11 +110,20 @@ int32_t number_of_this_thread(int32_t passed) {
 int32_t run_routine(int32_t thread, void *block) {
     Task &task = *task_of(block);
     Member *began = this_member;
+    if (__builtin_expect(task.flags & kAnnotated, 0)) {
+        note_acquire(&task);
+        if (task.node) note_acquire(task.node);
+    }
     do { // an untied task that asks to be queued again goes on at once
         task.flags &= static_cast<uint16_t>(~kNextPart);
         task.routine(number_of_this_thread(thread), block);
     } while (task.flags & kNextPart);
     if (task.flags & kMoved) come_back(*began);
+    if (__builtin_expect(task.flags & kAnnotated, 0)) {
+        note_release(task.block);
+        note_release(task.parent);
+        if (task.group) note_release(task.group);
+    }
     if (!(task.flags & kMayBeDiscarded)) end_body(*this_member, task);
     return 0;
 }
@@ -217,7 +229,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
         Task &task = *task_of(block);
         if (begin_anchor(*member)) task.flags |= kAnchored;
         begin_undeferred(*member, task);
-        prepare_destructors(task);
+        prepare(task);
     }
     real___kmpc_omp_task_begin_if0()(location, number_of_this_thread(thread), block);
 }
@@ -262,6 +274,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (lo
     if (this_member) {
         wait_for_children(*this_member);
         Member &member = *present_member();
+        note_acquire(member.current);
         if (tool_is_active()) wait_for_the_finishing(member); // so that a child's completion is told before the wait's
         if (!runtime_waits_too(member)) return 0;
         wait_for_the_finishing(member);
@@ -383,9 +396,11 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
         runtime_flags |= kDestructorsBlock;
         if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
     }
+    if (is_under_tsan()) task_flags |= kAnnotated;
     auto *block = static_cast<Block *>(real___kmpc_omp_task_alloc()(
         location, member.runtime_thread, runtime_flags, block_bytes, shared_bytes + sizeof(Task), run_routine));
     Task *task = ::new (block->shareds) Task;
+    note_acquire(block); // by the task that it was before
     block->shareds = task + 1;
     Task *parent = member.current;
     task->parent = parent;
@@ -408,7 +423,7 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
 }
 
 void submit(Member &member, Task &task) {
-    prepare_destructors(task);
+    prepare(task);
     if (__builtin_expect(member.current->flags & kFinal, 0))
         run_at_once(member, task);
     else
@@ -416,7 +431,7 @@ void submit(Member &member, Task &task) {
 }
 
 void submit_at_once(Member &member, Task &task) {
-    prepare_destructors(task);
+    prepare(task);
     run_at_once(member, task);
 }
 
@@ -428,7 +443,7 @@ void submit_dependent(Member &member, Task &task, int32_t n, const BlockDependen
         wait_for_predecessors(member, list.data(), static_cast<int>(list.size()));
         return submit(*present_member(), task);
     }
-    prepare_destructors(task);
+    prepare(task);
     hold_dependent(member, task, list.data(), static_cast<int>(list.size()));
 }
 
@@ -456,7 +471,7 @@ Task *duplicate(Member &member, const Task &pattern) {
 
 void discard(Member &member, Task &task) {
     task.flags |= kUndeferred;
-    prepare_destructors(task);
+    prepare(task);
     void *location = task.location, *block = task.block;
     tell(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{member.domain}, OMP_EXT_FOUND);
     real___kmpc_omp_task_begin_if0()(location, member.runtime_thread, block);
@@ -503,14 +518,14 @@ void runtime::return_to(Member &member, void *anchor) {
 void runtime::execute(Member &member, Task &task, bool directly) {
     void *location = task.location, *block = task.block;
     const int32_t thread = member.runtime_thread;
-    if (__builtin_expect(directly && !(task.flags & kMayBeDiscarded) && !tool_is_active(), 1)) {
+    if (__builtin_expect(directly && !(task.flags & (kMayBeDiscarded | kAnnotated)) && !tool_is_active(), 1)) {
         const Routine routine = task.routine;
         real___kmpc_omp_task_begin_if0()(location, thread, block);
         routine(thread, block);
         real___kmpc_omp_task_complete_if0()(location, thread, block);
         return;
     }
-    if (directly) block_of(task)->routine = task.routine;
+    if (directly && !(task.flags & kAnnotated)) block_of(task)->routine = task.routine;
     real___kmpc_omp_task()(location, thread, block);
 }
 

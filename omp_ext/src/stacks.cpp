@@ -17,6 +17,12 @@
 
 #include "options.h"
 
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(lowest, end) 0
+#endif
+
 // Of the sanitizers, when the program is built with one.
 extern "C" {
 __attribute__((weak)) void __sanitizer_start_switch_fiber(void **fake_stack, const void *lowest, size_t bytes);
@@ -211,7 +217,9 @@ Stack *StackPool::take() {
     n_stacks.fetch_add(1, std::memory_order_relaxed);
     find_exception_globals();
     max_taken_ = std::max(max_taken_, ++n_taken_);
-    return new Stack{nullptr, static_cast<char *>(memory) + page_bytes(), bytes, true};
+    char *lowest = static_cast<char *>(memory) + page_bytes();
+    static_cast<void>(VALGRIND_STACK_REGISTER(lowest, lowest + bytes)); // for ever
+    return new Stack{nullptr, lowest, bytes, true};
 }
 
 void StackPool::give(Stack *stack) {

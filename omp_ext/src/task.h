@@ -35,6 +35,7 @@ enum TaskFlag : uint16_t {
     kRescued = 2048, // taken out of its domain
     kInline = 8192, // what tools see as a piece of the task around it
     kAnchored = 4096, // undeferred: the implicit task around it got its anchor for it
+    kAnnotated = 32768, // ThreadSanitizer is told of it
     kMoved = 16384, // untied: another thread than that which began it took it up
 };
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <utility>
 
+#include "annotations.h"
 #include "domains.h"
 #include "idle.h"
 #include "injection.h"
@@ -319,6 +320,7 @@ void end_group(Member &member) {
     wait_for_group(member);
     Group *group = task.group;
     if (!group || group->task != &task) return;
+    note_acquire(group);
     task.group = group->outer;
     delete group;
 }
@@ -334,6 +336,7 @@ void wait_for_predecessors(Member &member, const Dependence *dependences, int n)
     DependenceNode *node = enter_wait(member.table, dependences, n);
     release_creation(node);
     wait(OMP_EXT_WAIT_PREDECESSORS, PredecessorsComplete{&member, node});
+    note_acquire(node);
     tell(&omp_ext_observer::wait_ends, OMP_EXT_WAIT_PREDECESSORS);
     give_back(node);
 }
