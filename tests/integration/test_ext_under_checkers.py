@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks that step aside, as sanitizers and a debugger see them: as on the runtime alone.
 
-ThreadSanitizer sees what OpenMP synchronizes through LLVM's own tool for it, Archer, which comes with the runtime.
+ThreadSanitizer sees what OpenMP synchronizes through LLVM's own tool for it, Archer, which comes with libomp.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 #include "../facts.h"
 
-static long unprotected;
+static volatile long unprotected;
 
 int main(void) {
     long n_here = 0;
@@ -21,7 +21,7 @@ int main(void) {
             {
                 add_long(&n_here, 1);
                 while (load_long(&n_here) < 2) {} // both at the same time
-                unprotected++;
+                for (int i = 0; i < 1000; i++) unprotected++;
             }
         }
 #pragma omp taskwait
