@@ -10,6 +10,8 @@ from pathlib import Path
 import toolchains
 from toolchains import Toolchain
 
+FORTRAN_MODULE = toolchains.REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
+
 
 def ext_library() -> Path:
     """Return the extension under test: OMP_EXT_LIBRARY when set, or else the one that ./run builds."""

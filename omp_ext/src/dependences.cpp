@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "annotations.h"
 #include "mailbox.h"
 #include "observer.h"
 #include "task.h"
@@ -44,7 +45,9 @@ void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) 
     for (DependenceNode *predecessor : earlier) {
         if (predecessor == node) continue;
         predecessor->lock.lock();
-        if (!predecessor->is_complete) {
+        if (predecessor->is_complete) {
+            note_acquire(predecessor);
+        } else {
             // A task may name an address twice; one edge is enough, and the newest is the only one it can repeat.
             if (predecessor->successors.empty() || predecessor->successors.back() != node) {
                 take(node);
@@ -151,6 +154,7 @@ void give_back(DependenceNode *node) {
 
 void complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
               void (*resume)(Suspension &suspension)) {
+    note_release(node);
     node->lock.lock();
     node->is_complete = true;
     std::vector<DependenceNode *> successors;
@@ -158,6 +162,7 @@ void complete(DependenceNode *node, void (*start)(void *context, Task *task), vo
     node->lock.unlock();
     for (DependenceNode *successor : successors) {
         Task *task = successor->task;
+        note_release(successor);
         const uint32_t n_before = successor->n_predecessors.fetch_sub(1, std::memory_order_acq_rel);
         if (n_before == 1 && task) start(context, task);
         if (n_before == kArmedNode + 1) resume(*successor->suspension);

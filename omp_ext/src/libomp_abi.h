@@ -95,6 +95,10 @@ inline Task *task_of(const void *block) {
     return reinterpret_cast<Task *>(static_cast<char *>(static_cast<const Block *>(block)->shareds) - sizeof(Task));
 }
 
+// What compilers pass as the number of the calling thread, they asked for when the function began: before an untied task
+// waited in it, and went to another thread.
+int32_t number_of_this_thread(int32_t passed);
+
 // Creates a task of the member's current task, of this many bytes besides the shared ones; `code`: where the program
 // called for it.
 Task *make_task(struct ::omp_ext::Member &member, void *location, int32_t flags, size_t block_bytes,

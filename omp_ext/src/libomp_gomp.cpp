@@ -247,9 +247,10 @@ OMP_EXT_HOOK(void, GOMP_task,
     if (n > 0) wait_for_dependences(*member, n, list.data(), 0, nullptr);
     void *block = task->block;
     tell(&omp_ext_observer::undeferred_starts, task->code);
-    __kmpc_omp_task_begin_if0(nullptr, member->runtime_thread, block);
-    call(member->runtime_thread, block);
-    __kmpc_omp_task_complete_if0(nullptr, member->runtime_thread, block);
+    const int32_t thread = present_member()->runtime_thread;
+    __kmpc_omp_task_begin_if0(nullptr, thread, block);
+    call(thread, block);
+    __kmpc_omp_task_complete_if0(nullptr, thread, block);
 }
 
 OMP_EXT_HOOK(void, GOMP_taskwait_depend, (void **dependences), (dependences)) {

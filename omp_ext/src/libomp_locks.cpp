@@ -23,11 +23,13 @@ class Gate {
 public:
     explicit Gate(bool nests) : nests_(nests) {}
 
-    bool try_enter(const Task *task) {
+    // kAgain: the task was inside already, and leaves as often as it came if the lock nests.
+    enum Entry { kRefused, kEntered, kAgain };
+    Entry try_enter(const Task *task) {
         lock_.lock();
-        const bool is_inside = admit(task);
+        const Entry entry = admit(task);
         lock_.unlock();
-        return is_inside;
+        return entry;
     }
 
     // True: somebody else is inside, and whoever leaves lets this one in, and resumes it.
@@ -38,21 +40,22 @@ public:
     };
     bool queue(Waiter &waiter) {
         lock_.lock();
-        const bool is_inside = admit(waiter.task);
-        if (!is_inside) {
+        const bool is_refused = admit(waiter.task) == kRefused;
+        if (is_refused) {
             waiter.next = nullptr;
             (first_ ? last_->next : first_) = &waiter;
             last_ = &waiter;
         }
         lock_.unlock();
-        return !is_inside;
+        return is_refused;
     }
 
-    // Nothing, if the task is not inside: it came when nothing could be suspended yet.
-    void leave(const Task *task) {
+    // True: the task was inside, and is not any more. (It was not if it came when nothing could be suspended yet.)
+    bool leave(const Task *task) {
         Suspension *next = nullptr;
         lock_.lock();
-        if (inside_ == task && --n_entered_ == 0) {
+        const bool has_left = inside_ == task && --n_entered_ == 0;
+        if (has_left) {
             inside_ = nullptr;
             if (Waiter *waiter = first_) {
                 first_ = waiter->next;
@@ -62,15 +65,17 @@ public:
         }
         lock_.unlock();
         if (next) make_ready(*next);
+        return has_left;
     }
 
 private:
-    bool admit(const Task *task) {
-        if (inside_ && inside_ != task) return false;
+    Entry admit(const Task *task) {
+        if (inside_ && inside_ != task) return kRefused;
+        const Entry entry = inside_ ? kAgain : kEntered;
         // The runtime enters a critical section by a function that is hooked too.
         n_entered_ = inside_ && nests_ ? n_entered_ + 1 : 1;
         inside_ = task;
-        return true;
+        return entry;
     }
 
     const bool nests_;
@@ -80,12 +85,12 @@ private:
     Waiter *first_ = nullptr, *last_ = nullptr;
 };
 
-struct Entry final : Awaited {
+struct Turn final : Awaited {
     Gate &gate;
     Gate::Waiter waiter;
 
-    Entry(Gate &its_gate, const Task *task) : gate(its_gate), waiter{task, nullptr, nullptr} {}
-    bool is_over() override { return gate.try_enter(waiter.task); }
+    Turn(Gate &its_gate, const Task *task) : gate(its_gate), waiter{task, nullptr, nullptr} {}
+    bool is_over() override { return gate.try_enter(waiter.task) != Gate::kRefused; }
     bool arm(Suspension &suspension) override {
         waiter.suspension = &suspension;
         return gate.queue(waiter);
@@ -125,22 +130,30 @@ void enter(const void *address, bool nests = false) {
     if (!member || !may_suspend(*member)) return;
     Gate &gate = gate_of(address, nests);
     for (int i = 0; i < kTries; i++) {
-        if (gate.try_enter(member->current)) return;
+        const Gate::Entry entry = gate.try_enter(member->current);
+        if (entry == Gate::kEntered) member->n_locks++;
+        if (entry != Gate::kRefused) return;
         SpinLock::pause();
     }
-    Entry entry(gate, member->current);
-    wait_aside(*member, entry);
+    Turn turn(gate, member->current);
+    wait_aside(*member, turn);
+    present_member()->n_locks++;
 }
 
 // False: another task is inside.
 bool try_to_enter(const void *address, bool nests) {
     Member *member = this_member;
-    return !member || !may_suspend(*member) || gate_of(address, nests).try_enter(member->current);
+    if (!member || !may_suspend(*member)) return true;
+    const Gate::Entry entry = gate_of(address, nests).try_enter(member->current);
+    if (entry == Gate::kEntered) member->n_locks++;
+    return entry != Gate::kRefused;
 }
 
 void leave(const void *address) {
-    if (!this_member) return;
-    if (Gate *gate = find_gate(address)) gate->leave(this_member->current);
+    Member *member = this_member;
+    if (!member) return;
+    if (Gate *gate = find_gate(address))
+        if (gate->leave(member->current)) member->n_locks--;
 }
 
 const char unnamed_critical = 0; // its address stands for gcc's
@@ -149,17 +162,17 @@ const char unnamed_critical = 0; // its address stands for gcc's
 
 OMP_EXT_HOOK(void, __kmpc_critical, (void *location, int32_t thread, void *name), (location, thread, name)) {
     enter(name);
-    real___kmpc_critical()(location, thread, name);
+    real___kmpc_critical()(location, number_of_this_thread(thread), name);
 }
 
 OMP_EXT_HOOK(void, __kmpc_critical_with_hint, (void *location, int32_t thread, void *name, uint32_t hint),
              (location, thread, name, hint)) {
     enter(name);
-    real___kmpc_critical_with_hint()(location, thread, name, hint);
+    real___kmpc_critical_with_hint()(location, number_of_this_thread(thread), name, hint);
 }
 
 OMP_EXT_HOOK(void, __kmpc_end_critical, (void *location, int32_t thread, void *name), (location, thread, name)) {
-    real___kmpc_end_critical()(location, thread, name);
+    real___kmpc_end_critical()(location, number_of_this_thread(thread), name);
     leave(name);
 }
 

@@ -91,11 +91,14 @@ thread_local std::vector<Member *> *outer_members __attribute__((tls_model("init
 OMP_EXT_HOOK(void, __kmpc_serialized_parallel, (void *location, int32_t thread), (location, thread)) {
     if (!outer_members) outer_members = new std::vector<Member *>;
     outer_members->push_back(this_member);
+    thread = number_of_this_thread(thread);
     this_member = nullptr;
     real___kmpc_serialized_parallel()(location, thread);
 }
 
 OMP_EXT_HOOK(void, __kmpc_end_serialized_parallel, (void *location, int32_t thread), (location, thread)) {
+    if (outer_members && !outer_members->empty() && outer_members->back())
+        thread = outer_members->back()->runtime_thread;
     real___kmpc_end_serialized_parallel()(location, thread);
     if (outer_members && !outer_members->empty()) { // else it began before the scheduler was there
         this_member = outer_members->back();

@@ -60,8 +60,8 @@ OMP_EXT_HOOK(void, __kmpc_taskloop,
     Member *member = this_member;
     if (!member || !is_ours(block)) {
         if (member) member->current->flags |= kHasForeign;
-        return real___kmpc_taskloop()(location, thread, block, if_value, lower, upper, stride, nogroup, schedule,
-                                      parameter, duplicate_privates);
+        return real___kmpc_taskloop()(location, number_of_this_thread(thread), block, if_value, lower, upper, stride,
+                                      nogroup, schedule, parameter, duplicate_privates);
     }
     if (!nogroup) __kmpc_taskgroup(location, thread);
     run_loop(*member, block, if_value != 0, lower, upper, stride, schedule, parameter, false, duplicate_privates);
@@ -77,8 +77,8 @@ OMP_EXT_HOOK(void, __kmpc_taskloop_5,
     Member *member = this_member;
     if (!member || !is_ours(block)) {
         if (member) member->current->flags |= kHasForeign;
-        return real___kmpc_taskloop_5()(location, thread, block, if_value, lower, upper, stride, nogroup, schedule,
-                                        parameter, is_strict, duplicate_privates);
+        return real___kmpc_taskloop_5()(location, number_of_this_thread(thread), block, if_value, lower, upper, stride,
+                                        nogroup, schedule, parameter, is_strict, duplicate_privates);
     }
     if (!nogroup) __kmpc_taskgroup(location, thread);
     run_loop(*member, block, if_value != 0, lower, upper, stride, schedule, parameter, is_strict != 0,

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "annotations.h"
 #include "domains.h"
 #include "libomp_abi.h"
 #include "observer.h"
@@ -33,7 +34,9 @@ int32_t run_destructors(int32_t thread, void *block) {
     return 0;
 }
 
-void prepare_destructors(Task &task) {
+void prepare(Task &task) {
+    if (!(task.flags & (kMayBeDiscarded | kAnnotated))) return;
+    if (task.flags & kAnnotated) note_release(&task);
     if (!(task.flags & kMayBeDiscarded)) return;
     task.destructors = block_of(task)->first.destructors;
     block_of(task)->first.destructors = run_destructors;
@@ -98,13 +101,29 @@ std::vector<Dependence> list_of(int32_t n, const BlockDependence *first, int32_t
 
 } // namespace
 
+int32_t number_of_this_thread(int32_t passed) {
+    const Member *member = present_member();
+    return member ? member->runtime_thread : passed;
+}
+
 // Everything but the destructors thunk passes here, unless the scheduler says `directly`.
 int32_t run_routine(int32_t thread, void *block) {
     Task &task = *task_of(block);
+    Member *began = this_member;
+    if (__builtin_expect(task.flags & kAnnotated, 0)) {
+        note_acquire(&task);
+        if (task.node) note_acquire(task.node);
+    }
     do { // an untied task that asks to be queued again goes on at once
         task.flags &= static_cast<uint16_t>(~kNextPart);
-        task.routine(thread, block);
+        task.routine(number_of_this_thread(thread), block);
     } while (task.flags & kNextPart);
+    if (task.flags & kMoved) come_back(*began);
+    if (__builtin_expect(task.flags & kAnnotated, 0)) {
+        note_release(task.block);
+        note_release(task.parent);
+        if (task.group) note_release(task.group);
+    }
     if (!(task.flags & kMayBeDiscarded)) end_body(*this_member, task);
     return 0;
 }
@@ -129,7 +148,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *bl
     Member *member = this_member;
     if (!member || !is_ours(block)) {
         if (member) member->current->flags |= kHasForeign;
-        return real___kmpc_omp_task()(location, thread, block);
+        return real___kmpc_omp_task()(location, number_of_this_thread(thread), block);
     }
     Task &task = *task_of(block);
     if (&task == member->current)
@@ -146,11 +165,11 @@ OMP_EXT_HOOK(void, __kmpc_omp_wait_deps,
              (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more),
              (location, thread, n, first, n_more, more)) {
-    if (Member *member = this_member) {
-        wait_for_dependences(*member, n, first, n_more, more);
-        if (!(member->current->flags & kHasForeign)) return;
+    if (this_member) {
+        wait_for_dependences(*this_member, n, first, n_more, more);
+        if (!(present_member()->current->flags & kHasForeign)) return;
     }
-    wait_in_the_runtime(location, thread, n, first, n_more, more);
+    wait_in_the_runtime(location, number_of_this_thread(thread), n, first, n_more, more);
 }
 
 // Waits for what the runtime schedules itself. libomp 15 (seen; 19 not) keeps the dependence node of such a wait in the
@@ -177,11 +196,12 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
     if (!is_ours(block)) {
         // The runtime orders its own tasks (target, proxy) among themselves; that they follow ours is waited for here.
         wait_for_dependences(*member, n, first, n_more, more);
-        member->current->flags |= kHasForeign;
-        return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
+        present_member()->current->flags |= kHasForeign;
+        return real___kmpc_omp_task_with_deps()(location, number_of_this_thread(thread), block, n, first, n_more, more);
     }
     // And that ours follow them.
-    if (member->current->flags & kHasForeign) wait_in_the_runtime(location, thread, n, first, n_more, more);
+    if (member->current->flags & kHasForeign)
+        wait_in_the_runtime(location, number_of_this_thread(thread), n, first, n_more, more);
     submit_dependent(*member, *task_of(block), n, first, n_more, more);
     return 0;
 }
@@ -209,9 +229,9 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
         Task &task = *task_of(block);
         if (begin_anchor(*member)) task.flags |= kAnchored;
         begin_undeferred(*member, task);
-        prepare_destructors(task);
+        prepare(task);
     }
-    real___kmpc_omp_task_begin_if0()(location, thread, block);
+    real___kmpc_omp_task_begin_if0()(location, number_of_this_thread(thread), block);
 }
 
 OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread, void *block),
@@ -226,13 +246,13 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread
         if (task.flags & kAnchored) anchored = member;
         end_undeferred(*member, task);
     }
-    real___kmpc_omp_task_complete_if0()(location, thread, block);
+    real___kmpc_omp_task_complete_if0()(location, number_of_this_thread(thread), block);
     if (anchored) end_anchor(*anchored);
 }
 
 OMP_EXT_HOOK(void *, __kmpc_task_allow_completion_event, (void *location, int32_t thread, void *block),
              (location, thread, block)) {
-    void *event = real___kmpc_task_allow_completion_event()(location, thread, block);
+    void *event = real___kmpc_task_allow_completion_event()(location, number_of_this_thread(thread), block);
     if (this_member && is_ours(block)) note_event(event, *task_of(block), *this_member->team);
     return event;
 }
@@ -251,23 +271,26 @@ static bool runtime_waits_too(const Member &member) {
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (location, thread)) {
-    if (Member *member = this_member) {
-        wait_for_children(*member);
-        if (tool_is_active()) wait_for_the_finishing(*member); // so that a child's completion is told before the wait's
-        if (!runtime_waits_too(*member)) return 0;
-        wait_for_the_finishing(*member);
+    if (this_member) {
+        wait_for_children(*this_member);
+        Member &member = *present_member();
+        note_acquire(member.current);
+        if (tool_is_active()) wait_for_the_finishing(member); // so that a child's completion is told before the wait's
+        if (!runtime_waits_too(member)) return 0;
+        wait_for_the_finishing(member);
     }
-    return real___kmpc_omp_taskwait()(location, thread);
+    return real___kmpc_omp_taskwait()(location, number_of_this_thread(thread));
 }
 
 OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
              (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more, int32_t nowait),
              (location, thread, n, first, n_more, more, nowait)) {
-    if (Member *member = this_member) {
-        wait_for_dependences(*member, n, first, n_more, more);
-        if (!runtime_waits_too(*member)) return;
+    if (this_member) {
+        wait_for_dependences(*this_member, n, first, n_more, more);
+        if (!runtime_waits_too(*present_member())) return;
     }
+    thread = number_of_this_thread(thread);
     // Came with libomp 16; before, the same without the last argument did it.
     if (auto *real = real___kmpc_omp_taskwait_deps_51())
         real(location, thread, n, first, n_more, more, nowait);
@@ -277,19 +300,20 @@ OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int32_t end), (location, thread, end)) {
     Member *member = this_member;
-    if (!member || (member->current->flags & kHasForeign)) return real___kmpc_omp_taskyield()(location, thread, end);
+    if (!member || (member->current->flags & kHasForeign))
+        return real___kmpc_omp_taskyield()(location, number_of_this_thread(thread), end);
     yield(*member);
     return 0;
 }
 
 OMP_EXT_HOOK(void, __kmpc_taskgroup, (void *location, int32_t thread), (location, thread)) {
     if (this_member) begin_group(*this_member);
-    real___kmpc_taskgroup()(location, thread);
+    real___kmpc_taskgroup()(location, number_of_this_thread(thread));
 }
 
 OMP_EXT_HOOK(void, __kmpc_end_taskgroup, (void *location, int32_t thread), (location, thread)) {
     if (this_member) end_group(*this_member);
-    real___kmpc_end_taskgroup()(location, thread);
+    real___kmpc_end_taskgroup()(location, number_of_this_thread(thread));
 }
 
 // Reductions over the tasks of a region open a taskgroup; whether by a call that reaches us depends on the runtime.
@@ -372,9 +396,11 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
         runtime_flags |= kDestructorsBlock;
         if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
     }
+    if (is_under_tsan()) task_flags |= kAnnotated;
     auto *block = static_cast<Block *>(real___kmpc_omp_task_alloc()(
         location, member.runtime_thread, runtime_flags, block_bytes, shared_bytes + sizeof(Task), run_routine));
     Task *task = ::new (block->shareds) Task;
+    note_acquire(block); // by the task that it was before
     block->shareds = task + 1;
     Task *parent = member.current;
     task->parent = parent;
@@ -397,7 +423,7 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
 }
 
 void submit(Member &member, Task &task) {
-    prepare_destructors(task);
+    prepare(task);
     if (__builtin_expect(member.current->flags & kFinal, 0))
         run_at_once(member, task);
     else
@@ -405,7 +431,7 @@ void submit(Member &member, Task &task) {
 }
 
 void submit_at_once(Member &member, Task &task) {
-    prepare_destructors(task);
+    prepare(task);
     run_at_once(member, task);
 }
 
@@ -415,9 +441,9 @@ void submit_dependent(Member &member, Task &task, int32_t n, const BlockDependen
     if (list.empty()) return submit(member, task);
     if (member.current->flags & kFinal) {
         wait_for_predecessors(member, list.data(), static_cast<int>(list.size()));
-        return submit(member, task);
+        return submit(*present_member(), task);
     }
-    prepare_destructors(task);
+    prepare(task);
     hold_dependent(member, task, list.data(), static_cast<int>(list.size()));
 }
 
@@ -445,7 +471,7 @@ Task *duplicate(Member &member, const Task &pattern) {
 
 void discard(Member &member, Task &task) {
     task.flags |= kUndeferred;
-    prepare_destructors(task);
+    prepare(task);
     void *location = task.location, *block = task.block;
     tell(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{member.domain}, OMP_EXT_FOUND);
     real___kmpc_omp_task_begin_if0()(location, member.runtime_thread, block);
@@ -492,14 +518,14 @@ void runtime::return_to(Member &member, void *anchor) {
 void runtime::execute(Member &member, Task &task, bool directly) {
     void *location = task.location, *block = task.block;
     const int32_t thread = member.runtime_thread;
-    if (__builtin_expect(directly && !(task.flags & kMayBeDiscarded) && !tool_is_active(), 1)) {
+    if (__builtin_expect(directly && !(task.flags & (kMayBeDiscarded | kAnnotated)) && !tool_is_active(), 1)) {
         const Routine routine = task.routine;
         real___kmpc_omp_task_begin_if0()(location, thread, block);
         routine(thread, block);
         real___kmpc_omp_task_complete_if0()(location, thread, block);
         return;
     }
-    if (directly) block_of(task)->routine = task.routine;
+    if (directly && !(task.flags & kAnnotated)) block_of(task)->routine = task.routine;
     real___kmpc_omp_task()(location, thread, block);
 }
 

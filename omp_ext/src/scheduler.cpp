@@ -2,6 +2,8 @@
 // Placing and running tasks, and counting those that are complete.
 #include "scheduler.h"
 
+#include <utility>
+
 #include "domains.h"
 #include "idle.h"
 #include "injection.h"
@@ -22,7 +24,7 @@ void add(std::atomic<uint64_t> &count, uint64_t n) { // of one writer
 // ---------------------------------------------------------------- counting
 
 void enter_group(Member &member, Group &group) {
-    if (group.member == &member && group.counts_here(&member))
+    if (group.counts_here(&member))
         group.n_here++;
     else
         group.n_elsewhere.fetch_add(1, std::memory_order_relaxed);
@@ -30,11 +32,11 @@ void enter_group(Member &member, Group &group) {
 
 // `group` may be gone when this returns.
 void leave_group(Member *member, Group &group) {
-    Member &waiting = *group.member;
-    if (&waiting == member && group.counts_here(member)) {
+    if (group.counts_here(member)) {
         group.n_here--;
         return;
     }
+    Member &waiting = *group.member.load(std::memory_order_relaxed);
     const int64_t now = group.n_elsewhere.fetch_sub(1, std::memory_order_seq_cst) - 1;
     if (__builtin_expect(now == kArmedGroup, 0)) return make_ready(*group.suspension);
     if (waiting.wanted.load(std::memory_order_seq_cst) == now) wake(waiting);
@@ -100,6 +102,37 @@ void run(Member &member, Task &task) {
 
 namespace {
 
+struct Run {
+    Member &member;
+    Task &task;
+};
+
+// Not inlined: what it needs on the stack would lie there once for each task.
+[[gnu::noinline]] void run_on_new_stack(Member &member, Task &task) {
+    Stack *stack = member.stacks.take();
+    if (!stack) return run(member, task);
+    Stack *outer = std::exchange(member.stack, stack);
+    Run call{member, task};
+    call_on(
+        *stack,
+        [](void *argument) {
+            const Run &it = *static_cast<Run *>(argument);
+            run(it.member, it.task);
+        },
+        &call);
+    member.stack = outer;
+    member.stacks.give(stack);
+}
+
+} // namespace
+
+void run_on_top(Member &member, Task &task) {
+    if (stack_is_half_used()) return run_on_new_stack(member, task);
+    run(member, task);
+}
+
+namespace {
+
 // ---------------------------------------------------------------- placing
 
 void mail(Member &member, Task &task, int domain, bool at_front) {
@@ -119,7 +152,7 @@ bool is_throttled(Member &member) {
         lend_processor(member);
         return false;
     }
-    return !(may_suspend(member) && stack_is_half_used());
+    return !may_suspend(member) || may_run_on_top(member);
 }
 
 // `may_run`: now, inside the current task, whose child it is.
@@ -131,7 +164,7 @@ void place(Member &member, Task &task, bool may_run) {
         return mail(member, task, task.domain, is_shared || (task.flags & kPriority) || may_suspend(member));
     if (__builtin_expect(member.deque.size_hint() >= member.brim, 0) && is_throttled(member) && may_run) {
         const Anchored anchored(member);
-        return run(member, task);
+        return run_on_top(member, task);
     }
     member.deque.push(&task, task.depth);
     tell_of_own_task(*member.team, member.domain);
@@ -176,11 +209,12 @@ void hold_dependent(Member &member, Task &task, const Dependence *dependences, i
 void run_at_once(Member &member, Task &task) {
     tell(&omp_ext_observer::undeferred_starts, task.code);
     task.flags |= kInline;
+    task.domain = member.domain; // OpenMP says where it runs
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);
     const Anchored anchored(member);
-    run(member, task);
+    run_on_top(member, task);
 }
 
 void begin_undeferred(Member &member, Task &task) {

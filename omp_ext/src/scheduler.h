@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler: which thread runs which task when; its waits are in task_waits.cpp. Knows tasks, teams and domains;
 // nothing of any compiler's interface but the functions of runtime.h. All functions are called by the thread of the
-// member that they are given.
+// member that they are given;
+// an untied task may be on another thread, with another member, when a function that waits returns.
 //
 // The task scheduling constraint of OpenMP holds: a thread that waits in a task starts only descendants of that task,
 // unless it waits in a barrier (or OMP_EXT_TIED=relaxed). So the tasks on a thread's stack are a chain of descendants,
@@ -23,6 +24,8 @@ void hold_dependent(Member &member, Task &task, const Dependence *dependences, i
 
 // Runs a task that was found (search.h), inside the current one.
 void run(Member &member, Task &task);
+// The same on a new stack when little is left of the present one.
+void run_on_top(Member &member, Task &task);
 // Runs a task that was never held, at once.
 void run_at_once(Member &member, Task &task);
 
@@ -57,6 +60,12 @@ void wait_aside(Member &member, Awaited &awaited);
 
 // Runs one task if there is one for a thread that is in the current task.
 void yield(Member &member);
+
+// The body of an untied task has ended: back to the thread that began it, in the frames of which it lies.
+void come_back(Member &began);
+
+// The body of an untied task has ended: back to the thread that began it, in the frames of which it lies.
+void come_back(Member &began);
 
 // Told once for each task by whatever runs it, between its last instruction and its completion in the runtime.
 void end_body(Member &member, Task &task);

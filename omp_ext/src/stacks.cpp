@@ -9,12 +9,19 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <utility>
 
 #include "options.h"
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(lowest, end) 0
+#endif
 
 // Of the sanitizers, when the program is built with one.
 extern "C" {
@@ -29,6 +36,8 @@ __attribute__((weak)) void __tsan_switch_to_fiber(void *fiber, unsigned flags);
 namespace omp_ext {
 
 namespace context = boost::context::detail;
+
+thread_local StackBounds present_stack;
 
 namespace {
 
@@ -102,14 +111,10 @@ ExceptionGlobals *exception_globals() {
     return get ? get() : nullptr;
 }
 
-// The stack that the thread is on.
-struct Bounds {
-    const char *lowest = nullptr;
-    size_t bytes = 0;
-};
-thread_local Bounds present __attribute__((tls_model("initial-exec")));
+void set_present(const char *lowest, size_t bytes) { present_stack = {lowest, bytes, lowest + bytes / 2}; }
 
 void find_bounds() {
+    present_stack.middle = nullptr; // if they cannot be found
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     void *lowest = nullptr;
@@ -117,13 +122,13 @@ void find_bounds() {
     pthread_attr_getstack(&attributes, &lowest, &bytes);
     pthread_attr_getguardsize(&attributes, &guard);
     pthread_attr_destroy(&attributes);
-    present = {static_cast<const char *>(lowest) + guard, bytes > guard ? bytes - guard : 0};
+    if (bytes > guard) set_present(static_cast<const char *>(lowest) + guard, bytes - guard);
 }
 
 void note_departure(Place &here) {
-    if (!present.lowest) find_bounds();
-    here.lowest = present.lowest;
-    here.bytes = present.bytes;
+    if (!present_stack.lowest) find_bounds();
+    here.lowest = present_stack.lowest;
+    here.bytes = present_stack.bytes;
     const ExceptionGlobals *globals = exception_globals();
     here.exceptions_caught = globals ? globals->caught : nullptr;
     here.n_exceptions_uncaught = globals ? globals->n_uncaught : 0;
@@ -137,7 +142,7 @@ void announce(void **fake_stack, const char *lowest, size_t bytes, void *fiber) 
 
 void note_arrival(const Place &here) {
     if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(here.fake_stack, nullptr, nullptr);
-    present = {here.lowest, here.bytes};
+    set_present(here.lowest, here.bytes);
     if (ExceptionGlobals *globals = exception_globals()) {
         globals->caught = here.exceptions_caught;
         globals->n_uncaught = here.n_exceptions_uncaught;
@@ -151,6 +156,12 @@ struct Start {
     void (*entry)(void *);
     void *argument;
 };
+
+// The stack that was left for this one is complete, if it was not left for good.
+void note_left(const context::transfer_t &arrival) {
+    if (auto *place = static_cast<Place *>(arrival.data))
+        place->registers.store(arrival.fctx, std::memory_order_release);
+}
 
 thread_local void *fiber_to_end __attribute__((tls_model("initial-exec"))) = nullptr;
 
@@ -166,7 +177,7 @@ void end_fiber() {
     asm volatile(".cfi_undefined x30");
 #endif
     const Start start = *static_cast<Start *>(arrival.data);
-    start.from->registers = arrival.fctx;
+    start.from->registers.store(arrival.fctx, std::memory_order_release);
     Place fresh;
     fresh.lowest = start.stack->lowest;
     fresh.bytes = start.stack->bytes;
@@ -206,7 +217,9 @@ Stack *StackPool::take() {
     n_stacks.fetch_add(1, std::memory_order_relaxed);
     find_exception_globals();
     max_taken_ = std::max(max_taken_, ++n_taken_);
-    return new Stack{nullptr, static_cast<char *>(memory) + page_bytes(), bytes, true};
+    char *lowest = static_cast<char *>(memory) + page_bytes();
+    static_cast<void>(VALGRIND_STACK_REGISTER(lowest, lowest + bytes)); // for ever
+    return new Stack{nullptr, lowest, bytes, true};
 }
 
 void StackPool::give(Stack *stack) {
@@ -229,11 +242,15 @@ void StackPool::trim() {
     max_taken_ = 0;
 }
 
+void wait_until_left(const Place &there) {
+    while (!there.registers.load(std::memory_order_acquire)) sched_yield();
+}
+
 void go_to(Place &here, Place &there) {
     note_departure(here);
     announce(&here.fake_stack, there.lowest, there.bytes, there.fiber);
-    const context::transfer_t arrival = context::jump_fcontext(there.registers, &here);
-    if (arrival.data) static_cast<Place *>(arrival.data)->registers = arrival.fctx;
+    const context::transfer_t arrival = context::jump_fcontext(there.registers.load(std::memory_order_acquire), &here);
+    note_left(arrival);
     note_arrival(here);
     end_fiber();
 }
@@ -244,7 +261,7 @@ void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument)
     announce(&here.fake_stack, stack.lowest, stack.bytes, start.fiber);
     const context::transfer_t arrival =
         context::jump_fcontext(context::make_fcontext(stack.lowest + stack.bytes, stack.bytes, begin), &start);
-    if (arrival.data) static_cast<Place *>(arrival.data)->registers = arrival.fctx;
+    note_left(arrival);
     note_arrival(here);
     end_fiber();
 }
@@ -252,14 +269,34 @@ void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument)
 void leave_for(Place &there) {
     if (__tsan_get_current_fiber) fiber_to_end = __tsan_get_current_fiber();
     announce(nullptr, there.lowest, there.bytes, there.fiber);
-    context::jump_fcontext(there.registers, nullptr);
+    context::jump_fcontext(there.registers.load(std::memory_order_acquire), nullptr);
     __builtin_unreachable();
 }
 
-bool stack_is_half_used() {
-    if (__builtin_expect(!present.lowest, 0)) find_bounds();
-    const auto *here = static_cast<const char *>(__builtin_frame_address(0));
-    return static_cast<size_t>(here - present.lowest) < present.bytes / 2;
+namespace {
+
+struct Call {
+    void (*function)(void *);
+    void *argument;
+    Place caller;
+};
+
+void make_call(void *argument) {
+    Call &call = *static_cast<Call *>(argument);
+    call.function(call.argument);
+    leave_for(call.caller);
+}
+
+} // namespace
+
+void call_on(Stack &stack, void (*function)(void *), void *argument) {
+    Call call{function, argument, {}};
+    go_to_new(call.caller, stack, make_call, &call);
+}
+
+bool is_below_middle_of_stack(const void *frame) {
+    if (!present_stack.lowest) find_bounds();
+    return frame < present_stack.middle;
 }
 
 void forget_stacks() { n_stacks.store(0, std::memory_order_relaxed); }

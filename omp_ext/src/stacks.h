@@ -4,7 +4,9 @@
 // (Boost.Context), C++ exceptions in flight, what sanitizers know. Knows nothing of tasks.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 namespace omp_ext {
 
@@ -34,7 +36,7 @@ private:
 
 // Where a thread left a stack. Made on the stack that is left.
 struct Place {
-    void *registers = nullptr;
+    std::atomic<void *> registers{nullptr}; // null until it is left
     const char *lowest = nullptr;
     size_t bytes = 0;
     void *exceptions_caught = nullptr;
@@ -43,15 +45,33 @@ struct Place {
     void *fake_stack = nullptr; // AddressSanitizer's
 };
 
-// Leaves the stack for another one, which its thread left before. Returns when somebody goes to `here`.
+// Another thread is leaving it, or has: until it has.
+void wait_until_left(const Place &there);
+
+// Leaves the stack for another one, which was left before. Returns when somebody goes to `here`, on the thread of that.
 void go_to(Place &here, Place &there);
 // The same for a new stack, where entry(argument) is called, which must end in leave_for.
 void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument);
 // Leaves a stack that was gone to as a new one, for good.
 [[noreturn]] void leave_for(Place &there);
 
+// Calls the function on the new stack, and returns when it does.
+void call_on(Stack &stack, void (*function)(void *), void *argument);
+
+// The stack that the thread is on; unknown before its first switch.
+struct StackBounds {
+    const char *lowest = nullptr;
+    size_t bytes = 0;
+    const void *middle = reinterpret_cast<const void *>(UINTPTR_MAX);
+};
+extern thread_local StackBounds present_stack __attribute__((tls_model("initial-exec")));
+bool is_below_middle_of_stack(const void *frame);
+
 // Is less than half of the calling thread's present stack left?
-bool stack_is_half_used();
+inline bool stack_is_half_used() {
+    const void *frame = __builtin_frame_address(0);
+    return __builtin_expect(frame < present_stack.middle, 0) && is_below_middle_of_stack(frame);
+}
 
 // Prints on stderr how large the stacks are, and how many there may be.
 void display_stacks();

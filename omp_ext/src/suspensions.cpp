@@ -21,10 +21,50 @@ void change_current(Member &member, Suspension *here, void *anchor) {
     if (!member.anchor_lasts) member.anchor = runtime::make_anchor(member);
 }
 
-void take_up(Suspension &here) {
-    here.member.current = here.task;
-    here.member.table = here.table;
-    here.member.stack = here.stack;
+void take_up(const Suspension &here) {
+    Member &member = *here.member;
+    member.current = here.task;
+    member.table = here.table;
+    member.stack = here.stack;
+    member.n_locks = here.n_locks;
+}
+
+// What `there` holds is complete once its stack was left. Nobody waits for it in a circle: a thread takes what it goes to
+// before anybody can take what it leaves.
+void hand_to(Member &member, Suspension &there) {
+    wait_until_left(there.place);
+    if (there.member == &member) return;
+    there.member = &member;
+    there.task->flags |= kMoved;
+}
+
+// Those that any thread of the domain may resume.
+void add_ready(Suspension &suspension) {
+    Member &member = *suspension.member;
+    Team &team = *member.team;
+    const int domain = member.domain;
+    Post &post = team.posts[domain];
+    suspension.next = nullptr;
+    post.ready_lock.lock();
+    (post.first_ready ? post.last_ready->next : post.first_ready) = &suspension;
+    post.last_ready = &suspension;
+    post.n_ready.fetch_add(1, std::memory_order_seq_cst);
+    post.ready_lock.unlock();
+    if (member.asleep.load(std::memory_order_seq_cst) == 1) return wake(member);
+    tell_of_task(team, domain);
+}
+
+Suspension *take_from_domain(Member &member) {
+    Post &post = member.team->posts[member.domain];
+    if (post.n_ready.load(std::memory_order_relaxed) == 0) return nullptr;
+    post.ready_lock.lock();
+    Suspension *first = post.first_ready;
+    if (first) {
+        post.first_ready = first->next;
+        post.n_ready.fetch_sub(1, std::memory_order_relaxed);
+    }
+    post.ready_lock.unlock();
+    return first;
 }
 
 struct Beginning {
@@ -37,6 +77,7 @@ void begin(void *argument) {
     Member &member = *beginning.member;
     member.current = &member.base;
     member.table = nullptr;
+    member.n_locks = 0;
     beginning.loop(member);
 }
 
@@ -64,7 +105,8 @@ void end_anchor(Member &member) {
 }
 
 void make_ready(Suspension &suspension) {
-    Member &member = suspension.member;
+    if (suspension.may_move) return add_ready(suspension);
+    Member &member = *suspension.member;
     Suspension *first = member.resumed.load(std::memory_order_relaxed);
     do suspension.next = first;
     while (!member.resumed.compare_exchange_weak(first, &suspension, std::memory_order_seq_cst));
@@ -83,19 +125,19 @@ Suspension *take_ready(Member &member) {
         member.last_ready = last;
     }
     Suspension *first = member.first_ready;
-    if (first) member.first_ready = first->next;
+    if (!first) return take_from_domain(member);
+    member.first_ready = first->next;
     return first;
 }
 
-void leave_for(Suspension &here, Suspension &there) {
-    Member &member = here.member;
+void leave_for(Member &member, Suspension &here, Suspension &there) {
+    hand_to(member, there);
     change_current(member, &here, there.anchor);
     go_to(here.place, there.place);
     take_up(here);
 }
 
-void leave_for_new(Suspension &here, Stack &stack, void (*loop)(Member &member)) {
-    Member &member = here.member;
+void leave_for_new(Member &member, Suspension &here, Stack &stack, void (*loop)(Member &member)) {
     change_current(member, &here, nullptr);
     member.stack = &stack;
     Beginning beginning{&member, loop};
@@ -104,6 +146,7 @@ void leave_for_new(Suspension &here, Stack &stack, void (*loop)(Member &member))
 }
 
 void abandon_for(Member &member, Suspension &there) {
+    hand_to(member, there);
     change_current(member, nullptr, there.anchor);
     member.stacks.give(member.stack);
     leave_for(there.place);

@@ -23,7 +23,7 @@ inline constexpr int kNoDomain = -1;
 enum TaskFlag : uint16_t {
     kFinal = 1, // its children run at once
     kImplicitTask = 2, // of a member of a team, or of a thread outside of regions
-    kUntied = 4, // run as tied; may ask for its own next part
+    kUntied = 4, // may ask for its own next part; any thread of the domain resumes it
     kNextPart = 8, // it asked
     kDetachable = 16, // complete when its event is fulfilled too
     kPriority = 32, // goes to the front
@@ -35,6 +35,8 @@ enum TaskFlag : uint16_t {
     kRescued = 2048, // taken out of its domain
     kInline = 8192, // what tools see as a piece of the task around it
     kAnchored = 4096, // undeferred: the implicit task around it got its anchor for it
+    kAnnotated = 32768, // ThreadSanitizer is told of it
+    kMoved = 16384, // untied: another thread than that which began it took it up
 };
 
 // The last line is touched only by tasks that are mailed, dependent, detachable or parents of such.
@@ -95,13 +97,16 @@ inline bool is_descendant(const Task *task, const Task *ancestor) {
 // in the thread of the group, and stable once it is 0.
 struct Group {
     Group *outer;
-    struct Member *member; // the thread that opened it
-    int64_t n_here = 0; // that thread
+    const Task *task; // that opened it
+    std::atomic<struct Member *> member; // the thread that is in that task
+    int64_t n_here = 0; // that thread; 0 if the task is untied and may go to another one
     std::atomic<int64_t> n_elsewhere{0}; // all others; counting a completion is the last that they do with the group
     // While the wait for the group is suspended, n_elsewhere is kArmedGroup more than all there are, and n_here is 0.
     Suspension *suspension = nullptr; // thread of the group; others when they count the last task
 
-    bool counts_here(const Member *running) const { return running == member && !suspension; }
+    bool counts_here(const Member *running) const {
+        return running == member.load(std::memory_order_relaxed) && !(task->flags & kUntied) && !suspension;
+    }
 };
 inline constexpr int64_t kArmedGroup = int64_t{1} << 62;
 

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <utility>
 
+#include "annotations.h"
 #include "domains.h"
 #include "idle.h"
 #include "injection.h"
@@ -20,15 +21,15 @@ namespace {
 
 // A condition has is_over(); prepare(), which says in Member::wanted which count of completions is to wake the thread, and
 // whether the wait is over now; arm(suspension), false when it is over; and disarm(), called when the suspension that it
-// was armed with was resumed.
+// was armed with was resumed. `member` is the one that waits: an untied task may change it.
 
 struct ChildrenComplete {
-    Member &member;
+    Member *member;
     Task &task;
 
     bool is_over() const { return !has_children_to_wait_for(task); }
     bool prepare() const {
-        member.wanted.store(task.n_created - task.n_done_here, std::memory_order_seq_cst);
+        member->wanted.store(task.n_created - task.n_done_here, std::memory_order_seq_cst);
         return is_over();
     }
     bool arm(Suspension &suspension) const {
@@ -50,12 +51,13 @@ struct ChildrenComplete {
 };
 
 struct GroupComplete {
-    Member &member;
+    Member *member;
     Group &group;
 
     bool is_over() const { return group.n_here + group.n_elsewhere.load(std::memory_order_seq_cst) == 0; }
     bool prepare() const {
-        member.wanted.store(-group.n_here, std::memory_order_seq_cst);
+        group.member.store(member, std::memory_order_seq_cst);
+        member->wanted.store(-group.n_here, std::memory_order_seq_cst);
         return is_over();
     }
     bool arm(Suspension &suspension) const {
@@ -77,12 +79,12 @@ struct GroupComplete {
 };
 
 struct PredecessorsComplete {
-    Member &member;
+    Member *member;
     DependenceNode *node;
 
     bool is_over() const { return is_ready(node); }
     bool prepare() const {
-        member.wanted.store(kAnyCompletion, std::memory_order_seq_cst);
+        member->wanted.store(kAnyCompletion, std::memory_order_seq_cst);
         return is_over();
     }
     bool arm(Suspension &suspension) const { return omp_ext::arm(node, suspension); }
@@ -113,14 +115,22 @@ Suspension &next_to_resume(Member &member) {
 
 // At the bottom of a new stack.
 void run_aside(Member &member) {
-    run(member, *std::exchange(member.handed, nullptr));
+    if (Task *handed = std::exchange(member.handed, nullptr)) run(member, *handed);
     abandon_for(member, next_to_resume(member));
+}
+
+// May another thread resume the current task? Not while it, or one below it, holds a lock: some of the runtime's are the
+// thread's. To a tool an untied task would be on a thread that does not run it.
+bool may_move(const Member &member) {
+    return (member.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && member.n_locks == 0 &&
+           !runtime::is_watched();
 }
 
 // Not inlined, here and below: what the switch needs on the stack would lie there once for each task that waits.
 //
-// The current task, in the wait `here`, steps aside: for `ready`, or for a task that its thread runs on another stack.
-// False, and nothing was done: there is no stack, or `arm(here)` says that the wait is over.
+// The current task, in the wait `here`, steps aside: for `ready`, or for a task that its thread runs on another stack, or
+// without either for what comes. If not kAside nothing was done: there is no stack, or `arm(here)` says that the wait is over.
+// After kAside an untied task may be on another thread.
 enum class Step { kAside, kOver, kNoStack };
 template <typename Arm>
 [[gnu::noinline]] Step step_aside(Member &member, Suspension *ready, Task *task, Arm &&arm) {
@@ -130,6 +140,7 @@ template <typename Arm>
         return Step::kNoStack;
     }
     Suspension here(member);
+    here.may_move = may_move(member);
     if (!arm(here)) {
         if (stack) member.stacks.give(stack);
         return Step::kOver;
@@ -138,20 +149,19 @@ template <typename Arm>
     inject_sleep();
     if (ready) {
         if (task) put_back(member, *task);
-        leave_for(here, *ready);
+        leave_for(member, here, *ready);
     } else {
         member.handed = task;
         if (member.home)
-            leave_for(here, *std::exchange(member.home, nullptr));
+            leave_for(member, here, *std::exchange(member.home, nullptr));
         else
-            leave_for_new(here, *stack, run_aside);
+            leave_for_new(member, here, *stack, run_aside);
     }
     return Step::kAside;
 }
 
 bool runs_here(const Search &within, const Task &task) {
-    if (stack_is_half_used()) return false;
-    return options.waits == Waits::kRelaxed || within.fits(&task);
+    return may_run_on_top(within.member) && (options.waits == Waits::kRelaxed || within.fits(&task));
 }
 
 // A tool would not know the task again when it is resumed, if it is a piece of another to it.
@@ -159,9 +169,12 @@ bool can_step_aside(const Member &member) {
     return member.anchor && may_suspend(member) && !((member.current->flags & kInline) && runtime::is_watched());
 }
 
-// False: there is no stack to step aside to.
+// Until the wait is over, or there is no stack to step aside to, or (kAside) the task goes on on another thread.
 template <typename Condition>
-[[gnu::noinline]] bool wait_or_step_aside(Member &member, const Condition &condition) {
+[[gnu::noinline]] Step wait_or_step_aside(const Condition &condition) {
+    Member &member = *condition.member;
+    // Who completes what it waits for wakes the thread that began it, so it does not sleep here, but is resumed.
+    const bool has_moved = member.current->flags & kMoved && may_move(member);
     const Search within{member, member.current, true};
     Idle idle(member);
     int64_t next_search_ns = kRescueAnywayAfterNs;
@@ -172,7 +185,7 @@ template <typename Condition>
         if (!task && idle.since_ns() != 0 && now_ns() - idle.since_ns() > kRescueAnywayAfterNs)
             is_here = (task = rescue(within, idle.since_ns(), next_search_ns)) != nullptr;
         Suspension *ready = is_here ? nullptr : take_ready(member);
-        if (!task && !ready) {
+        if (!task && !ready && !has_moved) {
             inject_sleep();
             idle.nothing_found([&] { return !condition.prepare() && !has_ready(member); });
             continue;
@@ -182,32 +195,36 @@ template <typename Condition>
             tell_of_own_task(*member.team, member.domain);
         }
         if (is_here) {
-            run(member, *task);
+            run_on_top(member, *task);
             continue;
         }
         switch (step_aside(member, ready, task, [&](Suspension &here) { return condition.arm(here); })) {
-        case Step::kAside: condition.disarm(); break;
+        case Step::kAside:
+            condition.disarm();
+            if (present_member() != &member) return Step::kAside;
+            break;
         case Step::kOver:
             if (task) put_back(member, *task);
             if (ready) make_ready(*ready);
             break;
         case Step::kNoStack: // and so nobody is ready
+            if (!task) return Step::kNoStack;
             if (within.fits(task)) {
                 run(member, *task);
                 break;
             }
             put_back(member, *task);
-            return false;
+            return Step::kNoStack;
         }
     }
-    return true;
+    return Step::kOver;
 }
 
 // A barrier does not wait while there is something to resume.
 [[gnu::noinline]] void leave_home(Member &member, Suspension &ready) {
     Suspension here(member);
     member.home = &here;
-    leave_for(here, ready);
+    leave_for(member, here, ready);
     if (Task *handed = std::exchange(member.handed, nullptr)) run(member, *handed);
 }
 
@@ -218,7 +235,8 @@ template <typename Condition>
 template <typename IsOver, typename Prepare>
 void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(member);
-    const Search search{member, member.current, !is_barrier && options.waits != Waits::kRelaxed, &idle};
+    const bool is_constrained = !is_barrier && (options.waits != Waits::kRelaxed || !may_run_on_top(member));
+    const Search search{member, member.current, is_constrained, &idle};
     int64_t next_search_ns = 20 * kRescueAfterNs;
     const bool was_constrained = member.is_constrained.load(std::memory_order_relaxed);
     member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
@@ -244,7 +262,7 @@ void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_ba
             }
             // What it runs waits by itself.
             member.is_constrained.store(false, std::memory_order_relaxed);
-            run(member, *task);
+            run_on_top(member, *task);
             member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
             continue;
         }
@@ -259,13 +277,14 @@ void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_ba
 
 // `kind`: for tools.
 template <typename Condition>
-void wait(Member &member, int kind, const Condition &condition) {
+void wait(int kind, Condition &&condition) {
     if (condition.is_over()) return;
     tell(&omp_ext_observer::wait_begins, kind);
-    const Anchored anchored(member);
+    const Anchored anchored(*condition.member);
     const auto arm = [&](Suspension &here) { return condition.arm(here); };
-    while (!condition.is_over()) {
-        if (can_step_aside(member) && wait_or_step_aside(member, condition)) break;
+    for (; !condition.is_over(); condition.member = present_member()) {
+        Member &member = *condition.member;
+        if (can_step_aside(member) && wait_or_step_aside(condition) != Step::kNoStack) continue;
         if (Suspension *ready = take_ready(member)) { // perhaps what this one waits for
             if (step_aside(member, ready, nullptr, arm) == Step::kAside)
                 condition.disarm();
@@ -275,32 +294,33 @@ void wait(Member &member, int kind, const Condition &condition) {
         }
         wait_inside(member, [&] { return condition.is_over(); }, [&] { return condition.prepare(); }, false);
     }
-    member.wanted.store(kNoCompletion, std::memory_order_relaxed);
+    condition.member->wanted.store(kNoCompletion, std::memory_order_relaxed);
 }
 
 } // namespace
 void wait_for_children(Member &member) {
     Task &task = *member.current;
-    wait(member, kOmptTaskwait, ChildrenComplete{member, task});
+    wait(kOmptTaskwait, ChildrenComplete{&member, task});
     tell(&omp_ext_observer::wait_ends, kOmptTaskwait);
 }
 
 void begin_group(Member &member) {
     Task &task = *member.current;
-    task.group = new Group{task.group, &member};
+    task.group = new Group{task.group, &task, &member};
 }
 
 void wait_for_group(Member &member) {
     Group *group = member.current->group;
-    if (!group || group->member != &member) return; // opened before the scheduler was there
-    wait(member, kOmptTaskgroup, GroupComplete{member, *group});
+    if (!group || group->task != member.current) return; // opened before the scheduler was there
+    wait(kOmptTaskgroup, GroupComplete{&member, *group});
 }
 
 void end_group(Member &member) {
-    wait_for_group(member);
     Task &task = *member.current;
+    wait_for_group(member);
     Group *group = task.group;
-    if (!group || group->member != &member) return;
+    if (!group || group->task != &task) return;
+    note_acquire(group);
     task.group = group->outer;
     delete group;
 }
@@ -315,7 +335,8 @@ void wait_for_predecessors(Member &member, const Dependence *dependences, int n)
     if (!member.table) return;
     DependenceNode *node = enter_wait(member.table, dependences, n);
     release_creation(node);
-    wait(member, OMP_EXT_WAIT_PREDECESSORS, PredecessorsComplete{member, node});
+    wait(OMP_EXT_WAIT_PREDECESSORS, PredecessorsComplete{&member, node});
+    note_acquire(node);
     tell(&omp_ext_observer::wait_ends, OMP_EXT_WAIT_PREDECESSORS);
     give_back(node);
 }
@@ -365,6 +386,19 @@ void wait_aside(Member &member, Awaited &awaited) {
     }
 }
 
+void come_back(Member &began) {
+    if (present_member() == &began) return;
+    const auto arm = [&](Suspension &here) {
+        here.may_move = false;
+        here.member = &began;
+        make_ready(here);
+        return true;
+    };
+    Member &member = *present_member();
+    // It took the task up from another stack, to which it goes back, or which is idle now.
+    while (step_aside(member, take_ready(member), nullptr, arm) != Step::kAside) sched_yield();
+}
+
 // To be resumed as soon as its thread is done with what it steps aside for.
 static bool resume_soon(Suspension &here) {
     make_ready(here);
@@ -375,7 +409,7 @@ void yield(Member &member) {
     const Anchored anchored(member);
     const Search within{member, member.current, true};
     if (!can_step_aside(member)) {
-        if (Task *task = find(within)) run(member, *task);
+        if (Task *task = find(within)) run_on_top(member, *task);
         return;
     }
     Suspension *ready = take_ready(member);

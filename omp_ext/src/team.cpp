@@ -14,6 +14,11 @@ namespace omp_ext {
 
 thread_local Member *this_member = nullptr;
 
+[[gnu::noinline]] Member *present_member() {
+    asm volatile("" ::: "memory");
+    return this_member;
+}
+
 namespace {
 
 std::atomic<Team *> teams{nullptr}; // newest first; only ever grows
@@ -101,6 +106,9 @@ Member *join_team(const void *key, int number, int n_members, int level, int32_t
     member.domain = static_cast<int16_t>(domains::join_team(number, n_members, level));
     member.runtime_thread = runtime_thread;
     member.current = &member.implicit;
+    member.n_locks = 0;
+    member.loop.present = nullptr; // a region that was cancelled may not have left it
+    member.loop.n_loops = ((member.loop.n_loops >> 32) + 1) << 32;
     member.mark = member.deque.bottom();
     begin_implicit_task(member, member.implicit);
     begin_implicit_task(member, member.base);

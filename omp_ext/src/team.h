@@ -17,12 +17,24 @@
 namespace omp_ext {
 
 struct Team;
+class OrderedLoop;
 
 // For Member::brim: the threads that a barrier lets go may not be there yet when the first tasks are.
 inline constexpr int64_t kFirstBrim = 2;
 // For Member::wanted: no completion, or each, ends its wait.
 inline constexpr int64_t kNoCompletion = INT64_MIN;
 inline constexpr int64_t kAnyCompletion = INT64_MIN + 1;
+
+// Where a thread is in an ordered loop (libomp_ordered.cpp).
+struct LoopPart {
+    OrderedLoop *present = nullptr;
+    uint64_t n_loops = 0; // that it came to; in the upper half, the regions
+    uint64_t turn = 0; // of its first iteration that was not passed
+    uint64_t n_to_pass = 0; // of the iterations that it has
+    int64_t stride = 1;
+    bool has_passed = false; // in the present iteration
+    bool is_doacross = false;
+};
 
 // One line or more of its own for each group of fields with the same writer.
 struct alignas(64) Member {
@@ -48,10 +60,12 @@ struct alignas(64) Member {
     // The parent, elsewhere, of the task that is complete for that parent but not yet for the runtime; never followed.
     std::atomic<const Task *> finishing{nullptr};
     MemberStatistics statistics;
+    LoopPart loop;
     Task implicit; // the implicit task
 
     // Suspended tasks (suspensions.h).
     Stack *stack = nullptr; // on which its thread is; null: the thread's own
+    int n_locks = 0; // that tasks on this stack hold, of those with a gate (libomp_locks.cpp)
     Task *handed = nullptr; // to be run by whom it goes to
     Suspension *home = nullptr; // the barrier that it left for another stack
     Suspension *first_ready = nullptr, *last_ready = nullptr;
@@ -73,6 +87,10 @@ struct alignas(64) Post {
     Mailbox mailbox;
     std::atomic<int> home{0}; // whose threads empty it: the domain, or the nearest that has threads
     std::atomic<int> n_members{0};
+    // Untied tasks that any thread of the domain may resume (suspensions.h).
+    std::atomic<int> n_ready{0};
+    SpinLock ready_lock;
+    Suspension *first_ready = nullptr, *last_ready = nullptr;
 };
 
 struct Team {
@@ -84,6 +102,9 @@ struct Team {
     Team *next = nullptr; // in the table of teams
     Member *const members; // n_members
     Post *const posts; // domains::count()
+
+    SpinLock loops_lock;
+    OrderedLoop *loops = nullptr; // in which some member is or may come to be
 
     alignas(64) std::atomic<uint64_t> n_joined{0}; // over all regions
     std::atomic<int> strict{-1}; // of the present region: 0, 1; -1: as the process
@@ -106,6 +127,9 @@ struct Team {
 
 // The member that the calling thread is now: null outside of regions and in those that the scheduler leaves alone.
 extern thread_local Member *this_member __attribute__((tls_model("initial-exec")));
+
+// The same after a function that may wait: an untied task may be on another thread then, of which compilers know nothing.
+Member *present_member();
 
 // Called by each thread of a region at its begin, with the same key; `level` as domains::join_team. Returns its member.
 Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread);

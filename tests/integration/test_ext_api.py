@@ -16,10 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from ext_programs import compile_with_ext
-from toolchains import REPOSITORY, Toolchain, toolchain_named
+from ext_programs import FORTRAN_MODULE, compile_with_ext
+from toolchains import Toolchain, toolchain_named
 
-FORTRAN_MODULE = REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
 FOUR_NODES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
 # Strict, so that every count is exact.
 EXACTLY = {"OMP_EXT_STRICT": "1"}

@@ -8,12 +8,13 @@ The time limit of each run is the watchdog that tells a hang.
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from ext_programs import compile_with_ext, ext_library
+from ext_programs import FORTRAN_MODULE, compile_with_ext, ext_library
 from integration.task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import DEFAULT_TOOLCHAIN, TOOLCHAINS, Toolchain, compile_source, toolchain_named
 
@@ -142,6 +143,74 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
         assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
+def test_any_thread_of_the_domain_resumes_an_untied_task(toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/untied.c", toolchain, *flags_for(toolchain))
+    settings = {"OMP_NUM_THREADS": "4", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+    finished = run([str(program), "busy", "20"], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stdout == f"moved 20, {NONE_ELSEWHERE}"
+
+
+@pytest.mark.parametrize("tied", ["strict", "relaxed"])
+def test_untied_tasks_wait_in_every_way(tied: str, toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/untied.c", toolchain, *flags_for(toolchain))
+    for threads, domains in (("2", "2"), ("4", "2"), ("8", "4")):
+        settings = {
+            "OMP_NUM_THREADS": threads,
+            "OMP_EXT_DOMAINS": domains,
+            "OMP_EXT_STRICT": "1",
+            "OMP_EXT_TIED": tied,
+            "OMP_MAX_ACTIVE_LEVELS": "2",
+        }
+        finished = run([str(program), "tree", "12"], toolchain, settings)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        assert finished.stdout.endswith(NONE_ELSEWHERE)
+
+
+@pytest.mark.parametrize("how", ["critical", "lock", "nest_lock"])
+def test_a_relaxed_wait_buries_no_holder_of_a_lock(how: str, default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
+    for threads, domains, strict in (("2", "2", "1"), ("4", "2", "1"), ("4", "2", "0"), ("2", "1", "0")):
+        settings = {
+            "OMP_NUM_THREADS": threads,
+            "OMP_EXT_DOMAINS": domains,
+            "OMP_EXT_STRICT": strict,
+            "OMP_EXT_TIED": "relaxed",
+        }
+        finished = run([str(program), how, "200"], default_toolchain, settings)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        assert finished.stdout.endswith("rescued 0\n")
+
+
+# Ordered loops whose threads wait, in their turn, for tasks of the next thread: tests/programs/ext/ordered.c.
+WAYS_TO_BE_ORDERED = ("static", "dynamic", "guided", "every_second", "nowait", "doacross", "doacross_nest")
+
+
+@pytest.mark.parametrize("suffix", ["c", "cpp"])
+def test_who_waits_for_its_turn_steps_aside(suffix: str, toolchain: Toolchain) -> None:
+    # What clang 19 makes of such loops calls what libomp 15 does not have.
+    compiler = toolchain_named("clang-16") if toolchain.name == "clang-19-libomp-15" else toolchain
+    program = compile_with_ext(f"ext/ordered.{suffix}", compiler, *flags_for(compiler))
+    for how, (threads, domains) in itertools.product(WAYS_TO_BE_ORDERED, (("2", "2"), ("4", "2"))):
+        settings = {"OMP_NUM_THREADS": threads, "OMP_EXT_DOMAINS": domains, "OMP_EXT_STRICT": "1"}
+        finished = run([str(program), how, "100"], toolchain, settings)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        assert finished.stdout.endswith(NONE_ELSEWHERE)
+
+
+@pytest.mark.parametrize("name", ["clang-19", "gcc-12-libomp-19"])
+def test_tasks_of_fortran_step_aside(name: str) -> None:
+    toolchain = toolchain_named(name)
+    assert not toolchain.missing()
+    program = compile_with_ext("ext/aside.f90", toolchain, extra_sources=[FORTRAN_MODULE])
+    ways = ("taskwait", "taskgroup", "critical", "lock", "nest_lock", "ordered")
+    for how, (threads, domains) in itertools.product(ways, (("2", "2"), ("4", "2"))):
+        settings = {"OMP_NUM_THREADS": threads, "OMP_EXT_DOMAINS": domains, "OMP_EXT_STRICT": "1"}
+        finished = run([str(program), how], toolchain, settings)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+        assert finished.stdout.endswith(NONE_ELSEWHERE)
+
+
 @pytest.mark.parametrize("threads", ["2", "4"])
 def test_ten_thousand_tasks_are_suspended_at_once(threads: str, default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
@@ -156,9 +225,16 @@ def test_ten_thousand_tasks_are_suspended_at_once(threads: str, default_toolchai
     assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
-def test_a_chain_of_waits_of_any_depth_fits_the_stacks(toolchain: Toolchain) -> None:
+@pytest.mark.parametrize("strict", ["0", "1"])
+@pytest.mark.parametrize("tied", ["strict", "constrained", "relaxed"])
+def test_a_chain_of_waits_of_any_depth_fits_the_stacks(tied: str, strict: str, toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", toolchain, *flags_for(toolchain))
-    settings = {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+    settings = {
+        "OMP_NUM_THREADS": "2",
+        "OMP_EXT_DOMAINS": "2",
+        "OMP_EXT_STRICT": strict,
+        "OMP_EXT_TIED": tied,
+    }
     finished = run([str(program), "chain", "100000"], toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
@@ -189,8 +265,9 @@ def test_a_process_may_end_while_tasks_are_suspended(how: str, toolchain: Toolch
 
 
 @pytest.mark.parametrize("threads", ["2", "4", "8"])
-def test_exceptions_stay_with_their_task(threads: str, toolchain: Toolchain) -> None:
-    flags = (*flags_for(toolchain), "-frounding-math")
+@pytest.mark.parametrize("tiedness", ["", "untied"])
+def test_exceptions_stay_with_their_task(tiedness: str, threads: str, toolchain: Toolchain) -> None:
+    flags = (*flags_for(toolchain), "-frounding-math", f"-DTIEDNESS={tiedness}")
     program = compile_with_ext("ext/aside_exceptions.cpp", toolchain, *flags)
     settings = {"OMP_NUM_THREADS": threads, "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
     finished = run([str(program)], toolchain, settings)

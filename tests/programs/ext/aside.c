@@ -120,7 +120,7 @@ static void wait_in(const char *what, int domain, int i) {
         REQUIRE(!"a way to wait");
     }
     REQUIRE(omp_get_thread_num() == thread); // tied
-    REQUIRE(omp_get_locality_domain_num() == domain);
+    REQUIRE(!omp_ext_get_strict() || omp_get_locality_domain_num() == domain);
     (void)i;
 }
 

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+// ordered.c as C++.
+#include "ordered.c"

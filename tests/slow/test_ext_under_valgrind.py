@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tasks that step aside under valgrind, which knows their stacks: no error, and no word about a switch."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from ext_programs import compile_with_ext
+from integration.task_programs import flags_for
+from needs import require_commands
+from toolchains import Toolchain
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("ext/aside.c", "taskwait", "20"),
+        ("ext/aside.c", "critical", "20"),
+        ("ext/untied.c", "tree", "6"),
+        ("ext/aside_exceptions.cpp",),
+    ],
+    ids=" ".join,
+)
+def test_valgrind_knows_the_stacks(case: tuple[str, ...], default_toolchain: Toolchain) -> None:
+    require_commands("valgrind")
+    source, *arguments = case
+    program = compile_with_ext(source, default_toolchain, *flags_for(default_toolchain), "-frounding-math")
+    settings = {
+        "OMP_NUM_THREADS": "2",
+        "OMP_EXT_DOMAINS": "2",
+        "OMP_EXT_STRICT": "1",
+        "OMP_WAIT_POLICY": "passive",
+    }
+    finished = subprocess.run(
+        ["valgrind", "--error-exitcode=9", "--fair-sched=yes", str(program), *arguments],
+        env=default_toolchain.run_environment(settings),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "switching stacks" not in finished.stderr
+    assert "ERROR SUMMARY: 0 errors" in finished.stderr
