@@ -24,7 +24,7 @@ from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import DamagedRunError, NothingToShowError, UsageError
 from ompass.metrics import Scope
-from ompass.page import RunPart, html_report
+from ompass.page import RunPart, Timeline, html_report
 from ompass.readers import check_has_accesses, open_run
 from ompass.readers.schedule import Schedule, read_schedule
 from ompass.reports import (
@@ -185,7 +185,13 @@ def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: s
     job = job_of_reports(contents)
     shown = ranks_to_show(job, contents) if job and not each else contents
     parts = [RunPart(content, _schedule(content, start_ns, end_ns), _reuse(content)) for content in shown]
-    return html_report(parts, sweeps, contents)
+    return html_report(parts, sweeps, contents, _timeline(parts, start_ns, end_ns))
+
+
+def _timeline(parts: list[RunPart], start_ns: int, end_ns: int) -> Timeline | None:
+    """The timeline of all traces whose events can be read."""
+    traces = [part.content for part in parts if part.schedule is not None]
+    return Timeline(traces, window=(start_ns, end_ns), keep=False) if traces else None
 
 
 def _schedule(content: ReportContent, start_ns: int, end_ns: int) -> Schedule | None:
@@ -193,7 +199,7 @@ def _schedule(content: ReportContent, start_ns: int, end_ns: int) -> Schedule | 
     if content.run.mode != "trace":
         return None
     try:
-        return read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns)
+        return read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns, limit=0)
     except DamagedRunError as error:
         say(f"no schedule on the page: {error.one_line()}")
         return None
