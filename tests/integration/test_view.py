@@ -315,10 +315,22 @@ def test_kernels_and_slow_sections_come_when_they_are_looked_at(browser: Browser
     visit.page.locator("[aria-label='Colour by']").select_option("kernel")
     visit.settle()
     assert "quicksort" in visit.page.locator(".legend").inner_text()
-    for section in ("schedule-1", "reuse-1"):
+    for section in ("schedule-1", "graph-1", "reuse-1"):
         place = visit.page.locator(f"section[id={section}]")
         place.scroll_into_view_if_needed()
-        visit.page.locator(f"section[id={section}] .plot svg.marks").first.wait_for()
+        plot = visit.page.locator(f"section[id={section}]:not([data-later]) .plot").first
+        plot.wait_for(state="attached")
+        plot.scroll_into_view_if_needed()
+        plot.locator("svg.marks").wait_for()
+    # A group of the task tree shows its construct alone.
+    group = (
+        visit.page.locator("section[id=graph-1] svg").first.locator(".group", has_text="merge_tasks").first
+    )
+    group.focus()
+    visit.page.keyboard.press("Enter")
+    assert visit.page.evaluate("ompassTimeline.dimension") == "construct"
+    entry = visit.page.locator("#timeline .legend [aria-pressed=true]")
+    assert "merge_tasks" in entry.inner_text()
     assert visit.complaints == []
     context.close()
     end(server)

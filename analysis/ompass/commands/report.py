@@ -6,7 +6,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -38,6 +38,7 @@ from ompass.reports import (
     run_report,
     svg_report,
 )
+from ompass.reports.graph import GraphContent, collect_graph
 from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
 from ompass.reports.reuse import ReuseContent, collect_reuse
 from ompass.reports.scaling import ScalingContent, read_sweep, scaling_report
@@ -72,6 +73,9 @@ _EPILOG = """
 
   ompass report solver-r*.ompass --dask tcp://node1:8786    read on a cluster
 """
+
+_MOST_TASKS_DRAWN: Final = 2_000_000
+"""Of longer traces `ompass graph` and `ompass view` have the task graph."""
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
 
@@ -184,8 +188,21 @@ def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: s
     start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
     shown = ranks_to_show(job, contents) if job and not each else contents
-    parts = [RunPart(content, _schedule(content, start_ns, end_ns), _reuse(content)) for content in shown]
+    parts = [
+        RunPart(content, _schedule(content, start_ns, end_ns), _reuse(content), _graph(content))
+        for content in shown
+    ]
     return html_report(parts, sweeps, contents, _timeline(parts, start_ns, end_ns))
+
+
+def _graph(content: ReportContent) -> GraphContent | None:
+    """The task graph of a trace that is soon read."""
+    if content.run.mode != "trace" or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
+        return None
+    try:
+        return collect_graph(content.run)
+    except DamagedRunError:
+        return None  # the schedule has said it
 
 
 def _timeline(parts: list[RunPart], start_ns: int, end_ns: int) -> Timeline | None:

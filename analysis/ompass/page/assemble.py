@@ -8,7 +8,7 @@ is inside.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -18,11 +18,13 @@ from ompass import __version__
 from ompass.figures.render import browser_script
 from ompass.figures.style import Spec
 from ompass.page.excerpts import Sources
+from ompass.page.graph import graph_part
 from ompass.page.markup import Markup, element, join
 from ompass.page.sections import Part, comparison_part, part_markup, run_parts, section_later, sweep_parts
 from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Schedule
 from ompass.reports import Report, ReportContent, run_report
+from ompass.reports.graph import GraphContent
 from ompass.reports.reuse import ReuseContent
 from ompass.reports.scaling import ScalingContent, scaling_report
 
@@ -38,7 +40,7 @@ _POLICY = "; ".join(
 
 _TO_SERVER: Final = "; connect-src 'self'; form-action 'none'; base-uri 'none'"
 
-_CLIENT: Final = ("bins", "picture", "timeline")
+_CLIENT: Final = ("bins", "picture", "timeline", "graph")
 """The files of page/client, in their order."""
 
 
@@ -52,6 +54,7 @@ class RunPart:
     content: ReportContent
     schedule: Schedule | None = None
     reuse: ReuseContent | None = None
+    graph: GraphContent | None = None
     later: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -82,7 +85,7 @@ def html_report(
         markup, figures = part_markup(part, "")
         parts.append(markup)
         links.append(_link(part, ""))
-    articles: list[tuple[str, int, str, Report, Iterator[Part], Mapping[str, str]]] = [
+    articles: list[tuple[str, int, str, Report, Iterable[Part], Mapping[str, str]]] = [
         ("sweep", k, Path(sweep.directory).name, scaling_report(sweep), sweep_parts(sweep), {})
         for k, sweep in enumerate(sweeps, 1)
     ]
@@ -92,7 +95,7 @@ def html_report(
             k,
             run.content.run.path.name,
             run_report(run.content),
-            run_parts(run.content, sources, run.schedule, run.reuse),
+            [*run_parts(run.content, sources, run.schedule, run.reuse), *_graph_parts(run)],
             run.later,
         )
         for k, run in enumerate(runs, 1)
@@ -142,6 +145,11 @@ def html_report(
         )
     )
     return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
+
+
+def _graph_parts(run: RunPart) -> Iterator[Part]:
+    if run.graph is not None:
+        yield graph_part(run.graph, run.content)
 
 
 def _head(name: str, report: Report) -> Markup:

@@ -39,6 +39,7 @@ class Part:
     section: Section
     figures: Mapping[str, Spec | None] = field(default_factory=dict)
     details: Mapping[int, Markup] = field(default_factory=dict)
+    drawn: Markup | None = None  # what the client draws into
 
 
 def comparison_part(contents: Sequence[ReportContent]) -> Part:
@@ -120,6 +121,7 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
         elif isinstance(block, Table) and not (section.drawn and figures):
             blocks += [element("h4", block.title)] if captioned else []
             blocks.append(table(block, part.details))
+    blocks += [part.drawn] if part.drawn else []
     blocks += [_figure(name, spec) for name, spec in figures.items()]
     return element("section", *blocks, id=f"{section.key}{number}"), figures
 

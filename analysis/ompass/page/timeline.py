@@ -194,7 +194,7 @@ class Timeline:
 
     def _names(self, content: ReportContent) -> dict[str, str]:
         numbers = (definition.id for definition in content.run.definitions)
-        return {str(number): _construct_label(number, content) for number in numbers}
+        return {str(number): construct_label(number, content) for number in numbers}
 
     def _rows(self, run: int, recorded: Run) -> Value:
         """A run's rows: all threads in one, and below it the threads, in groups where they are many."""
@@ -238,7 +238,8 @@ def _grouped(leaves: list[Value], homes: Mapping[int, int]) -> Iterator[tuple[st
         yield f"threads {part[0]['threads'][0]} to {part[-1]['threads'][0]}", part
 
 
-def _construct_label(number: int, content: ReportContent) -> str:
+def construct_label(number: int, content: ReportContent) -> str:
+    """What the legend calls a construct."""
     if number == 0:
         return "outside of regions"
     definition = content.run.definitions[number] if number < len(content.run.definitions) else None
@@ -248,7 +249,7 @@ def _construct_label(number: int, content: ReportContent) -> str:
 def _label(name: str, key: int, content: ReportContent) -> str:
     """What a key of the core is called; empty: it belongs to the rest."""
     if name in ("construct", "kernel"):
-        return _construct_label(key, content)
+        return construct_label(key, content)
     if name == "depth":
         return f"depth {key}"
     if key == NO_HOME:

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from ompass.errors import NothingToShowError
-from ompass.model_graph import TaskGraph
 from ompass.page import RunPart, Timeline, html_report
 from ompass.page.excerpts import Sources
+from ompass.page.graph import graph_part
 from ompass.page.markup import join
 from ompass.page.sections import Part, part_markup, reuse_part, run_parts, schedule_part
 from ompass.readers import check_has_accesses, open_run, read_task_graph
 from ompass.readers.schedule import read_schedule
 from ompass.reports import ReportContent, collect
+from ompass.reports.graph import collect_graph
 from ompass.reports.reuse import collect_reuse
 from ompass.serving.server import Answer, Question
 
@@ -38,7 +37,7 @@ class ServedRuns:
 
     def page(self) -> str:
         """The page, whose slow sections are asked for later."""
-        later = {"schedule": "Schedule"}
+        later = {"schedule": "Schedule", "graph": "Task graph"}
         parts = []
         for content in self.contents:
             of_run = dict(later) if content.run.mode == "trace" else {}
@@ -87,13 +86,14 @@ class ServedRuns:
 
     def _part(self, question: Question) -> Answer:
         content = self.contents[int(question["run"])]
-        make = {"schedule": self._schedule, "reuse": self._reuse}[str(question["part"])]
+        make = {"schedule": self._schedule, "reuse": self._reuse, "graph": self._graph}[str(question["part"])]
         markup, figures = part_markup(make(content), f"-{int(question['run']) + 1}")
         return Answer.of_json({"markup": markup, "figures": figures})
 
     def _critical(self, question: Question) -> Answer:
         """[thread, begin, end] of the tasks on the critical path, each from its start on."""
-        graph = self._graph(self.traces[int(question["run"])].run.path)
+        path = self.traces[int(question["run"])].run.path
+        graph = read_task_graph(path, depth=1, max_tasks=_MOST_STEPS)
         lengths: dict[tuple[int, int, int], int] = {}
         for step in graph.critical:
             key = (step.thread, step.start_ns, step.task)
@@ -118,6 +118,5 @@ class ServedRuns:
         check_has_accesses(content.run)
         return reuse_part(collect_reuse(content.run))
 
-    def _graph(self, path: Path) -> TaskGraph:
-        graph: Any = read_task_graph(path, depth=3, max_tasks=_MOST_STEPS)
-        return graph  # type: ignore[no-any-return]
+    def _graph(self, content: ReportContent) -> Part:
+        return graph_part(collect_graph(content.run), content)

@@ -12,6 +12,7 @@ function fillLater(section) {
             const filled = made.firstElementChild;
             section.replaceWith(filled);
             window.ompassAdopt(filled, figures);
+            startGraphs(filled);
         })
         .catch((error) => (section.querySelector(".note").textContent = error.message));
 }
