@@ -32,6 +32,7 @@ from ompass.commands import (
     suite,
     timeline,
     validate,
+    view,
 )
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
@@ -102,6 +103,7 @@ scale.register(app)
 graph.register(app)
 compare.register(app)
 validate.register(app)
+view.register(app)
 suite.register(app)
 krd.register(app)
 timeline.register(app)

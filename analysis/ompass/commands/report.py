@@ -6,7 +6,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -24,7 +24,7 @@ from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import DamagedRunError, NothingToShowError, UsageError
 from ompass.metrics import Scope
-from ompass.page import RunPart, html_report
+from ompass.page import RunPart, Timeline, html_report
 from ompass.readers import check_has_accesses, open_run
 from ompass.readers.schedule import Schedule, read_schedule
 from ompass.reports import (
@@ -38,6 +38,7 @@ from ompass.reports import (
     run_report,
     svg_report,
 )
+from ompass.reports.graph import GraphContent, collect_graph
 from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
 from ompass.reports.reuse import ReuseContent, collect_reuse
 from ompass.reports.scaling import ScalingContent, read_sweep, scaling_report
@@ -72,6 +73,9 @@ _EPILOG = """
 
   ompass report solver-r*.ompass --dask tcp://node1:8786    read on a cluster
 """
+
+_MOST_TASKS_DRAWN: Final = 2_000_000
+"""Of longer traces `ompass graph` and `ompass view` have the task graph."""
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
 
@@ -184,8 +188,27 @@ def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: s
     start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
     shown = ranks_to_show(job, contents) if job and not each else contents
-    parts = [RunPart(content, _schedule(content, start_ns, end_ns), _reuse(content)) for content in shown]
-    return html_report(parts, sweeps, contents)
+    parts = [
+        RunPart(content, _schedule(content, start_ns, end_ns), _reuse(content), _graph(content))
+        for content in shown
+    ]
+    return html_report(parts, sweeps, contents, _timeline(parts, start_ns, end_ns))
+
+
+def _graph(content: ReportContent) -> GraphContent | None:
+    """The task graph of a trace that is soon read."""
+    if content.run.mode != "trace" or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
+        return None
+    try:
+        return collect_graph(content.run)
+    except DamagedRunError:
+        return None  # the schedule has said it
+
+
+def _timeline(parts: list[RunPart], start_ns: int, end_ns: int) -> Timeline | None:
+    """The timeline of all traces whose events can be read."""
+    traces = [part.content for part in parts if part.schedule is not None]
+    return Timeline(traces, window=(start_ns, end_ns), keep=False) if traces else None
 
 
 def _schedule(content: ReportContent, start_ns: int, end_ns: int) -> Schedule | None:
@@ -193,7 +216,7 @@ def _schedule(content: ReportContent, start_ns: int, end_ns: int) -> Schedule | 
     if content.run.mode != "trace":
         return None
     try:
-        return read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns)
+        return read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns, limit=0)
     except DamagedRunError as error:
         say(f"no schedule on the page: {error.one_line()}")
         return None

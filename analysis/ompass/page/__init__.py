@@ -2,5 +2,6 @@
 """The report as one HTML page that stands alone."""
 
 from ompass.page.assemble import RunPart, html_report
+from ompass.page.timeline import Timeline
 
-__all__ = ["RunPart", "html_report"]
+__all__ = ["RunPart", "Timeline", "html_report"]

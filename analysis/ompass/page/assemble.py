@@ -8,19 +8,23 @@ is inside.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Final
 
 from ompass import __version__
 from ompass.figures.render import browser_script
 from ompass.figures.style import Spec
 from ompass.page.excerpts import Sources
+from ompass.page.graph import graph_part
 from ompass.page.markup import Markup, element, join
-from ompass.page.sections import Part, comparison_part, part_markup, run_parts, sweep_parts
+from ompass.page.sections import Part, comparison_part, part_markup, run_parts, section_later, sweep_parts
+from ompass.page.timeline import Timeline
 from ompass.readers.schedule import Schedule
 from ompass.reports import Report, ReportContent, run_report
+from ompass.reports.graph import GraphContent
 from ompass.reports.reuse import ReuseContent
 from ompass.reports.scaling import ScalingContent, scaling_report
 
@@ -34,34 +38,55 @@ _POLICY = "; ".join(
 )
 
 
+_TO_SERVER: Final = "; connect-src 'self'; form-action 'none'; base-uri 'none'"
+
+_CLIENT: Final = ("bins", "picture", "timeline", "graph")
+"""The files of page/client, in their order."""
+
+
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """One run on the page, and what only a trace has."""
+    """One run on the page, and what only a trace has.
+
+    `later`: sections, by key and title, that the page asks its server for when they come into sight.
+    """
 
     content: ReportContent
     schedule: Schedule | None = None
     reuse: ReuseContent | None = None
+    graph: GraphContent | None = None
+    later: Mapping[str, str] = field(default_factory=dict)
 
 
 def html_report(
-    runs: Sequence[RunPart], sweeps: Sequence[ScalingContent] = (), compared: Sequence[ReportContent] = ()
+    runs: Sequence[RunPart],
+    sweeps: Sequence[ScalingContent] = (),
+    compared: Sequence[ReportContent] = (),
+    timeline: Timeline | None = None,
+    served: bool = False,
 ) -> str:
     """The page of one or more runs and sweeps, as text.
 
     `compared`: the runs that are set side by side, where these are more than those shown one by one.
+    `served`: by a local server that is asked for the data of the timeline; else the page holds it.
     """
+    policy = _POLICY + (_TO_SERVER if served else "")
     sources = Sources()
     compared = compared or [run.content for run in runs]
     links: list[Markup] = []
     parts: list[Markup] = []
     figures: dict[str, Spec] = {}
+    if timeline is not None:
+        plot = element("div", id="timeline-plot", class_="plotted")
+        parts.append(element("section", element("h2", "Timeline"), plot, id="timeline"))
+        links.append(element("a", "Timeline", href="#timeline"))
     if len(compared) > 1:
         part = comparison_part(compared)
         markup, figures = part_markup(part, "")
         parts.append(markup)
         links.append(_link(part, ""))
-    articles = [
-        ("sweep", k, Path(sweep.directory).name, scaling_report(sweep), sweep_parts(sweep))
+    articles: list[tuple[str, int, str, Report, Iterable[Part], Mapping[str, str]]] = [
+        ("sweep", k, Path(sweep.directory).name, scaling_report(sweep), sweep_parts(sweep), {})
         for k, sweep in enumerate(sweeps, 1)
     ]
     articles += [
@@ -70,11 +95,12 @@ def html_report(
             k,
             run.content.run.path.name,
             run_report(run.content),
-            run_parts(run.content, sources, run.schedule, run.reuse),
+            [*run_parts(run.content, sources, run.schedule, run.reuse), *_graph_parts(run)],
+            run.later,
         )
         for k, run in enumerate(runs, 1)
     ]
-    for kind, k, name, report, made in articles:
+    for kind, k, name, report, made, later in articles:
         number = f"-{k}" if kind == "run" else f"-of-sweep-{k}"
         anchor = f"{kind}-{k}"
         bodies, inner = [_head(name, report)], []
@@ -83,9 +109,12 @@ def html_report(
             bodies.append(markup)
             inner.append(element("li", _link(part, number)))
             figures |= drawn
+        for key, title in later.items():
+            bodies.append(section_later(key, title, number))
+            inner.append(element("li", element("a", title, href=f"#{key}{number}")))
         parts.append(element("article", *bodies, id=anchor))
         links.append(join((element("a", name, href=f"#{anchor}"), element("ul", *inner))))
-    names = ", ".join(name for _, _, name, _, _ in articles)
+    names = ", ".join(name for _, _, name, *_ in articles)
     body = join(
         (
             element("a", "To the report", href="#report", class_="skip"),
@@ -99,15 +128,16 @@ def html_report(
             element("main", *parts, id="report", tabindex="-1"),
             element("footer", f"Made by ompass {__version__}. Nothing on this page comes from a network."),
             Markup(f'<script type="application/json" id="figures">{_as_json(figures)}</script>'),
-            Markup(f"<script>{_as_script(browser_script())}</script>") if figures else "",
-            Markup(f"<script>{_as_script(_file('page.js'))}</script>"),
+            _data(timeline, served) if timeline else "",
+            Markup(f"<script>{_as_script(browser_script())}</script>") if figures or served else "",
+            Markup(f"<script>{_as_script(_program(served))}</script>"),
         )
     )
     head = join(
         (
             Markup('<meta charset="utf-8">'),
             Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-            Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+            Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
             Markup('<meta name="color-scheme" content="light dark">'),
             Markup('<link rel="icon" href="data:,">'),
             element("title", f"Ompass report: {names}"),
@@ -117,6 +147,11 @@ def html_report(
     return f"<!doctype html>\n{element('html', element('head', head), element('body', body), lang='en')}\n"
 
 
+def _graph_parts(run: RunPart) -> Iterator[Part]:
+    if run.graph is not None:
+        yield graph_part(run.graph, run.content)
+
+
 def _head(name: str, report: Report) -> Markup:
     warning = element("p", report.warning, class_="warning", role="alert") if report.warning else ""
     return join((element("h2", name), element("p", " · ".join(report.facts), class_="facts"), warning))
@@ -124,6 +159,18 @@ def _head(name: str, report: Report) -> Markup:
 
 def _link(part: Part, number: str) -> Markup:
     return element("a", part.section.title, href=f"#{part.section.key}{number}")
+
+
+def _data(timeline: Timeline, served: bool) -> Markup:
+    data = {"description": timeline.describe(), "baked": None if served else timeline.baked()}
+    return Markup(f'<script type="application/json" id="timeline-data">{_as_json(data)}</script>')
+
+
+def _program(served: bool) -> str:
+    """The client: its files are parts of one function, so that no name of theirs is the page's."""
+    files = [*(f"client/{name}.js" for name in _CLIENT), *(["client/server.js"] if served else [])]
+    parts = "\n".join(_file(name) for name in files)
+    return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();"
 
 
 def _file(name: str) -> str:

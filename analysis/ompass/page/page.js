@@ -51,8 +51,18 @@
         for (const entry of entries)
             if (entry.isIntersecting && !drawn.has(entry.target)) draw(entry.target);
     }, { rootMargin: "300px" });
-    const plots = [...document.querySelectorAll(".plot")].filter((place) => specs[place.id]);
-    plots.forEach((place) => inSight.observe(place));
+    const plots = [];
+    function watch(root) {
+        const found = [...root.querySelectorAll(".plot")].filter((place) => specs[place.id]);
+        found.forEach((place) => inSight.observe(place));
+        plots.push(...found);
+    }
+    watch(document);
+    // Figures that came later.
+    window.ompassAdopt = (root, figures) => {
+        Object.assign(specs, figures);
+        watch(root);
+    };
     let resized = 0;
     let width = window.innerWidth;
     window.addEventListener("resize", () => {

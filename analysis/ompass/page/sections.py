@@ -13,7 +13,7 @@ from typing import Final
 from ompass.figures.reuse import reuse_beyond, reuse_histogram
 from ompass.figures.run import RUN_FIGURES
 from ompass.figures.scaling import factored, thread_time
-from ompass.figures.schedule import gantt, over_time, who_ran_whose
+from ompass.figures.schedule import over_time, who_ran_whose
 from ompass.figures.style import Spec
 from ompass.metrics import Bin, ConstructTotals
 from ompass.metrics.granularity import trim_bins
@@ -39,6 +39,7 @@ class Part:
     section: Section
     figures: Mapping[str, Spec | None] = field(default_factory=dict)
     details: Mapping[int, Markup] = field(default_factory=dict)
+    drawn: Markup | None = None  # what the client draws into
 
 
 def comparison_part(contents: Sequence[ReportContent]) -> Part:
@@ -64,9 +65,9 @@ def run_parts(
             else {},
         )
     if reuse is not None:
-        yield _reuse_part(reuse)
+        yield reuse_part(reuse)
     if schedule is not None and schedule.bins:
-        yield _schedule_part(content, schedule)
+        yield schedule_part(schedule)
 
 
 def sweep_parts(content: ScalingContent) -> Iterator[Part]:
@@ -80,7 +81,7 @@ def sweep_parts(content: ScalingContent) -> Iterator[Part]:
         yield Part(Section("notes", "Notes", report.notes))
 
 
-def _reuse_part(content: ReuseContent) -> Part:
+def reuse_part(content: ReuseContent) -> Part:
     report = reuse_report(content)
     said = (
         f"{report.facts[0]}, on the {content.machine}. Close reuse fits in the L2, near reuse in the "
@@ -92,24 +93,17 @@ def _reuse_part(content: ReuseContent) -> Part:
     return Part(section, {"reuse": reuse_histogram([content]), "reuse-beyond": reuse_beyond([content])})
 
 
-def _schedule_part(content: ReportContent, schedule: Schedule) -> Part:
+def schedule_part(schedule: Schedule) -> Part:
     window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)} of the run"
     tasks = plural(schedule.n_tasks, "deferred task")
-    coarse = (
-        f" Stretches shorter than {duration(schedule.shortest_ns)} are drawn together, as the state "
-        "that takes most of their time; --window FROM:TO shows a part of the run in full detail."
-        if schedule.is_pooled
-        else ""
-    )
-    section = Section("schedule", "Schedule", (f"{window}, in which {tasks} started.{coarse}",))
-    return Part(
-        section,
-        {
-            "over-time": over_time(schedule),
-            "schedule": gantt(content, schedule),
-            "matrix": who_ran_whose(schedule),
-        },
-    )
+    section = Section("schedule", "Schedule", (f"{window}, in which {tasks} started.",))
+    return Part(section, {"over-time": over_time(schedule), "matrix": who_ran_whose(schedule)})
+
+
+def section_later(key: str, title: str, number: str) -> Markup:
+    """A section that client/server.js fills when it comes into sight."""
+    waiting = element("p", "…", class_="note")
+    return element("section", element("h3", title), waiting, id=f"{key}{number}", data_later=key)
 
 
 def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
@@ -127,6 +121,7 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
         elif isinstance(block, Table) and not (section.drawn and figures):
             blocks += [element("h4", block.title)] if captioned else []
             blocks.append(table(block, part.details))
+    blocks += [part.drawn] if part.drawn else []
     blocks += [_figure(name, spec) for name, spec in figures.items()]
     return element("section", *blocks, id=f"{section.key}{number}"), figures
 

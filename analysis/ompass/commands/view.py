@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass view`: the report and the timeline of recorded runs in a browser, at every zoom."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ompass.commands.options import ProcessesOption
+from ompass.commands.progress import waiting
+from ompass.commands.streams import say
+from ompass.readers import open_run
+from ompass.reports import ReportContent, collect
+from ompass.serving import PageServer
+from ompass.serving.runs import ServedRuns
+from ompass.units import plural
+from ompass.workers import Workers
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass view t.ompass
+
+  ompass view solver-r*.ompass                 the ranks of an MPI job
+
+  ompass view t.ompass --no-browser            the address alone, for a browser elsewhere (ssh -L)
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command("view", epilog=_EPILOG)(view)
+
+
+def view(
+    directories: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="Run directories (NAME.ompass).")
+    ],
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the default browser.")
+    ] = True,
+    processes: ProcessesOption = 0,
+) -> None:
+    """Look at runs in a browser: the report, and of traces the timeline at every zoom.
+
+    The page comes from this machine (127.0.0.1) and is seen only under the address that is printed. A trace
+    that is opened for the first time is read once, and a summary kept beside it (pyramid.cache). Ends with
+    Ctrl-C, or when the page is closed.
+    """
+    with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
+        runs = ServedRuns(Workers("", processes).map(_content, directories))
+        _ = runs.timeline
+    server = PageServer(runs.page, runs.answers)
+    say(f"{server.url}  (Ctrl-C ends it)")
+    if browser:
+        webbrowser.open(server.url)
+    try:
+        server.serve()
+    except KeyboardInterrupt:
+        return
+    say("the page was closed")
+
+
+def _content(path: Path) -> ReportContent:
+    return collect(open_run(path))

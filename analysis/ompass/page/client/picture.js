@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a timeline is drawn: columns of pixels with every colour in its proportion, stretches that are wide enough one by
+// one, the axis of time. On a canvas, or as SVG.
+
+const AXIS_HEIGHT = 24;
+
+// Red, green and blue of a colour as CSS writes it.
+const colourOf = (() => {
+    const known = new Map();
+    const context = document.createElement("canvas").getContext("2d");
+    return (text) => {
+        if (!known.has(text)) {
+            context.fillStyle = text;
+            const hex = context.fillStyle;
+            known.set(text, [1, 3, 5].map((place) => parseInt(hex.slice(place, place + 2), 16)));
+        }
+        return known.get(text);
+    };
+})();
+
+const hexOf = (colour) => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, "0")).join("")}`;
+const blend = (colour, other, part) => colour.map((value, k) => value * (1 - part) + other[k] * part);
+
+function timeText(ns, step = Math.abs(ns)) {
+    const units = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
+    const [unit, size] = units.find(([, each]) => Math.max(Math.abs(ns), step) >= each) || units[3];
+    const digits = Math.min(Math.max(Math.ceil(-Math.log10(Math.max(step, 1e-3) / size)) + (step === Math.abs(ns) ? 2 : 0), 0), 9);
+    return `${(ns / size).toFixed(digits)} ${unit}`;
+}
+
+// Moments of the axis: round ones, at least `room` pixels apart.
+function ticksOf(begin, end, width, room) {
+    const least = ((end - begin) * room) / Math.max(width, 1);
+    const power = 10 ** Math.floor(Math.log10(least));
+    const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= least);
+    const ticks = [];
+    for (let k = Math.ceil(begin / step); k * step <= end; k++) ticks.push(k * step);
+    return { ticks, step };
+}
+
+// The columns of one row as pixels: `values` of n columns with a colour each; `capacity` is a full column.
+function paintColumns(pixels, stride, left, top, height, values, n, colours, capacity, paper) {
+    const each = colours.length;
+    for (let column = 0; column < n; column++) {
+        let at = 0; // of the height, from above
+        let y = 0;
+        let red = 0, green = 0, blue = 0, filled = 0; // of the pixel at y
+        const put = () => {
+            const rest = 1 - filled;
+            pixels[(top + y) * stride + left + column] =
+                (255 << 24) | (Math.round(blue + paper[2] * rest) << 16) | (Math.round(green + paper[1] * rest) << 8) |
+                Math.round(red + paper[0] * rest);
+            y++;
+            red = green = blue = filled = 0;
+        };
+        for (let k = 0; k < each; k++) {
+            const value = values[column * each + k];
+            if (value <= 0) continue;
+            const until = Math.min(at + (value / capacity) * height, height);
+            const [r, g, b] = colours[k];
+            while (at < until && y < height) {
+                const next = Math.min(until, y + 1);
+                const part = next - at;
+                red += r * part;
+                green += g * part;
+                blue += b * part;
+                filled += part;
+                at = next;
+                if (at >= y + 1) put();
+            }
+        }
+        while (y < height) put();
+    }
+}
+
+// The same as rectangles for SVG, equal neighbours joined.
+function columnRectangles(values, n, colours, capacity, left, top, height) {
+    const each = colours.length;
+    const parts = [];
+    const open = new Array(each).fill(null);
+    for (let column = 0; column <= n; column++) {
+        let at = 0;
+        for (let k = 0; k < each; k++) {
+            const value = column < n ? Math.max(values[column * each + k], 0) : 0;
+            const low = at;
+            at = Math.min(at + (value / capacity) * height, height);
+            const now = open[k];
+            if (now && Math.abs(now.low - low) < 0.05 && Math.abs(now.high - at) < 0.05 && column < n) continue;
+            if (now && now.high - now.low > 0.02)
+                parts.push(
+                    `<rect x="${left + now.column}" y="${(top + now.low).toFixed(2)}" width="${column - now.column}" ` +
+                        `height="${(now.high - now.low).toFixed(2)}" fill="${hexOf(colours[k])}"/>`,
+                );
+            open[k] = { column, low, high: at };
+        }
+    }
+    return parts.join("");
+}
+
+const svgText = (text) =>
+    text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
+
+function save(name, blob) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

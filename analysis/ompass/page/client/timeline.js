@@ -1,0 +1,671 @@
+// SPDX-License-Identifier: Apache-2.0
+// The timeline: what is shown of it, and what the reader does to it with the pointer, the wheel or the keys. The address
+// of the page holds all of that, so that a link shows the same.
+
+const KEYS_HELP =
+    "w s zoom · a d pan · f all · [ ] mark the begin and end of a selection at the middle · z zoom to it · Escape drop it · " +
+    "wheel zooms, drag pans, drag with Shift selects";
+const SHORTEST_NS = 20;
+const GAP = 1;
+
+class Timeline {
+    constructor(place, source) {
+        this.place = place;
+        this.source = source;
+        this.about = source.description;
+        this.begin = this.about.begin;
+        this.end = this.about.end;
+        this.view = { begin: this.begin, end: this.end };
+        this.dimension = "state";
+        this.picked = new Set(); // entries of the legend that are shown alone
+        this.selection = null;
+        this.open = new Set();
+        this.critical = null;
+        this.build();
+        this.fromAddress();
+        source.onload = () => this.draw();
+        new ResizeObserver(() => this.layOut()).observe(this.plot);
+        new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+        window.addEventListener("hashchange", () => {
+            if (location.hash !== this.address) this.fromAddress();
+        });
+    }
+
+    // ---------------------------------------------------------------- elements
+
+    build() {
+        const make = (tag, attributes = {}, ...children) => {
+            const element = document.createElement(tag);
+            for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+            element.append(...children);
+            return element;
+        };
+        const button = (text, title, act) => {
+            const made = make("button", { type: "button", title }, text);
+            made.addEventListener("click", act);
+            return made;
+        };
+        this.make = make;
+        this.chooser = make("select", { "aria-label": "Colour by" });
+        for (const name of ["state", ...Object.keys(this.about.dimensions)])
+            this.chooser.append(make("option", { value: name }, `colour by ${name}`));
+        this.chooser.addEventListener("change", () => this.setDimension(this.chooser.value));
+        this.selecting = button("Select", "Drag selects a window, instead of moving the picture", () =>
+            this.selecting.setAttribute("aria-pressed", this.selecting.getAttribute("aria-pressed") !== "true"));
+        this.selecting.setAttribute("aria-pressed", "false");
+        this.from = make("input", { "aria-label": "Begin of the selection", placeholder: "from, as 1.5ms", size: 10 });
+        this.to = make("input", { "aria-label": "End of the selection", placeholder: "to", size: 10 });
+        const typed = make("form", { class: "typed" }, this.from, this.to, make("button", { type: "submit" }, "Select window"));
+        typed.addEventListener("submit", (event) => {
+            event.preventDefault();
+            const [begin, end] = [parseTime(this.from.value), parseTime(this.to.value)];
+            if (begin !== null && end !== null && begin < end) this.select(begin, end);
+        });
+        const tools = make(
+            "div", { class: "tools", role: "toolbar", "aria-label": "Timeline" }, this.chooser,
+            button("All", "The whole run (f)", () => this.fit()),
+            button("+", "Zoom in (w, +)", () => this.zoom(0.5)),
+            button("−", "Zoom out (s, -)", () => this.zoom(2)),
+            this.selecting, typed,
+            button("SVG", "Save the picture as SVG", () => this.saveSvg()),
+            button("PNG", "Save the picture as PNG", () => this.savePng()),
+        );
+        if (this.source.isServed) {
+            this.criticalButton = button("Critical path", "Mark the tasks of the critical path", () => this.toggleCritical());
+            this.criticalButton.setAttribute("aria-pressed", "false");
+            tools.insertBefore(this.criticalButton, typed);
+        }
+        this.legend = make("div", { class: "legend", role: "group", "aria-label": "Legend: press to show one alone" });
+        this.gutter = make("div", { class: "gutter" });
+        this.canvas = make("canvas", {
+            tabindex: 0, role: "application",
+            "aria-label": "Timeline of the threads. Keys: " + KEYS_HELP, "aria-roledescription": "timeline",
+        });
+        this.tip = make("div", { class: "tip", role: "status" });
+        this.tip.hidden = true;
+        this.plot = make("div", { class: "threads" }, this.gutter, this.canvas, this.tip);
+        this.problem = make("p", { class: "warning", role: "alert" });
+        this.problem.hidden = true;
+        this.selected = make("div", { class: "selected", "aria-live": "polite" });
+        this.place.append(tools, this.legend, this.plot, this.problem, make("p", { class: "note" }, KEYS_HELP), this.selected);
+        this.listen();
+    }
+
+    rows() {
+        const rows = [];
+        const visit = (row, depth) => {
+            const open = this.isOpen(row);
+            rows.push({ row, depth, open });
+            if (open) row.rows.forEach((each) => visit(each, depth + 1));
+        };
+        this.about.rows.forEach((row) => visit(row, 0));
+        return rows;
+    }
+    isOpen(row) { return row.rows.length > 0 && this.open.has(row.id) !== Boolean(row.open); }
+
+    layOut() {
+        const rows = this.rows();
+        const leaf = rows.length <= 20 ? 26 : rows.length <= 48 ? 16 : rows.length <= 120 ? 8 : 4;
+        let top = AXIS_HEIGHT;
+        this.lines = rows.map(({ row, depth, open }) => {
+            const height = row.rows.length ? Math.max(leaf, 14) : leaf;
+            const line = { row, depth, open, top, height };
+            top += height + (height > 6 ? GAP : 0);
+            return line;
+        });
+        this.height = top;
+        const labels = this.lines.filter((line) => line.height >= 12).map((line) => {
+            const attributes = { class: "label", style: "", title: line.row.label };
+            const isGroup = line.row.rows.length > 0;
+            const label = this.make(isGroup ? "button" : "span", attributes, isGroup ? `${line.open ? "▾" : "▸"} ${line.row.label}` : line.row.label);
+            label.style.top = `${line.top}px`;
+            label.style.height = `${line.height}px`;
+            label.style.paddingLeft = `${line.depth * 8}px`;
+            if (isGroup) {
+                label.type = "button";
+                label.dataset.row = line.row.id;
+                label.setAttribute("aria-expanded", String(line.open));
+                label.addEventListener("click", () => this.toggleRow(line.row));
+            }
+            return label;
+        });
+        const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.row : null;
+        this.gutter.replaceChildren(...labels);
+        if (focused) labels.find((label) => label.dataset.row === focused)?.focus();
+        this.plot.style.height = `${this.height}px`;
+        this.width = Math.max(Math.floor(this.plot.clientWidth - this.gutter.clientWidth), 50);
+        const scale = window.devicePixelRatio || 1;
+        this.canvas.width = Math.round(this.width * scale);
+        this.canvas.height = Math.round(this.height * scale);
+        this.canvas.style.width = `${this.width}px`;
+        this.canvas.style.height = `${this.height}px`;
+        this.draw();
+    }
+
+    toggleRow(row) {
+        if (!this.open.delete(row.id)) this.open.add(row.id);
+        this.layOut();
+        this.toAddress();
+    }
+
+    // ---------------------------------------------------------------- colours
+
+    entries() {
+        if (this.dimension === "state") return this.about.states;
+        const dimension = this.about.dimensions[this.dimension];
+        return [...dimension.entries, dimension.rest, ...this.about.states.slice(1)];
+    }
+
+    // The colours of the columns of a bin; what is not picked is pale.
+    colours() {
+        const paper = this.paper();
+        return this.entries().map((entry, k) => {
+            const colour = colourOf(entry.colour);
+            return this.picked.size && !this.picked.has(k) ? blend(colour, paper, 0.88) : colour;
+        });
+    }
+    paper() { return colourOf(getComputedStyle(document.documentElement).getPropertyValue("--paper").trim() || "#ffffff"); }
+    ink() { return getComputedStyle(document.documentElement).getPropertyValue("--ink").trim() || "#000000"; }
+
+    entryOf(run, stretch) {
+        if (this.dimension === "state") return stretch.state;
+        const dimension = this.about.dimensions[this.dimension];
+        const rest = dimension.entries.length;
+        if (stretch.state > 0) return rest + stretch.state;
+        const entry = dimension.keys[run][stretch[this.dimension]];
+        return entry === undefined ? rest : entry;
+    }
+
+    setDimension(name) {
+        this.dimension = name;
+        this.picked.clear();
+        this.chooser.value = name;
+        this.drawLegend();
+        this.draw();
+        this.toAddress();
+    }
+
+    drawLegend() {
+        this.legend.replaceChildren(
+            ...this.entries().map((entry, k) => {
+                const swatch = this.make("span", { class: "swatch" });
+                swatch.style.background = entry.colour;
+                const button = this.make("button", { type: "button", "aria-pressed": String(this.picked.has(k)) }, swatch, ` ${entry.label}`);
+                button.addEventListener("click", () => {
+                    if (!this.picked.delete(k)) this.picked.add(k);
+                    button.setAttribute("aria-pressed", String(this.picked.has(k)));
+                    this.draw();
+                    this.toAddress();
+                });
+                return button;
+            }),
+        );
+    }
+
+    // ---------------------------------------------------------------- drawing
+
+    draw() {
+        if (this.due) return;
+        this.due = requestAnimationFrame(() => {
+            this.due = 0;
+            this.drawNow();
+        });
+    }
+
+    x(time) { return ((time - this.view.begin) / (this.view.end - this.view.begin)) * this.width; }
+    time(x) { return this.view.begin + (x / this.width) * (this.view.end - this.view.begin); }
+
+    // Of every visible row its values, with as many columns as asked for.
+    values(n) {
+        return this.lines.map((line) => ({ line, values: this.source.fill(line.row, this.dimension, this.view.begin, this.view.end, n) }));
+    }
+
+    drawNow() {
+        if (!this.lines || !this.width) return;
+        const started = performance.now();
+        const context = this.canvas.getContext("2d");
+        const scale = this.canvas.width / this.width;
+        const paper = this.paper();
+        const colours = this.colours();
+        const n = this.canvas.width;
+        const image = context.createImageData(this.canvas.width, this.canvas.height);
+        const pixels = new Uint32Array(image.data.buffer);
+        pixels.fill((255 << 24) | (paper[2] << 16) | (paper[1] << 8) | paper[0]);
+        const column = (this.view.end - this.view.begin) / n;
+        for (const { line, values } of this.values(n)) {
+            const top = Math.round(line.top * scale);
+            const height = Math.min(Math.round(line.height * scale), this.canvas.height - top);
+            paintColumns(pixels, this.canvas.width, 0, top, height, values, n, colours, column * line.row.threads.length, paper);
+        }
+        context.putImageData(image, 0, 0);
+        context.setTransform(scale, 0, 0, scale, 0, 0);
+        this.drawStretches(context, colours);
+        this.drawCritical(context);
+        this.drawAxis(context);
+        this.drawSelection(context);
+        this.drawArrows(context);
+        context.setTransform(1, 0, 0, 1, 0, 0);
+        this.problem.textContent = this.source.problem;
+        this.problem.hidden = !this.source.problem;
+        this.source.load();
+        this.drawn = { at: performance.now(), took: performance.now() - started };
+    }
+
+    // Single stretches where they are wide enough to be seen, over the columns.
+    drawStretches(context, colours) {
+        this.shown = [];
+        if (this.dimension === "kernel") return;
+        const runs = new Map();
+        for (const line of this.lines.filter((each) => each.row.threads.length === 1 && !each.row.rows.length)) {
+            if (!runs.has(line.row.run)) runs.set(line.row.run, []);
+            runs.get(line.row.run).push(line);
+        }
+        const finest = this.about.runs[0].finest;
+        for (const [run, lines] of runs) {
+            if ((this.view.end - this.view.begin) / this.width > 2 ** (finest + 1) && this.source.isServed) continue;
+            const byThread = this.source.stretches(run, lines.map((line) => line.row.threads[0]), this.view.begin, this.view.end);
+            if (!byThread) continue;
+            for (const line of lines)
+                for (const stretch of byThread.get(line.row.threads[0]) || []) {
+                    if (stretch.end <= this.view.begin || stretch.begin >= this.view.end) continue;
+                    this.drawStretch(context, colours, line, run, stretch);
+                }
+        }
+    }
+
+    drawStretch(context, colours, line, run, stretch) {
+        const left = Math.max(this.x(stretch.begin), 0);
+        const right = Math.min(this.x(stretch.end), this.width);
+        if (right - left < 2) return;
+        this.shown.push({ line, run, stretch, left, right });
+        context.fillStyle = hexOf(colours[this.entryOf(run, stretch)]);
+        context.fillRect(left, line.top, right - left - (right - left > 4 ? 0.5 : 0), line.height);
+        if (stretch.state !== 0 || right - left < 46 || line.height < 14) return;
+        context.save();
+        context.beginPath();
+        context.rect(left + 2, line.top, right - left - 4, line.height);
+        context.clip();
+        context.fillStyle = "#ffffff";
+        context.font = "11px system-ui, sans-serif";
+        context.textBaseline = "middle";
+        context.fillText(this.nameOf(run, stretch), left + 4, line.top + line.height / 2);
+        context.restore();
+    }
+
+    nameOf(run, stretch) {
+        const construct = this.about.runs[run].constructs[stretch.construct] || "?";
+        return stretch.task === "0" ? construct : `${taskName(stretch.task)} ${construct}`;
+    }
+
+    drawAxis(context) {
+        const { ticks, step } = ticksOf(this.view.begin, this.view.end, this.width, 90);
+        context.fillStyle = this.ink();
+        context.font = "11px system-ui, sans-serif";
+        context.textBaseline = "top";
+        let taken = -Infinity;
+        for (const tick of ticks) {
+            const x = this.x(tick);
+            context.globalAlpha = 0.35;
+            context.fillRect(x, AXIS_HEIGHT - 6, 1, this.height);
+            context.globalAlpha = 1;
+            const text = timeText(tick, step);
+            const room = context.measureText(text).width;
+            const left = Math.min(Math.max(x - room / 2, 0), this.width - room);
+            if (left > taken) context.fillText(text, left, 3);
+            taken = left + room + 6;
+        }
+    }
+
+    drawSelection(context) {
+        const shown = this.dragged && this.dragged.selection ? this.dragged.selection : this.selection;
+        if (!shown) return;
+        const [left, right] = [this.x(shown.begin), this.x(shown.end)];
+        context.fillStyle = this.ink();
+        context.globalAlpha = 0.25;
+        context.fillRect(0, 0, Math.max(left, 0), this.height);
+        context.fillRect(right, 0, Math.max(this.width - right, 0), this.height);
+        context.globalAlpha = 1;
+        context.fillRect(left - 1, 0, 1.5, this.height);
+        context.fillRect(right, 0, 1.5, this.height);
+    }
+
+    // Of the task under the pointer: from its creation to its start.
+    drawArrows(context) {
+        const under = this.under;
+        if (!under || under.stretch.task === "0") return;
+        const { stretch, run } = under;
+        context.strokeStyle = this.ink();
+        context.lineWidth = 2;
+        for (const each of this.shown)
+            if (each.run === run && each.stretch.task === stretch.task)
+                context.strokeRect(each.left + 1, each.line.top + 1, each.right - each.left - 2, each.line.height - 2);
+        const from = this.lineOf(run, creatorOf(stretch.task));
+        const to = this.lineOf(run, stretch.thread);
+        if (!from || !to || !stretch.created || !stretch.start) return;
+        const [x0, y0] = [this.x(stretch.created), from.top + from.height / 2];
+        const [x1, y1] = [this.x(stretch.start), to.top + to.height / 2];
+        arrow(context, x0, y0, x1, y1);
+        for (const other of this.dependences || []) {
+            const line = this.lineOf(run, other.thread);
+            if (!line || other.of !== stretch.task) continue;
+            const y = line.top + line.height / 2;
+            context.setLineDash([4, 3]);
+            if (other.before) arrow(context, this.x(other.end), y, x1, y1);
+            else arrow(context, this.x(this.dependences.end || stretch.end), y1, this.x(other.start), y);
+            context.setLineDash([]);
+        }
+    }
+
+    lineOf(run, thread) {
+        const own = this.lines.filter((line) => line.row.run === run && line.row.threads.includes(thread));
+        return own.sort((a, b) => a.row.threads.length - b.row.threads.length)[0];
+    }
+
+    drawCritical(context) {
+        if (!this.critical) return;
+        context.fillStyle = "#e0002d";
+        for (const [run, steps] of this.critical.entries())
+            for (const [thread, begin, end] of steps) {
+                if (end < this.view.begin || begin > this.view.end) continue;
+                const line = this.lineOf(run, thread);
+                if (!line) continue;
+                const left = this.x(begin);
+                context.fillRect(left, line.top + line.height - 3, Math.max(this.x(end) - left, 1), 3);
+            }
+    }
+
+    async toggleCritical() {
+        const shown = this.criticalButton.getAttribute("aria-pressed") === "true";
+        this.criticalButton.setAttribute("aria-pressed", String(!shown));
+        if (shown) this.critical = null;
+        else {
+            this.criticalButton.disabled = true;
+            try {
+                this.critical = await Promise.all(this.about.runs.map(async (_, run) => (await ask("critical", { run })).json()));
+            } catch (error) {
+                this.problem.textContent = error.message;
+                this.problem.hidden = false;
+                this.criticalButton.setAttribute("aria-pressed", "false");
+            }
+            this.criticalButton.disabled = false;
+        }
+        this.draw();
+    }
+
+    // ---------------------------------------------------------------- moving
+
+    show(begin, end) {
+        const span = Math.min(Math.max(end - begin, SHORTEST_NS), this.end - this.begin);
+        const first = Math.min(Math.max(begin + (end - begin - span) / 2, this.begin), this.end - span);
+        this.view = { begin: first, end: first + span };
+        this.under = null;
+        this.tip.hidden = true;
+        this.draw();
+        this.toAddress();
+    }
+    fit() { this.show(this.begin, this.end); }
+    zoom(factor, at = (this.view.begin + this.view.end) / 2) {
+        this.show(at - (at - this.view.begin) * factor, at + (this.view.end - at) * factor);
+    }
+    pan(part) {
+        const by = (this.view.end - this.view.begin) * part;
+        const moved = Math.min(Math.max(by, this.begin - this.view.begin), this.end - this.view.end);
+        this.show(this.view.begin + moved, this.view.end + moved);
+    }
+
+    listen() {
+        const canvas = this.canvas;
+        canvas.addEventListener("wheel", (event) => {
+            event.preventDefault();
+            if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+                this.pan((event.deltaX || event.deltaY) / this.width);
+            else this.zoom(1.0015 ** event.deltaY, this.time(event.offsetX));
+        }, { passive: false });
+        canvas.addEventListener("pointerdown", (event) => {
+            if (event.button !== 0) return;
+            canvas.setPointerCapture(event.pointerId);
+            const selects = event.shiftKey || this.selecting.getAttribute("aria-pressed") === "true";
+            this.dragged = { x: event.offsetX, view: { ...this.view }, from: this.time(event.offsetX), selects };
+        });
+        canvas.addEventListener("pointermove", (event) => {
+            if (!this.dragged) return this.pointAt(event.offsetX, event.offsetY);
+            if (this.dragged.selects) {
+                const times = [this.dragged.from, this.time(Math.min(Math.max(event.offsetX, 0), this.width))].sort((a, b) => a - b);
+                this.dragged.selection = { begin: times[0], end: times[1] };
+                return this.draw();
+            }
+            const { begin, end } = this.dragged.view;
+            const by = ((this.dragged.x - event.offsetX) / this.width) * (end - begin);
+            const moved = Math.min(Math.max(by, this.begin - begin), this.end - end);
+            return this.show(begin + moved, end + moved);
+        });
+        const drop = (event) => {
+            const dragged = this.dragged;
+            this.dragged = null;
+            if (dragged && dragged.selection && Math.abs(event.offsetX - dragged.x) > 2)
+                this.select(dragged.selection.begin, dragged.selection.end);
+        };
+        canvas.addEventListener("pointerup", drop);
+        canvas.addEventListener("pointercancel", () => (this.dragged = null));
+        canvas.addEventListener("pointerleave", () => {
+            this.tip.hidden = true;
+            this.under = null;
+            this.draw();
+        });
+        canvas.addEventListener("dblclick", (event) => this.zoom(0.25, this.time(event.offsetX)));
+        canvas.addEventListener("keydown", (event) => {
+            if (event.ctrlKey || event.metaKey || event.altKey) return;
+            const act = this.keys()[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+            if (!act) return;
+            event.preventDefault();
+            act();
+        });
+    }
+
+    keys() {
+        const middle = () => (this.view.begin + this.view.end) / 2;
+        return {
+            w: () => this.zoom(0.6), "+": () => this.zoom(0.6), "=": () => this.zoom(0.6), s: () => this.zoom(1 / 0.6),
+            "-": () => this.zoom(1 / 0.6), a: () => this.pan(-0.2), d: () => this.pan(0.2), f: () => this.fit(),
+            0: () => this.fit(), ArrowLeft: () => this.pan(-0.05), ArrowRight: () => this.pan(0.05),
+            "[": () => this.select(middle(), Math.max(this.selection ? this.selection.end : 0, this.view.end)),
+            "]": () => this.select(Math.min(this.selection ? this.selection.begin : Infinity, middle()), middle()),
+            z: () => this.selection && this.show(this.selection.begin, this.selection.end),
+            Escape: () => this.select(null),
+        };
+    }
+
+    pointAt(x, y) {
+        const line = this.lines.find((each) => y >= each.top && y < each.top + each.height);
+        const hit = line && this.shown.find((each) => each.line === line && x >= each.left && x < each.right);
+        const changed = (this.under && this.under.stretch) !== (hit && hit.stretch);
+        this.under = hit || null;
+        if (!line) this.tip.hidden = true;
+        else this.tell(line, hit, x, y);
+        if (changed) {
+            if (hit && this.source.isServed) this.askForDependences(hit);
+            this.draw();
+        }
+    }
+
+    tell(line, hit, x, y) {
+        const lines = [];
+        if (hit) {
+            const { stretch, run } = hit;
+            lines.push(`${this.about.states[stretch.state].label} ${timeText(stretch.end - stretch.begin)}`, this.nameOf(run, stretch));
+            if (stretch.task !== "0" && stretch.start)
+                lines.push(`created ${timeText(stretch.created)} by thread ${creatorOf(stretch.task)}, started ${timeText(stretch.start - stretch.created)} later`);
+            if (stretch.depth) lines.push(`${stretch.depth} task(s) on the stack`);
+        } else {
+            const column = (this.view.end - this.view.begin) / this.width;
+            const values = this.source.fill(line.row, this.dimension, this.time(Math.floor(x)), this.time(Math.floor(x)) + column, 1);
+            const total = values.reduce((sum, value) => sum + value, 0);
+            this.entries().forEach((entry, k) => {
+                if (values[k] / total >= 0.005) lines.push(`${entry.label} ${((100 * values[k]) / total).toFixed(1)}%`);
+            });
+        }
+        this.tip.replaceChildren(...[`${line.row.label}, ${timeText(this.time(x), (this.view.end - this.view.begin) / this.width)}`, ...lines].map((text) => this.make("div", {}, text)));
+        this.tip.hidden = false;
+        const left = this.gutter.clientWidth + x;
+        this.tip.style.left = `${Math.min(left + 14, Math.max(this.plot.clientWidth - this.tip.offsetWidth - 4, 0))}px`;
+        this.tip.style.top = `${y + 18}px`;
+    }
+
+    async askForDependences(hit) {
+        this.dependences = [];
+        if (hit.stretch.task === "0") return;
+        try {
+            const found = await (await ask("task", { run: hit.run, task: hit.stretch.task })).json();
+            if (this.under && this.under.stretch.task === hit.stretch.task) {
+                this.dependences = found.others.map((other) => ({ ...other, of: hit.stretch.task }));
+                this.dependences.end = found.end;
+                this.draw();
+            }
+        } catch { /* the arrows are missing, and nothing else */ }
+    }
+
+    // ---------------------------------------------------------------- the selection
+
+    select(begin, end) {
+        this.selection = begin === null ? null : { begin: Math.max(Math.round(begin), this.begin), end: Math.min(Math.round(end), this.end) };
+        if (this.selection && this.selection.end <= this.selection.begin) this.selection = null;
+        this.from.value = this.selection ? `${this.selection.begin}ns` : "";
+        this.to.value = this.selection ? `${this.selection.end}ns` : "";
+        this.draw();
+        this.toAddress();
+        this.tellSelection();
+    }
+
+    async tellSelection() {
+        const selection = this.selection;
+        if (!selection) return this.selected.replaceChildren();
+        const step = (selection.end - selection.begin) / 100;
+        const title = this.make("h4", {}, `From ${timeText(selection.begin, step)} to ${timeText(selection.end, step)}`);
+        if (!this.source.isServed) return this.selected.replaceChildren(title, this.shareTable(selection));
+        const busy = this.make("p", { class: "note" }, "Reading the events of this window …");
+        this.selected.replaceChildren(title, busy);
+        try {
+            const reply = await (await ask("window", { ...selection })).json();
+            if (this.selection !== selection) return undefined;
+            const report = this.make("div", { class: "window" });
+            report.innerHTML = reply.markup; // by the server, which escapes every name
+            this.selected.replaceChildren(title, report);
+            report.dataset.window = `${selection.begin}:${selection.end}`;
+        } catch (error) {
+            busy.textContent = error.message;
+        }
+        return undefined;
+    }
+
+    // The sum of the bins for each entry of the legend.
+    shareTable(selection) {
+        const entries = this.entries();
+        const sums = new Float64Array(entries.length);
+        for (const row of this.about.rows) this.source.fill(row, this.dimension, selection.begin, selection.end, 1000).forEach((value, k) => (sums[k % sums.length] += value));
+        const total = sums.reduce((sum, value) => sum + value, 0) || 1;
+        const body = this.make("tbody");
+        entries.forEach((entry, k) => {
+            if (!sums[k]) return;
+            const time = this.make("td", { class: "number", "data-key": Math.round(sums[k]) }, timeText(sums[k]));
+            const share = this.make("td", { class: "number" }, `${((100 * sums[k]) / total).toFixed(1)}%`);
+            body.append(this.make("tr", { class: "row" }, this.make("td", {}, entry.label), time, share));
+        });
+        const head = this.make("tr", {}, ...[this.dimension, "time", "share"].map((text) => this.make("th", { scope: "col" }, text)));
+        return this.make("table", { class: "shares" }, this.make("thead", {}, head), body);
+    }
+
+    // ---------------------------------------------------------------- pictures
+
+    name() { return `timeline-${this.about.runs[0].name.replace(/[^\w.-]+/g, "_")}`; }
+
+    savePng() { this.canvas.toBlob((blob) => save(`${this.name()}.png`, blob)); }
+
+    svg() {
+        const n = Math.round(this.width);
+        const colours = this.colours();
+        const column = (this.view.end - this.view.begin) / n;
+        const left = 120;
+        const parts = this.values(n).map(({ line, values }) =>
+            `<text x="4" y="${line.top + line.height / 2 + 4}">${line.height >= 10 ? svgText(line.row.label) : ""}</text>` +
+            columnRectangles(values, n, colours, column * line.row.threads.length, left, line.top, line.height));
+        const { ticks, step } = ticksOf(this.view.begin, this.view.end, this.width, 90);
+        const axis = ticks.map((tick) => `<text x="${left + this.x(tick)}" y="12" text-anchor="middle">${svgText(timeText(tick, step))}</text>`);
+        let at = 4;
+        const legend = this.entries().map((entry) => {
+            const text = `<rect x="${at}" y="${this.height + 8}" width="10" height="10" fill="${hexOf(colourOf(entry.colour))}"/><text x="${at + 14}" y="${this.height + 17}">${svgText(entry.label)}</text>`;
+            at += 26 + entry.label.length * 6.4;
+            return text;
+        });
+        return `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.max(left + n + 10, at)}" height="${this.height + 26}" font-family="sans-serif" font-size="11">` +
+            `<rect width="100%" height="100%" fill="${hexOf(this.paper())}"/><g fill="${this.ink()}">${axis.join("")}</g>` +
+            `<g fill="${this.ink()}">${parts.join("")}${legend.join("")}</g></svg>`;
+    }
+    saveSvg() { save(`${this.name()}.svg`, new Blob([this.svg()], { type: "image/svg+xml" })); }
+
+    // ---------------------------------------------------------------- the address
+
+    toAddress() {
+        clearTimeout(this.addressing);
+        this.addressing = setTimeout(() => {
+            const parts = new URLSearchParams();
+            if (this.view.begin > this.begin || this.view.end < this.end) parts.set("t", `${Math.round(this.view.begin)}:${Math.round(this.view.end)}`);
+            if (this.dimension !== "state") parts.set("c", this.dimension);
+            if (this.picked.size) parts.set("p", [...this.picked].join("."));
+            if (this.selection) parts.set("s", `${this.selection.begin}:${this.selection.end}`);
+            if (this.open.size) parts.set("o", [...this.open].join("~"));
+            this.address = parts.size ? `#view?${parts}` : location.hash.startsWith("#view?") ? "#" : location.hash;
+            if (location.hash !== this.address) history.replaceState(null, "", this.address || "#");
+        }, 150);
+    }
+
+    fromAddress() {
+        const parts = new URLSearchParams(location.hash.startsWith("#view?") ? location.hash.slice(6) : "");
+        const range = (text) => {
+            const [begin, end] = (text || "").split(":").map(Number);
+            return Number.isFinite(begin) && Number.isFinite(end) && begin < end ? { begin, end } : null;
+        };
+        const names = ["state", ...Object.keys(this.about.dimensions)];
+        this.dimension = names.includes(parts.get("c")) ? parts.get("c") : "state";
+        this.chooser.value = this.dimension;
+        this.picked = new Set((parts.get("p") || "").split(".").filter(Boolean).map(Number));
+        this.open = new Set((parts.get("o") || "").split("~").filter(Boolean));
+        this.drawLegend();
+        this.layOut();
+        const view = range(parts.get("t")) || { begin: this.begin, end: this.end };
+        this.show(view.begin, view.end);
+        const selection = range(parts.get("s"));
+        if (selection) this.select(selection.begin, selection.end);
+    }
+}
+
+// An id is the creating thread and a counter.
+const creatorOf = (task) => Number(BigInt(task) >> 40n);
+const taskName = (task) => `${creatorOf(task)}.${BigInt(task) & ((1n << 40n) - 1n)}`;
+
+function arrow(context, x0, y0, x1, y1) {
+    const angle = Math.atan2(y1 - y0, x1 - x0);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.lineTo(x1, y1);
+    for (const side of [-0.5, 0.5]) {
+        context.moveTo(x1, y1);
+        context.lineTo(x1 - 8 * Math.cos(angle + side), y1 - 8 * Math.sin(angle + side));
+    }
+    context.stroke();
+}
+
+// As the command reads it: 1.5ms, 2s; bare: nanoseconds. Null when it is none.
+function parseTime(text) {
+    const match = /^\s*([\d.]+)\s*(ns|us|µs|ms|s)?\s*$/.exec(text);
+    const value = match ? Number(match[1]) * { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }[match[2] || "ns"] : NaN;
+    return Number.isFinite(value) ? value : null;
+}
+
+function startTimeline() {
+    const place = document.getElementById("timeline-plot");
+    const data = document.getElementById("timeline-data");
+    if (!place || !data) return;
+    const { description, baked } = JSON.parse(data.textContent);
+    window.ompassTimeline = new Timeline(place, baked ? new BakedBins(description, baked) : new ServedBins(description));
+}
+startTimeline();

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The timeline of one or more traces, as page/client draws it: rows, legends, tiles, stretches of a window.
+
+A legend has the keys of a dimension that take most time, over all runs; every tile has a column for each, one
+for the rest of the work, and one for each other state. Computes no figure: sums are the core's.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ompass.figures.style import CATEGORIES, STATE_COLOURS
+from ompass.model import Run
+from ompass.plain_text import visible
+from ompass.readers.pyramid import DIMENSIONS, NO_HOME, Pyramid, open_pyramid
+from ompass.reports.content import ReportContent
+from ompass.reports.model import STATES
+
+Value = dict[str, Any]
+Bins = NDArray[np.uint64]
+
+MOST_KEYS: Final = 12
+"""Entries of a legend with a colour of their own."""
+MOST_STRETCHES: Final = 20_000
+"""Of one window, that a page draws one by one."""
+_ROWS_IN_GROUP: Final = 16
+_SINGLE_ROWS: Final = 64  # a run with more threads has them in groups
+_BAKED_BYTES: Final = 1_800_000  # of all runs on a page that stands alone, before base64
+_BAKED_STRETCHES: Final = 12_000
+_REST: Final = "#7a8a99"
+_IMPLICIT: Final = "#b8c4cf"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    label: str
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Legend:
+    entries: tuple[_Entry, ...]
+    keys: tuple[
+        Mapping[int, int], ...
+    ]  # of each run: key of the core -> entry; those that it lacks are the rest
+
+
+class Timeline:
+    """The traces of a page. Safe to use from several threads."""
+
+    def __init__(
+        self, contents: Sequence[ReportContent], *, window: tuple[int, int] = (0, -1), keep: bool = True
+    ) -> None:
+        """Opens or makes the pyramid of every run; of `window` (-1: to the end) is it. DamagedRunError."""
+        self.contents = tuple(contents)
+        self.pyramids: tuple[Pyramid, ...] = tuple(
+            open_pyramid(each.run.path, keep=keep) for each in contents
+        )
+        last_ns = max(pyramid.end_ns for pyramid in self.pyramids)
+        self.end_ns = min(window[1], last_ns) if window[1] >= 0 else last_ns
+        self.begin_ns = min(window[0], self.end_ns - 1)
+        self._legends = {name: self._legend(name) for name in DIMENSIONS[1:]}
+
+    # ------------------------------------------------------------ for the page
+
+    def describe(self) -> Value:
+        """All that the client must know before it draws."""
+        return {
+            "begin": self.begin_ns,
+            "end": self.end_ns,
+            "runs": [
+                {"name": visible(content.run.path.name), "end": pyramid.end_ns,
+                 "finest": pyramid.finest_shift, "constructs": self._names(content)}
+                for content, pyramid in zip(self.contents, self.pyramids, strict=True)
+            ],
+            "rows": [self._rows(k, content.run) for k, content in enumerate(self.contents)],
+            "states": [{"label": state, "colour": STATE_COLOURS[state]} for state in STATES],
+            "dimensions": {
+                name: {
+                    "entries": [{"label": e.label, "colour": e.colour} for e in legend.entries],
+                    "rest": {"label": _rest_label(name), "colour": _REST if legend.entries else "#009e73"},
+                    "keys": [{str(key): entry for key, entry in keys.items()} for keys in legend.keys],
+                }
+                for name, legend in self._legends.items()
+                if legend.entries
+            },
+        }  # fmt: skip
+
+    def tile(
+        self, run: int, dimension: str, shift: int, first: int, n: int, rows: Sequence[Sequence[int]]
+    ) -> Bins:
+        """Nanoseconds by row, bin and column of the legend; by state when the dimension is `state`."""
+        if dimension == "state":
+            return self.pyramids[run].read_tile(rows, 0, [], shift, first, n)
+        legend = self._legends[dimension]
+        keys = legend.keys[run]
+        tile = self.pyramids[run].read_tile(rows, DIMENSIONS.index(dimension), [*keys], shift, first, n)
+        n_entries = len(legend.entries)
+        values = np.zeros((*tile.shape[:2], n_entries + len(STATES)), dtype=np.uint64)
+        for column, entry in enumerate(keys.values()):
+            values[:, :, entry] += tile[:, :, column]
+        values[:, :, n_entries:] = tile[:, :, len(keys) :]
+        return values
+
+    def stretches(
+        self, run: int, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int = MOST_STRETCHES
+    ) -> Value | None:
+        """The stretches of a window as columns; None when they are too many to be drawn."""
+        rows = self.pyramids[run].read_stretches(threads, begin_ns, end_ns, limit)
+        if rows is None:
+            return None
+        columns: Value = {name: column.tolist() for name, column in rows.as_dict().items()}
+        columns["task"] = [
+            str(task) for task in columns["task"]
+        ]  # 64 bits are more than a number of JavaScript
+        return columns
+
+    def baked(self) -> Value:
+        """What a page that stands alone holds: every dimension in bins as fine as there is room for."""
+        names = ["state", *(name for name, legend in self._legends.items() if legend.entries)]
+        n_columns = sum(
+            len(STATES) + len(self._legends[n].entries if n in self._legends else ()) for n in names
+        )
+        n_threads = sum(len(content.run.threads) for content in self.contents)
+        n_bins = max(_BAKED_BYTES // (2 * n_columns * max(n_threads, 1)), 16)
+        return {"runs": [self._baked_run(k, names, n_bins) for k in range(len(self.contents))]}
+
+    # ------------------------------------------------------------ inside
+
+    def _baked_run(self, run: int, names: Sequence[str], n_bins: int) -> Value:
+        threads = [row.thread for row in self.contents[run].run.threads]
+        shift = 0
+        while ((self.end_ns - 1) >> shift) - (self.begin_ns >> shift) >= n_bins:
+            shift += 1
+        first = self.begin_ns >> shift
+        n = ((self.end_ns - 1) >> shift) - first + 1
+        # Parts of a bin in 65,535ths: a page needs no more, and half the room.
+        tiles = {
+            name: b64encode(
+                np.rint(
+                    self.tile(run, name, shift, first, n, [[thread] for thread in threads]).astype(np.float64)
+                    * (65_535 / 2**shift)
+                )
+                .clip(0, 65_535)
+                .astype("<u2")
+                .tobytes()
+            ).decode()
+            for name in names
+        }
+        limit = _BAKED_STRETCHES // len(self.contents)
+        stretches = self.stretches(run, threads, self.begin_ns, self.end_ns, limit)
+        return {
+            "shift": shift,
+            "first": first,
+            "n": n,
+            "threads": threads,
+            "tiles": tiles,
+            "stretches": stretches,
+        }
+
+    def _legend(self, name: str) -> _Legend:
+        number = DIMENSIONS.index(name)
+        totals: Counter[str] = Counter()
+        labels: list[dict[int, str]] = []
+        first_key: dict[str, int] = {}
+        for content, pyramid in zip(self.contents, self.pyramids, strict=True):
+            of_run: dict[int, str] = {}
+            for key, ns in pyramid.totals(number):
+                label = _label(name, key, content)
+                if not label:
+                    continue
+                of_run[key] = label
+                totals[label] += ns
+                first_key.setdefault(label, key)
+            labels.append(of_run)
+        chosen = [label for label, _ in totals.most_common(MOST_KEYS)]
+        if name in ("home", "depth"):
+            chosen.sort(key=lambda label: first_key[label])
+        if name in ("home", "kernel") and not any(label != _NOWHERE for label in chosen):
+            chosen = []
+        place = {label: k for k, label in enumerate(chosen)}
+        entries = tuple(_Entry(label, _colour(name, k, len(chosen), label)) for label, k in place.items())
+        return _Legend(
+            entries,
+            tuple({key: place[label] for key, label in of.items() if label in place} for of in labels),
+        )
+
+    def _names(self, content: ReportContent) -> dict[str, str]:
+        numbers = (definition.id for definition in content.run.definitions)
+        return {str(number): construct_label(number, content) for number in numbers}
+
+    def _rows(self, run: int, recorded: Run) -> Value:
+        """A run's rows: all threads in one, and below it the threads, in groups where they are many."""
+        threads = [(row.thread, f"thread {row.thread}") for row in recorded.threads]
+        leaves = [
+            {"id": f"{run}.{number}", "label": label, "run": run, "threads": [number], "rows": []}
+            for number, label in threads
+        ]
+        homes = {row.thread: row.domain for row in recorded.regions if row.domain >= 0}
+        groups = leaves
+        if len(leaves) > _SINGLE_ROWS or len(set(homes.values())) > 1:
+            groups = [
+                {"id": f"{run}.{name}", "label": name, "run": run,
+                 "threads": [leaf["threads"][0] for leaf in part], "rows": part}
+                for name, part in _grouped(leaves, homes)
+            ]  # fmt: skip
+        return {
+            "id": f"{run}",
+            "label": "all threads" if len(self.contents) == 1 else visible(recorded.path.name),
+            "run": run,
+            "threads": [number for number, _ in threads],
+            "rows": groups,
+            "open": len(self.contents) == 1,
+        }
+
+
+_NOWHERE: Final = "implicit tasks"
+
+
+def _grouped(leaves: list[Value], homes: Mapping[int, int]) -> Iterator[tuple[str, list[Value]]]:
+    """By domain where the extension named one, else by number."""
+    if homes:
+        by_home: dict[int, list[Value]] = {}
+        for leaf in leaves:
+            by_home.setdefault(homes.get(leaf["threads"][0], -1), []).append(leaf)
+        for home, part in sorted(by_home.items()):
+            yield f"domain {home}" if home >= 0 else "no domain", part
+        return
+    for first in range(0, len(leaves), _ROWS_IN_GROUP):
+        part = leaves[first : first + _ROWS_IN_GROUP]
+        yield f"threads {part[0]['threads'][0]} to {part[-1]['threads'][0]}", part
+
+
+def construct_label(number: int, content: ReportContent) -> str:
+    """What the legend calls a construct."""
+    if number == 0:
+        return "outside of regions"
+    definition = content.run.definitions[number] if number < len(content.run.definitions) else None
+    return visible(definition.name if definition and definition.name else content.location(number).label())
+
+
+def _label(name: str, key: int, content: ReportContent) -> str:
+    """What a key of the core is called; empty: it belongs to the rest."""
+    if name in ("construct", "kernel"):
+        return construct_label(key, content)
+    if name == "depth":
+        return f"depth {key}"
+    if key == NO_HOME:
+        return _NOWHERE
+    return f"domain {key}" if content.locality else f"by thread {key}"
+
+
+def _rest_label(name: str) -> str:
+    return "work outside of kernels" if name == "kernel" else "other work"
+
+
+def _colour(name: str, k: int, n: int, label: str) -> str:
+    if label == _NOWHERE:
+        return _IMPLICIT
+    if name == "depth":  # from dark to light
+        part = k / max(n - 1, 1)
+        return f"hsl({270 - 220 * part:.0f}, 70%, {30 + 32 * part:.0f}%)"
+    if name == "home":
+        return f"hsl({360 * k // max(n, 1)}, 60%, 48%)"
+    colours = CATEGORIES[:-1]
+    if k < len(colours):
+        return colours[k]
+    return f"hsl({(137 * k) % 360}, 45%, 45%)"

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What threads did over time, at every zoom; the core owns the rules, and the file beside a trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from ompass import _core
+from ompass._core import NO_HOME, Pyramid, WindowStretches
+from ompass.readers.core import check_directory, core_errors
+
+__all__ = ["DIMENSIONS", "NO_HOME", "Pyramid", "WindowStretches", "open_pyramid"]
+
+DIMENSIONS: Final = ("state", "construct", "home", "depth", "kernel")
+"""By the numbers of the core."""
+
+
+def open_pyramid(path: Path, *, keep: bool = True) -> Pyramid:
+    """The pyramid of a trace, kept beside it for the next time if it can be (`keep`).
+
+    Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
+    """
+    check_directory(path)
+    with core_errors(path):
+        return _core.Pyramid(str(path), keep)

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page served to one browser on this machine."""
+
+from ompass.serving.server import PageServer
+
+__all__ = ["PageServer"]

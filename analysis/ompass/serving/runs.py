@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page of recorded runs asks its server: tiles and stretches of the timeline, reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from ompass.errors import NothingToShowError
+from ompass.page import RunPart, Timeline, html_report
+from ompass.page.excerpts import Sources
+from ompass.page.graph import graph_part
+from ompass.page.markup import join
+from ompass.page.sections import Part, part_markup, reuse_part, run_parts, schedule_part
+from ompass.readers import check_has_accesses, open_run, read_task_graph
+from ompass.readers.schedule import read_schedule
+from ompass.reports import ReportContent, collect
+from ompass.reports.graph import collect_graph
+from ompass.reports.reuse import collect_reuse
+from ompass.serving.server import Answer, Question
+
+_IN_WINDOW = ("thread-time", "findings", "tasks", "threads", "regions")
+_MOST_STEPS = 20_000
+
+
+class ServedRuns:
+    """Runs and the page of them. Every answer may be asked for by several threads at a time."""
+
+    def __init__(self, contents: Sequence[ReportContent]) -> None:
+        """Makes the pyramids of all traces. DamagedRunError."""
+        self.contents = tuple(contents)
+        self.traces = [each for each in contents if each.run.mode == "trace"]
+
+    @cached_property
+    def timeline(self) -> Timeline | None:
+        return Timeline(self.traces) if self.traces else None
+
+    def page(self) -> str:
+        """The page, whose slow sections are asked for later."""
+        later = {"schedule": "Schedule", "graph": "Task graph"}
+        parts = []
+        for content in self.contents:
+            of_run = dict(later) if content.run.mode == "trace" else {}
+            if content.kernels and of_run:
+                of_run["reuse"] = "Reuse distance of the kernels"
+            parts.append(RunPart(content, later=of_run))
+        return html_report(parts, timeline=self.timeline, served=True)
+
+    @property
+    def answers(self) -> dict[str, Callable[[Question], Answer]]:
+        """By what is asked."""
+        names = ("tile", "stretches", "window", "part", "critical", "task")
+        return {name: getattr(self, f"_{name}") for name in names}
+
+    # ------------------------------------------------------------ answers
+
+    def _tile(self, question: Question) -> Answer:
+        values = self._lines.tile(
+            int(question["run"]),
+            str(question["dimension"]),
+            int(question["shift"]),
+            int(question["first"]),
+            int(question["n"]),
+            question["rows"],
+        )
+        small = not values.size or int(values.max()) < 1 << 32
+        body = values.astype("<u4" if small else "<f8").tobytes()
+        return Answer(body, "application/octet-stream", (("X-Value", "u4" if small else "f8"),))
+
+    def _stretches(self, question: Question) -> Answer:
+        found = self._lines.stretches(
+            int(question["run"]), question["threads"], int(question["begin"]), int(question["end"])
+        )
+        return Answer.of_json(found)
+
+    def _window(self, question: Question) -> Answer:
+        """The report of a window of every trace, as `ompass report --from events --window` has it."""
+        window = (int(question["begin"]), int(question["end"]))
+        blocks = []
+        for number, content in enumerate(self.traces, 1):
+            report = collect(open_run(content.run.path, "events", window))
+            sections = {part.section.key: part.section for part in run_parts(report, Sources(), None, None)}
+            chosen = [Part(sections[key]) for key in _IN_WINDOW if key in sections]
+            blocks += [part_markup(part, f"-of-window-{number}")[0] for part in chosen]
+        return Answer.of_json({"markup": join(blocks)})
+
+    def _part(self, question: Question) -> Answer:
+        content = self.contents[int(question["run"])]
+        make = {"schedule": self._schedule, "reuse": self._reuse, "graph": self._graph}[str(question["part"])]
+        markup, figures = part_markup(make(content), f"-{int(question['run']) + 1}")
+        return Answer.of_json({"markup": markup, "figures": figures})
+
+    def _critical(self, question: Question) -> Answer:
+        """[thread, begin, end] of the tasks on the critical path, each from its start on."""
+        path = self.traces[int(question["run"])].run.path
+        graph = read_task_graph(path, depth=1, max_tasks=_MOST_STEPS)
+        lengths: dict[tuple[int, int, int], int] = {}
+        for step in graph.critical:
+            key = (step.thread, step.start_ns, step.task)
+            lengths[key] = lengths.get(key, 0) + step.length_ns
+        return Answer.of_json([[thread, start, start + ns] for (thread, start, _), ns in lengths.items()])
+
+    def _task(self, question: Question) -> Answer:
+        return Answer.of_json({"end": None, "others": []})
+
+    # ------------------------------------------------------------ inside
+
+    @property
+    def _lines(self) -> Timeline:
+        if self.timeline is None:
+            raise NothingToShowError("no run has a timeline", "they were recorded in profile mode")
+        return self.timeline
+
+    def _schedule(self, content: ReportContent) -> Part:
+        return schedule_part(read_schedule(content.run.path, limit=0))
+
+    def _reuse(self, content: ReportContent) -> Part:
+        check_has_accesses(content.run)
+        return reuse_part(collect_reuse(content.run))
+
+    def _graph(self, content: ReportContent) -> Part:
+        return graph_part(collect_graph(content.run), content)

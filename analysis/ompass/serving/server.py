@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTTP server behind `ompass view`: of this machine, for whoever has the token, until the page is closed.
+
+Owns who is answered: requests under the path of the token, that name this server as their host; nothing else.
+What is answered is the Answers' it was made with.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+
+from ompass.errors import OmpassError
+
+ADDRESS: Final = "127.0.0.1"
+_MOST_BYTES: Final = 4 << 20  # of a question: rows of all threads of many ranks
+_BEAT_S: Final = 1.0
+_PATIENCE_S: Final = 5.0  # a page that is loaded again is gone for a moment
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Bytes, what they are, and further headers."""
+
+    body: bytes
+    kind: str = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of_json(cls, value: object) -> Answer:
+        """A value as JSON."""
+        return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+Question = Mapping[str, Any]
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that hangs up is no error; others are bugs, and shown."""
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
+class PageServer:
+    """Serves `page()` and answers questions by name: POST TOKEN/NAME with a JSON object."""
+
+    def __init__(self, page: Callable[[], str], answers: Mapping[str, Callable[[Question], Answer]]) -> None:
+        """Listens on a free port; nothing is answered before serve()."""
+        self._page = page
+        self._answers = answers
+        self._token = secrets.token_urlsafe(18)
+        self._guard = threading.Lock()
+        self._open_pages = 0
+        self._last_seen: float | None = None  # when the last page was closed
+        self._server = _Server((ADDRESS, 0), self._handler())
+        self._host = f"{ADDRESS}:{self._server.server_address[1]}"
+
+    @property
+    def url(self) -> str:
+        """Where the page is. Who has it may read the runs."""
+        return f"http://{self._host}/{self._token}/"
+
+    def serve(self, *, until_closed: bool = True) -> None:
+        """Answers until the page has been closed, or KeyboardInterrupt."""
+        if until_closed:
+            threading.Thread(target=self._watch, daemon=True).start()
+        try:
+            self._server.serve_forever(poll_interval=0.2)
+        finally:
+            self._server.server_close()
+
+    def stop(self) -> None:
+        """Ends serve(), which is in another thread."""
+        self._server.shutdown()
+
+    # ------------------------------------------------------------ inside
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(_BEAT_S)
+            with self._guard:
+                gone = self._open_pages == 0 and self._last_seen is not None
+                if gone and time.monotonic() - (self._last_seen or 0) > _PATIENCE_S:
+                    break
+        self.stop()
+
+    def _opened(self, by: int) -> None:
+        with self._guard:
+            self._open_pages += by
+            self._last_seen = time.monotonic()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            server_version = "ompass"
+            sys_version = ""
+            timeout = 60
+
+            def do_GET(self) -> None:
+                name = self._name()
+                if name == "":
+                    self._send(Answer(server._page().encode(), "text/html; charset=utf-8"))
+                elif name == "alive":
+                    self._stay_alive()
+                elif name is not None:
+                    self._refuse(HTTPStatus.NOT_FOUND)
+
+            def do_POST(self) -> None:
+                name = self._name()
+                if name is None:
+                    return None
+                answer = server._answers.get(name)
+                length = int(self.headers.get("Content-Length") or 0)
+                if answer is None or not 0 < length <= _MOST_BYTES:
+                    return self._refuse(HTTPStatus.NOT_FOUND)
+                # Other sites cannot send this kind without asking first, and asking is not answered.
+                if self.headers.get_content_type() != "application/json":
+                    return self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
+                try:
+                    question = json.loads(self.rfile.read(length))
+                    reply = answer(question)
+                except OmpassError as error:
+                    return self._refuse(HTTPStatus.UNPROCESSABLE_ENTITY, error.one_line())
+                except (ValueError, KeyError, IndexError, TypeError, OverflowError):
+                    return self._refuse(HTTPStatus.BAD_REQUEST)
+                return self._send(reply)
+
+            def _name(self) -> str | None:
+                """What is asked for; None when the request is refused."""
+                host, origin = self.headers.get("Host"), self.headers.get("Origin")
+                _, _, rest = self.path.partition("/")
+                token, slash, name = rest.partition("/")
+                known = secrets.compare_digest(token.encode(), server._token.encode())
+                own = host == server._host and origin in (None, f"http://{server._host}")
+                if not (known and slash and own):
+                    self._refuse(HTTPStatus.NOT_FOUND)
+                    return None
+                return name
+
+            def _send(self, answer: Answer, status: HTTPStatus = HTTPStatus.OK) -> None:
+                self.send_response(status)
+                self._send_headers(answer)
+                self.end_headers()
+                self.wfile.write(answer.body)
+
+            def _send_headers(self, answer: Answer) -> None:
+                self.send_header("Content-Type", answer.kind)
+                self.send_header("Content-Length", str(len(answer.body)))
+                self.send_header("Cache-Control", "no-store")
+                self.send_header("X-Content-Type-Options", "nosniff")
+                self.send_header("X-Frame-Options", "DENY")
+                self.send_header("Referrer-Policy", "no-referrer")
+                self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+                for name, value in answer.headers:
+                    self.send_header(name, value)
+
+            def _refuse(self, status: HTTPStatus, why: str = "") -> None:
+                self.close_connection = True
+                self._send(Answer(why.encode(), "text/plain; charset=utf-8"), status)
+
+            def _stay_alive(self) -> None:
+                """A reply that goes on as long as the page is open."""
+                self.send_response(HTTPStatus.OK)
+                self.send_header("Content-Type", "text/plain")
+                self.send_header("Cache-Control", "no-store")
+                self.send_header("Connection", "close")
+                self.end_headers()
+                self.close_connection = True
+                server._opened(1)
+                try:
+                    while True:
+                        self.wfile.write(b".")
+                        self.wfile.flush()
+                        time.sleep(_BEAT_S)
+                except OSError:
+                    pass  # closed
+                finally:
+                    server._opened(-1)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        return Handler

@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass view` in a real browser and on the wire: every zoom of a million tasks; who is answered."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from integration.test_html_report import REPOSITORY, Visit, browser
+from unit.made_traces import Schedule, Spawn, Work, write_trace
+
+__all__ = ["browser"]
+
+OMPASS = [sys.executable, "-m", "ompass"]
+HOSTILE = '<img src=x onerror="alert(1)">'
+
+
+def start(*directories: Path) -> tuple[subprocess.Popen[str], str]:
+    """The server, and the address of its page."""
+    server = subprocess.Popen(
+        [*OMPASS, "view", "--no-browser", *map(str, directories)], stderr=subprocess.PIPE, text=True
+    )
+    assert server.stderr is not None
+    line = server.stderr.readline()
+    found = re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", line)
+    assert found, line
+    return server, found[0]
+
+
+def end(server: subprocess.Popen[str]) -> None:
+    server.send_signal(signal.SIGINT)
+    assert server.wait(20) == 0
+    assert server.stderr is not None
+    with server.stderr:
+        assert "Traceback" not in server.stderr.read()
+
+
+def recorded(folder: Path, program: str, *words: str, threads: int = 2) -> Path:
+    path = folder / f"{program}.ompass"
+    bot = REPOSITORY / "build" / "release" / "bots" / program
+    command = [*OMPASS, "run", "-q", "--mode", "trace", "-o", str(path), "--", str(bot), *words]
+    subprocess.run([*command, "--threads", str(threads)], check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture(scope="module")
+def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A trace of more than a million tasks."""
+    folder = tmp_path_factory.mktemp("million")
+    return recorded(folder, "fib-tasks", "--size", "28", "--cutoff", "none")
+
+
+@pytest.fixture(scope="module")
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("marked"), "sort-tasks-marked", "--class", "test")
+
+
+@pytest.fixture(scope="module")
+def served(million: Path, browser: Browser) -> Iterator[str]:
+    server, url = start(million)
+    context = browser.new_context()
+    context.new_page().goto(url)  # as long as this page is open
+    yield url
+    end(server)
+    context.close()
+
+
+class Viewed(Visit):
+    """A page of `ompass view`."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        super().__init__(page)
+        self.url = url
+        page.goto(url)
+        self.settle()
+
+    def settle(self) -> None:
+        """Waits until all that the picture needs has come, and is drawn."""
+        self.page.wait_for_function(
+            "() => { const t = window.ompassTimeline, s = t.source;"
+            " return t.drawn && !t.due && (!s.isServed || (!s.loading.size && !s.missing.size)); }"
+        )
+
+    def show(self, begin_ns: float, end_ns: float) -> None:
+        self.page.evaluate("([begin, end]) => ompassTimeline.show(begin, end)", [begin_ns, end_ns])
+        self.page.wait_for_timeout(50)
+        self.settle()
+
+    def view(self) -> tuple[float, float]:
+        view = self.page.evaluate("ompassTimeline.view")
+        return view["begin"], view["end"]
+
+    def sums(self) -> dict[str, list[float]]:
+        """Of the lines drawn, nanoseconds by entry of the legend, over all columns."""
+        found: dict[str, list[float]] = self.page.evaluate(
+            "() => Object.fromEntries(ompassTimeline.values(ompassTimeline.canvas.width)"
+            ".map(({line, values}) => [line.row.id, ompassTimeline.entries().map((_, k, all) =>"
+            " values.reduce((sum, value, i) => i % all.length === k ? sum + value : sum, 0))]))"
+        )
+        return found
+
+    def keys(self, *names: str) -> None:
+        self.page.locator(".threads canvas").focus()
+        for name in names:
+            self.page.keyboard.press(name)
+        self.page.wait_for_timeout(50)
+        self.settle()
+
+
+@pytest.fixture
+def viewed(browser: Browser, served: str) -> Iterator[Viewed]:
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    visit = Viewed(context.new_page(), served)
+    yield visit
+    context.close()
+    assert visit.complaints == []
+    assert all(url.startswith((served, "blob:", "data:")) for url in visit.requests)
+
+
+def sql(path: Path, query: str) -> list[Any]:
+    output = subprocess.run(
+        [*OMPASS, "query", str(path), query, "--json"], check=True, capture_output=True, text=True
+    )
+    return [json.loads(line) for line in output.stdout.splitlines()]
+
+
+def test_it_zooms_to_a_single_task_of_a_million(viewed: Viewed, million: Path) -> None:
+    assert sql(million, "SELECT count(*) AS n FROM tasks")[0]["n"] > 1_000_000
+    task = sql(
+        million,
+        "SELECT task, thread, created_ns, start_ns, end_ns FROM tasks WHERE deferred AND creator <> thread "
+        "AND end_ns - start_ns > 1000 ORDER BY start_ns DESC LIMIT 1",
+    )[0]
+    begin, last = task["start_ns"], task["end_ns"]
+    viewed.show(begin - 200, last + 200)
+    viewed.page.wait_for_function("ompassTimeline.shown && ompassTimeline.shown.length > 0")
+    shown = viewed.page.evaluate("ompassTimeline.shown.map(({stretch}) => stretch)")
+    mine = [each for each in shown if each["task"] == str(task["task"]) and each["thread"] == task["thread"]]
+    assert mine
+    assert min(each["begin"] for each in mine) >= begin
+    assert max(each["end"] for each in mine) <= last
+    assert {each["created"] for each in mine} == {task["created_ns"]}
+    assert {each["start"] for each in mine} == {begin}
+    # The pointer finds it, and its creation.
+    box = viewed.page.locator(".threads canvas").bounding_box()
+    assert box is not None
+    hit = viewed.page.evaluate(
+        "task => { const {left, right, line} = ompassTimeline.shown.find(s => s.stretch.task === task);"
+        " return [(left + right) / 2, line.top + line.height / 2]; }",
+        str(task["task"]),
+    )
+    viewed.page.mouse.move(box["x"] + hit[0], box["y"] + hit[1])
+    tip = viewed.page.locator(".tip")
+    tip.wait_for()
+    assert f"by thread {task['task'] >> 40}" in tip.inner_text()
+
+
+def test_proportions_are_those_of_the_recorded_states(viewed: Viewed, million: Path) -> None:
+    last = viewed.view()[1]
+    for begin, span in ((0, last), (last * 0.3, last / 10), (last * 0.7, last / 3000), (last * 0.5, 40_000)):
+        low, high = int(begin), int(min(begin + span, last))
+        viewed.show(low, high)
+        rows = sql(
+            million,
+            f"SELECT thread, state, sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns "
+            f"FROM stretches WHERE start_ns < {high} AND end_ns > {low} GROUP BY thread, state",
+        )
+        known = {(f"0.{row['thread']}", row["state"]): row["ns"] for row in rows}
+        states = viewed.page.evaluate("ompassTimeline.about.states.map(state => state.label)")
+        for line, sums in viewed.sums().items():
+            if line == "0":
+                continue
+            for state, shown in zip(states, sums, strict=True):
+                # A bin at the edge of the window is shared out: it is shorter than a pixel.
+                assert shown == pytest.approx(known.get((line, state), 0), abs=2 * (high - low) / 1000)
+
+
+def test_a_selected_window_has_the_breakdown_of_the_report(viewed: Viewed, million: Path) -> None:
+    last = viewed.view()[1]
+    begin, stop = int(last * 0.31), int(last * 0.42)
+    viewed.page.fill("[aria-label='Begin of the selection']", f"{begin}ns")
+    viewed.page.fill("[aria-label='End of the selection']", f"{stop}ns")
+    viewed.page.keyboard.press("Enter")
+    viewed.page.locator(f".window[data-window='{begin}:{stop}']").wait_for(timeout=60_000)
+    rows = viewed.page.locator("[id^=thread-time-of-window] tr.row").all()
+    shown = {}
+    for row in rows:
+        cells = row.locator("td").evaluate_all("cells => cells.map(cell => cell.dataset.key)")
+        shown[cells[0]] = int(cells[1])
+    command = [*OMPASS, "report", str(million), "--from", "events", "--window", f"{begin}ns:{stop}ns"]
+    report = subprocess.run([*command, "--json"], check=True, capture_output=True, text=True)
+    values = json.loads(report.stdout)
+    assert shown == {state: values[f"{state}_ns"] for state in shown}
+    assert len(shown) == 5
+    assert sum(shown.values()) == pytest.approx(2 * (stop - begin), abs=4)  # the borders are ticks
+
+
+def test_a_dragged_window_is_selected_and_a_link_brings_it_back(viewed: Viewed, browser: Browser) -> None:
+    page = viewed.page
+    viewed.keys("w", "w", "d")
+    box = page.locator(".threads canvas").bounding_box()
+    assert box is not None
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 200, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 40, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    selection = page.evaluate("ompassTimeline.selection")
+    begin, stop = viewed.view()
+    per_pixel = (stop - begin) / page.evaluate("ompassTimeline.width")
+    assert selection["begin"] == pytest.approx(begin + 200 * per_pixel, abs=2 * per_pixel)
+    assert selection["end"] == pytest.approx(begin + 500 * per_pixel, abs=2 * per_pixel)
+    page.locator("[aria-label='Colour by']").select_option("construct")
+    page.wait_for_timeout(400)
+    context = browser.new_context()
+    other = Viewed(context.new_page(), page.url)
+    assert other.page.evaluate("ompassTimeline.selection") == selection
+    assert other.page.evaluate("ompassTimeline.dimension") == "construct"
+    assert other.view() == pytest.approx(viewed.view(), abs=2)
+    context.close()
+
+
+def test_one_construct_alone_keeps_its_colour(viewed: Viewed) -> None:
+    page = viewed.page
+    page.locator("[aria-label='Colour by']").select_option("construct")
+    viewed.settle()
+    before = page.evaluate("ompassTimeline.colours()")
+    page.locator(".legend button").first.click()
+    after = page.evaluate("ompassTimeline.colours()")
+    assert after[0] == before[0]
+    assert all(one != other for one, other in zip(before[1:], after[1:], strict=True))
+    assert page.locator(".legend button").first.get_attribute("aria-pressed") == "true"
+
+
+def test_everything_can_be_done_by_the_keyboard(viewed: Viewed) -> None:
+    page = viewed.page
+    whole = viewed.view()
+    for _ in range(40):  # to the picture, by Tab alone
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.tagName") == "CANVAS":
+            break
+    assert page.evaluate("document.activeElement.tagName") == "CANVAS"
+    page.keyboard.press("w")
+    page.keyboard.press("w")
+    zoomed = viewed.view()
+    assert zoomed[1] - zoomed[0] == pytest.approx(0.36 * (whole[1] - whole[0]))
+    page.keyboard.press("d")
+    assert viewed.view()[0] > zoomed[0]
+    page.keyboard.press("[")
+    selection = page.evaluate("ompassTimeline.selection")
+    assert selection["end"] == pytest.approx(viewed.view()[1], abs=1)
+    page.keyboard.press("z")
+    assert viewed.view() == pytest.approx((selection["begin"], selection["end"]), abs=1)
+    page.keyboard.press("Escape")
+    assert page.evaluate("ompassTimeline.selection") is None
+    page.keyboard.press("f")
+    assert viewed.view() == whole
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    page.keyboard.press("Enter")  # folds the threads
+    assert page.evaluate("ompassTimeline.lines.length") == 1
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "false"
+
+
+def test_dark_and_light_draw_on_their_own_paper(viewed: Viewed) -> None:
+    corner = (
+        "() => { const copy = document.createElement('canvas');"
+        " const context = copy.getContext('2d', {willReadFrequently: true});"
+        " const c = document.querySelector('.threads canvas');"
+        " context.drawImage(c, 2 - c.width, -2);"
+        " return [...context.getImageData(0, 0, 1, 1).data]; }"
+    )
+    light = viewed.page.evaluate(corner)
+    viewed.page.locator("#theme").click()
+    viewed.page.wait_for_timeout(200)
+    viewed.settle()
+    assert sum(viewed.page.evaluate(corner)[:3]) < 200 < sum(light[:3])
+
+
+@pytest.mark.parametrize("width", [420, 1000, 2560])
+def test_it_fits_every_window(browser: Browser, served: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    visit = Viewed(context.new_page(), served)
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert visit.page.evaluate("ompassTimeline.width") > 0.55 * min(width, 1500) - 240
+    assert visit.complaints == []
+    context.close()
+
+
+def test_pictures_are_saved(viewed: Viewed, tmp_path: Path) -> None:
+    for kind, head in (("SVG", b"<svg"), ("PNG", b"\x89PNG")):
+        with viewed.page.expect_download() as download:
+            viewed.page.locator(".tools button", has_text=kind).click()
+        path = tmp_path / download.value.suggested_filename
+        download.value.save_as(path)
+        assert path.read_bytes().startswith(head)
+        assert path.suffix == f".{kind.lower()}"
+
+
+def test_kernels_and_slow_sections_come_when_they_are_looked_at(browser: Browser, marked: Path) -> None:
+    server, url = start(marked)
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    visit = Viewed(context.new_page(), url)
+    visit.page.locator("[aria-label='Colour by']").select_option("kernel")
+    visit.settle()
+    assert "quicksort" in visit.page.locator(".legend").inner_text()
+    for section in ("schedule-1", "graph-1", "reuse-1"):
+        place = visit.page.locator(f"section[id={section}]")
+        place.scroll_into_view_if_needed()
+        plot = visit.page.locator(f"section[id={section}]:not([data-later]) .plot").first
+        plot.wait_for(state="attached")
+        plot.scroll_into_view_if_needed()
+        plot.locator("svg.marks").wait_for()
+    # A group of the task tree shows its construct alone.
+    group = (
+        visit.page.locator("section[id=graph-1] svg").first.locator(".group", has_text="merge_tasks").first
+    )
+    group.focus()
+    visit.page.keyboard.press("Enter")
+    assert visit.page.evaluate("ompassTimeline.dimension") == "construct"
+    entry = visit.page.locator("#timeline .legend [aria-pressed=true]")
+    assert "merge_tasks" in entry.inner_text()
+    assert visit.complaints == []
+    context.close()
+    end(server)
+
+
+def test_no_name_becomes_markup(browser: Browser, tmp_path: Path) -> None:
+    body = tuple(Spawn((Work(500),), 2) for _ in range(50))
+    made = write_trace(tmp_path / f"{HOSTILE.replace('/', '')}.ompass", Schedule(body, 2, 0))
+    server, url = start(made)
+    context = browser.new_context()
+    visit = Viewed(context.new_page(), url)
+    visit.page.evaluate("ompassTimeline.select(0, 5000)")
+    visit.page.locator(".window[data-window]").wait_for()
+    assert visit.page.locator("img").count() == 0
+    assert "onerror" in visit.page.locator("h1 + p").inner_text()  # it is there, as text
+    assert visit.complaints == []
+    assert "<img" not in visit.page.evaluate("ompassTimeline.svg()")
+    context.close()
+    end(server)
+
+
+def request(
+    url: str, method: str = "GET", path: str = "", body: str = "", **headers: str
+) -> tuple[int, bytes]:
+    host, _, token = url.removeprefix("http://").partition("/")
+    connection = http.client.HTTPConnection(host, timeout=20)
+    head = {"Host": host, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    connection.request(method, path or f"/{token}", body=body or None, headers=head)
+    reply = connection.getresponse()
+    result = (reply.status, reply.read())
+    assert not reply.headers.get("Access-Control-Allow-Origin")
+    connection.close()
+    return result
+
+
+def test_only_who_has_the_token_is_answered(served: str) -> None:
+    token = "/" + served.split("/", 3)[3]
+    question = json.dumps(
+        {"run": 0, "dimension": "state", "shift": 20, "first": 0, "n": 4, "rows": [[0], [0, 1]]}
+    )
+    json_kind = "application/json"
+    assert request(served)[0] == 200
+    status, tile = request(served, "POST", f"{token}tile", question, Content_Type=json_kind)
+    assert (status, len(tile)) == (200, 2 * 4 * 5 * 4)
+    for path in ("/", "/favicon.ico", "/x/", token[:-2] + "/", f"{token}../etc/passwd"):
+        assert request(served, path=path)[0] == 404
+    assert request(served, Host="evil.example")[0] == 404  # a name that was made to point here
+    assert request(served, Host=served.split("/")[2].replace("127.0.0.1", "localhost"))[0] == 404
+    foreign = {"Origin": "https://evil.example"}
+    assert request(served, "POST", f"{token}tile", question, Content_Type=json_kind, **foreign)[0] == 404
+    assert request(served, "POST", f"{token}tile", question, Content_Type="text/plain")[0] == 415
+    for wrong in ("{", "[]", "{}", question.replace('"n": 4', '"n": -1'), question.replace("20", '"x"')):
+        assert request(served, "POST", f"{token}tile", wrong, Content_Type=json_kind)[0] == 400
+    assert request(served, "POST", f"{token}nothing", question, Content_Type=json_kind)[0] == 404
+
+
+def test_it_ends_when_the_page_is_closed(browser: Browser, marked: Path) -> None:
+    server, url = start(marked)
+    context = browser.new_context()
+    visit = Viewed(context.new_page(), url)
+    visit.page.reload()  # is no end
+    visit.page.wait_for_timeout(7000)
+    assert server.poll() is None
+    context.close()
+    assert server.wait(20) == 0
+    assert server.stderr is not None
+    with server.stderr:
+        assert "closed" in server.stderr.read()
