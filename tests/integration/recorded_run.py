@@ -19,7 +19,12 @@ OUTSIDE = -1  # the construct of a region row that stands for the time outside o
 # Profile and replay must agree on counts exactly, and on times within 1%: on all figures that rows have.
 FIGURES = {
     name: [field for field, kind, _ in row.describe() if kind == "Int64"]
-    for name, row in (("regions", _core.RegionRow), ("constructs", _core.ConstructRow))
+    for name, row in (
+        ("regions", _core.RegionRow),
+        ("constructs", _core.ConstructRow),
+        ("waits", _core.WaitRow),
+        ("loops", _core.LoopRow),
+    )
 }
 # An untied task may complete before a thread tells that it left it. The profile's duration then lacks that
 # part, which counts as inclusive time of its own thread.
@@ -90,7 +95,9 @@ def check_identity(profile: _core.Run) -> None:
         assert 0 <= row.implicit_ns <= row.work_ns, f"implicit work is not part of work in {row}"
         assert 0 <= row.lock_ns <= row.sync_ns, f"lock time is not part of sync in {row}"
         assert row.preempted_ns + row.blocked_ns <= row.total_ns, f"more absent than there in {row}"
-        assert row.work_preempted_ns + row.work_blocked_ns <= row.work_ns, f"more absent than at work in {row}"
+        assert row.work_preempted_ns + row.work_blocked_ns <= row.work_ns, (
+            f"more absent than at work in {row}"
+        )
         assert row.work_preempted_ns <= row.preempted_ns, f"preempted work is not part of preempted in {row}"
         assert row.work_blocked_ns <= row.blocked_ns, f"blocked work is not part of blocked in {row}"
         capacity[row.construct] += row.capacity_ns
