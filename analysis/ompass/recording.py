@@ -6,6 +6,7 @@ Owns no figure of its own: readers read, metrics compute, figures draw. docs/pyt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -19,6 +20,9 @@ from ompass.readers.schedule import DEFAULT_LIMIT, Schedule, read_schedule
 from ompass.readers.tables import Tables
 from ompass.reports import ReportContent, collect
 from ompass.reports.reuse import ReuseContent, ReuseOptions, collect_reuse
+from ompass.simulation.advice import AdviceContent, advise
+from ompass.simulation.machine import find_machine
+from ompass.simulation.runs import Simulation, simulate
 from ompass.symbols import Location
 
 if TYPE_CHECKING:
@@ -101,6 +105,29 @@ class Recording:
     def reuse(self, options: ReuseOptions | None = None) -> ReuseContent:
         """Kernel reuse distances. NothingToShowError when no kernel declares accesses, or without a trace."""
         return collect_reuse(self.run, options)
+
+    # ------------------------------------------------------------ what if
+
+    def simulate(
+        self, *, threads: Sequence[int] = (), policies: Sequence[str] = ("libomp",), machine: str = "",
+        seed: int = 1, untraced: bool = False,
+    ) -> Simulation:  # fmt: skip
+        """Predicted runs; `machine`: a machine file or an hwloc synthetic string. UsageError for others.
+
+        NothingToShowError without a trace or tasks; as recorded when `threads` is empty.
+        """
+        return simulate(
+            self.path,
+            machine=find_machine(machine),
+            threads=threads,
+            policies=policies,
+            seed=seed,
+            untraced=untraced,
+        )
+
+    def advise(self, *, threads: int = 0, machine: str = "") -> AdviceContent:
+        """Changes by predicted gain, and what each construct's speed is worth. Raises as simulate() does."""
+        return advise(self.path, machine=find_machine(machine), threads=threads)
 
     # ------------------------------------------------------------ inside
 

@@ -157,7 +157,7 @@ private:
     void unpark(Thread &thread, uint64_t now);
     void call_somebody(uint32_t queue, uint32_t place, uint64_t now);
     bool rescue();
-    uint64_t failures(double chance);
+    uint64_t failures(double log_miss);
 
     uint32_t make_live(uint32_t task, uint32_t parent);
     void release(uint32_t place);
@@ -187,6 +187,7 @@ private:
     std::vector<Queue> queues_; // of the threads (or domains); then the mailboxes of domains
     std::vector<NumberSet> holding_; // queues that hold tasks; where placement counts, by domain
     std::vector<NumberSet> idle_; // parked threads: 2 * domain + 1 when on top of a wait that not every task suits
+    std::vector<double> log_miss_; // by number of queues that hold tasks: chance to look into another one; 0: none
     uint32_t n_idle_ = 0, n_holding_ = 0;
 
     // Of programs with dependences, by task: predecessors to come, and the place of one that waits for them.
@@ -230,6 +231,9 @@ Engine::Engine(const TaskProgram &program, const Machine &machine, const Policy 
     }
     holding_.assign(placed ? n_domains_ : 1, NumberSet(static_cast<uint32_t>(queues_.size())));
     idle_.assign(2 * n_domains_, NumberSet(team.n_threads));
+    const auto others = static_cast<double>(queues_.size()) - 1;
+    for (size_t n = 0; n <= queues_.size(); n++)
+        log_miss_.push_back(n && static_cast<double>(n) < others ? std::log1p(-static_cast<double>(n) / others) : 0.0);
     if (!program.dependences.empty()) {
         n_before_.resize(program.tasks.size());
         blocked_.resize(program.tasks.size());
@@ -697,10 +701,9 @@ void Engine::set_out(Thread &thread, uint32_t queue, uint64_t failed) {
     wait_for_step(thread, Thread::Step::kSteal);
 }
 
-// How many attempts fail before the first one that succeeds with this chance.
-uint64_t Engine::failures(double chance) {
-    if (chance >= 1) return 0;
-    return static_cast<uint64_t>(std::log1p(-random_.share()) / std::log1p(-chance));
+// How many attempts fail before the first one that succeeds, given the logarithm of the chance that one fails.
+uint64_t Engine::failures(double log_miss) {
+    return log_miss < 0 ? static_cast<uint64_t>(std::log1p(-random_.share()) / log_miss) : 0;
 }
 
 uint32_t Engine::choose_in(Thread &thread, const NumberSet &queues, uint64_t &failed) {
@@ -719,7 +722,7 @@ uint32_t Engine::choose_in(Thread &thread, const NumberSet &queues, uint64_t &fa
     const auto n = static_cast<uint32_t>(queues_.size());
     switch (policy_.steals) {
     case Steals::kRandom: {
-        failed = failures(static_cast<double>(queues.size()) / std::max(1u, n - 1));
+        failed = failures(log_miss_[queues.size()]);
         const uint32_t first = random_.below(queues.size());
         const uint32_t glances = n_before_.empty() ? std::min(queues.size(), kGlances) : queues.size();
         for (uint32_t i = 0; i < glances; i++) {
@@ -734,7 +737,7 @@ uint32_t Engine::choose_in(Thread &thread, const NumberSet &queues, uint64_t &fa
         const uint32_t own = fullest([&](uint32_t queue) { return queue / kGroupSize == group; });
         if (own != kNoQueue) return own;
         group = queues[random_.below(queues.size())] / kGroupSize;
-        failed = failures(static_cast<double>(queues.size()) / n);
+        failed = failures(log_miss_[queues.size()]);
         const uint32_t other = fullest([&](uint32_t queue) { return queue / kGroupSize == group; });
         return other != kNoQueue ? other : fullest([](uint32_t) { return true; });
     }
@@ -800,10 +803,8 @@ void Engine::call_somebody(uint32_t queue, uint32_t place, uint64_t now) {
                 if (shared && (policy_.queues == Queues::kPerDomain ? thief.domain == queue : i == 0))
                     return wait_for_step(thief, Thread::Step::kLook);
                 uint64_t failed = 0;
-                if (policy_.steals == Steals::kRandom && threads_.size() > 2) { // all of them try, one finds it first
-                    const double miss = 1.0 - 1.0 / static_cast<double>(threads_.size() - 1);
-                    failed = failures(1.0 - std::pow(miss, n_looking));
-                }
+                if (policy_.steals == Steals::kRandom) // all of them try, one finds it first
+                    failed = failures(n_looking * log_miss_[1]);
                 return set_out(thief, queue, failed);
             }
         }
@@ -835,6 +836,7 @@ uint32_t Engine::make_live(uint32_t task, uint32_t parent) {
     made.next_op = of_program.first_op;
     made.parent = parent;
     made.depth = of_program.depth;
+    __builtin_prefetch(&program_.operations[of_program.first_op]);
     made.untied = of_program.flags & ProgramTask::kUntied;
     if (parent) live_[parent].refs++;
     return place;

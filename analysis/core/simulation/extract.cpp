@@ -103,10 +103,7 @@ public:
 
     void created(Walk &walk, uint64_t id, uint32_t construct) {
         const Creation creation = walk.date_creation();
-        if (creation.latest > creation.time)
-            cut(walk, walk.current());
-        else if (walk.doing() == Doing::kWork)
-            worked(walk, walk.mark(), creation.begin);
+        if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), creation.begin);
         give_draft(walk, walk.current());
         remember(id, create(walk, walk.current(), construct, 0));
         program_.n_deferred++;

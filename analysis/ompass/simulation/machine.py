@@ -94,6 +94,12 @@ def read_machine(name: str = DEFAULT) -> Machine:
     return _machine(name, values)
 
 
+def find_machine(text: str) -> Machine:
+    """The machine of a file, of its bare name or of a synthetic string; the default for an empty text."""
+    is_topology = ":" in text and not Path(text).is_file()
+    return read_machine().with_topology(text) if is_topology else read_machine(text or DEFAULT)
+
+
 def _machine(name: str, values: Mapping[str, Any]) -> Machine:
     def refuse(what: str, cure: str = "see `ompass docs simulation`") -> UsageError:
         return UsageError(f"--machine-file {name}", what, cure)

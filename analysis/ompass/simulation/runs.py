@@ -130,8 +130,8 @@ def notes_on(program: TaskProgram) -> tuple[str, ...]:
         )
     if program.preempted_ns > _MUCH * program.work_ns:
         notes.append(
-            f"Other programs had the processors for {duration(program.preempted_ns)} of the recorded work: the "
-            "prediction is for a run without them."
+            f"Other programs had the processors for {duration(program.preempted_ns)} of the recorded work: "
+            "the prediction is for a run without them."
         )
     if program.blocked_ns > _MUCH * program.work_ns:
         notes.append(

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many tasks the simulator takes per second of processor time, on how many threads, and in how much memory: a binary
+// tree of tasks that wait for their children, and one producer of leaves. Build it against the core:
+//   g++ -std=c++20 -O2 -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
+//       analysis/core/events/*.cpp analysis/core/format/*.cpp -o simulation_speed && ./simulation_speed 10000000
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "simulation/engine.h"
+
+using namespace ompass::simulation;
+
+namespace {
+
+double cpu_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+struct Maker {
+    TaskProgram program;
+
+    uint32_t task(uint32_t creator, uint8_t flags = 0) {
+        ProgramTask made;
+        made.creator = creator;
+        made.construct = 1;
+        made.flags = flags;
+        made.depth = creator ? static_cast<uint16_t>(program.tasks[creator].depth + 1) : 0;
+        program.tasks.push_back(made);
+        return static_cast<uint32_t>(program.tasks.size() - 1);
+    }
+    void write(uint32_t of, const std::vector<Operation> &operations) {
+        program.tasks[of].first_op = static_cast<uint32_t>(program.operations.size());
+        program.operations.insert(program.operations.end(), operations.begin(), operations.end());
+        program.operations.push_back(Operation::of(Does::kEnd));
+    }
+    uint32_t begin() {
+        program.constructs = {0, 1};
+        program.tasks.emplace_back();
+        write(0, {Operation::of(Does::kRegion, 0)});
+        const uint32_t implicit = task(0, ProgramTask::kImplicit);
+        program.regions.push_back({1, 1, {implicit}});
+        return implicit;
+    }
+};
+
+// Tasks in the order of a recording: all of a subtree before the next one.
+TaskProgram tree(uint32_t n) {
+    Maker maker;
+    const uint32_t implicit = maker.begin();
+    const auto grow = [&](const auto &self, uint32_t of, uint32_t below) -> void {
+        if (below < 2) return maker.write(of, {Operation::of(Does::kWork, 500 + below * 37 % 101, 1)});
+        const uint32_t first = maker.task(of), second = maker.task(of);
+        self(self, first, (below - 2) / 2);
+        self(self, second, below - 2 - (below - 2) / 2);
+        maker.write(of,
+                    {Operation::of(Does::kWork, 100, 1), Operation::create(first, 60), Operation::create(second, 60),
+                     Operation::of(Does::kTaskwait), Operation::of(Does::kWork, 50, 1)});
+    };
+    grow(grow, implicit, n);
+    return std::move(maker.program);
+}
+
+TaskProgram producer(uint32_t n) {
+    Maker maker;
+    const uint32_t implicit = maker.begin();
+    std::vector<Operation> creations;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t leaf = maker.task(implicit);
+        maker.write(leaf, {Operation::of(Does::kWork, 5000 + i % 97, 1)});
+        creations.push_back(Operation::of(Does::kWork, 20, 1));
+        creations.push_back(Operation::create(leaf, 60));
+    }
+    maker.write(implicit, creations);
+    return std::move(maker.program);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const auto n = static_cast<uint32_t>(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 1'000'000);
+    Machine machine;
+    machine.costs.dequeue.points = {{1, 70}};
+    machine.costs.steal.points = {{1, 100}};
+    machine.costs.failed_steal.points = {{1, 80}};
+    machine.costs.wake.points = {{1, 200}};
+    for (const char *shape : {"tree", "producer"}) {
+        const TaskProgram program = std::string(shape) == "tree" ? tree(n) : producer(n);
+        for (const char *policy : {"libomp", "work-first", "occupancy"})
+            for (const uint32_t threads : {2u, 8u, 32u, 128u}) {
+                const double begin = cpu_seconds();
+                const Simulated run = simulate(program, machine, *find_policy(policy), {threads, 1, {}, {}});
+                const double seconds = cpu_seconds() - begin;
+                std::printf("%-9s %-11s %4u threads: %6.2f s, %5.2f million tasks/s%s\n", shape, policy, threads,
+                            seconds, static_cast<double>(run.n_tasks) / seconds / 1e6, run.problem.c_str());
+            }
+    }
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    std::printf("%.2f GiB at most\n", static_cast<double>(usage.ru_maxrss) / (1 << 20));
+    return 0;
+}

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is simulated is the recorded program, whatever its schedule; absurd machine files are refused."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from ompass import _core
+from ompass._core import SimulatedRun, TaskProgram
+from ompass.commands.main import app
+from ompass.errors import NothingToShowError, OmpassError, UsageError
+from ompass.readers.simulation import read_task_program, run_simulation
+from ompass.simulation.advice import advise
+from ompass.simulation.calibration import as_toml, costs_from
+from ompass.simulation.machine import MACHINES, find_machine, read_machine
+from ompass.simulation.runs import POLICIES, predict, simulate
+from unit.made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
+from unit.test_task_graph import bodies, fib
+
+MANY = 64  # threads, more than any made body has tasks at a time
+FREE = read_machine(str(MACHINES / "reference.toml")).with_topology("pack:1 core:64 pu:1")
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def error_of(result: Result) -> str:
+    assert isinstance(result.exception, OmpassError), result.output
+    line = result.exception.one_line()
+    assert "\n" not in line
+    return line
+
+
+def program_of(body: Body, n_threads: int = 2, spread: int = 0, bracket_ns: int = 0) -> TaskProgram:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "made.ompass"
+        return _core.task_program(str(write_trace(path, Schedule(body, n_threads, spread, bracket_ns))))
+
+
+def free_run(program: TaskProgram, threads: int, policy: str = "help-first") -> SimulatedRun:
+    """On a machine where nothing but work takes time."""
+    return run_simulation(program, policy, threads, costs={"create": [(1, 0.0)]})
+
+
+def region_ns(run: SimulatedRun) -> int:
+    return run.wall_ns - run.serial_ns
+
+
+@settings(max_examples=200, deadline=None)
+@given(bodies, st.integers(1, 4), st.integers(0, 5))
+def test_enough_threads_take_as_long_as_the_span(body: Body, n_threads: int, spread: int) -> None:
+    program = program_of(body, n_threads, spread)
+    run = free_run(program, MANY)
+    assert program.n_out_of_order == 0
+    assert region_ns(run) == chain_of(body)[1]
+    assert run.work_ns == program.work_ns == work_of(body) + run.serial_ns
+
+
+@settings(max_examples=100, deadline=None)
+@given(bodies, st.integers(2, 4), st.integers(0, 5), st.integers(1, 9))
+def test_the_program_is_the_same_whatever_the_recorded_schedule(
+    body: Body, n_threads: int, spread: int, simulated: int
+) -> None:
+    one, other = program_of(body), program_of(body, n_threads, spread)
+    for policy in ("work-first", "libomp"):
+        assert region_ns(free_run(one, simulated, policy)) == region_ns(free_run(other, simulated, policy))
+
+
+@settings(max_examples=50, deadline=None)
+@given(bodies, st.integers(1, 50))
+def test_creations_take_what_they_took_in_the_recorded_run(body: Body, bracket_ns: int) -> None:
+    program = program_of(body, bracket_ns=bracket_ns)
+    run = run_simulation(program, "help-first", 3)
+    assert run.create_ns == program.n_deferred * bracket_ns
+    assert run.work_ns == program.work_ns == work_of(body) + run.serial_ns
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_time_adds_up_for_every_policy(policy: str) -> None:
+    program = program_of(fib(12))
+    for threads in (1, 2, 7):
+        run = predict(program, read_machine(), policy, threads)
+        states = run.work_ns + run.create_ns + run.schedule_ns + run.sync_ns + run.idle_ns
+        assert states == threads * run.wall_ns
+        assert run.n_tasks == program.n_deferred
+        assert run.n_steals_successful <= run.n_steals_attempted
+
+
+def test_a_faster_construct_shortens_the_run_by_its_part_of_the_path() -> None:
+    chain: Body = tuple(Spawn((Work(1000),), 2, after_last=k > 0) for k in range(10))
+    body = (*chain, *(Spawn((Work(1000),), 3) for _ in range(4)))
+    program = program_of(body)
+    numbers = sorted(program.work_of_constructs)[-2:]
+    base = region_ns(free_run(program, 2))
+    assert base == 10_000
+    for construct, expected in zip(numbers, (5_000, 10_000), strict=True):
+        run = run_simulation(program, "help-first", 2, costs={"create": [(1, 0.0)]}, speed={construct: 2.0})
+        assert region_ns(run) == expected
+
+
+def test_a_run_without_recording_has_less_work() -> None:
+    program = program_of(tuple(Spawn((Work(1000),)) for _ in range(10)))
+    run = run_simulation(program, "help-first", 1, untraced_task_ns=60)
+    assert program.work_ns - run.work_ns == 10 * 60
+    run = run_simulation(program, "help-first", 1, untraced_task_ns=5000)
+    assert run.work_ns == run.serial_ns
+
+
+# ---------------------------------------------------------------- other programs
+
+
+def test_coarser_tasks_are_fewer_with_the_same_work() -> None:
+    body = tuple(Spawn((Work(100),)) for _ in range(10))
+    program = program_of(body)
+    construct = max(program.work_of_constructs)
+    run = free_run(_core.coarsen(program, construct, 4), MANY)
+    assert (run.n_tasks, run.work_ns, region_ns(run)) == (3, program.work_ns, 400)
+
+
+def test_tasks_that_depend_on_others_keep_their_own() -> None:
+    body = tuple(Spawn((Work(100),), after_last=k > 0) for k in range(10))
+    program = program_of(body)
+    run = free_run(_core.coarsen(program, max(program.work_of_constructs), 4), MANY)
+    assert (run.n_tasks, region_ns(run)) == (10, 1000)
+
+
+def test_several_producers_create_in_parallel() -> None:
+    op: tuple[Op, ...] = (Work(50), Spawn((Work(50),)))
+    program = program_of(op * 64)
+    construct = max(program.work_of_constructs)
+    assert region_ns(free_run(program, MANY)) == 64 * 50 + 50
+    run = free_run(_core.spread(program, construct, 32, 8), MANY)
+    assert region_ns(run) < 64 * 50 / 4
+    assert run.work_ns == program.work_ns
+    assert run.n_tasks == 64 + 8
+
+
+def test_phases_without_waits_between_overlap() -> None:
+    phase: tuple[Op, ...] = (Spawn((Work(100),)), Spawn((Work(300),)), Wait())
+    program = program_of((Spawn(phase * 4), Wait()))
+    shapes = {shape.construct: shape for shape in _core.shapes(program)}
+    outer = max(shapes.values(), key=lambda shape: shape.most_phases)
+    assert outer.most_phases == 4
+    assert region_ns(free_run(program, MANY)) == 4 * 300
+    assert region_ns(free_run(_core.join_phases(program, outer.construct), MANY)) == 300
+
+
+def test_advice_finds_the_cut_off_of_tasks_that_are_too_short(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "fine.ompass", Schedule(fib(14), 2))
+    content = advise(path, threads=4)
+    best = {change.kind: change for change in content.changes}
+    assert best["depth"].gain > 0.5
+    assert best["depth"].low <= best["depth"].gain <= best["depth"].high
+    walls = [tried.wall_ns for tried in best["depth"].tried]
+    assert min(walls) == best["depth"].wall_ns
+    assert walls[-1] > 2 * best["depth"].wall_ns  # hardly any cut-off at all
+
+
+def test_advice_is_silent_about_what_does_not_gain(tmp_path: Path) -> None:
+    body = tuple(Spawn((Work(1_000_000),)) for _ in range(8))
+    content = advise(write_trace(tmp_path / "coarse.ompass", Schedule(body, 2)), threads=2)
+    assert {change.kind for change in content.changes} == {"threads"}
+    assert content.causal[0].gain == pytest.approx(0.5, abs=0.02)
+
+
+# ---------------------------------------------------------------- commands
+
+
+def test_simulate_writes_what_the_schema_says(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(8), 2))
+    result = call("simulate", path, "--threads", "1,2,4", "--policy", "libomp,work-first", "--json")
+    report = json.loads(result.output)
+    assert [(run["policy"], run["threads"]) for run in report["runs"]] == [
+        (policy, threads) for policy in ("libomp", "work-first") for threads in (1, 2, 4)
+    ]
+    for run in report["runs"]:
+        states = sum(run[f"{state}_ns"] for state in ("work", "create", "schedule", "sync", "idle"))
+        assert states == run["threads"] * run["wall_ns"]
+        assert set(run["steals"]) == {"attempted", "successful", "false_negatives"}
+    again = call("simulate", path, "--threads", "1,2,4", "--policy", "libomp,work-first", "--json")
+    assert again.output == result.output
+
+
+def test_advise_names_what_to_write(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(12), 2))
+    report = json.loads(call("advise", path, "--threads", "4", "--json").output)
+    assert report["advice"] and all(
+        one["write"] and one["gain_low"] <= one["gain"] <= one["gain_high"] for one in report["advice"]
+    )
+    gains = [one["gain"] for one in report["advice"]]
+    assert gains == sorted(gains, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--threads", "0"], "out of range"),
+        (["--threads", "two"], "not a list of numbers"),
+        (["--threads", "99999"], "out of range"),
+        (["--policy", "magic"], "there is no such policy"),
+        (["--machine", "pack:nonsense"], "hwloc cannot read it"),
+        (["--machine", "pack:1 core:2 pu:1", "--threads", "3"], "has 2 hardware threads"),
+        (["--machine-file", "nowhere.toml"], "name a file, or one of"),
+    ],
+)
+def test_simulate_refuses_by_one_line(tmp_path: Path, options: list[str], expected: str) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    assert expected in error_of(call("simulate", path, *options))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("costs = 3", "`costs` is not a table"),
+        ("colour = 3", "`colour` is not a key"),
+        ("[costs]\nsteal = -1", "below 0"),
+        ("[costs]\nsteal = nan", "neither a cost"),
+        ("[costs]\nsteal = inf", "above a second"),
+        ("[costs]\nsteal = [[4, 1], [2, 1]]", "neither a cost nor a list"),
+        ("[costs]\nsteal = []", "neither a cost nor a list"),
+        ("[costs]\nteleport = 1", "`costs.teleport` is not a cost"),
+        ('[costs]\nunit = "cycles"\nsteal = 1', "neither ns nor cycles"),
+        ("clock_ratio = 0", "`clock_ratio` is not"),
+        ('clock_ratio = "fast"', "`clock_ratio` is not"),
+        ("topology = 7", "`topology` is not a text"),
+        ('topology = "pack:0"', "hwloc cannot read it"),
+        ("[recording]\ntask = -3", "not a time in ns"),
+        ("= =", "not TOML"),
+    ],
+)
+def test_absurd_machine_files_are_refused(tmp_path: Path, text: str, expected: str) -> None:
+    file = tmp_path / "m.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as caught:
+        read_machine(str(file))
+    assert expected in caught.value.one_line()
+
+
+@pytest.mark.parametrize("file", sorted(MACHINES.glob("*.toml")), ids=lambda path: path.stem)
+def test_our_machine_files_are_sound_and_name_their_source(file: Path) -> None:
+    machine = read_machine(file.stem)
+    assert machine.costs_of("libomp")["dequeue"]
+    assert machine.recording.task > 0
+    text = file.read_text(encoding="utf-8")
+    assert 'source = "' in text and text.startswith("#")
+
+
+def test_a_cost_in_cycles_is_one_in_nanoseconds() -> None:
+    assert read_machine("cmp-32").costs_of("libomp")["steal"] == ((4, 230.0), (32, 550.0))
+
+
+def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
+    figures = {"create": 50.0, "pair": 120.0, "run": 590.0, "wake": 240.0, "steal": 600.0}
+    costs = costs_from(figures | {"inlined": 47.0, "barrier": 140.0, "region": 380.0, "lock": 96.0})
+    assert costs["dequeue"] == 70 and costs["between"] == 520 and costs["steal"] == 80
+    file = tmp_path / "here.toml"
+    recording = {"task": 50.0, "creation": 30.0, "create": 47.0}
+    file.write_text(as_toml("here", {"libomp": costs, "omp_ext": costs, "recording": recording}))
+    machine = read_machine(str(file))
+    assert machine.costs_of("libomp")["between"] == ((1, 520.0),)
+    assert machine.recording.create == 47
+
+
+def test_a_trace_without_tasks_says_so(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "none.ompass", Schedule((Work(100),), 2))
+    with pytest.raises(NothingToShowError, match="holds no tasks"):
+        read_task_program(path)
+    assert "holds no tasks" in error_of(call("simulate", path))
+    assert "holds no tasks" in error_of(call("advise", path))
+
+
+def test_a_truncated_trace_is_simulated_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "cut.ompass", Schedule(fib(10), 2))
+    log = path / "thread-00001.log"
+    whole = log.read_bytes()
+    for share in (0.9, 0.7, 0.5):
+        log.write_bytes(whole[: 4096 + 64 + 8 * int((len(whole) - 4160) * share / 8)])
+        program = read_task_program(path)
+        run = predict(program, read_machine(), "libomp", 2)
+        assert run.work_ns == program.work_ns
+
+
+def test_python_predicts_as_the_command_does(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(8), 2))
+    simulation = simulate(path, threads=[4], machine=find_machine("pack:2 l3:1 core:2 pu:1"))
+    result = call("simulate", path, "--threads", "4", "--machine", "pack:2 l3:1 core:2 pu:1", "--json")
+    (run,) = json.loads(result.output)["runs"]
+    assert simulation.predictions[0].run.wall_ns == run["wall_ns"]
+    assert find_machine("cmp-32").name == "32-core CMP"
+    assert find_machine("").name == read_machine().name
