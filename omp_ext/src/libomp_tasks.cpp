@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <sched.h>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -165,26 +166,10 @@ OMP_EXT_HOOK(void, __kmpc_omp_wait_deps,
              (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more),
              (location, thread, n, first, n_more, more)) {
-    if (this_member) {
-        wait_for_dependences(*this_member, n, first, n_more, more);
-        if (!(present_member()->current->flags & kHasForeign)) return;
-    }
-    wait_in_the_runtime(location, number_of_this_thread(thread), n, first, n_more, more);
-}
-
-// Waits for what the runtime schedules itself. libomp 15 (seen; 19 not) keeps the dependence node of such a wait in the
-// frame of the call, and a thread that completes a predecessor drops its reference a moment after the wait may be over:
-// it then counts down whatever lies there. So that frame lies far below those of the next calls, and each time elsewhere,
-// lest it be the node of the next wait. Stack: up to kFarBelow + kPlaces * kApart bytes, of which nothing is touched.
-[[gnu::noinline]] static void wait_in_the_runtime(void *location, int32_t thread, int32_t n,
-                                                  const BlockDependence *first, int32_t n_more,
-                                                  const BlockDependence *more) {
-    constexpr size_t kFarBelow = 16384, kApart = 1024, kPlaces = 16;
-    static thread_local unsigned n_waits = 0;
-    void *room = __builtin_alloca(kFarBelow + n_waits++ % kPlaces * kApart);
-    asm volatile("" : : "r"(room) : "memory");
-    real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
-    asm volatile("" : : "r"(room) : "memory"); // no tail call
+    if (!this_member) return real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+    wait_for_dependences(*this_member, n, first, n_more, more);
+    if (present_member()->current->flags & kHasForeign)
+        wait_in_the_runtime(location, number_of_this_thread(thread), n, first, n_more, more);
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
@@ -291,11 +276,13 @@ OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
         if (!runtime_waits_too(*present_member())) return;
     }
     thread = number_of_this_thread(thread);
+    if (Member *member = this_member; member && !nowait && (member->current->flags & kHasForeign))
+        wait_in_the_runtime(location, thread, n, first, n_more, more);
     // Came with libomp 16; before, the same without the last argument did it.
     if (auto *real = real___kmpc_omp_taskwait_deps_51())
         real(location, thread, n, first, n_more, more, nowait);
     else
-        wait_in_the_runtime(location, thread, n, first, n_more, more);
+        real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int32_t end), (location, thread, end)) {
@@ -304,6 +291,27 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int
         return real___kmpc_omp_taskyield()(location, number_of_this_thread(thread), end);
     yield(*member);
     return 0;
+}
+
+static int32_t say_done(int32_t, void *block) {
+    (*static_cast<std::atomic<bool> **>(static_cast<Block *>(block)->shareds))->store(true, std::memory_order_release);
+    return 0;
+}
+
+// Waits for what the runtime schedules itself, by a task that does nothing but depend on it. The runtime's own wait keeps
+// its node in the graph of dependences in the frame of the call, and in libomp 15 (19: not) a thread that completes a
+// predecessor drops its reference a moment after the wait may be over. A task's node is counted.
+static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
+                                const BlockDependence *more) {
+    std::atomic<bool> is_done{false};
+    auto *block = static_cast<Block *>(
+        real___kmpc_omp_task_alloc()(location, thread, kTiedBlock, sizeof(Block), sizeof(void *), say_done));
+    *static_cast<std::atomic<bool> **>(block->shareds) = &is_done;
+    real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
+    while (!is_done.load(std::memory_order_acquire)) {
+        real___kmpc_omp_taskyield()(location, thread, 0);
+        sched_yield();
+    }
 }
 
 OMP_EXT_HOOK(void, __kmpc_taskgroup, (void *location, int32_t thread), (location, thread)) {

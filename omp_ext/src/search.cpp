@@ -2,6 +2,8 @@
 // Where tasks are looked for, and in which order.
 #include "search.h"
 
+#include <time.h>
+
 #include "domains.h"
 #include "injection.h"
 #include "steal.h"
@@ -118,12 +120,29 @@ Task *find_for_suspendable(const Search &within) {
     return !is_strict && domains::count() > 1 ? find_outside(any) : nullptr;
 }
 
-Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns) {
+bool Watch::sees_standstill(int64_t at_ns) {
+    constexpr int64_t kApartNs = 1'000'000'000; // on a busy machine a thread may want its processor for long
+    constexpr int64_t kIdleShare = 64; // threads that wait look round now and then
+    if (at_ns - asked_ns_ < kApartNs) return false;
+    int64_t processor_ns = 0;
+    const Team &team = *member_.team;
+    for (int i = 0; i < team.n_members; i++) {
+        timespec used{};
+        if (&team.members[i] != &member_ && clock_gettime(team.members[i].processor_clock, &used) == 0)
+            processor_ns += used.tv_sec * 1'000'000'000LL + used.tv_nsec;
+    }
+    const bool is_first = asked_ns_ == 0;
+    const bool stands_still = !is_first && processor_ns - processor_ns_ < (at_ns - asked_ns_) / kIdleShare;
+    asked_ns_ = at_ns;
+    processor_ns_ = processor_ns;
+    return stands_still;
+}
+
+Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bool anyway) {
     Member &member = search.member;
     Team &team = *member.team;
     const int64_t waited_ns = now_ns() - since_ns;
     if (waited_ns < kRescueAfterNs) return nullptr;
-    const bool anyway = waited_ns > kRescueAnywayAfterNs;
     Letter *letter = nullptr;
     if (search.within->mail.first.load(std::memory_order_relaxed))
         letter = Mailbox::claim(&search.within->mail, ~0u,

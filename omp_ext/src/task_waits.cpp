@@ -161,7 +161,8 @@ template <typename Arm>
 }
 
 bool runs_here(const Search &within, const Task &task) {
-    return may_run_on_top(within.member) && (options.waits == Waits::kRelaxed || within.fits(&task));
+    // Others might wait for what those below them hold or do.
+    return may_run_on_top(within.member) && within.fits(&task);
 }
 
 // A tool would not know the task again when it is resumed, if it is a piece of another to it.
@@ -177,13 +178,16 @@ template <typename Condition>
     const bool has_moved = member.current->flags & kMoved && may_move(member);
     const Search within{member, member.current, true};
     Idle idle(member);
+    Watch watch(member);
     int64_t next_search_ns = kRescueAnywayAfterNs;
     while (!condition.is_over()) {
         Task *task = find_for_suspendable(within);
         bool is_here = task && runs_here(within, *task);
-        // Its domain's threads are blocked by something that is not of OpenMP.
-        if (!task && idle.since_ns() != 0 && now_ns() - idle.since_ns() > kRescueAnywayAfterNs)
-            is_here = (task = rescue(within, idle.since_ns(), next_search_ns)) != nullptr;
+        if (!task && idle.since_ns() != 0) {
+            const int64_t now = now_ns(), waited_ns = now - idle.since_ns();
+            if (waited_ns > kRescueAnywayAfterNs && (watch.sees_standstill(now) || waited_ns > kRescueFromWorkAfterNs))
+                is_here = (task = rescue(within, idle.since_ns(), next_search_ns, true)) != nullptr;
+        }
         Suspension *ready = is_here ? nullptr : take_ready(member);
         if (!task && !ready && !has_moved) {
             inject_sleep();
@@ -235,8 +239,7 @@ template <typename Condition>
 template <typename IsOver, typename Prepare>
 void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
     Idle idle(member);
-    const bool is_constrained = !is_barrier && (options.waits != Waits::kRelaxed || !may_run_on_top(member));
-    const Search search{member, member.current, is_constrained, &idle};
+    const Search search{member, member.current, !is_barrier, &idle};
     int64_t next_search_ns = 20 * kRescueAfterNs;
     const bool was_constrained = member.is_constrained.load(std::memory_order_relaxed);
     member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
@@ -252,7 +255,8 @@ void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_ba
         Task *task = find(search);
         if (!task && search.is_constrained && idle.since_ns() != 0) {
             member.is_blocked.store(true, std::memory_order_release);
-            task = rescue(search, idle.since_ns(), next_search_ns);
+            const bool anyway = now_ns() - idle.since_ns() > kRescueAnywayAfterNs;
+            task = rescue(search, idle.since_ns(), next_search_ns, anyway);
         }
         if (task) {
             if (idle.since_ns() != 0) {

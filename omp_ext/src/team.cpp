@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <new>
+#include <pthread.h>
 
 #include "dependences.h"
 #include "domains.h"
@@ -106,6 +107,7 @@ Member *join_team(const void *key, int number, int n_members, int level, int32_t
     member.domain = static_cast<int16_t>(domains::join_team(number, n_members, level));
     member.runtime_thread = runtime_thread;
     member.current = &member.implicit;
+    pthread_getcpuclockid(pthread_self(), &member.processor_clock);
     member.n_locks = 0;
     member.loop.present = nullptr; // a region that was cancelled may not have left it
     member.loop.n_loops = ((member.loop.n_loops >> 32) + 1) << 32;

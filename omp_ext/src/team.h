@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <time.h>
 
 #include "deque.h"
 #include "mailbox.h"
@@ -46,6 +47,7 @@ struct alignas(64) Member {
     int64_t mark = 0; // items of the deque from here on are descendants of `current`
     DependenceTable *table = nullptr; // dependences among the children of `current`
     int32_t runtime_thread = 0; // its number in the runtime
+    clockid_t processor_clock = CLOCK_THREAD_CPUTIME_ID; // of its thread; as `domain`
     int16_t domain = 0; // read by all; changes only between regions
     int16_t number = 0; // in the team
     bool left_to_event = false; // the body of the task that just ended waits for its event

@@ -211,6 +211,24 @@ def test_tasks_of_fortran_step_aside(name: str) -> None:
         assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
+# Two threads in two domains, and one task that waits for the other domain.
+ONE_EACH = {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+
+
+def test_a_task_is_not_rescued_while_its_domain_is_at_work(default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
+    finished = run([str(program), "long", "1"], default_toolchain, ONE_EACH)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stdout.endswith(NONE_ELSEWHERE)
+
+
+def test_a_task_is_rescued_when_its_domain_is_blocked_by_something_else(default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
+    finished = run([str(program), "blocked", "1"], default_toolchain, ONE_EACH)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert finished.stdout.endswith("outside 2, rescued 2\n")  # one in each of its two rounds
+
+
 @pytest.mark.parametrize("threads", ["2", "4"])
 def test_ten_thousand_tasks_are_suspended_at_once(threads: str, default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))

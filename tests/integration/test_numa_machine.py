@@ -27,11 +27,13 @@ def jobs(toolchain: Toolchain) -> list[Job]:
     placement = compile_with_ext("numa/placement.c", toolchain, "-O1")
     membership = compile_with_ext("numa/membership.c", toolchain, "-O1")
     fig8 = compile_with_ext("ext/fig8.c", toolchain, "-O1")
+    every_level = compile_with_ext("numa/every_level.c", toolchain, "-O1")
     strict = {"OMP_EXT_STRICT": "1", "OMP_EXT_TIED": "relaxed"}
     return [
         Job("placement-by-root", placement, [str(N_PAGES)], as_root=True),
         Job("placement", placement, [str(N_PAGES)], {"OMP_EXT_DISPLAY": "1"}),
         Job("fig8", fig8, ["9", "3"], strict),
+        Job("every-level", every_level, ["9"], {"OMP_EXT_STRICT": "1"}),
         Job("forbidden", compile_with_ext("numa/forbidden.c", toolchain, "-O1")),
         Job("members", membership, ["8", "4", "2", "6", "8"]),
         Job("members-in-half", membership, ["4"], wrapper="taskset 0x33"),
@@ -103,6 +105,15 @@ def test_pages_and_tasks_are_where_the_program_said(
 @pytest.mark.parametrize("job", ["placement", "placement-by-root"])
 def test_no_task_was_rescued(finished: dict[str, Finished], job: str) -> None:
     assert "RESCUED 0\n" in output_of(finished, job)
+
+
+@pytest.mark.parametrize("claim", ["tasks", "tasks_that_waited", "pages"])
+def test_every_level_of_a_recursion_is_at_home(finished: dict[str, Finished], claim: str) -> None:
+    output = output_of(finished, "every-level")
+    held, of = claims_in(output)[claim]
+    assert of >= 1022
+    assert held == of
+    assert "RESCUED 0\n" in output
 
 
 def test_distances_are_the_firmwares(finished: dict[str, Finished]) -> None:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from command import call
+from ext_programs import compile_with_ext
 from integration.random_programs import WAYS, read_again, record
 from integration.recorded_run import facts_in
 from needs import require_toolchain
@@ -62,6 +63,7 @@ class Measured(NamedTuple):
 
 CHAIN = KnownSpan("chain", 1.0, 0.03)
 FAN = KnownSpan("fan", (8 * 0.02 + 0.1) / (8 * 0.12), 0.01)
+ASIDE = KnownSpan("aside", 1 / 6, 0.02)
 DEPENDENT = KnownSpan("dependent", (6 * 0.01 + 2 * 0.005) / (6 * 0.02), 0.02)
 
 
@@ -117,6 +119,22 @@ def test_a_child_begins_where_its_creator_was(
         return measured(run_recorded(program, default_toolchain, mode="trace", preload=WAYS[way]))
 
     check_share(known, measure)
+
+
+@pytest.mark.parametrize("schedule", ["0", "1"], ids=["runtime", "extension"])
+def test_a_task_that_stepped_aside_has_the_span_that_it_has_elsewhere(
+    schedule: str, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    program = compile_with_ext("spans/aside.c", default_toolchain)
+    settings = {"OMP_EXT_SCHEDULE": schedule, "OMP_EXT_STRICT": "1", "OMP_EXT_DOMAINS": "2"}
+
+    def measure() -> Measured:
+        recorded = run_recorded(program, default_toolchain, mode="trace", preload=True, environment=settings)
+        if schedule == "1":
+            assert "at once 1\n" not in recorded.process.stdout, "no task stepped aside"
+        return measured(recorded)
+
+    check_share(ASIDE, measure)
 
 
 @pytest.mark.parametrize("known", [CHAIN, FAN, DEPENDENT], ids=lambda known: str(known.program))

@@ -6,6 +6,7 @@
  */
 #include <omp.h>
 #include <omp_ext.h>
+#include <semaphore.h>
 #include <string.h>
 
 #include "../facts.h"
@@ -112,6 +113,34 @@ static void wait_in(const char *what, int domain, int i) {
         }
         add_long(&shared_sum, -4);
         wait_for_child_elsewhere(domain);
+    } else if (strcmp(what, "long") == 0) {
+        /* The last of them begins after more than a second. */
+        for (int k = 0; k < 3; k++) {
+            omp_child_task_affinity((domain + 1) % n_domains);
+#pragma omp task firstprivate(k)
+            {
+                run_in(domain + 1);
+                spin_ns(600000000);
+                add_long(&shared_sum, k == 0);
+            }
+        }
+#pragma omp taskwait
+    } else if (strcmp(what, "blocked") == 0) {
+        /* The other domain's thread waits, for no word of OpenMP's, until this task goes on. */
+        sem_t may_end;
+        long has_begun = 0;
+        REQUIRE(sem_init(&may_end, 0, 0) == 0);
+        omp_child_task_affinity((domain + 1) % n_domains);
+#pragma omp task shared(may_end, has_begun)
+        {
+            store_long(&has_begun, 1);
+            REQUIRE(sem_wait(&may_end) == 0);
+        }
+        while (!load_long(&has_begun)) {}
+#pragma omp taskgroup
+        child_elsewhere(domain, 1);
+        REQUIRE(sem_post(&may_end) == 0);
+#pragma omp taskwait
     } else if (strcmp(what, "at_once") == 0) {
         /* Waits until so many have begun: all of them are suspended then. */
         add_long(&n_begun, 1);
