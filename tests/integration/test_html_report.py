@@ -4,6 +4,7 @@
 No request leaves the page, and nothing complains on the console.
 """
 
+import csv
 import json
 import shutil
 import subprocess
@@ -172,6 +173,23 @@ def test_tables_sort_by_their_numbers(visit: Visit) -> None:
     header.locator("button").click()
     shown = visit.page.locator("section[id=tasks-1] tr.row").evaluate_all(column)
     assert shown == sorted(shown)
+
+
+def test_tables_are_filtered_and_copied(visit: Visit) -> None:
+    section = visit.page.locator("section[id=tasks-1]")
+    section.locator("input[type=search]").fill("merge_tasks")
+    rows = section.locator("tr.row:visible")
+    n_shown = rows.count()
+    assert 0 < n_shown < section.locator("tr.row").count()
+    assert all("merge_tasks" in text for text in rows.all_text_contents())
+    section.locator("button", has_text="Copy as CSV").click()
+    copied = list(csv.reader(visit.page.evaluate("ompassCopied").splitlines()))
+    assert len(copied) == 1 + n_shown
+    assert {len(row) for row in copied} == {len(copied[0])}
+    command = [sys.executable, "-m", "ompass", "report", str(report.parent / "sort.ompass"), "--json"]
+    tasks = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["constructs"]
+    works = {str(task["work_ns"]) for task in tasks}
+    assert all(set(row) & works for row in copied[1:])
 
 
 def test_a_row_unfolds_by_the_keyboard(visit: Visit) -> None:

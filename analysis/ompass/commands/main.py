@@ -31,6 +31,7 @@ from ompass.commands import (
     simulate,
     suite,
     timeline,
+    top,
     validate,
     view,
 )
@@ -110,6 +111,7 @@ timeline.register(app)
 simulate.register(app)
 advise.register(app)
 calibrate.register(app)
+top.register(app)
 query.register(app)
 config.register(app)
 docs.register(app)

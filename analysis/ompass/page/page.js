@@ -61,6 +61,7 @@
     // Figures that came later.
     window.ompassAdopt = (root, figures) => {
         Object.assign(specs, figures);
+        root.querySelectorAll(".table").forEach(equip);
         watch(root);
     };
     let resized = 0;
@@ -107,6 +108,46 @@
             if (details && details.classList.contains("details")) body.append(details);
         }
     }
+
+    // A filter of the rows, where they are many, and the rows that are shown as CSV.
+    function equip(place) {
+        const table = place.querySelector("table");
+        const rows = [...table.querySelectorAll("tbody > tr.row")];
+        const tools = document.createElement("div");
+        tools.className = "tools";
+        if (rows.length > 2) {
+            const filter = document.createElement("input");
+            filter.type = "search";
+            filter.placeholder = "filter rows";
+            filter.setAttribute("aria-label", `Filter rows of ${place.getAttribute("aria-label")}`);
+            filter.addEventListener("input", () => {
+                const wanted = filter.value.toLowerCase();
+                for (const row of rows) {
+                    row.hidden = !row.textContent.toLowerCase().includes(wanted);
+                    if (row.hidden) setUnfolded(row, false);
+                }
+            });
+            tools.append(filter);
+        }
+        const copy = document.createElement("button");
+        copy.type = "button";
+        copy.textContent = "Copy as CSV";
+        copy.addEventListener("click", () => {
+            const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+            // A spreadsheet would compute what begins like this; numbers it may have.
+            const harmless = (text) => (/^[=+\-@\t]/.test(text) && !Number.isFinite(Number(text)) ? `'${text}` : text);
+            const shown = [...table.querySelectorAll("thead tr, tbody > tr.row")].filter((row) => !row.hidden);
+            const lines = shown.map((row) =>
+                [...row.children].filter((each) => !each.querySelector(".unfold, .unseen"))
+                    .map((each) => cell(harmless(each.dataset.key ?? each.textContent.trim()))).join(","));
+            window.ompassCopied = `${lines.join("\n")}\n`;
+            const done = () => (copy.textContent = "Copied");
+            navigator.clipboard?.writeText(window.ompassCopied).then(done, () => (copy.textContent = "Not allowed here"));
+        });
+        tools.append(copy);
+        place.before(tools);
+    }
+    document.querySelectorAll(".table").forEach(equip);
 
     document.addEventListener("click", (event) => {
         const button = event.target.closest("button");

@@ -550,6 +550,7 @@ class Timeline {
             const report = this.make("div", { class: "window" });
             report.innerHTML = reply.markup; // by the server, which escapes every name
             this.selected.replaceChildren(title, report);
+            window.ompassAdopt(report, {});
             report.dataset.window = `${selection.begin}:${selection.end}`;
         } catch (error) {
             busy.textContent = error.message;

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What running programs have done so far, and since the last look. Reads their logs, and nothing else.
+
+Owns how a run directory is found by the number of its process.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from ompass.errors import RunNotFoundError
+from ompass.metrics import Scope
+from ompass.model import Run, StateTimes
+from ompass.readers import open_run
+from ompass.reports import ReportContent, collect
+from ompass.symbols import Resolver
+
+_LOG: Final = re.compile(r"(/.*)/process\.log( \(deleted\))?$")
+Thread = tuple[int, int]
+"""Number of the run, and of the thread in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A construct, over all runs and threads."""
+
+    n_tasks: int = 0
+    work_ns: int = 0
+    create_ns: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.n_tasks + other.n_tasks, self.work_ns + other.work_ns, self.create_ns + other.create_ns
+        )
+
+    def since(self, before: Cost) -> Cost:
+        """What has come since `before`; shares of sampled work may fall a little, and count as nothing."""
+        return Cost(
+            max(self.n_tasks - before.n_tasks, 0),
+            max(self.work_ns - before.work_ns, 0),
+            max(self.create_ns - before.create_ns, 0),
+        )
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at all runs."""
+
+    contents: tuple[ReportContent, ...]
+    at_s: float = 0.0
+    threads: Mapping[Thread, StateTimes] = field(default_factory=dict)
+    constructs: Mapping[str, Cost] = field(default_factory=dict)
+
+    @cached_property
+    def states(self) -> StateTimes:
+        """Over all threads, as the report adds them up."""
+        return sum((content.breakdown.states for content in self.contents), StateTimes())
+
+    @property
+    def n_tasks(self) -> int:
+        return sum(content.n_tasks for content in self.contents)
+
+    @property
+    def has_ended(self) -> bool:
+        return all(_has_ended(content.run) for content in self.contents)
+
+
+@dataclass(frozen=True)
+class Change:
+    """From one look to the next."""
+
+    seconds: float
+    states: StateTimes
+    threads: Mapping[Thread, StateTimes]
+    constructs: Mapping[str, Cost]
+    n_tasks: int
+
+
+class Watch:
+    """Looks at the runs of these directories, again and again."""
+
+    def __init__(self, directories: Sequence[Path]) -> None:
+        self.directories = tuple(directories)
+        self._resolvers: dict[Path, tuple[int, Resolver]] = {}
+
+    def look(self) -> Look:
+        """The runs as they are now. RunNotFoundError, DamagedRunError."""
+        contents = tuple(self._content(path) for path in self.directories)
+        threads: dict[Thread, StateTimes] = {}
+        constructs: dict[str, Cost] = {}
+        for number, content in enumerate(contents):
+            for share in content.breakdown.threads:
+                threads[number, share.thread] = share.states
+            for task in content.tasks:
+                label = content.location(task.construct).label()
+                cost = Cost(task.n_completed, task.work_ns, task.create_ns)
+                constructs[label] = constructs.get(label, Cost()) + cost
+        return Look(contents, time.monotonic(), threads, constructs)
+
+    def _content(self, path: Path) -> ReportContent:
+        run = open_run(path)
+        known = self._resolvers.get(path)
+        if known is None or known[0] != len(run.definitions):  # symbols are looked up once
+            known = self._resolvers[path] = (len(run.definitions), Resolver.of_run(run))
+        return collect(run, known[1], Scope.REGIONS)
+
+
+def change(before: Look, now: Look) -> Change:
+    """What happened between two looks."""
+    return Change(
+        seconds=max(now.at_s - before.at_s, 1e-9),
+        states=_since(now.states, before.states),
+        threads={
+            thread: _since(states, before.threads.get(thread, StateTimes()))
+            for thread, states in now.threads.items()
+        },
+        constructs={
+            label: cost.since(before.constructs.get(label, Cost())) for label, cost in now.constructs.items()
+        },
+        n_tasks=max(now.n_tasks - before.n_tasks, 0),
+    )
+
+
+def directories_of(pid: int) -> list[Path]:
+    """The run directories into which a process writes. RunNotFoundError."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    except OSError as error:
+        raise RunNotFoundError(
+            f"process {pid}", error.strerror or str(error), "name its run directory"
+        ) from None
+    found = _logs_in(lines)
+    if not found:
+        raise RunNotFoundError(
+            f"process {pid}",
+            "it is not being recorded",
+            "start it with ompass run, or with libompass.so loaded",
+        )
+    return found
+
+
+def _logs_in(maps: Iterable[str]) -> list[Path]:
+    directories = {match[1]: None for line in maps if (match := _LOG.search(line)) and not match[2]}
+    return [Path(name) for name in directories]
+
+
+def _has_ended(run: Run) -> bool:
+    if run.end_reason != "running-or-killed":
+        return True
+    try:
+        os.kill(run.pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def _since(now: StateTimes, before: StateTimes) -> StateTimes:
+    return StateTimes(
+        *(
+            max(getattr(now, f"{state}_ns") - getattr(before, f"{state}_ns"), 0)
+            for state in ("work", "create", "schedule", "sync", "idle")
+        )
+    )
