@@ -17,6 +17,7 @@
 #include "absences.h"
 #include "format/figures.h"
 #include "format/invariants.h"
+#include "samples.h"
 #include "task_state.h"
 #include "thread_clocks.h"
 #include "thread_log.h"
@@ -193,6 +194,7 @@ struct alignas(64) ThreadState {
     Announcement announced;
     Bracket bracket;
     PreviousCreation previous;
+    const volatile perf_event_mmap_page *sample_ring; // see has_samples()
     uint32_t random;
 
     TaskPool pool;
@@ -206,6 +208,7 @@ struct alignas(64) ThreadState {
     Absences absences;
     ThreadClocks clocks; // in place of them
     int counter_set; // counters::kNone unless has_counters
+    Samples samples;
     uint64_t counters[format::kMaxCounters]; // as read last
     format::ThreadKind kind;
 #if OMPASS_ASSERTIONS

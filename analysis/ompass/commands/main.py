@@ -27,6 +27,7 @@ from ompass.commands import (
     query,
     report,
     run,
+    samples,
     scale,
     simulate,
     suite,
@@ -111,6 +112,7 @@ simulate.register(app)
 advise.register(app)
 calibrate.register(app)
 query.register(app)
+samples.register(app)
 config.register(app)
 docs.register(app)
 

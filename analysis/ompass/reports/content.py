@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ompass.errors import NothingToShowError
+from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.metrics import (
     Bin,
     Breakdown,
@@ -25,6 +25,7 @@ from ompass.metrics import (
     time_breakdown,
 )
 from ompass.model import Run
+from ompass.reports.samples.content import SampleContent, collect_samples
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
 
@@ -41,6 +42,7 @@ class ReportContent:
     locations: Mapping[int, Location]  # of every construct number above
     problems: tuple[str, ...]  # what kept symbols from being read
     locality: Locality | None = None  # of tasks that libomp_ext.so held
+    samples: SampleContent | None = None
 
     def location(self, construct: int | None) -> Location:
         return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
@@ -69,6 +71,7 @@ def collect(
     tasks = construct_totals(run, "task", groups)
     whole = time_breakdown(run, groups=groups)
     shown = whole if scope is Scope.REGIONS else time_breakdown(run, scope, regions=chosen, groups=groups)
+    samples, damage = _samples(run, locations, groups)
     return ReportContent(
         run=run,
         breakdown=shown,
@@ -77,9 +80,22 @@ def collect(
         bins=granularity(tasks),
         findings=find_causes(run, whole, tasks),
         locations=locations,
-        problems=tuple(resolver.problems),
+        problems=(*resolver.problems, *damage),
         locality=locality(run),
+        samples=samples,
     )
+
+
+def _samples(
+    run: Run, locations: Mapping[int, Location], groups: Mapping[int, int]
+) -> tuple[SampleContent | None, tuple[str, ...]]:
+    """The samples, or why they cannot be read: the rest of the report stands without them."""
+    try:
+        return collect_samples(run, locations, groups), ()
+    except DamagedRunError as error:
+        return None, (error.one_line(),)
+    except RunNotFoundError:
+        return None, ()
 
 
 def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
