@@ -355,6 +355,46 @@ def reuse_of_run(directory: str, group_of_thread: Sequence[int], group_of_cpu: S
 def reuse_of_accesses(address: NDArray[numpy.uint64], bytes: NDArray[numpy.uint64], write: NDArray[numpy.uint8], group: NDArray[numpy.uint16], kernel: NDArray[numpy.uint32], class_bytes: Sequence[tuple[int, int]], rate: float = 1.0, block_bytes: int = 0, coherent: bool = True, n_jobs: int = 1) -> Reuse:
     """The same of accesses in order of time, given as arrays. `block_bytes` 0: 4096."""
 
+STACK_WORD: int = 65535
+
+class Sample(Row):
+    """Where a thread was at one moment. A word is (1 + module) << 48 | ELF virtual address for code, STACK_WORD << 48 | bytes above the stack pointer, or 0."""
+    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, load: tuple[int, ...] = (), chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), stack: dict[int, int]) -> None: ...
+    time_ns: Final[int]  # since the start of the run
+    state: Final[str]  # work, create, schedule, sync, idle; outside: in no state
+    region: Final[int]  # construct of the region; -1: outside of every region
+    construct: Final[int]  # of the task; -1: an implicit task, or outside
+    kernel: Final[int]  # construct of the innermost kernel; -1: none
+    is_shared: Final[bool]  # in work that undeferred tasks share, which were not timed
+    weight: Final[int]  # samples for which it stands
+    load: Final[tuple[int, ...]]  # of loads: address, latency in cycles, source; else empty
+    chain: Final[tuple[int, ...]]  # call chain by frame pointers: a word each, innermost first
+    registers: Final[tuple[int, ...]]  # a word each, in the order of the thread's registers
+    stack: Final[dict[int, int]]  # word of the stack by its distance from the stack pointer in bytes
+
+class SampledThread(Row):
+    """The samples of one thread."""
+    def __init__(self, *, thread: int = 0, event: str = '', frequency_hz: int = 0, machine: str = '', stack_bytes: int = 0, n_lost: int = 0, n_dropped: int = 0, samples: tuple[Sample, ...] = ()) -> None: ...
+    thread: Final[int]  # number of the thread
+    event: Final[str]  # task clock, cycles or loads: what samples are taken by
+    frequency_hz: Final[int]  # samples a second of processor time, about
+    machine: Final[str]  # x86_64 or aarch64, which names the registers; empty: there are none
+    stack_bytes: Final[int]  # how much of the stack samples tell of
+    n_lost: Final[int]  # samples that found no room in the kernel's ring
+    n_dropped: Final[int]  # samples that found no room on the disk
+    samples: Final[tuple[Sample, ...]]  # in order of time
+
+class Samples(Row):
+    """The samples of a run."""
+    def __init__(self, *, frequency_hz: int = 0, n_refused: int = 0, error: int = 0, threads: tuple[SampledThread, ...] = ()) -> None: ...
+    frequency_hz: Final[int]  # samples a second that were asked for; 0: none
+    n_refused: Final[int]  # threads that the kernel refused to sample
+    error: Final[int]  # why: errno
+    threads: Final[tuple[SampledThread, ...]]  # those that were sampled
+
+def read_samples(directory: str) -> Samples:
+    """All samples of a run, without threads for one that has none. LogError when a file is damaged."""
+
 class Stretches(Columns):
     """What threads did, in order of time."""
     def __init__(self, *, thread: NDArray[numpy.uint32], state: NDArray[numpy.uint8], construct: NDArray[numpy.int32], task: NDArray[numpy.uint64], home: NDArray[numpy.int32], pooled: NDArray[numpy.uint64], start_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64]) -> None: ...

@@ -7,6 +7,7 @@
 
 #include "accounting_tasks.h"
 #include "process_log.h"
+#include "stretches.h"
 
 namespace ompass {
 
@@ -36,6 +37,11 @@ Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     return {found.construct, found.slot};
 }
 
+// A kernel is no stretch: samples belong to the one that ends or begins.
+void take_samples_here(ThreadState &thread) {
+    if (has_samples(thread)) take_samples(thread, State::kWork, clock::now());
+}
+
 ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKind::kOther, true); }
 
 void kernel_begin(const char *name) {
@@ -46,6 +52,7 @@ void kernel_begin(const char *name) {
         if (thread->kernels.depth == Kernels::kMaxDepth) return;
         name = "(unnamed)";
     }
+    take_samples_here(*thread);
     Kernels::Open &kernel = thread->kernels.open[thread->kernels.depth++];
     const Named named = find(*thread, format::DefinitionKind::kKernel, name);
     kernel.construct = named.construct;
@@ -65,6 +72,7 @@ void kernel_end() {
         return;
     }
     const uint64_t now = clock::now();
+    take_samples_here(*thread);
     const Kernels::Open &kernel = thread->kernels.open[--thread->kernels.depth];
     if (has_absences(*thread)) tell_absences(*thread, now);
     if (thread->tracing) thread->log.timed(format::kKernelEnd, kernel.construct, now);

@@ -68,10 +68,28 @@ std::vector<std::string> read_list(const char *name) {
     return names;
 }
 
+Sampling read_sampling() {
+    constexpr unsigned long kMostHz = 10'000;
+    Sampling sampling;
+    const char *text = getenv("OMPASS_SAMPLE");
+    if (!text || !*text) return sampling;
+    char *end = nullptr;
+    errno = 0;
+    const unsigned long frequency_hz = strtoul(text, &end, 10);
+    if (strcasecmp(text, "off") == 0)
+        sampling.frequency_hz = 0;
+    else if (!errno && end != text && !*end && *text != '-' && frequency_hz <= kMostHz)
+        sampling.frequency_hz = static_cast<uint32_t>(frequency_hz);
+    else
+        say("OMPASS_SAMPLE=%s is not understood; valid values: samples a second from 1 to %lu, 0 or off. Using %u.",
+            text, kMostHz, sampling.frequency_hz);
+    return sampling;
+}
+
 // A misspelt name would otherwise be ignored without a word.
 void report_unknown_names() {
-    static const char *const known[] = {"MODE",     "DIR", "SUMMARY", "LIMIT_MB", "COUNTERS",
-                                        "BRACKETS", "CPU", "VERBOSE", "ENABLED",  "LIBRARY"};
+    static const char *const known[] = {"MODE", "DIR",    "SUMMARY", "LIMIT_MB", "COUNTERS", "BRACKETS",
+                                        "CPU",  "SAMPLE", "VERBOSE", "ENABLED",  "LIBRARY"};
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "OMPASS_", 7) != 0) continue;
         const char *name = *entry + 7;
@@ -83,7 +101,7 @@ void report_unknown_names() {
             say("OMPASS_%.*s is not a variable of Ompass; the variables of the tool are OMPASS_MODE, OMPASS_DIR, "
                 "OMPASS_SUMMARY, "
                 "OMPASS_LIMIT_MB, "
-                "OMPASS_COUNTERS, OMPASS_BRACKETS, OMPASS_CPU, OMPASS_VERBOSE, OMPASS_ENABLED.",
+                "OMPASS_COUNTERS, OMPASS_BRACKETS, OMPASS_CPU, OMPASS_SAMPLE, OMPASS_VERBOSE, OMPASS_ENABLED.",
                 static_cast<int>(length), name);
     }
 }
@@ -99,6 +117,7 @@ Options read_options() {
     options.summary = read_switch("OMPASS_SUMMARY", true);
     options.brackets = read_switch("OMPASS_BRACKETS", true);
     options.cpu = read_switch("OMPASS_CPU", true);
+    options.sampling = read_sampling();
     options.verbose = read_switch("OMPASS_VERBOSE", false);
     options.limit_bytes = read_limit_bytes();
     options.counters = read_list("OMPASS_COUNTERS");

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "format/format.h"
+#include "samples.h"
 
 namespace ompass {
 
@@ -16,6 +17,7 @@ struct Options {
     bool summary = true;              // OMPASS_SUMMARY
     bool brackets = true;             // OMPASS_BRACKETS
     bool cpu = true;                  // OMPASS_CPU
+    Sampling sampling;                // OMPASS_SAMPLE
     bool verbose = false;             // OMPASS_VERBOSE
     uint64_t limit_bytes = 0;         // OMPASS_LIMIT_MB, 0: none
     std::string directory;            // OMPASS_DIR, pattern not expanded

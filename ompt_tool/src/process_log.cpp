@@ -205,6 +205,13 @@ uint32_t construct_at(DefinitionKind kind, uint32_t other, uint32_t flags) {
     return find_or_define(kind, other < shared->addresses.size() ? shared->addresses[other] : 0, flags);
 }
 
+uint32_t module_at(uint64_t address, uint64_t &bias) {
+    const std::lock_guard lock(shared->lock);
+    const Module *module = module_of(address);
+    bias = module ? module->bias : 0;
+    return module ? module->id : ~0u;
+}
+
 uint32_t construct_of_name(DefinitionKind kind, const char *name) {
     const std::lock_guard lock(shared->lock);
     std::string key(1, static_cast<char>('0' + static_cast<int>(kind)));

@@ -13,11 +13,13 @@
 #include <utility>
 
 #include "clock.h"
+#include "code_map.h"
 #include "counters.h"
 #include "cpu.h"
 #include "messages.h"
 #include "process_log.h"
 #include "run_directory.h"
+#include "stretches.h"
 #include "summary.h"
 #include "trace_limit.h"
 
@@ -103,6 +105,30 @@ void note_last_absences(ThreadState &thread, uint64_t end) {
     header.outside += thread.absences.look_between(std::max(header.mark, end_of_stretch), end);
 }
 
+void begin_samples(ThreadState &thread, uint32_t tid) {
+    thread.sample_ring = thread.samples.page();
+    if (!current_options.sampling.frequency_hz) return;
+    format::ProcessHeader &header = *process_log::header();
+    if (const int error = thread.samples.open(current_options.sampling, run_directory_path, thread.index, tid)) {
+        __atomic_store_n(&header.sample_error, static_cast<uint32_t>(error), __ATOMIC_RELAXED);
+        __atomic_add_fetch(&header.n_unsampled, 1, __ATOMIC_RELAXED);
+    }
+    thread.sample_ring = thread.samples.page();
+}
+
+// Of the stretch that is open when recording ends.
+void take_last_samples(ThreadState &thread, uint64_t end) {
+    if (has_samples(thread)) {
+        switch (thread.header->open_state) {
+        case format::kOpenNone: pass_samples(thread, end); break;
+        case format::kOpenWork: take_samples(thread, State::kWork, end); break;
+        case format::kOpenFork: take_samples(thread, State::kSync, end); break;
+        default: take_samples(thread, State::kIdle, end);
+        }
+    }
+    thread.samples.stop();
+}
+
 // After every exit handler of the program, and in case that the runtime does not say that it ends.
 __attribute__((destructor)) void at_unload() { stop(format::EndReason::kExit); }
 
@@ -127,6 +153,8 @@ bool start(const char *runtime_version) {
     cpu::read_topology();
     format::ProcessHeader &header = *process_log::header();
     header.brackets = brackets_measure;
+    header.sample_hz = current_options.sampling.frequency_hz;
+    if (header.sample_hz) code_map::read();
     header.n_counters = static_cast<uint32_t>(counted.size());
     for (size_t i = 0; i < counted.size(); i++)
         strncpy(header.counter_names[i], counted[i].c_str(), sizeof header.counter_names[i] - 1);
@@ -170,8 +198,10 @@ void stop(format::EndReason reason) {
         process_log::close(reason, end_ticks);
         // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
         for (uint32_t i = 0; i < n_threads; i++)
-            if (threads[i] && (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork))
+            if (threads[i] && (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork)) {
+                take_last_samples(*threads[i], end_ticks);
                 threads[i]->log.trim();
+            }
         process_log::settle();
     }
     if (current_options.summary) print_summary(run_directory_path);
@@ -257,6 +287,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->has_counters = thread->counter_set != counters::kNone;
     if (current_options.cpu) start_absences(*thread, tid);
     thread->ring = thread->absences.ring().page();
+    begin_samples(*thread, tid);
     this_thread = thread;
     making_thread = false;
     const uint32_t now_switch = run_switch.load();
@@ -278,6 +309,9 @@ void end_thread(ThreadState &thread) {
         thread.kernels.depth)
         return;
     this_thread = nullptr;
+    take_last_samples(thread, clock::now());
+    thread.samples.close();
+    thread.sample_ring = thread.samples.page();
     thread.log.unmap();
     thread.header = &thread.log.header();
     thread.constructs.clear();

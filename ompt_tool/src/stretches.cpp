@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Absences and hardware counters, charged as time is: by stretches.
+// Absences, samples and hardware counters, charged as time is: by stretches.
 #include "stretches.h"
 
 namespace ompass {
@@ -46,6 +46,19 @@ void tell_absences(ThreadState &thread, uint64_t now) {
 
 void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
     region.absent_somewhere += thread.clocks.take_between(begin, end, now, thread.header->outside);
+}
+
+void pass_samples(ThreadState &thread, uint64_t begin) {
+    thread.samples.take_until(begin, {format::kOutsideStates, false, 0, 0, 0});
+}
+
+void take_samples(ThreadState &thread, State state, uint64_t end) {
+    if (!thread.counting) return thread.samples.discard();
+    const Kernels &kernels = thread.kernels;
+    pass_samples(thread, thread.header->mark);
+    thread.samples.take_until(end, {static_cast<uint8_t>(state), thread.work.dirty, thread.region->construct,
+                                    thread.current->local ? thread.current->local->id : 0,
+                                    kernels.depth ? kernels.open[kernels.depth - 1].construct : 0});
 }
 
 void charge_counters(ThreadState &thread) {

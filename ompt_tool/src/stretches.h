@@ -42,9 +42,20 @@ inline void read_clocks(ThreadState &thread, uint64_t now) {
     if (__builtin_expect(thread.clocks.is_used(), 0)) read_clocks(thread, *thread.region->slot, 0, now, now);
 }
 
+// Was the thread sampled since it looked last? Two loads from one line, which the kernel writes with each sample.
+inline bool has_samples(const ThreadState &thread) {
+    return __builtin_expect(thread.sample_ring->data_head != thread.sample_ring->data_tail, 0);
+}
+
+// Logs the samples up to `begin`, where an account begins, which belong to none.
+void pass_samples(ThreadState &thread, uint64_t begin);
+// Logs the samples of the stretch that ends at `end`, and those before it.
+[[gnu::noinline]] void take_samples(ThreadState &thread, State state, uint64_t end);
+
 // Adds the time up to `end` to what the thread spent in a state in its region. Returns its length.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
     if (has_absences(thread)) charge_absences(thread, state, end);
+    if (has_samples(thread)) take_samples(thread, state, end);
     const uint64_t ticks = end - thread.header->mark;
     thread.header->mark = end;
     thread.region->slot->state_ticks[static_cast<size_t>(state)] += ticks;

@@ -18,6 +18,7 @@
 #include "format/figures.h"
 #include "format/invariants.h"
 #include "places.h"
+#include "samples.h"
 #include "task_state.h"
 #include "thread_clocks.h"
 #include "thread_log.h"
@@ -225,6 +226,7 @@ struct alignas(64) ThreadState {
     Announcement announced;
     Bracket bracket;
     PreviousCreation previous;
+    const volatile perf_event_mmap_page *sample_ring; // see has_samples()
     uint32_t random;
     uint32_t traced_wait; // the construct of waits that the trace told last
     uint64_t exit_ticks; // kExitNanoseconds
@@ -244,6 +246,7 @@ struct alignas(64) ThreadState {
     Absences absences;
     ThreadClocks clocks; // in place of them
     int counter_set; // counters::kNone unless has_counters
+    Samples samples;
     uint64_t counters[format::kMaxCounters]; // as read last
     format::ThreadKind kind;
 #if OMPASS_ASSERTIONS

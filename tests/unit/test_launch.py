@@ -107,11 +107,14 @@ def test_disabled_tools_are_enabled_with_a_warning() -> None:
 
 
 def test_options_become_variables_and_unsaid_ones_do_not() -> None:
-    made = plan(LIBOMP, options=RunOptions(mode="trace", threads="4,2", counters="A,B", limit_mb=7))
+    made = plan(
+        LIBOMP, options=RunOptions(mode="trace", threads="4,2", counters="A,B", sample="50", limit_mb=7)
+    )
     wanted = {
         "OMPASS_MODE": "trace",
         "OMP_NUM_THREADS": "4,2",
         "OMPASS_COUNTERS": "A,B",
+        "OMPASS_SAMPLE": "50",
         "OMPASS_LIMIT_MB": "7",
     }
     assert made.variables.items() >= wanted.items()

@@ -71,6 +71,7 @@ NB_MODULE(_core, m) {
     bind_events(m);
     bind_task_graph(m);
     bind_krd(m);
+    bind_samples(m);
     bind_schedule(m);
     bind_simulation(m);
     bind_timeline(m);

@@ -55,7 +55,7 @@ enum class CpuSource : uint32_t {
 
 // ---------------------------------------------------------------- extents
 
-enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3, kEvents = 4 };
+enum class ExtentKind : uint32_t { kDefinitions = 1, kInstances = 2, kSlots = 3, kEvents = 4, kSamples = 5 };
 
 struct ExtentHeader {
     uint32_t magic; // kExtentMagic; written last, so an extent whose writer died at birth reads as the end of the file
@@ -103,6 +103,9 @@ struct ProcessHeader {
     uint32_t n_usable_cpus; // that the process might run on when recording began; 0: not known
     uint32_t pad_;
     uint64_t earlier_cpu_ns; // processor time of the process before recording began
+    uint32_t sample_hz; // samples a second that were asked for; 0: none
+    uint32_t sample_error; // errno, when the kernel refused to sample a thread
+    uint32_t n_unsampled; // threads that it refused
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 

@@ -27,6 +27,7 @@ from ompass.commands import (
     query,
     report,
     run,
+    samples,
     scale,
     simulate,
     suite,
@@ -113,6 +114,7 @@ advise.register(app)
 calibrate.register(app)
 top.register(app)
 query.register(app)
+samples.register(app)
 config.register(app)
 docs.register(app)
 

@@ -43,6 +43,7 @@ from ompass.readers import open_run
 from ompass.reports import collect, plain, print_report, run_report
 
 _EXIT_NOT_STARTED = 125
+_MOST_HZ = 10_000
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
 
 _EPILOG = """
@@ -106,6 +107,14 @@ def run(
     counters: Annotated[
         str, typer.Option("--counters", metavar="NAMES", help="PAPI events to count, separated by commas.")
     ] = "",
+    sample: Annotated[
+        str,
+        typer.Option(
+            "--sample",
+            metavar="HZ",
+            help="How often a second of its processor time each thread is sampled (100), or off.",
+        ),
+    ] = "",
     limit_mb: Annotated[
         int | None,
         typer.Option(
@@ -138,6 +147,7 @@ def run(
         threads=_checked_threads(threads),
         brackets=brackets,
         counters=counters,
+        sample=_checked_sample(sample),
         limit_mb=limit_mb,
         libomp=libomp,
     )
@@ -179,6 +189,12 @@ def _checked_threads(text: str) -> str:
             f"--threads {text}", "not a number of threads", "write a number such as 4, or a list such as 4,2"
         )
     return text
+
+
+def _checked_sample(text: str) -> str:
+    if not text or text == "off" or (text.isdecimal() and int(text) <= _MOST_HZ):
+        return text
+    raise UsageError(f"--sample {text}", "not a number of samples a second", f"write 0 to {_MOST_HZ}, or off")
 
 
 def _check_writable(path: Path | None) -> None:

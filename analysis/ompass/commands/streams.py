@@ -61,14 +61,17 @@ def console_for(stderr: bool = False) -> TerminalConsole:
     )
 
 
-def write_result(text: str, path: Path | None) -> None:
-    """Text to a file, or to stdout when there is no path (or `-`). OutputError when it cannot be written."""
+def write_result(result: str | bytes, path: Path | None) -> None:
+    """A result to a file, or to stdout without a path (or to `-`). OutputError when it cannot be written."""
     if path is None or str(path) == "-":
-        sys.stdout.write(text)
+        if isinstance(result, bytes):
+            sys.stdout.buffer.write(result)
+        else:
+            sys.stdout.write(result)
         sys.stdout.flush()
         return
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(result if isinstance(result, bytes) else result.encode("utf-8"))
     except OSError as error:
         raise OutputError(
             f"{path} cannot be written", error.strerror or str(error), "name another file"

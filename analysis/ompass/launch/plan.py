@@ -31,6 +31,7 @@ class RunOptions:
     threads: str = ""  # OMP_NUM_THREADS, may be a list for nested regions
     brackets: bool | None = None
     counters: str = ""
+    sample: str = ""  # samples a second, or off
     limit_mb: int | None = None
     libomp: Path | None = None
 
@@ -114,6 +115,8 @@ def _requested(options: RunOptions) -> dict[str, str]:
         wanted["OMP_NUM_THREADS"] = options.threads
     if options.counters:
         wanted["OMPASS_COUNTERS"] = options.counters
+    if options.sample:
+        wanted["OMPASS_SAMPLE"] = options.sample
     if options.limit_mb is not None:
         wanted["OMPASS_LIMIT_MB"] = str(options.limit_mb)
     return wanted

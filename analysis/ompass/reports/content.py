@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ompass.errors import NothingToShowError
+from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.metrics import (
     Bin,
     Breakdown,
@@ -29,6 +29,7 @@ from ompass.metrics import (
     wait_totals,
 )
 from ompass.model import Run
+from ompass.reports.samples.content import SampleContent, collect_samples
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
 
@@ -47,6 +48,7 @@ class ReportContent:
     waits: tuple[WaitTotals, ...] = ()
     loops: tuple[LoopTotals, ...] = ()
     locality: Locality | None = None  # of tasks that libomp_ext.so held
+    samples: SampleContent | None = None
 
     def location(self, construct: int | None) -> Location:
         return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
@@ -75,6 +77,7 @@ def collect(
     tasks = construct_totals(run, "task", groups)
     whole = time_breakdown(run, groups=groups)
     shown = whole if scope is Scope.REGIONS else time_breakdown(run, scope, regions=chosen, groups=groups)
+    samples, damage = _samples(run, locations, groups)
     return ReportContent(
         run=run,
         breakdown=shown,
@@ -83,11 +86,24 @@ def collect(
         bins=granularity(tasks),
         findings=find_causes(run, whole, tasks),
         locations=locations,
-        problems=tuple(resolver.problems),
+        problems=(*resolver.problems, *damage),
         waits=wait_totals(run, groups),
         loops=loop_totals(run, groups),
         locality=locality(run),
+        samples=samples,
     )
+
+
+def _samples(
+    run: Run, locations: Mapping[int, Location], groups: Mapping[int, int]
+) -> tuple[SampleContent | None, tuple[str, ...]]:
+    """The samples, or why they cannot be read: the rest of the report stands without them."""
+    try:
+        return collect_samples(run, locations, groups), ()
+    except DamagedRunError as error:
+        return None, (error.one_line(),)
+    except RunNotFoundError:
+        return None, ()
 
 
 def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:

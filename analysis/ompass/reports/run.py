@@ -44,6 +44,7 @@ from ompass.reports.model import (
     place_fields,
     state_fields,
 )
+from ompass.reports.samples.report import sample_fields, sample_parts
 from ompass.units import duration, percent, plural
 
 SCHEMA_VERSION: Final = 1
@@ -146,6 +147,7 @@ def run_report(content: ReportContent) -> Report:
             "kernels": kernels,
             "granularity": bins,
             "locality": _locality_fields(content.locality) if content.locality else None,
+            "samples": sample_fields(content.samples) if content.samples else None,
             "counters": list(run.counters),
             "findings": [_finding_fields(content, finding) for finding in content.findings],
             "problems": list(content.problems),
@@ -186,6 +188,8 @@ def _sections(
     ):
         if table.rows:
             yield Section(key, table.title, (table,), drawn)
+    if content.samples and (parts := tuple(sample_parts(content.samples))):
+        yield Section("samples", "Where the processors were", parts)
     if content.locality:
         yield Section("locality", "Locality domains", tuple(_locality(content.locality)))
     yield Section("findings", "Findings", tuple(_findings(content)))

@@ -6,7 +6,7 @@ Owns how frames become one location: the innermost source line, the innermost fu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -69,6 +69,7 @@ class Resolver:
         self._debug_roots = debug_roots
         self._open: dict[int, tuple[DebugFile, Lookup | None]] = {}
         self._known: dict[tuple[int, int], Location] = {}
+        self._code: dict[tuple[int, int], tuple[Location, ...]] = {}
         self.problems: list[str] = []  # sentences, one per module that cannot be read fully
 
     @classmethod
@@ -92,6 +93,28 @@ class Resolver:
         if key not in self._known:
             self._known[key] = self._look_up(module, offset)
         return self._known[key]
+
+    def locate_code(self, module: int, address: int) -> tuple[Location, ...]:
+        """Where an instruction of a sample stands, in whatever module.
+
+        Of inlined code, every function that it is in: the innermost first. Never empty.
+        """
+        key = (module, address)
+        if key not in self._code:
+            self._code[key] = tuple(self._describe_code(module, address))
+        return self._code[key]
+
+    def _describe_code(self, module: int, address: int) -> Iterator[Location]:
+        if not 0 <= module < len(self._modules):
+            yield UNKNOWN
+            return
+        path = self._modules[module].path
+        found, lookup = self._open_module(module)
+        for frame in (lookup(address) if lookup else ()) or (Frame("", "", 0),):
+            function = readable_name(frame.symbol)
+            if not function and found.path is not None and frame.line:
+                function = enclosing_function(found.path, address, frame.file, frame.line)
+            yield Location(function, frame.file, frame.line, (), path, address)
 
     def _look_up(self, module: int, offset: int) -> Location:
         path = self._modules[module].path

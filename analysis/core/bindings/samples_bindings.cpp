@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples for Python, with their words split into module and address.
+#include <algorithm>
+
+#include "bindings.h"
+#include "format/sample_files.h"
+
+namespace ompass {
+
+namespace {
+
+constexpr const char *kEvents[] = {"none", "task clock", "cycles", "loads", "unknown"};
+constexpr const char *kStates[] = {"work", "create", "schedule", "sync", "idle", "outside"};
+constexpr const char *kRegisters[] = {"", "x86_64", "aarch64", ""};
+
+using Words = nb::typed<nb::tuple, uint64_t, nb::ellipsis>;
+using Stack = nb::typed<nb::dict, uint64_t, uint64_t>;
+
+int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(construct) : -1; }
+
+#define OMPASS_PYTHON_SAMPLE(X)                                                                                        \
+    X(int64_t, time_ns, "since the start of the run", time_ns)                                                         \
+    X(nb::str, state, "work, create, schedule, sync, idle; outside: in no state", nb::str(kStates[from.head.state]))   \
+    X(int64_t, region, "construct of the region; -1: outside of every region", number_of(from.head.region))            \
+    X(int64_t, construct, "of the task; -1: an implicit task, or outside", number_of(from.head.construct))             \
+    X(int64_t, kernel, "construct of the innermost kernel; -1: none", number_of(from.head.kernel))                     \
+    X(bool, is_shared, "in work that undeferred tasks share, which were not timed",                                    \
+      (from.head.flags & format::kSharedWork) != 0)                                                                    \
+    X(uint64_t, weight, "samples for which it stands", from.head.weight)                                               \
+    X(Words, load, "of loads: address, latency in cycles, source; else empty", words(from.load))                       \
+    X(Words, chain, "call chain by frame pointers: a word each, innermost first", words(from.chain))                   \
+    X(Words, registers, "a word each, in the order of the thread's registers", words(from.registers))                  \
+    X(Stack, stack, "word of the stack by its distance from the stack pointer in bytes", stack(from.stack))
+
+#define OMPASS_PYTHON_SAMPLED_THREAD(X)                                                                                \
+    X(uint32_t, thread, "number of the thread", from.header.index)                                                     \
+    X(nb::str, event, "task clock, cycles or loads: what samples are taken by",                                        \
+      nb::str(kEvents[std::min<size_t>(static_cast<size_t>(from.header.event), 4)]))                                   \
+    X(uint32_t, frequency_hz, "samples a second of processor time, about", from.header.frequency_hz)                   \
+    X(nb::str, machine, "x86_64 or aarch64, which names the registers; empty: there are none",                         \
+      nb::str(kRegisters[std::min<size_t>(static_cast<size_t>(from.header.registers), 3)]))                            \
+    X(uint32_t, stack_bytes, "how much of the stack samples tell of", from.header.stack_bytes)                         \
+    X(uint64_t, n_lost, "samples that found no room in the kernel's ring", from.header.n_lost)                         \
+    X(uint64_t, n_dropped, "samples that found no room on the disk", from.header.n_dropped)                            \
+    X(Rows<PythonSample>, samples, "in order of time", samples)
+
+#define OMPASS_PYTHON_SAMPLES(X)                                                                                       \
+    X(uint32_t, frequency_hz, "samples a second that were asked for; 0: none", run.process->sample_hz)                 \
+    X(uint32_t, n_refused, "threads that the kernel refused to sample", run.process->n_unsampled)                      \
+    X(uint32_t, error, "why: errno", run.process->sample_error)                                                        \
+    X(Rows<PythonSampledThread>, threads, "those that were sampled", threads)
+
+OMPASS_STRUCT(PythonSample, Row, OMPASS_PYTHON_SAMPLE);
+OMPASS_STRUCT(PythonSampledThread, Row, OMPASS_PYTHON_SAMPLED_THREAD);
+OMPASS_STRUCT(PythonSamples, Row, OMPASS_PYTHON_SAMPLES);
+
+Words words(const std::vector<uint64_t> &values) {
+    return to_tuple(values, [](uint64_t value) { return value; });
+}
+
+Stack stack(const std::vector<std::pair<uint32_t, uint64_t>> &kept) {
+    nb::dict by_place;
+    for (const auto &[place, word] : kept) by_place[nb::int_(place)] = nb::int_(word);
+    return by_place;
+}
+
+PythonSample to_python(const Sample &from, const RunClock &clock) {
+    const auto time_ns = static_cast<int64_t>(clock.since_start(from.head.time));
+    return OMPASS_ROW(PythonSample, OMPASS_PYTHON_SAMPLE);
+}
+
+PythonSampledThread to_python(const SampledThread &from, const RunClock &clock) {
+    const auto samples = to_tuple(from.samples, [&](const Sample &sample) { return to_python(sample, clock); });
+    return OMPASS_ROW(PythonSampledThread, OMPASS_PYTHON_SAMPLED_THREAD);
+}
+
+PythonSamples read(const std::string &directory) {
+    const RunFiles run = open_or_throw(directory);
+    std::vector<SampledThread> found;
+    unlocked([&] { return read_samples(run, found); });
+    const RunClock clock(*run.process);
+    const auto threads = to_tuple(found, [&](const SampledThread &thread) { return to_python(thread, clock); });
+    return OMPASS_ROW(PythonSamples, OMPASS_PYTHON_SAMPLES);
+}
+
+} // namespace
+
+void bind_samples(nb::module_ &m) {
+    m.attr("STACK_WORD") = format::kStackWord >> 48;
+    bind_row<PythonSample>(
+        m, "Sample",
+        "Where a thread was at one moment. A word is (1 + module) << 48 | ELF virtual address for code, "
+        "STACK_WORD << 48 | bytes above the stack pointer, or 0.");
+    bind_row<PythonSampledThread>(m, "SampledThread", "The samples of one thread.");
+    bind_row<PythonSamples>(m, "Samples", "The samples of a run.");
+    m.def("read_samples", &read, nb::arg("directory"),
+          "All samples of a run, without threads for one that has none. LogError when a file is damaged.");
+}
+
+} // namespace ompass

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every length that comes from a file is checked before it is used.
+#include "sample_files.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <sys/stat.h>
+
+namespace ompass {
+
+namespace {
+
+using Words = std::span<const uint64_t>;
+
+// False: no record of the kind that the header says has such words.
+bool read_record(const format::SamplesHeader &header, Words words, Sample &sample) {
+    size_t next = sizeof sample.head / sizeof(uint64_t);
+    const auto take = [&](size_t n) {
+        const bool fits = n <= words.size() - next;
+        const Words taken = fits ? words.subspan(next, n) : Words();
+        next = fits ? next + n : words.size();
+        return std::vector<uint64_t>(taken.begin(), taken.end());
+    };
+    const size_t n_load = header.event == format::SampleEvent::kLoads ? format::kLoadWords : 0;
+    const size_t n_registers = format::n_registers(header.registers);
+    sample.load = take(n_load);
+    sample.chain = take(sample.head.n_chain);
+    sample.registers = take(n_registers);
+    const std::vector<uint64_t> bits = take(header.stack_bytes / 512);
+    if (sample.load.size() != n_load || sample.chain.size() != sample.head.n_chain ||
+        sample.registers.size() != n_registers || bits.size() != header.stack_bytes / 512)
+        return false;
+    for (uint32_t word = 0; word < header.stack_bytes / 8; word++) {
+        if (!(bits[word / 64] >> (word % 64) & 1)) continue;
+        if (next == words.size()) return false;
+        sample.stack.emplace_back(word * 8, words[next++]);
+    }
+    return next == words.size() && sample.head.state <= format::kOutsideStates;
+}
+
+Problem read_extent(const std::string &path, Words words, uint64_t offset, SampledThread &thread) {
+    for (size_t place = 0; place < words.size();) {
+        const auto n_words = static_cast<uint16_t>(words[place]);
+        if (n_words == 0) return {};
+        const uint64_t at = offset + place * sizeof(uint64_t);
+        Sample sample = {};
+        if (n_words * sizeof(uint64_t) < sizeof sample.head || n_words > words.size() - place)
+            return {path, at, "is damaged: impossible length of a sample"};
+        memcpy(&sample.head, &words[place], sizeof sample.head);
+        if (!read_record(thread.header, words.subspan(place, n_words), sample))
+            return {path, at, "is damaged: a sample that is not whole"};
+        thread.samples.push_back(std::move(sample));
+        place += n_words;
+    }
+    return {};
+}
+
+Problem read_file(const std::string &path, uint32_t index, std::vector<SampledThread> &threads) {
+    MappedFile file;
+    if (Problem problem = file.open(path)) return problem;
+    std::vector<uint64_t> words(file.bytes().size() / sizeof(uint64_t));
+    file.copy(0, words.data(), words.size() * sizeof(uint64_t)); // the program may be cutting it
+    const size_t n_bytes = words.size() * sizeof(uint64_t);
+    SampledThread thread = {};
+    if (n_bytes < format::kHeaderBytes || words[0] == 0) return {}; // killed before it was born
+    memcpy(&thread.header, words.data(), sizeof thread.header);
+    if (memcmp(thread.header.magic, format::kSamplesMagic, sizeof thread.header.magic) != 0)
+        return {path, 0, "is not a file of samples of Ompass"};
+    if (thread.header.version != format::kSamplesVersion || thread.header.header_bytes != format::kHeaderBytes)
+        return {path, 8, "has a version of samples that this Ompass does not read"};
+    if (thread.header.stack_bytes % 512 || thread.header.index != index)
+        return {path, 16, "is damaged: its header does not fit"};
+    for (size_t offset = format::kHeaderBytes; offset + sizeof(format::ExtentHeader) <= n_bytes;) {
+        format::ExtentHeader extent;
+        memcpy(&extent, &words[offset / 8], sizeof extent);
+        if (extent.magic == 0) break;
+        if (extent.magic != format::kExtentMagic || extent.kind != format::ExtentKind::kSamples ||
+            extent.bytes < sizeof extent || extent.bytes % 4096)
+            return {path, offset, "is damaged: no extent of samples begins here"};
+        const size_t begin = offset + sizeof extent, end = std::min<uint64_t>(offset + extent.bytes, n_bytes);
+        const Words contents = Words(words).subspan(begin / 8, (end - begin) / 8);
+        if (Problem problem = read_extent(path, contents, begin, thread)) return problem;
+        offset += extent.bytes;
+    }
+    threads.push_back(std::move(thread));
+    return {};
+}
+
+} // namespace
+
+Problem read_samples(const RunFiles &run, std::vector<SampledThread> &threads) {
+    for (uint32_t index = 0; index < run.threads.size(); index++) {
+        char name[32];
+        snprintf(name, sizeof name, "/thread-%05u.samples", index);
+        const std::string path = run.directory + name;
+        struct stat status;
+        if (stat(path.c_str(), &status) != 0) continue;
+        if (Problem problem = read_file(path, index, threads)) return problem;
+    }
+    return {};
+}
+
+} // namespace ompass

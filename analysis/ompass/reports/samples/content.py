@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The samples of a run with owners, calls and lines.
+
+Owns to whom a sample belongs, and which part of a thread's calls is the task's: up to the OpenMP runtime
+that runs it. What lies beyond is where the thread happened to wait.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ompass.metrics.samples import Line, LocatedSample, Owner
+from ompass.model import Run
+from ompass.readers.samples import Sample, SampledThread, read_samples
+from ompass.symbols.libraries import OWN, RUNTIME, TOOL, group_of, group_of_calls
+from ompass.symbols.resolver import Location, Resolver
+from ompass.symbols.unwinder import Code, FrameTable, Unwinder
+
+_SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
+
+
+@dataclass(frozen=True, slots=True)
+class SampleContent:
+    """The samples of one run, ready to be shown."""
+
+    run: Run
+    samples: tuple[LocatedSample, ...]
+    locations: Mapping[int, Location]  # of the constructs
+    frequency_hz: int  # that was asked for; 0: none
+    events: tuple[str, ...]  # what samples were taken by
+    n_threads: int  # that were sampled
+    n_lost: int  # no room in the kernel's ring
+    n_dropped: int  # no room on the disk
+    n_refused: int  # threads that the kernel did not let sample
+    error: int  # why, as errno
+
+    @property
+    def n_samples(self) -> int:
+        return sum(sample.weight for sample in self.samples)
+
+    def label(self, owner: Owner) -> str:
+        """An owner in words: `fib.c:12 (fib)`, `the serial part`, `idle`."""
+        location = self.locations.get(owner.construct)
+        if owner.kind in ("task", "kernel", "implicit") and location is not None:
+            where = location.function if owner.kind == "kernel" else location.label()
+            return f"{'implicit tasks of ' if owner.kind == 'implicit' else ''}{where}"
+        return {"serial": "the serial part", "outside": "outside of all regions"}.get(owner.kind, owner.kind)
+
+    def refusal(self) -> str:
+        """Why there are none, a sentence; empty when nobody refused."""
+        if not self.n_refused:
+            return ""
+        who = "No thread was" if not self.n_threads else f"{self.n_refused} threads were not"
+        return (
+            f"{who} sampled: perf_event_open says {os.strerror(self.error)}; "
+            "it takes kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
+        )
+
+
+def collect_samples(
+    run: Run, locations: Mapping[int, Location], groups: Mapping[int, int], resolver: Resolver | None = None
+) -> SampleContent:
+    """What was sampled in `run`; `groups` maps constructs at one place to one of them.
+
+    Raises DamagedRunError.
+    """
+    found = read_samples(run.path)
+    locator = _Locator(run, groups, resolver or Resolver.of_run(run))
+    return SampleContent(
+        run,
+        tuple(sample for thread in found.threads for sample in locator.located(thread)),
+        locations,
+        found.frequency_hz,
+        tuple(sorted({thread.event for thread in found.threads})),
+        len(found.threads),
+        sum(thread.n_lost for thread in found.threads),
+        sum(thread.n_dropped for thread in found.threads),
+        found.n_refused,
+        found.error,
+    )
+
+
+class _Locator:
+    def __init__(self, run: Run, groups: Mapping[int, int], resolver: Resolver) -> None:
+        self._run = run
+        self._groups = groups
+        self._resolver = resolver
+        self._tables: dict[int, FrameTable] = {}
+
+    def located(self, thread: SampledThread) -> Iterator[LocatedSample]:
+        """The samples of one thread; those with the same calls and owner become one."""
+        unwinder = Unwinder(thread.machine, self._table_of)
+        known: dict[tuple[object, ...], tuple[tuple[Line, ...], str]] = {}
+        counts: dict[tuple[Owner, tuple[Line, ...], str], int] = {}
+        for sample in thread.samples:
+            looks = (sample.chain, sample.registers, tuple(sample.stack.items()))
+            if looks not in known:
+                frames = unwinder.frames(sample.chain, sample.registers, sample.stack)
+                known[looks] = self._calls(frames)
+            key = (self._owner(sample), *known[looks])
+            counts[key] = counts.get(key, 0) + sample.weight
+        for (owner, calls, library), weight in counts.items():
+            yield LocatedSample(thread.thread, owner, calls, library, weight)
+
+    def _table_of(self, module: int) -> FrameTable:
+        if module not in self._tables:
+            modules = self._run.modules[module : module + 1]
+            self._tables[module] = FrameTable.of_module(modules[0]) if modules else FrameTable("")
+        return self._tables[module]
+
+    def _owner(self, sample: Sample) -> Owner:
+        task = self._groups.get(sample.construct, sample.construct)
+        if sample.state != "work":
+            return Owner(sample.state, task)
+        if sample.kernel >= 0:
+            return Owner("kernel", self._groups.get(sample.kernel, sample.kernel))
+        if sample.construct >= 0:
+            return Owner("task", task)
+        if sample.region >= 0:
+            return Owner("implicit", self._groups.get(sample.region, sample.region))
+        return Owner("serial", -1)
+
+    def _calls(self, frames: tuple[Code, ...]) -> tuple[tuple[Line, ...], str]:
+        """The lines of the calls that belong to the task, and the group of libraries that it called."""
+        lines: list[Line] = []
+        groups: list[str] = []
+        for place, (module, address) in enumerate(frames):
+            # What a call returns to may belong to the next statement.
+            inlined = self._resolver.locate_code(module, address - (place > 0))
+            group = group_of(inlined[-1].module, inlined[-1].function)
+            if group in (RUNTIME, TOOL) and OWN in groups:
+                break
+            groups.append(group)
+            lines += map(_line, inlined if place else _without_headers(inlined))
+        return tuple(lines), group_of_calls(groups)
+
+
+def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
+    """From the program's own line on, where code of a header of the system is inlined into it."""
+    for place, location in enumerate(inlined):
+        if location.file and not location.file.startswith(_SYSTEM_HEADERS):
+            return inlined[place:]
+    return inlined
+
+
+def _line(location: Location) -> Line:
+    return Line(location.function, location.file, location.line, location.module, location.place)

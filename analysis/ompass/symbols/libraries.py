@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose code a function is: the program's own, or that of a library which people know by what it does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from ompass.runtime_names import runtime_kind
+
+OWN: Final = ""
+"""The group of the program's own code, its own libraries included."""
+RUNTIME: Final = "OpenMP runtime"
+MPI: Final = "MPI"
+MEMORY: Final = "malloc"
+IO: Final = "input and output"
+TOOL: Final = "Ompass"
+
+# By file name. Libraries below an MPI are called by it alone.
+_MODULES: Final = (
+    (MPI, re.compile(r"lib(mpi|mpich|open-pal|open-rte|pmi|ucp|ucs|uct|ucm|fabric|psm2)[\w+-]*\.so.*")),
+    (TOOL, re.compile(r"lib(ompass|omp_ext)\.so")),
+    (MEMORY, re.compile(r"lib(tcmalloc|jemalloc|mimalloc|hoard)[\w-]*\.so.*")),
+    ("libm", re.compile(r"lib(m|mvec)[-.\d]*\.so.*")),
+    ("libc", re.compile(r"lib(c|pthread|rt|dl)[-.\d]*\.so.*|ld[-\w.]*\.so.*|linux-vdso.*")),
+    ("libstdc++", re.compile(r"lib(stdc\+\+|c\+\+|c\+\+abi|gcc_s)\.so.*")),
+    ("Fortran runtime", re.compile(r"lib(gfortran|quadmath|flang_rt[\w.]*|FortranRuntime)\.so.*")),
+    ("BLAS", re.compile(r"lib(\w*blas\w*|lapack\w*|mkl_\w+|cblas)[-\w.]*\.so.*")),
+)
+# By function, in the libraries of the system.
+_FUNCTIONS: Final = (
+    (
+        MEMORY,
+        re.compile(
+            r"(__libc_|__GI_+(libc_)?|_int_|_+)?(malloc|free|calloc|realloc|memalign|posix_memalign|aligned_alloc)"
+            r"(_consolidate|_trim|_chunk|_merge_chunk|_create_chunk)?|sysmalloc|systrim|unlink_chunk|tcache_\w+"
+            r"|operator (new|delete)(\[\])?(\(.*\))?|arena_get\w*"
+        ),
+    ),
+    (
+        IO,
+        re.compile(
+            r"(__libc_|__GI_+(libc_)?|_+)?(read|write|pread|pwrite|readv|writev|open|openat|close|lseek|fsync|recv"
+            r"|send|recvfrom|sendto|poll|select|epoll_wait)(64)?"
+            r"|(_IO_|__GI__IO_)\w+|(__)?(v?f?s?n?(printf|scanf)|printf_fp\w*|fread|fwrite|fputs|fgets|puts|fflush)\w*"
+            r"|_gfortran_(st|transfer)_\w+"
+        ),
+    ),
+)
+_SYSTEM: Final = frozenset({"libc", "libstdc++", "Fortran runtime"})
+
+
+def group_of(module: str, function: str) -> str:
+    """The group of one function by the path of its module and its name."""
+    name = PurePosixPath(module).name
+    if runtime_kind(name):
+        return RUNTIME
+    group = next((group for group, names in _MODULES if names.fullmatch(name)), OWN)
+    if group in _SYSTEM:
+        return next((purpose for purpose, names in _FUNCTIONS if names.fullmatch(function)), group)
+    return group
+
+
+def group_of_calls(groups: Sequence[str]) -> str:
+    """The group of a chain of calls, innermost first: what the program's own code has called.
+
+    MPI that copies memory is MPI, and a `new` that calls malloc is malloc.
+    """
+    called: list[str] = []
+    for group in groups:
+        if group == OWN:
+            break
+        called.append(group)
+    for strong in (MPI, RUNTIME):
+        if strong in called:
+            return strong
+    return next((group for group in called if group not in _SYSTEM), called[0] if called else OWN)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From registers and a piece of the stack to the chain of callers, by the tables in `.eh_frame`.
+
+The package `symbolic` reads the tables of a module and writes them as lines of text (Breakpad's `STACK CFI`).
+Owns what these lines say of one sample; no table is decoded here.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from ompass.elf import NotElfError, read_facts
+from ompass.model import Module
+
+Code = tuple[int, int]
+"""Number of the module, ELF virtual address."""
+
+_ADDRESS_BITS: Final = 48
+_ADDRESS: Final = (1 << _ADDRESS_BITS) - 1
+_STACK: Final = 0xFFFF
+_MOST_FRAMES: Final = 64
+_REGISTERS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
+    "x86_64": (("$rbx", "$rbp", "$rsp", "$rip", "$r12", "$r13", "$r14", "$r15"), "$rsp"),
+    "aarch64": ((*(f"x{n}" for n in range(19, 31)), "sp", "pc"), "sp"),
+}
+"""Of each machine: the registers of a sample, in order, and which of them is the stack pointer."""
+
+Rules = Mapping[str, tuple[str, ...]]
+"""How each register of the caller comes about: a term in postfix form; `.cfa` and `.ra` are among them."""
+
+
+def code_of(word: int | None) -> Code | None:
+    """The place in code that a word of a sample names."""
+    if word is None or not 0 < word >> _ADDRESS_BITS < _STACK:
+        return None
+    return (word >> _ADDRESS_BITS) - 1, word & _ADDRESS
+
+
+class FrameTable:
+    """The rules of one module, by address. Decodes a function's when it is first asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._functions: list[tuple[int, int, list[str]]] = []  # begin, end, lines
+        for line in text.splitlines():
+            if line.startswith("STACK CFI INIT "):
+                begin, length, rules = line[15:].split(" ", 2)
+                self._functions.append((int(begin, 16), int(begin, 16) + int(length, 16), [rules]))
+            elif line.startswith("STACK CFI ") and self._functions:
+                self._functions[-1][2].append(line[10:])
+        self._functions.sort(key=lambda function: function[0])
+        self._begins = [function[0] for function in self._functions]
+        self._known: dict[int, Rules | None] = {}
+
+    @classmethod
+    def of_module(cls, module: Module) -> FrameTable:
+        """The tables of a recorded module; without any when its file is not the one that ran."""
+        path = Path(module.path)
+        try:
+            same = read_facts(path).build_id.lower() == module.build_id.lower()
+        except NotElfError:
+            same = False
+        return cls.of_file(path) if same else cls("")
+
+    @classmethod
+    def of_file(cls, path: Path) -> FrameTable:
+        """The tables of an executable or library; without any when it has none that can be read."""
+        try:
+            from symbolic.cfi import CfiCache
+            from symbolic.debuginfo import Archive
+
+            objects = list(Archive.open(str(path)).iter_objects())
+            text = CfiCache.from_object(objects[0]).open_stream().read() if objects else b""
+        # symbolic raises a family of exceptions without a public common base
+        except Exception:
+            text = b""
+        return cls(text.decode("ascii", "replace"))
+
+    def rules_at(self, address: int) -> Rules | None:
+        """The rules of the instruction at `address`; None where no function is known."""
+        if address not in self._known:
+            self._known[address] = self._find(address)
+        return self._known[address]
+
+    def _find(self, address: int) -> Rules | None:
+        place = bisect.bisect_right(self._begins, address) - 1
+        if place < 0 or address >= self._functions[place][1]:
+            return None
+        lines = self._functions[place][2]
+        rules = _parse(lines[0])
+        for line in lines[1:]:
+            begin, _, changes = line.partition(" ")
+            if int(begin, 16) > address:
+                break
+            rules |= _parse(changes)
+        return rules
+
+
+def _parse(text: str) -> dict[str, tuple[str, ...]]:
+    """`.cfa: $rsp 16 + .ra: .cfa -8 + ^` as terms by name."""
+    rules: dict[str, tuple[str, ...]] = {}
+    name = ""
+    for word in text.split():
+        if word.endswith(":"):
+            name = word[:-1]
+            rules[name] = ()
+        elif name:
+            rules[name] += (word,)
+    return rules
+
+
+class Unwinder:
+    """Call chains of the samples of one machine.
+
+    `table_of` gives the tables of a module by its number. Not safe for use by several threads.
+    """
+
+    def __init__(self, machine: str, table_of: Callable[[int], FrameTable]) -> None:
+        self._names, self._stack_pointer = _REGISTERS.get(machine, ((), ""))
+        self._table_of = table_of
+
+    def frames(
+        self, chain: Sequence[int], registers: Sequence[int], stack: Mapping[int, int]
+    ) -> tuple[Code, ...]:
+        """Where the thread was, then to where each call returns, outwards.
+
+        As far as the tables and the kept stack lead, and from there on as frame pointers tell.
+        """
+        by_pointers = [code for code in map(code_of, chain) if code is not None]
+        if not by_pointers or len(registers) != len(self._names):
+            return tuple(by_pointers)
+        found = self._by_tables(by_pointers[0], dict(zip(self._names, registers, strict=True)), stack)
+        if len(found) == 1:
+            return tuple(by_pointers)
+        if found[-1] in by_pointers[1:]:
+            found += by_pointers[by_pointers.index(found[-1]) + 1 :]
+        return tuple(found)
+
+    def _by_tables(self, where: Code, values: dict[str, int], stack: Mapping[int, int]) -> list[Code]:
+        found = [where]
+        while len(found) < _MOST_FRAMES:
+            module, address = found[-1]
+            # What a call returns to may belong to the next function.
+            rules = self._table_of(module).rules_at(address - (len(found) > 1))
+            cfa = _value(rules[".cfa"], values, stack) if rules and ".cfa" in rules else None
+            if rules is None or cfa is None:
+                break
+            caller = {**values, self._stack_pointer: cfa}
+            for name, term in rules.items():
+                if name not in (".cfa", ".ra"):
+                    caller[name] = _value(term, {**values, ".cfa": cfa}, stack) or 0
+            back = _value(rules.get(".ra", ()), {**values, ".cfa": cfa}, stack)
+            code = code_of(back)
+            if code is None:
+                break
+            found.append(code)
+            values = caller
+        return found
+
+
+def _value(term: Sequence[str], values: Mapping[str, int], stack: Mapping[int, int]) -> int | None:
+    """A term in postfix form; None when it needs what the sample does not hold."""
+    operands: list[int] = []
+    for word in term:
+        if word in ("+", "-") and len(operands) > 1:
+            right = operands.pop()
+            operands[-1] += right if word == "+" else -right
+        elif word == "^" and operands:
+            place = operands.pop()
+            if place >> _ADDRESS_BITS != _STACK:
+                return None
+            kept = stack.get(place & _ADDRESS)
+            if kept is None:
+                return None
+            operands.append(kept)
+        elif word in values:
+            if not values[word]:
+                return None
+            operands.append(values[word])
+        elif word.lstrip("-").isdigit():
+            operands.append(int(word))
+        else:
+            return None
+    return operands[0] if len(operands) == 1 else None

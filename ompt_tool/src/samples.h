@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a thread was, taken by the kernel some hundred times a second of its time on a processor. The kernel writes samples
+// into a ring; the thread copies them to its log where it closes a stretch, and so knows what they belong to. No signal is
+// sent, and nothing is unwound or named in the program: a sample keeps the few words of the stack that may lead to callers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "clock.h"
+#include "perf_ring.h"
+#include "sample_log.h"
+
+namespace ompass {
+
+// What is asked for (OMPASS_SAMPLE).
+struct Sampling {
+    uint32_t frequency_hz = 100; // 0: no samples
+};
+
+class Samples {
+public:
+    // To what samples belong.
+    struct Place {
+        uint8_t state; // format::State, or format::kOutsideStates
+        bool is_shared; // see format::kSharedWork
+        uint32_t region, construct, kernel;
+    };
+
+    // Begins for the calling thread. Returns 0, or what the kernel said (errno).
+    // `directory` must last as long as this.
+    int open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid);
+
+    // Two numbers that differ while there are samples to be taken: data_head and data_tail. Never null.
+    const volatile perf_event_mmap_page *page() const { return ring_.page(); }
+
+    // Logs those up to `end` (ticks), which may not lie in the future.
+    void take_until(uint64_t end, const Place &place);
+    void discard(); // those that there are
+
+    void stop(); // no more are taken; the log ends here. Any thread may call it while the owner takes none.
+    void close(); // the same, by the owner, which gives all memory back
+
+private:
+    static constexpr size_t kMostWords = 256; // of a record of the kernel, and more than one has
+
+    uint64_t time_of(const uint64_t *record, clock::Reading &now) const;
+    void stand_in_until(uint64_t end, const Place &place);
+    void log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place);
+    bool is_left_out(); // of a long run, one in weight_ is kept
+
+    PerfRing ring_;
+    PerfRing rare_; // of the first thread: one in kRare samples, which stand for those that ring_ has no room for
+    uint64_t last_time_ = 0; // of the samples of ring_ that were taken; those after it
+    uint64_t missing_until_ = 0; // may be missing, up to here
+    SampleLog log_; // begun with the first sample: many threads are too short for one
+    format::SamplesHeader head_ = {}; // what its header will say
+    const std::string *directory_ = nullptr;
+    uint32_t weight_ = 1;
+    uint32_t n_skipped_ = 0;
+    uint32_t n_kept_ = 0; // at this weight
+    std::atomic<bool> held_{false}; // who holds it may take samples: the owner for a moment, for good whoever stops it
+    uint64_t record_[kMostWords];
+};
+
+} // namespace ompass

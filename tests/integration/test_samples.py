@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples of programs whose lines have known shares of the time, of killed programs, and none at all."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import ompass
+from integration.recorded_run import check_sound
+from ompass.readers.samples import read_samples
+from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolchain_named
+
+HZ = 2000
+ENOUGH = 2000
+POINTS = 0.03
+SOURCES = PROGRAMS / "samples"
+
+
+def shares_by_line(*files: Path) -> dict[tuple[str, int], float]:
+    """The shares that the comments of the sources promise, by file and line."""
+    return {
+        (file.name, number): int(match[1]) / 100
+        for file in files
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if (match := re.search(r"share (\d+)$", line))
+    }
+
+
+def report_of(run_dir: Path) -> dict[str, Any]:
+    report: dict[str, Any] = json.loads(ompass("report", str(run_dir), "--json").stdout)
+    return report
+
+
+def sampled(
+    run_recorded: RunRecorded, program: Path, toolchain: Toolchain, n_tasks: int = 600, **options: Any
+) -> dict[str, Any]:
+    """The field `samples` of a run with enough of them."""
+    environment = {"OMPASS_SAMPLE": str(HZ), **options.pop("environment", {})}
+    recorded = run_recorded(program, toolchain, str(n_tasks), environment=environment, **options)
+    check_sound(recorded.run_dir)
+    samples: dict[str, Any] = report_of(recorded.run_dir)["samples"]
+    assert samples["samples"] >= ENOUGH, "the program is too short"
+    return samples
+
+
+def check_shares(samples: dict[str, Any], promised: dict[tuple[str, int], float]) -> None:
+    """Every promised line has its share of the tasks' samples."""
+    of_tasks = [line for line in samples["lines"] if line["owner"] == "task"]
+    assert len({line["construct"] for line in of_tasks}) == 1
+    found = {(Path(line["file"] or "").name, line["line"]): 0.0 for line in of_tasks}
+    for line in of_tasks:
+        found[Path(line["file"] or "").name, line["line"]] += line["share"]
+    for place, share in promised.items():
+        assert found.get(place, 0.0) == pytest.approx(share, abs=POINTS), f"{place} of {found}"
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        pytest.param(("-fomit-frame-pointer",), id="without frame pointers"),
+        pytest.param(("-fno-omit-frame-pointer",), id="with frame pointers"),
+        pytest.param(("-DSPIN=static inline __attribute__((always_inline))",), id="inlined"),
+    ],
+)
+@pytest.mark.parametrize("compiler", ["clang-19", "gcc-12-libomp-19"])
+def test_lines_have_their_shares(
+    compile_program: CompileProgram, run_recorded: RunRecorded, compiler: str, flags: tuple[str, ...]
+) -> None:
+    toolchain = toolchain_named(compiler)
+    program = compile_program("samples/shares.c", toolchain, flags=flags)
+    samples = sampled(run_recorded, program, toolchain)
+    check_shares(samples, shares_by_line(SOURCES / "spin.h"))
+
+
+def test_lines_of_shared_libraries_have_their_shares(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    library = compile_program(
+        "samples/library.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
+    )
+    program = compile_program(
+        "samples/shares.c",
+        default_toolchain,
+        flags=("-DIN_LIBRARY", str(library), f"-Wl,-rpath,{library.parent}"),
+    )
+    samples = sampled(run_recorded, program, default_toolchain)
+    check_shares(samples, shares_by_line(SOURCES / "spin.h"))
+    in_tasks = [line for line in samples["lines"] if line["owner"] == "task" and line["share"] > 0.1]
+    assert {line["module"] for line in in_tasks} == {str(library)}
+
+
+@pytest.mark.parametrize("name", ["shares.cpp", "shares.f90"])
+@pytest.mark.parametrize("compiler", ["clang-19", "gcc-12-libomp-19"])
+def test_lines_of_other_languages_have_their_shares(
+    compile_program: CompileProgram, run_recorded: RunRecorded, compiler: str, name: str
+) -> None:
+    toolchain = toolchain_named(compiler)
+    program = compile_program(f"samples/{name}", toolchain)
+    samples = sampled(run_recorded, program, toolchain)
+    check_shares(samples, shares_by_line(SOURCES / name))
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_callers_are_found_without_frame_pointers(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain, mode: str
+) -> None:
+    program = compile_program("samples/shares.c", default_toolchain, flags=("-fomit-frame-pointer",))
+    samples = sampled(run_recorded, program, default_toolchain, mode=mode)
+    (task,) = [call for call in samples["calls"] if call["owner"] == "task" and call["function"] == "main"]
+    assert task["share"] > 0.98, "the body of the task is in main, and calls all the rest"
+
+
+def test_default_is_a_hundred_a_second_of_processor_time(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    program = compile_program("samples/shares.c", default_toolchain)
+    recorded = run_recorded(program, default_toolchain, "600")
+    report = report_of(recorded.run_dir)
+    assert report["samples"]["frequency_hz"] == 100
+    running_s = report["work_cpu"]["running_ns"] / 1e9
+    in_tasks = sum(
+        owner["samples"] for owner in report["samples"]["owners"] if owner["owner"] in ("task", "implicit")
+    )
+    assert in_tasks == pytest.approx(100 * running_s, rel=0.1, abs=5)
+
+
+def test_samples_are_off_when_nobody_wants_them(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    program = compile_program("samples/shares.c", default_toolchain)
+    recorded = run_recorded(program, default_toolchain, "20", environment={"OMPASS_SAMPLE": "off"})
+    assert not list(recorded.run_dir.glob("*.samples"))
+    assert report_of(recorded.run_dir)["samples"] is None
+
+
+def test_a_killed_program_keeps_its_samples(
+    compile_program: CompileProgram, libompass: Path, default_toolchain: Toolchain, tmp_path: Path
+) -> None:
+    program = compile_program("samples/shares.c", default_toolchain)
+    run_dir = tmp_path / "killed.ompass"
+    environment = default_toolchain.run_environment(
+        {
+            "OMP_TOOL_LIBRARIES": str(libompass),
+            "OMPASS_DIR": str(run_dir),
+            "OMPASS_SAMPLE": str(HZ),
+            "OMP_NUM_THREADS": "2",
+        }
+    )
+    with subprocess.Popen([str(program), "1000000"], env=environment) as process:
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(3)
+        process.kill()
+    assert sum(len(thread.samples) for thread in read_samples(run_dir).threads) > 100
+
+
+def test_a_long_serial_part_is_known_to_its_end(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    # some 2 s, of which the ring of the first thread holds a tenth
+    program = compile_program("samples/long_serial.c", default_toolchain)
+    recorded = run_recorded(program, default_toolchain, environment={"OMPASS_SAMPLE": str(HZ)})
+    samples = report_of(recorded.run_dir)["samples"]
+    assert samples["lost"] > 100, "the program is too short"
+    serial = [line for line in samples["lines"] if line["owner"] == "serial"]
+    found = {line["line"]: line["share"] for line in serial if Path(line["file"] or "").name == "spin.h"}
+    for (_, number), share in shares_by_line(SOURCES / "spin.h").items():
+        assert found[number] == pytest.approx(share, abs=0.12), found

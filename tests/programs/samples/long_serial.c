@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between two short regions, a serial part of known shares that is longer than what the kernel's ring of samples holds.
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SPIN static inline __attribute__((always_inline))
+#include "spin.h"
+
+int main(int argc, char **argv) {
+    const long n = argc > 1 ? atol(argv[1]) : 100000000;
+    static volatile uint64_t sink;
+#pragma omp parallel
+    sink = 1;
+    sink = spin_third(sink, n);
+    sink = spin_fifth(sink, n);
+    sink = spin_half(sink, n);
+#pragma omp parallel
+    sink = 1;
+    printf("FACTS regions=2\n");
+    return 0;
+}

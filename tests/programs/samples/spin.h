@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops whose time is known: each pass waits for the one before, so that it takes as long wherever the loop lies. The share
+// of all passes is in the comment of the line. SPIN says how the functions are compiled.
+#include <stdint.h>
+
+#ifndef SPIN
+#define SPIN __attribute__((noinline))
+#endif
+#define PASS(x) (((x) ^ (x) >> 7) * 6364136223846793005u) // which no compiler makes shorter
+
+SPIN uint64_t spin_half(uint64_t x, long n) {
+    for (long i = 0; i < n * 5; i++) x = PASS(x); // share 50
+    return x;
+}
+
+SPIN uint64_t spin_third(uint64_t x, long n) {
+    for (long i = 0; i < n * 3; i++) x = PASS(x); // share 30
+    return x;
+}
+
+SPIN uint64_t spin_fifth(uint64_t x, long n) {
+    for (long i = 0; i < n * 2; i++) x = PASS(x); // share 20
+    return x;
+}

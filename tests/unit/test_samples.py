@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples: their bytes, the unwinding of stacks, whose they are, and the files for other viewers.
+
+States the bytes of samples.h a second time, so that a test notices when they change.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+import pytest
+
+from ompass.errors import DamagedRunError
+from ompass.metrics.samples import Line, LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
+from ompass.readers import open_run
+from ompass.readers.samples import STACK_WORD, Sample, read_samples
+from ompass.reports.samples import (
+    SampleContent,
+    folded_stacks,
+    pprof_profile,
+    sample_fields,
+    speedscope_profile,
+)
+from ompass.reports.samples.pprof import parse_pprof
+from ompass.symbols.libraries import IO, MEMORY, MPI, OWN, RUNTIME, group_of, group_of_calls
+from ompass.symbols.unwinder import FrameTable, Unwinder
+from unit.made_traces import Schedule, Spawn, Wait, Work, write_trace
+
+STATES = ("work", "create", "schedule", "sync", "idle", "outside")
+N_REGISTERS, STACK_BYTES = 8, 1024
+
+
+def code(module: int, address: int) -> int:
+    return (module + 1) << 48 | address
+
+
+def on_stack(distance: int) -> int:
+    return STACK_WORD << 48 | distance
+
+
+def record(
+    chain: list[int],
+    registers: list[int],
+    stack: dict[int, int],
+    *,
+    state: str = "work",
+    flags: int = 0,
+    time: int = 1500,
+    region: int = 1,
+    construct: int = 2,
+    kernel: int = 0,
+    weight: int = 1,
+) -> bytes:
+    bits = [0] * (STACK_BYTES // 512)
+    for place in stack:
+        bits[place // 512] |= 1 << (place // 8 % 64)
+    words = [*chain, *registers, *bits, *(stack[place] for place in sorted(stack))]
+    head = struct.pack(
+        "<HHBBHQ4I", 4 + len(words), len(chain), STATES.index(state), flags, 0, time,
+        region, construct, kernel, weight,
+    )  # fmt: skip
+    return head + struct.pack(f"<{len(words)}Q", *words)
+
+
+def sample_file(
+    records: bytes, *, index: int = 0, event: int = 1, n_lost: int = 0, version: int = 1
+) -> bytes:
+    header = struct.pack(
+        "<8s8I2Q", b"OMPASSSA", version, 4096, index, 100, event, 100, 1, STACK_BYTES, n_lost, 0
+    )
+    n_bytes = -(-(64 + len(records) + 8) // 4096) * 4096
+    extent = struct.pack("<2I7Q", 0x58504D4F, 5, n_bytes, 0, *[0] * 5) + records
+    return header.ljust(4096, b"\0") + extent.ljust(n_bytes, b"\0")
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    return write_trace(tmp_path / "t.ompass", Schedule((Spawn((Work(1000),)), Wait())))
+
+
+REGISTERS = [0, on_stack(16), on_stack(0), code(0, 0x1000), 0, 0, 0, 0]
+
+
+def test_records_are_read_as_they_were_written(run_dir: Path) -> None:
+    first = record([code(0, 0x1000)], REGISTERS, {8: code(0, 0x2000), 1016: on_stack(24)}, kernel=3, weight=4)
+    second = record([code(1, 0x30)], REGISTERS, {}, state="idle", construct=0, region=0, flags=1, time=1700)
+    (run_dir / "thread-00001.samples").write_bytes(sample_file(first + second, index=1, n_lost=7))
+    (thread,) = read_samples(run_dir).threads
+    assert (thread.thread, thread.event, thread.frequency_hz, thread.n_lost) == (1, "task clock", 100, 7)
+    assert (thread.machine, thread.stack_bytes) == ("x86_64", STACK_BYTES)
+    assert thread.samples == (
+        Sample(
+            time_ns=500, state="work", region=1, construct=2, kernel=3, is_shared=False, weight=4,
+            chain=(code(0, 0x1000),), registers=tuple(REGISTERS), load=(),
+            stack={8: code(0, 0x2000), 1016: on_stack(24)},
+        ),
+        Sample(
+            time_ns=700, state="idle", region=-1, construct=-1, kernel=-1, is_shared=True, weight=1,
+            chain=(code(1, 0x30),), registers=tuple(REGISTERS), load=(), stack={},
+        ),
+    )  # fmt: skip
+
+
+def test_a_run_without_samples_has_none(run_dir: Path) -> None:
+    assert read_samples(run_dir).threads == ()
+
+
+def test_a_file_that_ends_early_is_read_as_far_as_it_goes(run_dir: Path) -> None:
+    whole = sample_file(record([code(0, 1)], REGISTERS, {}))
+    path = run_dir / "thread-00000.samples"
+    for n_bytes, n_samples in ((0, 0), (100, 0), (4096, 0), (4096 + 64, 0), (len(whole) - 512, 1)):
+        path.write_bytes(whole[:n_bytes])
+        assert sum(len(thread.samples) for thread in read_samples(run_dir).threads) == n_samples
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda good: sample_file(good, version=2), "a version of samples that"),
+        (lambda good: b"X" + sample_file(good)[1:], "not a file of samples"),
+        (lambda good: sample_file(good, index=1), "its header does not fit"),
+        (lambda good: sample_file(b"\x05" + good[1:]), "not whole"),
+        (lambda good: sample_file(b"\x02" + good[1:]), "impossible length"),
+        (lambda good: sample_file(b"\xff\xff" + good[2:]), "impossible length"),
+        (lambda good: sample_file(good[:4] + b"\x09" + good[5:]), "not whole"),
+        (lambda good: sample_file(good).replace(b"OMPX", b"OMPY"), "no extent"),
+    ],
+)
+def test_damage_is_named_with_its_place(run_dir: Path, damage: object, says: str) -> None:
+    assert callable(damage)
+    good = record([code(0, 1)], REGISTERS, {0: code(0, 5)})
+    (run_dir / "thread-00000.samples").write_bytes(damage(good))
+    with pytest.raises(DamagedRunError, match=rf"thread-00000\.samples.*{says}.*at byte \d+"):
+        read_samples(run_dir)
+
+
+TABLE = """\
+STACK CFI INIT 1000 100 .cfa: $rsp 8 + .ra: .cfa -8 + ^
+STACK CFI 1001 .cfa: $rsp 16 + $rbp: .cfa -16 + ^
+STACK CFI 1004 .cfa: $rbp 16 +
+STACK CFI 10f0 .cfa: $rsp 8 +
+STACK CFI INIT 2000 100 .cfa: $rsp 32 + .ra: .cfa -8 + ^
+STACK CFI INIT 3000 100 .cfa: $rbp 16 + .ra: .cfa -8 + ^
+"""
+
+
+@pytest.fixture
+def unwinder() -> Unwinder:
+    tables = {0: FrameTable(TABLE)}
+    return Unwinder("x86_64", lambda module: tables.get(module, FrameTable("")))
+
+
+def registers_at(address: int, rbp: int = 0) -> list[int]:
+    return [0, rbp, on_stack(0), code(0, address), 0, 0, 0, 0]
+
+
+def test_callers_are_found_by_the_tables(unwinder: Unwinder) -> None:
+    # 0x1000 has pushed nothing yet; 0x2010 has 24 bytes of its own; 0x3010 goes by its frame pointer
+    stack = {0: code(0, 0x2010), 32: code(0, 0x3010), 48: code(1, 0x77)}
+    found = unwinder.frames([code(0, 0x1000)], registers_at(0x1000, rbp=on_stack(40)), stack)
+    assert found == ((0, 0x1000), (0, 0x2010), (0, 0x3010), (1, 0x77))
+
+
+def test_a_saved_frame_pointer_is_followed(unwinder: Unwinder) -> None:
+    # 0x1010 is behind its prologue: its own frame pointer says where the caller's lies
+    stack = {8: on_stack(56), 16: code(0, 0x3010), 64: code(1, 0x77)}
+    found = unwinder.frames([code(0, 0x1010)], registers_at(0x1010, rbp=on_stack(8)), stack)
+    assert found == ((0, 0x1010), (0, 0x3010), (1, 0x77))
+
+
+def test_a_call_at_the_end_of_a_function_belongs_to_it(unwinder: Unwinder) -> None:
+    # the call returns to 0x2100, where another function begins
+    stack = {0: code(0, 0x2100), 32: code(1, 0x77)}
+    found = unwinder.frames([code(0, 0x1000)], registers_at(0x1000), stack)
+    assert found == ((0, 0x1000), (0, 0x2100), (1, 0x77))
+
+
+def test_frame_pointers_tell_what_the_kept_stack_does_not(unwinder: Unwinder) -> None:
+    chain = [code(0, 0x1000), code(0, 0x2010), code(1, 0x9), code(1, 0xA)]
+    stack = {0: code(0, 0x2010)}
+    assert unwinder.frames(chain, registers_at(0x1000), stack) == ((0, 0x1000), (0, 0x2010), (1, 9), (1, 10))
+    unknown = [code(1, 0x5), code(1, 0x6)]
+    assert unwinder.frames(unknown, registers_at(0x5000), {}) == ((1, 5), (1, 6))
+
+
+def test_tables_of_this_machine_are_read() -> None:
+    module = next(Path("/proc/self/maps").read_text().split()[5::6][k] for k in (0,))
+    assert FrameTable.of_file(Path(module).resolve())._functions
+
+
+@pytest.mark.parametrize(
+    ("module", "function", "group"),
+    [
+        ("/usr/lib/libomp.so.5", "__kmp_fork_call", RUNTIME),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "malloc", MEMORY),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "_int_free_merge_chunk", MEMORY),
+        ("/lib/libstdc++.so.6", "operator new(unsigned long)", MEMORY),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "__libc_write", IO),
+        ("/lib/x86_64-linux-gnu/libc.so.6", "memcpy", "libc"),
+        ("/lib/x86_64-linux-gnu/libm.so.6", "sin", "libm"),
+        ("/opt/openmpi/lib/libmpi.so.40", "PMPI_Barrier", MPI),
+        ("/home/me/solver", "malloc", OWN),
+        ("/home/me/libmine.so", "f", OWN),
+    ],
+)
+def test_libraries_go_by_what_they_do(module: str, function: str, group: str) -> None:
+    assert group_of(module, function) == group
+
+
+@pytest.mark.parametrize(
+    ("groups", "group"),
+    [
+        ([OWN, RUNTIME], OWN),
+        (["libc", MPI, OWN], MPI),
+        (["libc", MEMORY, "libstdc++", OWN, MPI], MEMORY),
+        (["libc", RUNTIME, OWN], RUNTIME),
+        (["libm", OWN], "libm"),
+        (["libc", OWN], "libc"),
+    ],
+)
+def test_a_chain_of_calls_is_of_the_library_that_was_called(groups: list[str], group: str) -> None:
+    assert group_of_calls(groups) == group
+
+
+def line(function: str, number: int, module: str = "prog") -> Line:
+    return Line(function, "/src/a.c", number, module, f"a.c:{number}")
+
+
+TASK, OTHER = Owner("task", 2), Owner("serial", -1)
+INNER, OUTER = line("inner", 5), line("outer", 9)
+LOCATED = (
+    LocatedSample(0, TASK, (INNER, OUTER), "", 30),
+    LocatedSample(1, TASK, (OUTER,), "", 10),
+    LocatedSample(0, OTHER, (INNER, line("main; x", 20)), "libm", 60),
+)
+
+
+def test_shares_are_of_the_owner_and_of_all() -> None:
+    found = {(hot.owner, hot.what): (hot.n, hot.share, hot.share_of_all) for hot in hot_lines(LOCATED)}
+    assert found == {
+        (OTHER, INNER): (60, 1.0, 0.6),
+        (TASK, INNER): (30, 0.75, 0.3),
+        (TASK, OUTER): (10, 0.25, 0.1),
+    }
+    outer = next(hot for hot in hot_calls(LOCATED) if hot.what == ("outer", "prog"))
+    assert (outer.n, outer.share) == (40, 1.0)
+    assert {(hot.owner, hot.what): hot.n for hot in hot_libraries(LOCATED)} == {
+        (TASK, ""): 40,
+        (OTHER, "libm"): 60,
+    }
+    assert next(hot for hot in hot_lines(LOCATED) if hot.n == 30).error == pytest.approx(
+        (0.75 * 0.25 / 40) ** 0.5
+    )
+
+
+def test_a_function_that_calls_itself_counts_once() -> None:
+    recursive = (LocatedSample(0, TASK, (INNER, INNER, OUTER), "", 5),)
+    assert {hot.what[0]: hot.n for hot in hot_calls(recursive)} == {"inner": 5, "outer": 5}
+
+
+@pytest.fixture
+def content(run_dir: Path) -> SampleContent:
+    return SampleContent(open_run(run_dir), LOCATED, {}, 100, ("task clock",), 2, 0, 0, 0, 0)
+
+
+def test_folded_stacks_begin_with_the_construct(content: SampleContent) -> None:
+    assert folded_stacks(content).splitlines() == [
+        "task;outer 10",
+        "task;outer;inner 30",
+        "the serial part;main, x;inner 60",
+    ]
+
+
+def test_speedscope_has_a_profile_for_each_thread(content: SampleContent) -> None:
+    profile = json.loads(speedscope_profile(content))
+    frames = [frame["name"] for frame in profile["shared"]["frames"]]
+    first, second = profile["profiles"]
+    assert [[frames[k] for k in stack] for stack in first["samples"]] == [
+        ["task", "outer", "inner"],
+        ["the serial part", "main; x", "inner"],
+    ]
+    assert (first["weights"], second["weights"]) == ([300.0, 600.0], [100.0])
+    assert (first["endValue"], second["endValue"]) == (900.0, 100.0)
+    assert profile["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+
+
+def test_pprof_has_lines_counts_and_labels(content: SampleContent) -> None:
+    profile = parse_pprof(pprof_profile(content))
+    text = list(profile.string_table)
+    assert text[0] == ""
+    assert [(text[kind.type], text[kind.unit]) for kind in profile.sample_type] == [
+        ("samples", "count"), ("cpu", "nanoseconds"),
+    ]  # fmt: skip
+    functions = {function.id: text[function.name] for function in profile.function}
+    places = {
+        location.id: [(functions[part.function_id], part.line) for part in location.line]
+        for location in profile.location
+    }
+    first = profile.sample[0]
+    assert [places[number] for number in first.location_id] == [[("inner", 5)], [("outer", 9)]]
+    assert list(first.value) == [30, 300_000_000]
+    assert {text[label.key]: text[label.str] or label.num for label in first.label} == {
+        "construct": "task", "thread": 0,
+    }  # fmt: skip
+
+
+def test_a_refusal_is_one_sentence(run_dir: Path) -> None:
+    content = SampleContent(open_run(run_dir), (), {}, 100, (), 0, 0, 0, 4, 13)
+    fields = sample_fields(content)
+    assert fields is not None
+    assert fields["refusal"] == (
+        "No thread was sampled: perf_event_open says Permission denied; "
+        "it takes kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
+    )
+    assert fields["samples"] == 0
