@@ -39,11 +39,11 @@ class Module(Row):
     base: Final[int]  # load bias: an address in the process minus this is the ELF virtual address
 
 class Definition(Row):
-    """A construct in the source: a task, a parallel region, a kernel or a phase."""
+    """A construct in the source: a task, a parallel region, a kernel, a phase, a wait or a loop."""
     def __init__(self, *, id: int = 0, kind: str = '', flags: int = 0, module: int = 0, offset: int = 0, name: str = '') -> None: ...
     id: Final[int]  # index into Run.definitions
-    kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel or phase
-    flags: Final[int]  # OMPT task flags at the first creation of a task; else 0
+    kind: Final[str]  # program (id 0: outside of every region), task, parallel, kernel, phase, wait or loop
+    flags: Final[int]  # of a task: OMPT flags at its first creation; of a wait or loop: its kind; else 0
     module: Final[int]  # index into Run.modules; -1 when unknown
     offset: Final[int]  # ELF virtual address of the return address in the module (look up offset - 1); 0 when unknown
     name: Final[str]  # the name given to a kernel or phase; else empty
@@ -137,9 +137,44 @@ class ConstructRow(Row):
     def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
     def __add__(self, arg: ConstructRow, /) -> ConstructRow: """Two rows of a construct as one, which has the `thread` of the first."""
 
+class WaitRow(Row):
+    """What one thread waited at one place in the source."""
+    def __init__(self, *, construct: int = 0, thread: int = 0, n_waits: int = 0, n_long: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, inside_ns: int = 0, max_ns: int = 0, delay_ns: int = 0, waited_for: tuple[int, ...] = (), waited_for_n: tuple[int, ...] = (), waited_for_ns: tuple[int, ...] = ()) -> None: ...
+    construct: Final[int]  # number of the wait
+    thread: Final[int]  # number of the thread
+    n_waits: Final[int]  # waits; of a lock: acquisitions; of a dependence: tasks that could not run when created
+    n_long: Final[int]  # of these, those that waited for more than 1 us in the end
+    schedule_ns: Final[int]  # thread-time there in fetching tasks that were ready
+    sync_ns: Final[int]  # thread-time there for another reason than lack of tasks
+    idle_ns: Final[int]  # thread-time there without a task to run
+    inside_ns: Final[int]  # time of the tasks that the thread ran there
+    max_ns: Final[int]  # longest wait, tasks inside included
+    delay_ns: Final[int]  # of a dependence: from creation to ready, summed over its tasks
+    waited_for: Final[tuple[int, ...]]  # constructs for which it waited; 0, in the end: all others
+    waited_for_n: Final[tuple[int, ...]]  # how often, for each of them
+    waited_for_ns: Final[tuple[int, ...]]  # how long, for each of them: idle until the end, or delay
+    @staticmethod
+    def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
+
+class LoopRow(Row):
+    """What one thread did in one loop, or in another construct that shares work."""
+    def __init__(self, *, construct: int = 0, thread: int = 0, n_entered: int = 0, n_led: int = 0, n_iterations: int = 0, n_chunks: int = 0, n_taken: int = 0, time_ns: int = 0, max_ns: int = 0, imbalance_ns: int = 0) -> None: ...
+    construct: Final[int]  # number of the loop
+    thread: Final[int]  # number of the thread
+    n_entered: Final[int]  # instances that the thread took part in
+    n_led: Final[int]  # instances that it led, or executed alone
+    n_iterations: Final[int]  # iterations of the instances that it led, by all threads
+    n_chunks: Final[int]  # chunks that it took; 0 where the runtime does not tell
+    n_taken: Final[int]  # iterations in them
+    time_ns: Final[int]  # time in it, from begin to end
+    max_ns: Final[int]  # longest of these times
+    imbalance_ns: Final[int]  # idle at the barrier behind it, until the last thread came
+    @staticmethod
+    def describe() -> list[tuple[str, str, str]]: """Name, type as a column of SQL (empty: it is not one) and meaning of every field."""
+
 class Run(Row):
     """One process, recorded."""
-    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, earlier_cpu_ns: int = 0, counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), log_bytes: int = 0) -> None: ...
+    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, earlier_cpu_ns: int = 0, counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
     path: Final[pathlib.Path]  # the run directory, as it was named
     format_version: Final[int]  # version of the trace format
     mode: Final[str]  # profile or trace: what was recorded
@@ -162,6 +197,8 @@ class Run(Row):
     threads: Final[tuple[ThreadRow, ...]]  # threads that took part
     regions: Final[tuple[RegionRow, ...]]  # a row per parallel construct and thread, and of the time outside
     constructs: Final[tuple[ConstructRow, ...]]  # a row per task construct or kernel and thread
+    waits: Final[tuple[WaitRow, ...]]  # a row per wait and thread
+    loops: Final[tuple[LoopRow, ...]]  # a row per loop and thread
     log_bytes: Final[int]  # size of all logs
     def kind_of(self, construct: int) -> str:
         """

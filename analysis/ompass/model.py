@@ -7,21 +7,58 @@ The core describes its rows: fields, units, sums. Here is what only Python needs
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
-from ompass._core import N_HISTOGRAM_BINS, ConstructRow, Definition, Module, RegionRow, Run, ThreadRow
+from ompass._core import (
+    N_HISTOGRAM_BINS,
+    ConstructRow,
+    Definition,
+    LoopRow,
+    Module,
+    RegionRow,
+    Run,
+    ThreadRow,
+    WaitRow,
+)
 
 __all__ = [
+    "LOCKS",
+    "LOOPS",
     "N_HISTOGRAM_BINS",
     "OUTSIDE",
+    "UNSHARED_LOOPS",
+    "WAITS",
+    "WAIT_KINDS",
     "ConstructRow",
     "CpuTimes",
     "Definition",
+    "LoopRow",
     "Module",
     "RegionRow",
     "Run",
     "StateTimes",
     "ThreadRow",
+    "WaitRow",
 ]
+
+# Numbers of OMPT (OpenMP 5.1, section 4.4.4), and our own: 62 and 63 of waits for dependences, 32 of masked.
+WAITS: Final = {
+    1: "barrier", 2: "implicit barrier", 3: "explicit barrier", 4: "implementation barrier", 5: "taskwait",
+    6: "taskgroup", 7: "reduction", 8: "worksharing barrier", 9: "region barrier", 10: "teams barrier",
+    62: "dependence", 63: "taskwait depend",
+}  # fmt: skip
+LOCKS: Final = {
+    1: "lock", 2: "test lock", 3: "nest lock", 4: "test nest lock", 5: "critical", 6: "atomic", 7: "ordered"
+}  # fmt: skip
+WAIT_KINDS: Final = {**WAITS, **{kind | 128: name for kind, name in LOCKS.items()}}
+"""What Definition.flags of a wait says."""
+LOOPS: Final = {
+    1: "loop", 2: "sections", 3: "single", 5: "workshare", 6: "distribute", 7: "taskloop", 8: "scope",
+    10: "static loop", 11: "dynamic loop", 12: "guided loop", 13: "loop", 32: "masked",
+}  # fmt: skip
+"""What Definition.flags of a loop says."""
+UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
+"""Of these one thread executes an instance."""
 
 OUTSIDE = -1
 """The construct number of time spent outside every parallel region."""

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of waits, locks and parallel regions.
+// The events of parallel regions.
 #include "accounting_regions.h"
 
+#include "accounting_loops.h"
+#include "accounting_waits.h"
 #include "process_log.h"
 
 namespace ompass {
 
 namespace {
-
-// When the last member so far came to the barrier that this thread has reached last.
-uint64_t last_arrival(const EnteredRegion &region) {
-    return __atomic_load_n(&region.instance->last_arrival[(region.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
-}
 
 void note_region(ThreadState &thread) {
     thread.header->open_instance = thread.region->instance ? thread.region->instance->index : ~0ull;
@@ -22,63 +19,20 @@ void note_region(ThreadState &thread) {
     thread.n_tasks = &thread.region->slot->n_tasks;
 }
 
+// The construct of the region that begins here, and the wait at its end.
+const Regions::Known &known_region(ThreadState &thread, const void *address) {
+    Regions::Known &known =
+        thread.regions.known[reinterpret_cast<uintptr_t>(address) / 4 % std::size(thread.regions.known)];
+    if (known.address != address || known.construct == 0) {
+        known.address = address;
+        known.construct = process_log::construct_of_address(format::DefinitionKind::kParallel, address, 0);
+        known.end_wait =
+            process_log::construct_of_address(format::DefinitionKind::kWait, address, format::kRegionBarrier);
+    }
+    return known;
+}
+
 } // namespace
-
-// ---------------------------------------------------------------- waits
-
-void begin_wait(ThreadState &thread, uint32_t kind) {
-    const uint64_t now = clock::now();
-    close_open(thread, now);
-    thread.previous.creator = nullptr;
-    EnteredRegion *region = thread.region;
-    if (format::is_barrier(kind) && region->instance) {
-        uint64_t *arrival = &region->instance->last_arrival[region->n_barriers++ & 1];
-        thread.header->open_barrier = region->n_barriers;
-        uint64_t known = __atomic_load_n(arrival, __ATOMIC_RELAXED);
-        while (now > known &&
-               !__atomic_compare_exchange_n(arrival, &known, now, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
-    }
-    thread.current->flags |= kWaiting;
-    open_stretch(thread, format::kOpenGap);
-    if (thread.tracing) thread.log.timed(format::kWaitBegin, kind, now);
-}
-
-void end_wait(ThreadState &thread, uint32_t kind) {
-    TaskState *task = thread.current;
-    EnteredRegion *region = thread.region;
-    if (!(task->flags & kWaiting)) return;
-    if (format::is_barrier(kind)) {
-        // The end of a region-end barrier reaches workers when the next region starts, or never: end_implicit's.
-        if (region->instance && !region->primary && __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE)) return;
-        const uint64_t now = clock::now();
-        const uint64_t arrival = region->instance ? last_arrival(*region) : thread.header->mark;
-        const bool had_tasks = region->instance && region->instance->has_tasks;
-        close_gap_at_end(thread, arrival, had_tasks, now);
-        if (thread.tracing)
-            thread.log.timed(format::kBarrierEnd, kind, now, (arrival < now ? now - arrival : 0) << 1 | had_tasks);
-    } else {
-        const uint64_t now = clock::now();
-        close_gap_at_end(thread, 0, true, now);
-        if (kind == format::kTaskwait) task->flags &= static_cast<uint16_t>(~kHasChildren);
-        if (thread.tracing) thread.log.timed(format::kWaitEnd, kind, now);
-    }
-    task->flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait));
-    open_stretch(thread, format::kOpenWork);
-}
-
-void begin_lock(ThreadState &thread, uint32_t kind) {
-    const uint64_t now = clock::now();
-    close_open(thread, now);
-    thread.previous.creator = nullptr;
-    if (thread.tracing) thread.log.timed(format::kMutexAcquire, kind, now);
-}
-
-void end_lock(ThreadState &thread, uint32_t kind) {
-    const uint64_t now = clock::now();
-    thread.region->slot->lock_ticks += now - thread.header->mark;
-    close_stretch(thread, State::kSync, now);
-    if (thread.tracing) thread.log.timed(format::kMutexAcquired, kind, now);
-}
 
 // ---------------------------------------------------------------- regions
 
@@ -91,8 +45,9 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     *parallel_data = instance;
     EnteredRegion *region = instance ? thread.push_region() : nullptr;
     if (!region) return;
-    const uint32_t construct = process_log::construct_of_address(format::DefinitionKind::kParallel, address, 0);
+    const auto [_, construct, end_wait] = known_region(thread, address);
     region->slot = thread.region_slot(construct, format::DefinitionKind::kParallel);
+    region->address = address;
     region->instance = instance;
     region->construct = construct;
     region->begin = now;
@@ -100,6 +55,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     region->primary = true;
     instance->begin = now;
     instance->construct = construct;
+    instance->end_wait = end_wait;
     instance->level = region->level;
     instance->n_open = 1;
     instance->primary_thread = thread.index;
@@ -118,11 +74,12 @@ static bool is_in(const ThreadState &thread, const format::RegionInstance *insta
     return region != nullptr;
 }
 
-static void leave_region(ThreadState &thread);
+static void leave_region(ThreadState &thread, const TaskState &task);
 
 // All of end_implicit but giving back the state.
 static void leave_implicit(ThreadState &thread, const TaskState *task) {
     EnteredRegion *region = thread.region;
+    if (thread.works.depth) end_untold_works(thread, clock::now());
     if (region->implicit == task) region->implicit = nullptr;
     if (region->primary || region->instance == nullptr || task->flags & kInitial) {
         const uint64_t now = clock::now();
@@ -135,7 +92,7 @@ static void leave_implicit(ThreadState &thread, const TaskState *task) {
             const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
             read_clocks(thread, *region->slot, 0, end ? end : now, now);
         }
-        leave_region(thread);
+        leave_region(thread, *task);
         close_ended_regions(thread); // may find absences, which the trace has before the end of what they lie in
         if (thread.tracing) thread.log.untimed(format::kImplicitEnd, 0);
     }
@@ -154,13 +111,15 @@ void end_region(ThreadState &thread) {
     close_open(thread, now);
     read_clocks(thread, now);
     const uint64_t duration = now - region->begin;
-    const uint64_t arrival = last_arrival(*region);
+    const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(region->n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
     format::RegionSlot &slot = *region->slot;
     slot.n_instances++;
     slot.n_primary++;
     slot.wall_ticks += duration;
     slot.capacity_ticks += duration * instance->team_size;
     if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
+    if (const uint32_t what = waited_for(*instance, region->n_barriers); what && thread.tracing)
+        thread.log.untimed(format::kWaitedFor, what);
     if (thread.tracing)
         thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id,
                          arrival << 1 | (instance->has_tasks & 1));
@@ -227,43 +186,57 @@ void end_implicit(ThreadState &thread, TaskState *task) {
 }
 
 // Closes a worker's part of a region: a gap that ends when the region does.
-static void close_part(ThreadState &thread, format::PendingPart &part, format::RegionInstance *instance, uint64_t end) {
+static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
+    format::PendingPart &part = thread.header->pending[place];
+    format::RegionInstance *instance = thread.regions.pending[place];
+    format::WaitSlot &wait = thread.places.wait_of(thread.header->pending_wait[place]);
+    const uint32_t loop = thread.header->pending_loop[place];
     format::RegionSlot &slot = *thread.region_slot(part.region, format::DefinitionKind::kParallel);
     const uint64_t arrival = __atomic_load_n(&instance->last_arrival[(part.n_barriers - 1) & 1], __ATOMIC_ACQUIRE);
     const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
-    const bool idle = instance->has_tasks && end > split && end - split > clock::from_ns(format::kExitNanoseconds);
+    const bool is_idle = instance->has_tasks && end > split && end - split > thread.exit_ticks;
     uint64_t *ticks = slot.state_ticks;
     if (has_absences(thread) && end > part.begin) {
         pass_absences(thread, part.begin);
         take_absences(thread, slot, State::kIdle, split);
-        take_absences(thread, slot, idle ? State::kIdle : State::kSync, end);
+        take_absences(thread, slot, is_idle ? State::kIdle : State::kSync, end);
     }
     if (end < part.begin) {
         // Clocks are read up to tens of nanoseconds early: the way into the region was that much shorter.
         ticks[static_cast<size_t>(State::kSync)] -= part.begin - end;
+        format::gap_ticks(wait, State::kSync) -= part.begin - end;
     } else {
-        ticks[static_cast<size_t>(State::kIdle)] += split - part.begin + (idle ? end - split : 0);
-        ticks[static_cast<size_t>(State::kSync)] += idle ? 0 : end - split;
+        const uint64_t idle = split - part.begin + (is_idle ? end - split : 0), sync = is_idle ? 0 : end - split;
+        ticks[static_cast<size_t>(State::kIdle)] += idle;
+        ticks[static_cast<size_t>(State::kSync)] += sync;
+        format::gap_ticks(wait, State::kIdle) += idle;
+        format::gap_ticks(wait, State::kSync) += sync;
+        count_last_gap(wait, loop ? &thread.places.loop_of(loop) : nullptr,
+                       {split - part.begin, idle, idle > thread.exit_ticks}, waited_for(*instance, part.n_barriers));
     }
+    wait.ticks += end - part.begin;
     part.sequence = 0;
     process_log::close_instance(instance);
 }
 
 // The worker leaves its region, which ends when its primary says so: after that the worker may be in another one, since
 // runtimes give the members of a nested team free before they tell that the region has ended.
-static void leave_region(ThreadState &thread) {
+static void leave_region(ThreadState &thread, const TaskState &task) {
     EnteredRegion *region = thread.region;
     unsigned place = 0;
     while (place < format::kMaxPendingParts && thread.header->pending[place].sequence) place++;
     if (place == format::kMaxPendingParts) { // cannot be waited for any longer
         place = 0;
-        close_part(thread, thread.header->pending[0], thread.regions.pending[0], clock::now());
+        close_part(thread, 0, clock::now());
     }
     format::PendingPart &part = thread.header->pending[place];
     part.instance = region->instance->index;
     part.begin = thread.header->mark;
     part.region = region->construct;
     part.n_barriers = region->n_barriers;
+    thread.header->pending_wait[place] = task.flags & kWaiting ? task.wait->id : 0;
+    thread.header->pending_loop[place] = region->loop ? region->loop->id : 0;
+    if (task.flags & kWaiting) task.wait->ticks += thread.header->mark - task.wait_begin;
     thread.regions.pending[place] = region->instance;
     __atomic_store_n(&part.sequence, region->instance->sequence, __ATOMIC_RELEASE);
     open_stretch(thread, format::kOpenNone);
@@ -277,7 +250,7 @@ void close_ended_regions(ThreadState &thread) {
         format::PendingPart &part = thread.header->pending[i];
         if (part.sequence == 0) continue;
         const uint64_t end = __atomic_load_n(&thread.regions.pending[i]->end, __ATOMIC_ACQUIRE);
-        if (end) close_part(thread, part, thread.regions.pending[i], end);
+        if (end) close_part(thread, i, end);
     }
 }
 

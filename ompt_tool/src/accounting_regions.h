@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waits, locks and parallel regions do to a thread; as accounting_tasks.h does for tasks.
+// What parallel regions do to a thread; as accounting_tasks.h does for tasks.
 #pragma once
 
 #include "accounting_tasks.h"
 
 namespace ompass {
-
-void begin_wait(ThreadState &thread, uint32_t kind);
-void end_wait(ThreadState &thread, uint32_t kind);
-void begin_lock(ThreadState &thread, uint32_t kind);
-void end_lock(ThreadState &thread, uint32_t kind);
 
 // Of the primary thread.
 void begin_region(ThreadState &thread, const void *address, void **parallel_data);

@@ -50,13 +50,15 @@ void consider_coarse(TaskConstruct &construct, uint64_t ticks) {
     construct.is_coarse = construct.n_coarse >= kConsider;
 }
 
-// When the task could first have run: its creation, or the end of the last task that it had to wait for.
-uint64_t ready_time(const TaskState &task) {
+// When the task could first have run: its creation, or the end of the last task that it had to wait for, whose construct
+// is `last` then.
+uint64_t ready_time(const TaskState &task, uint32_t &last) {
     uint64_t ready = task.ready;
     for (unsigned i = 0; i < task.n_predecessors; i++) {
         const auto &predecessor = task.predecessors[i];
         const uint64_t end = predecessor.task->end;
-        if (predecessor.task->id == predecessor.id && end > ready) ready = end;
+        const uint32_t construct = predecessor.task->construct;
+        if (predecessor.task->id == predecessor.id && end > ready) ready = end, last = construct;
     }
     return ready;
 }
@@ -76,12 +78,29 @@ bool count_domains(ThreadState &thread, const TaskState &task) {
     return home != here;
 }
 
-// Closes the open stretch because `next` will run from now on.
-void leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
-    if (thread.header->open_state == format::kOpenGap)
-        close_gap_before_task(thread, ready, now);
-    else
-        close_open(thread, now);
+// Closes the open stretch because a task, ready since then, will run from now on. Returns how long the thread idled
+// until then.
+uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
+    if (thread.header->open_state == format::kOpenGap) return close_gap_before_task(thread, ready, now);
+    close_open(thread, now);
+    return 0;
+}
+
+// A task starts that became ready when one of the construct `predecessor` ended, `delay` after its creation. Its thread
+// idled meanwhile for `idle`.
+[[gnu::noinline]] void count_dependence(ThreadState &thread, TaskConstruct &construct, uint32_t predecessor,
+                                        uint64_t delay, uint64_t idle) {
+    if (!construct.dependence)
+        construct.dependence = &thread.places.wait_of(
+            process_log::construct_at(format::DefinitionKind::kWait, construct.id, format::kDependenceWait));
+    format::WaitSlot &wait = *construct.dependence;
+    wait.n_waits++;
+    wait.n_long += delay > thread.exit_ticks;
+    wait.delay_ticks += delay;
+    if (delay > wait.max_ticks) wait.max_ticks = delay;
+    format::gap_ticks(wait, State::kIdle) += idle;
+    format::count_waited_for(wait, predecessor, delay);
+    if (thread.tracing) thread.log.untimed(format::kWaitedFor, predecessor);
 }
 
 } // namespace
@@ -243,10 +262,13 @@ static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *plac
 
 void start_task(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
-    const uint64_t ready = ready_time(*task);
-    leave_for(thread, ready, now);
+    uint32_t predecessor = 0;
+    const uint64_t ready = ready_time(*task, predecessor);
+    const uint64_t idle = leave_for(thread, ready, now);
     thread.previous.creator = nullptr;
     TaskConstruct *construct = thread.constructs.of(task->construct);
+    if (__builtin_expect(predecessor != 0, 0))
+        count_dependence(thread, *construct, predecessor, ready - task->ready, idle);
     format::ConstructSlot &slot = *construct->slot;
     const uint64_t waited = now > ready ? now - ready : 0;
     slot.n_ready++;
@@ -294,6 +316,7 @@ void resume_task(ThreadState &thread, TaskState *task) {
         place = task->flags & kUntied ? take_part(thread, task) : task;
         place->below = top;
         if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.constructs.of(task->construct);
+        if (place->flags & kWaiting) place->wait = &thread.places.wait_of(place->wait->id);
     }
     if (thread.tracing) {
         const uint64_t waited = now > task->ready ? now - task->ready : 0;
@@ -327,6 +350,9 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         place->id = 0;
         thread.pool.give_back(place);
     }
+    thread.last_ended.what.store(thread.header->open_sequence << format::kConstructBits | slot.id,
+                                 std::memory_order_relaxed);
+    thread.last_ended.time.store(now, std::memory_order_relaxed);
     if (status != format::kStatusDetach) { // else the event that completes it is still to come
         slot.n_completed++;
         *thread.n_tasks += thread.counting;

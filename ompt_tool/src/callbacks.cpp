@@ -5,7 +5,9 @@
 
 #include <utility>
 
+#include "accounting_loops.h"
 #include "accounting_regions.h"
+#include "accounting_waits.h"
 #include "brackets.h"
 #include "held_tasks.h"
 #include "process_log.h"
@@ -71,7 +73,7 @@ const void *bracketed_address(ThreadState &thread, const void *address) {
         if (announced != Announcement::kAddress) return;
     }
     if (flags & ompt_task_taskwait) { // `taskwait depend` is told as a task
-        begin_wait(*thread, format::kTaskwaitDepend);
+        begin_wait(*thread, format::kTaskwaitDepend, address);
         return;
     }
     if (thread->bracket.is_open) address = bracketed_address(*thread, address);
@@ -224,37 +226,66 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
            (kind == ompt_sync_region_taskgroup && !(flags & (kHasChildren | kHasDescendants)));
 }
 
-[[gnu::noinline]] void on_real_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint) {
+[[gnu::noinline]] void on_real_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread || kind == ompt_sync_region_reduction) return;
     const uint16_t flags = thread->current->flags;
     if (endpoint == ompt_scope_end) {
         if (flags & kWaiting) end_wait(*thread, kind);
     } else if (!(flags & kHeldWait) && !has_nothing_to_wait_for(flags, kind)) {
-        begin_wait(*thread, kind);
+        // Of a taskloop in a bracket the runtime saw our address.
+        if (thread->bracket.loop_task == thread->current) address = thread->bracket.loop_address;
+        begin_wait(*thread, kind, address);
     }
 }
 
 void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *,
-                         const void *) {
+                         const void *address) {
     const ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread != nullptr, 1)) {
         const uint16_t flags = thread->current->flags;
         if (endpoint == ompt_scope_end ? !(flags & kWaiting) : has_nothing_to_wait_for(flags, kind)) return;
     }
-    on_real_wait(kind, endpoint);
+    on_real_wait(kind, endpoint, address);
 }
 
 bool may_block(ompt_mutex_t kind) { return kind != ompt_mutex_test_lock && kind != ompt_mutex_test_nest_lock; }
 
-void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void *) {
+void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void *address) {
     if (!may_block(kind)) return;
-    if (ThreadState *thread = recorder::thread()) begin_lock(*thread, kind);
+    if (ThreadState *thread = recorder::thread()) begin_lock(*thread, kind, address);
 }
 
-void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t, const void *) {
+void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
     if (!may_block(kind)) return;
-    if (ThreadState *thread = recorder::thread()) end_lock(*thread, kind);
+    if (ThreadState *thread = recorder::thread()) end_lock(*thread, kind, lock);
+}
+
+void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, uint64_t count,
+             const void *address) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    if (endpoint != ompt_scope_begin) return end_work(*thread, work);
+    // The runtime calls the function that creates a taskloop's tasks from another one of its own.
+    if (work == ompt_work_taskloop && thread->bracket.loop_task == thread->current)
+        address = thread->bracket.loop_address;
+    begin_work(*thread, work, count, address);
+}
+
+void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, const void *address) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    if (endpoint == ompt_scope_begin)
+        begin_work(*thread, format::kWorkMasked, 0, address);
+    else
+        end_work(*thread, format::kWorkMasked);
+}
+
+// Of sections and iterations the runtimes tell at most one for each thread, whatever it runs: only chunks count.
+void on_dispatch(ompt_data_t *, ompt_data_t *, ompt_dispatch_t kind, ompt_data_t instance) {
+    if (kind != ompt_dispatch_ws_loop_chunk && kind != ompt_dispatch_distribute_chunk) return;
+    ThreadState *thread = recorder::thread();
+    if (thread && instance.ptr) take_chunk(*thread, static_cast<ompt_dispatch_chunk_t *>(instance.ptr)->iterations);
 }
 
 int on_control(uint64_t command, uint64_t, void *, const void *) {
@@ -284,6 +315,9 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_sync_region_wait, &on_sync_region_wait);
     add(ompt_callback_mutex_acquire, &on_mutex_acquire);
     add(ompt_callback_mutex_acquired, &on_mutex_acquired);
+    add(ompt_callback_work, &on_work);
+    add(ompt_callback_masked, &on_masked);
+    add(ompt_callback_dispatch, &on_dispatch);
     add(ompt_callback_control_tool, &on_control);
     brackets::look_whether_in_front(recorder::options().brackets);
     // The extension tells of the begin and end of creations too.

@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <utility>
 
-#include "accounting_regions.h"
+#include "accounting_waits.h"
 #include "omp_ext_tool.h"
 
 namespace ompass::held_tasks {
@@ -65,7 +65,7 @@ void undeferred_starts(const void *code) {
 void wait_begins(int kind) {
     ThreadState *thread = recorder::thread();
     if (!thread || thread->current->flags & kWaiting) return;
-    begin_wait(*thread, static_cast<uint32_t>(kind));
+    begin_wait(*thread, static_cast<uint32_t>(kind), nullptr);
     thread->current->flags |= kHeldWait;
 }
 

@@ -40,6 +40,7 @@ struct Shared {
     uint32_t n_constructs = 0;
     std::vector<Module> modules;
     std::unordered_map<uint64_t, uint32_t> by_address;
+    std::vector<uintptr_t> addresses; // by id; 0: none
     std::unordered_map<std::string, uint32_t> by_name;
     std::vector<format::RegionInstance *> free_instances;
     uint64_t n_instances = 0;
@@ -178,17 +179,30 @@ void begin() {
         static_cast<uint64_t>(epoch.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(epoch.tv_nsec);
 }
 
-uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
-    const auto address = reinterpret_cast<uintptr_t>(return_address);
-    const std::lock_guard lock(shared->lock);
-    const uint64_t key = static_cast<uint64_t>(address) << 3 | static_cast<uint64_t>(kind);
+// With the lock.
+static uint32_t find_or_define(DefinitionKind kind, uintptr_t address, uint32_t flags) {
+    const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
+    const uint64_t key = (static_cast<uint64_t>(address) << 3 | static_cast<uint64_t>(kind)) ^
+                         (by_flags ? static_cast<uint64_t>(flags) << 56 : 0);
     if (const auto known = shared->by_address.find(key); known != shared->by_address.end()) return known->second;
     if (shared->n_constructs >= format::kArgumentLimit) return 0;
     const Module *module = address ? module_of(address) : nullptr;
     const uint32_t id = shared->n_constructs++;
     define(kind, id, flags, module ? module->id : ~0u, module ? address - module->bias : address, "", 0);
     shared->by_address.emplace(key, id);
+    shared->addresses.resize(id);
+    shared->addresses.push_back(address);
     return id;
+}
+
+uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
+    const std::lock_guard lock(shared->lock);
+    return find_or_define(kind, reinterpret_cast<uintptr_t>(return_address), flags);
+}
+
+uint32_t construct_at(DefinitionKind kind, uint32_t other, uint32_t flags) {
+    const std::lock_guard lock(shared->lock);
+    return find_or_define(kind, other < shared->addresses.size() ? shared->addresses[other] : 0, flags);
 }
 
 uint32_t construct_of_name(DefinitionKind kind, const char *name) {

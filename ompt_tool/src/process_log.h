@@ -16,8 +16,12 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
 format::ProcessHeader *header();
 void begin(); // the tool is ready: the run begins now
 
-// Id of the construct with this return address and kind; defines it at the first call.
+// Id of the construct with this return address and kind; defines it at the first call. Those of waits and loops differ
+// by their flags, too, which are below 256.
 uint32_t construct_of_address(format::DefinitionKind kind, const void *return_address, uint32_t flags);
+
+// Id of the construct of this kind at the place of another one, which has an id from construct_of_address.
+uint32_t construct_at(format::DefinitionKind kind, uint32_t other, uint32_t flags);
 
 // Id of the kernel or phase with this name; defines it at the first call.
 uint32_t construct_of_name(format::DefinitionKind kind, const char *name);

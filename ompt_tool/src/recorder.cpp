@@ -231,7 +231,9 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->seen_switch = kOn;
     thread->counting = true;
     thread->creation.inline_period = 1;
+    thread->exit_ticks = clock::from_ns(format::kExitNanoseconds);
     thread->constructs.set_log(&thread->log);
+    thread->places.set_log(&thread->log);
     thread->pool.set_owner(static_cast<uint16_t>(index));
     thread->random = 2463534242u + index * 7919u;
     const bool trace = current_options.mode == format::Mode::kTrace && !trace_limit::stopped();
@@ -279,6 +281,7 @@ void end_thread(ThreadState &thread) {
     thread.log.unmap();
     thread.header = &thread.log.header();
     thread.constructs.clear();
+    thread.places.count(false);
     thread.current = &thread.base_task;
 }
 
@@ -287,6 +290,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
     if (counting != thread.counting) {
         thread.counting = counting;
         thread.constructs.count(counting);
+        thread.places.count(counting);
         // Undeferred tasks count when they begin: those that are open now must not count on one side only.
         for (TaskState *task = thread.current; task; task = task->below) {
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;

@@ -100,6 +100,12 @@ inline void close_stretch(ThreadState &thread, State state, uint64_t now) {
     if (__builtin_expect(thread.has_counters, 0)) skip_counters(thread);
 }
 
+// The same of a gap in the current task's wait.
+inline void close_gap(ThreadState &thread, State state, uint64_t now) {
+    format::gap_ticks(*thread.current->wait, state) += now - thread.header->mark;
+    close_stretch(thread, state, now);
+}
+
 inline void open_stretch(ThreadState &thread, format::OpenState state) { thread.header->open_state = state; }
 
 // Ends a bracketed creation, at the return from the runtime or when the created task starts inside it: the stretch of
@@ -135,7 +141,7 @@ inline void close_open(ThreadState &thread, uint64_t now) {
             close_work(thread, now);
         break;
     case format::kOpenFork: close_stretch(thread, State::kSync, now); break;
-    case format::kOpenGap: close_stretch(thread, State::kIdle, now); break;
+    case format::kOpenGap: close_gap(thread, State::kIdle, now); break;
     default: thread.header->mark = now;
     }
 }
@@ -144,25 +150,48 @@ inline void close_open(ThreadState &thread, uint64_t now) {
 inline void enter(ThreadState &thread, TaskState *task, uint64_t now) {
     thread.current = task;
     thread.header->mark = now;
-    open_stretch(thread, task->flags & kWaiting ? format::kOpenGap : format::kOpenWork);
+    if (task->flags & kWaiting) {
+        open_stretch(thread, format::kOpenGap);
+        thread.header->open_wait = task->wait->id;
+    } else {
+        open_stretch(thread, format::kOpenWork);
+    }
     thread.header->open_construct = task->local ? task->local->id : 0;
 }
 
-// A gap that ends because a task starts: idle before the task was ready, schedule after.
-inline void close_gap_before_task(ThreadState &thread, uint64_t ready, uint64_t now) {
+// Closes the part of a gap that is surely idle: up to `until`, if that lies in it. Returns its length.
+inline uint64_t close_idle_gap(ThreadState &thread, uint64_t until, uint64_t now) {
     const uint64_t mark = thread.header->mark;
-    if (ready > mark) account(thread, State::kIdle, ready >= now ? now : ready);
-    close_stretch(thread, State::kSchedule, now);
+    const uint64_t ticks = until <= mark ? 0 : (until >= now ? now : until) - mark;
+    if (ticks == 0) return 0;
+    account(thread, State::kIdle, mark + ticks);
+    format::gap_ticks(*thread.current->wait, State::kIdle) += ticks;
+    return ticks;
 }
+
+// A gap that ends because a task starts: idle before the task was ready, which is returned; schedule after.
+inline uint64_t close_gap_before_task(ThreadState &thread, uint64_t ready, uint64_t now) {
+    const uint64_t idle = close_idle_gap(thread, ready, now);
+    close_gap(thread, State::kSchedule, now);
+    return idle;
+}
+
+// The gap at the end of a wait.
+struct LastGap {
+    uint64_t until_arrival; // of the last thread, at barriers
+    uint64_t idle; // in all
+    bool is_long; // longer than the cost of leaving
+};
 
 // A gap that ends with the wait: idle until `arrival` (the last thread's, at barriers; else the gap's begin). What
 // follows is idle too when tasks may have run elsewhere and it is longer than the cost of leaving, else sync.
-inline void close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
-    const uint64_t mark = thread.header->mark;
-    const uint64_t split = arrival <= mark ? mark : arrival >= now ? now : arrival;
-    if (split > mark) account(thread, State::kIdle, split);
-    const bool idle = tasks_elsewhere && now - split > clock::from_ns(format::kExitNanoseconds);
-    close_stretch(thread, idle ? State::kIdle : State::kSync, now);
+inline LastGap close_gap_at_end(ThreadState &thread, uint64_t arrival, bool tasks_elsewhere, uint64_t now) {
+    const uint64_t until_arrival = close_idle_gap(thread, arrival, now);
+    const uint64_t rest = now - thread.header->mark;
+    const bool is_idle = tasks_elsewhere && rest > thread.exit_ticks;
+    close_gap(thread, is_idle ? State::kIdle : State::kSync, now);
+    const uint64_t idle = until_arrival + (is_idle ? rest : 0);
+    return {until_arrival, idle, idle > thread.exit_ticks};
 }
 
 } // namespace ompass

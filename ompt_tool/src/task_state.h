@@ -16,7 +16,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "format/format.h"
+#include "format/figures.h"
 #include "format/invariants.h"
 
 namespace ompass {
@@ -41,7 +41,8 @@ enum TaskFlag : uint16_t {
     kHeldWait = 4096 // in a wait of which the extension told: the runtime's own is a part of it
 };
 
-// Line 1 is all that a plain task touches; lines 2 and 3 belong to tasks with dependences and to parts.
+// Line 1 is all that a plain task touches, and one that waits the begin of line 2; the rest of lines 2 and 3 belongs to
+// tasks with dependences and to parts.
 struct alignas(64) TaskState {
     uint64_t id; // creating thread << 40 | counter; 0: inline, or at rest
     uint64_t ready; // when it was created
@@ -60,13 +61,14 @@ struct alignas(64) TaskState {
         uint32_t home; // deferred: 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
+    uint64_t wait_begin; // of its wait, while kWaiting,
+    format::WaitSlot *wait; // and where that is counted on the thread that runs it
     uint64_t end; // of a task with dependences: when it completed, valid while `id` is unchanged
     struct {
         const TaskState *task;
         uint64_t id;
     } predecessors[kMaxPredecessors];
     TaskState *whole; // parts: the task
-    uint64_t pad_[2];
 };
 static_assert(sizeof(TaskState) == 192);
 

@@ -58,7 +58,10 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
 void ConstructTable::count(bool really) {
     idle_ = !really;
     for (uint32_t id = 0; id < size_; id++)
-        if (TaskConstruct *construct = by_id_[id]) construct->slot = really ? construct->real_slot : &uncounted;
+        if (TaskConstruct *construct = by_id_[id]) {
+            construct->slot = really ? construct->real_slot : &uncounted;
+            construct->dependence = nullptr;
+        }
 }
 
 void ConstructTable::clear() {

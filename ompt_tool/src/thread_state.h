@@ -17,6 +17,7 @@
 #include "absences.h"
 #include "format/figures.h"
 #include "format/invariants.h"
+#include "places.h"
 #include "task_state.h"
 #include "thread_clocks.h"
 #include "thread_log.h"
@@ -34,6 +35,7 @@ struct TaskConstruct {
     uint32_t n_short; // of these, shorter than kSampleBelowNanoseconds
     uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds less longer ones, within bounds
     bool is_coarse; // they prevail
+    format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
     uint8_t inline_code; // in the trace; kInlineCodes: none is left, ~0: not asked for yet
 };
 
@@ -84,6 +86,9 @@ struct EnteredRegion {
     format::RegionInstance *instance; // null outside
     TaskState *implicit; // this thread's implicit task, until it ends
     uint64_t begin;
+    const void *address; // of the call that began it; null for those that do not lead it
+    format::LoopSlot *loop; // the last one that the implicit task left, until the barrier behind it is over,
+    uint64_t loop_end; // and when
     uint32_t construct;
     uint32_t level;
     uint32_t n_barriers; // passed or being passed by this thread
@@ -146,6 +151,29 @@ struct HeldTasks {
     uint64_t steal_begin;
 };
 
+// The loops, and other constructs that share work, that the thread is in.
+struct Works {
+    static constexpr unsigned kMaxDepth = 32;
+
+    unsigned depth;
+    struct Open {
+        format::LoopSlot *loop;
+        const TaskState *task;
+        uint64_t begin;
+        uint64_t n_chunks, n_taken;
+        bool is_shared; // by the team
+    } open[kMaxDepth];
+};
+
+// The task that this thread completed last: written by it, read by threads that waited for one. The two may be of two
+// tasks for a moment.
+struct alignas(64) LastEnded {
+    static constexpr uint64_t kSequences = ~uint64_t{0} >> format::kConstructBits;
+
+    std::atomic<uint64_t> time;
+    std::atomic<uint64_t> what; // sequence of the region's instance << kConstructBits | construct
+};
+
 // The kernels that the thread is in, and the names that it met.
 struct Kernels {
     static constexpr unsigned kMaxDepth = 32, kNames = 64;
@@ -171,6 +199,10 @@ struct Regions {
     EnteredRegion outside;
     EnteredRegion *free;
     format::RegionInstance *pending[format::kMaxPendingParts]; // of header->pending
+    struct Known {
+        const void *address;
+        uint32_t construct, end_wait;
+    } known[16]; // led before
 };
 
 struct alignas(64) ThreadState {
@@ -194,11 +226,17 @@ struct alignas(64) ThreadState {
     Bracket bracket;
     PreviousCreation previous;
     uint32_t random;
+    uint32_t traced_wait; // the construct of waits that the trace told last
+    uint64_t exit_ticks; // kExitNanoseconds
 
     TaskPool pool;
     ThreadLog log;
     ConstructTable constructs;
+    PlaceTable places;
+    format::WaitSlot *lock; // for which it waits; null: none
+    LastEnded last_ended;
 
+    Works works;
     HeldTasks held;
     Regions regions;
     TaskState base_task; // stands for user code that runs in no task that we know of

@@ -19,7 +19,12 @@ OUTSIDE = -1  # the construct of a region row that stands for the time outside o
 # Profile and replay must agree on counts exactly, and on times within 1%: on all figures that rows have.
 FIGURES = {
     name: [field for field, kind, _ in row.describe() if kind == "Int64"]
-    for name, row in (("regions", _core.RegionRow), ("constructs", _core.ConstructRow))
+    for name, row in (
+        ("regions", _core.RegionRow),
+        ("constructs", _core.ConstructRow),
+        ("waits", _core.WaitRow),
+        ("loops", _core.LoopRow),
+    )
 }
 # An untied task may complete before a thread tells that it left it. The profile's duration then lacks that
 # part, which counts as inclusive time of its own thread.

@@ -6,7 +6,7 @@ Owns the defaults; a test states only what it is about.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from ompass.model import (
     N_HISTOGRAM_BINS,
     ConstructRow,
     Definition,
+    LoopRow,
     RegionRow,
     Run,
     StateTimes,
     ThreadRow,
+    WaitRow,
 )
 
 MS = 1_000_000
@@ -62,6 +64,28 @@ def construct(number: int, thread: int, durations_ns: Sequence[int] = (), **fiel
         "max_ns": max(durations_ns, default=0), "histogram": histogram_of(durations_ns),
     }  # fmt: skip
     return ConstructRow(construct=number, thread=thread, **{**ran, **fields})
+
+
+def wait(
+    number: int, thread: int, waited_for: Mapping[int, tuple[int, int]] | None = None, **fields: Any
+) -> WaitRow:
+    """`waited_for`: how often and how long for each construct."""
+    who = waited_for or {}
+    return WaitRow(
+        construct=number,
+        thread=thread,
+        waited_for=tuple(who),
+        waited_for_n=tuple(n for n, _ in who.values()),
+        waited_for_ns=tuple(ns for _, ns in who.values()),
+        **{"n_waits": 1, **fields},
+    )
+
+
+def loop(number: int, thread: int, **fields: Any) -> LoopRow:
+    """Of one instance, which thread 0 led, unless said otherwise."""
+    return LoopRow(
+        construct=number, thread=thread, **{"n_entered": 1, "n_led": 1 if thread == 0 else 0, **fields}
+    )
 
 
 def definition(number: int, kind: str = "task", **fields: Any) -> Definition:

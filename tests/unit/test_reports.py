@@ -35,7 +35,7 @@ from ompass.reports.content import same_place
 from ompass.reports.model import Table
 from ompass.reports.terminal import TerminalConsole
 from ompass.symbols import Location
-from unit.made_runs import MS, construct, definition, made_run, region, team
+from unit.made_runs import MS, construct, definition, loop, made_run, region, team, wait
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report-schema.md"
 REQUIRED = [
@@ -82,8 +82,18 @@ def some_run(**fields: Any) -> Run:
         construct(1, 1, [8_000] * 5000, n_created=0, n_other_thread=5000, counters=[6]),
         construct(2, 0, [4000], read_bytes=1 << 20, write_bytes=64, counters=[7]),
     ]
-    definitions = [definition(0, "parallel"), definition(1), definition(2, "kernel", name="axpy")]
+    definitions = [
+        definition(0, "parallel"),
+        definition(1),
+        definition(2, "kernel", name="axpy"),
+        definition(3, "wait", flags=8),
+        definition(4, "loop", flags=11),
+    ]
     fields.setdefault("counters", ["PAPI_L3_TCM"])
+    fields.setdefault(
+        "waits", [wait(3, 1, n_waits=7, idle_ns=42 * MS, sync_ns=8 * MS, waited_for={4: (6, 40 * MS)})]
+    )
+    fields.setdefault("loops", [loop(4, 0, time_ns=9 * MS), loop(4, 1, time_ns=3 * MS, imbalance_ns=6 * MS)])
     return made_run(rows, tasks, definitions, wall_ns=130 * MS, **fields)
 
 

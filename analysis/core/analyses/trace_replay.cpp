@@ -3,6 +3,7 @@
 #include "trace_replay.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "events/walker.h"
@@ -21,6 +22,7 @@ struct ReplayRun {
     RunClock clock;
     ReplayObserver *observer; // may be null
     uint64_t start, end;      // of the window, ticks
+    std::unordered_map<uint32_t, uint32_t> dependences; // of task constructs: the wait of their tasks for others
     TraceIndex index;
 
     // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
@@ -50,6 +52,10 @@ public:
         uint64_t worked = 0; // since its start; of an undeferred task: of its owner, when it began
         uint32_t weight = 1;
     };
+    struct OfPart {
+        uint32_t loop = 0; // the last one that the implicit task left, until the barrier behind it is over,
+        uint64_t loop_end = 0; // and when
+    };
     using Walk = ThreadWalk<ThreadReplay>;
     using Frame = Walk::Frame;
     using Part = Walk::Part;
@@ -59,6 +65,8 @@ public:
         for (ThreadAccount *each : {&account_, &outside_}) {
             each->constructs.resize(shared.files.definitions.size());
             each->regions.resize(shared.files.definitions.size());
+            each->waits.resize(shared.files.definitions.size());
+            each->loops.resize(shared.files.definitions.size());
         }
         since_timed_.resize(shared.files.definitions.size());
         account_.present = true;
@@ -79,8 +87,11 @@ public:
         here.absent[static_cast<size_t>(state)] += absent;
         if (state == State::kWork) return worked(here, walk.current(), end - begin, ticks, absent);
         if (weight > 1) here.create_weight += ticks * weight;
-        if (walk.doing() == Doing::kWait && !waits_.empty() && end > begin)
-            waits_.back().ticks[static_cast<size_t>(state)] += ticks;
+        if (walk.doing() != Doing::kWait || waits_.empty()) return;
+        OpenWait &wait = waits_.back();
+        if (end > begin) wait.ticks[static_cast<size_t>(state)] += ticks;
+        if (wait.place) format::gap_ticks(time_wait(wait.place), state) += ticks;
+        if (state == State::kIdle) last_idle_ = {end, ticks};
     }
 
     // ---------------------------------------------------------------- tasks
@@ -132,6 +143,17 @@ public:
         construct.n_other_thread += format::thread_of_id(task.id) != walk.thread();
         construct.n_other_core += (moved & format::kOtherCore) != 0;
         construct.n_other_domain += (moved & format::kOtherDomain) != 0;
+        const auto dependence = shared_.dependences.find(task.construct);
+        if (walk.waited_for() && dependence != shared_.dependences.end()) {
+            const uint64_t delay = task.ready - std::min(index.created_at(task.id), task.ready);
+            format::WaitSlot &wait = wait_slot(dependence->second);
+            wait.n_waits++;
+            wait.n_long += delay > exit_ticks_;
+            wait.delay_ticks += delay;
+            wait.max_ticks = std::max(wait.max_ticks, delay);
+            if (last_idle_.end == task.ready) format::gap_ticks(wait, State::kIdle) += last_idle_.ticks;
+            format::count_waited_for(wait, walk.waited_for(), delay);
+        }
         if (task.home >= 0) {
             RegionSlot &here = region_slot(walk);
             here.domain = walk.domain();
@@ -148,7 +170,7 @@ public:
     }
 
     void resumed(Walk &walk, Frame &task, bool) {
-        if (task.waiting && (waits_.empty() || waits_.back().task != &task)) began_wait(walk, 0);
+        if (task.waiting && (waits_.empty() || waits_.back().task != &task)) open_wait(walk, 0, 0);
     }
 
     void completed(Walk &walk, Frame &task, bool detached) {
@@ -184,14 +206,37 @@ public:
     // ---------------------------------------------------------------- waits
 
     void began_wait(Walk &walk, uint32_t kind) {
-        if (shared_.observer) waits_.push_back({&walk.current(), kind, walk.now(), {}});
+        open_wait(walk, kind, walk.wait_place());
+        if (walk.wait_place()) wait_slot(walk.wait_place()).n_waits++;
+        OfPart &part = walk.part().data;
+        if (format::is_barrier(kind) && part.loop && walk.now() - part.loop_end > after_loop_ticks_) part.loop = 0;
     }
-    void ended_wait(Walk &walk, uint32_t kind) { end_wait(walk, kind); }
+    void ended_wait(Walk &walk, uint32_t kind) {
+        if (!waits_.empty() && waits_.back().place) {
+            const OpenWait &wait = waits_.back();
+            format::WaitSlot &slot = wait_slot(wait.place);
+            const uint64_t ticks = walk.now() - wait.begin;
+            time_wait(wait.place).ticks += in_window(wait.begin, walk.now());
+            slot.max_ticks = std::max(slot.max_ticks, ticks);
+            count_last_gap(walk, slot, format::is_barrier(kind) ? walk.part().data.loop : 0);
+        }
+        if (format::is_barrier(kind)) walk.part().data.loop = 0;
+        end_wait(walk, kind);
+    }
     void got_lock(Walk &walk, uint32_t kind, uint64_t asked) {
-        account_.regions[walk.part().construct].lock_ticks += in_window(asked, walk.now());
+        const uint64_t ticks = in_window(asked, walk.now());
+        account_.regions[walk.part().construct].lock_ticks += ticks;
+        if (walk.wait_place()) {
+            format::WaitSlot &wait = wait_slot(walk.wait_place());
+            wait.n_waits++;
+            wait.max_ticks = std::max(wait.max_ticks, walk.now() - asked);
+            count_last_gap(walk, wait, 0);
+            time_wait(walk.wait_place()).ticks += ticks;
+            format::gap_ticks(time_wait(walk.wait_place()), State::kSync) += ticks;
+        }
         if (shared_.observer)
             shared_.observer->wait({walk.thread(), true, kind, walk.current().explicit_id(), asked, walk.now(), 0, 0,
-                                    walk.now() > asked ? walk.now() - asked : 0});
+                                    walk.now() > asked ? walk.now() - asked : 0, walk.wait_place()});
     }
 
     // ---------------------------------------------------------------- regions
@@ -208,7 +253,30 @@ public:
         account_.regions[part.construct].capacity_ticks += duration * team_size;
         if (part.outer->id) account_.regions[part.outer->construct].nested_ticks += duration;
     }
-    void ended_implicit(Walk &walk, Frame &task, bool) { end_waits_of(walk, task); }
+    void ended_implicit(Walk &walk, Frame &task, bool worker) {
+        if (worker && !waits_.empty() && waits_.back().task == &task) leave_wait(walk);
+        end_waits_of(walk, task);
+    }
+
+    // ---------------------------------------------------------------- loops
+
+    void began_work(Walk &walk, const OpenWork &work, uint64_t n_iterations) {
+        const bool leads = !is_shared(work.construct) || walk.part().primary || !walk.part().id;
+        format::LoopSlot &loop = loop_slot(work.construct);
+        loop.n_entered++;
+        loop.n_led += leads;
+        loop.n_iterations += leads ? n_iterations : 0;
+    }
+    void ended_work(Walk &walk, const OpenWork &work, uint64_t n_chunks, uint64_t n_taken) {
+        format::LoopSlot &loop = loop_slot(work.construct);
+        const uint64_t ticks = walk.now() - work.begin;
+        time_loop(work.construct).ticks += in_window(work.begin, walk.now());
+        loop.max_ticks = std::max(loop.max_ticks, ticks);
+        loop.n_chunks += n_chunks;
+        loop.n_taken += n_taken;
+        if (is_shared(work.construct) && walk.part().id && walk.current().kind == Frame::kImplicit)
+            walk.part().data = {work.construct, walk.now()};
+    }
 
     // ---------------------------------------------------------------- kernels and the rest
 
@@ -231,7 +299,7 @@ public:
     void recording_resumed(Walk &walk) {
         dirty_ = sampling_ = false;
         waits_.clear();
-        if (walk.current().waiting) began_wait(walk, 0);
+        if (walk.current().waiting) open_wait(walk, 0, 0);
     }
 
     // After the walk: what the end of the run cut off.
@@ -240,6 +308,7 @@ public:
         const format::CpuSource source = shared_.files.threads[walk.thread()].header->cpu_source;
         if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // clocks are not in the trace
         account_.n_events = walk.decoder().n_records();
+        if (!waits_.empty() && walk.part().id && !walk.part().primary && region(walk.part().id).end) leave_wait(walk);
         while (!waits_.empty()) end_wait(walk, 0);
         const bool whole = shared_.end == ~uint64_t{0};
         for (const OpenKernel &open : walk.kernels())
@@ -253,10 +322,10 @@ public:
     }
 
 private:
-    // A wait that a task is in, for the observer.
+    // A wait that a task is in.
     struct OpenWait {
         const Frame *task;
-        uint32_t kind;
+        uint32_t kind, place; // place 0: not known
         uint64_t begin;
         uint64_t ticks[format::kStates];
     };
@@ -268,11 +337,36 @@ private:
         return begin < end ? end - begin : 0;
     }
     bool is_counted() const { return counted_ == &account_; }
+    // Where what happens counts; times go to time_wait() and time_loop().
+    format::WaitSlot &wait_slot(uint32_t construct) { return named(counted_->waits[construct], construct); }
+    format::LoopSlot &loop_slot(uint32_t construct) { return named(counted_->loops[construct], construct); }
+    format::WaitSlot &time_wait(uint32_t construct) { return named(account_.waits[construct], construct); }
+    format::LoopSlot &time_loop(uint32_t construct) { return named(account_.loops[construct], construct); }
+    bool is_shared(uint32_t loop) const { return format::is_shared(shared_.files.definitions[loop].flags); }
+
+    void open_wait(Walk &walk, uint32_t kind, uint32_t place) {
+        waits_.push_back({&walk.current(), kind, place, walk.now(), {}});
+    }
+    void count_last_gap(Walk &walk, format::WaitSlot &wait, uint32_t loop) {
+        const LastGap &gap = walk.last_gap();
+        if (loop) loop_slot(loop).imbalance_ticks += gap.until_arrival;
+        if (!gap.is_long) return;
+        wait.n_long++;
+        if (walk.waited_for()) format::count_waited_for(wait, walk.waited_for(), gap.idle);
+    }
+    // A worker's last wait ended with its region.
+    void leave_wait(Walk &walk) {
+        const OpenWait &wait = waits_.back();
+        if (!wait.place) return;
+        time_wait(wait.place).ticks += in_window(wait.begin, walk.mark());
+        count_last_gap(walk, wait_slot(wait.place), walk.part().data.loop);
+    }
 
     // Where times go, and where what happens counts.
     ConstructSlot &time_slot(uint32_t construct) { return named(account_.constructs[construct], construct); }
     ConstructSlot &slot(uint32_t construct) { return named(counted_->constructs[construct], construct); }
-    static ConstructSlot &named(ConstructSlot &slot, uint32_t construct) {
+    template <typename Slot>
+    static Slot &named(Slot &slot, uint32_t construct) {
         slot.id = construct;
         return slot;
     }
@@ -313,10 +407,11 @@ private:
         if (waits_.empty()) return;
         OpenWait &wait = waits_.back();
         if (kind) wait.kind = kind;
+        if (!shared_.observer) return waits_.pop_back();
         const auto spent = [&](State state) { return wait.ticks[static_cast<size_t>(state)]; };
         shared_.observer->wait({walk.thread(), false, wait.kind, wait.task->explicit_id(), wait.begin,
                                 std::max(wait.begin, walk.mark()), spent(State::kIdle), spent(State::kSchedule),
-                                spent(State::kSync)});
+                                spent(State::kSync), wait.place});
         waits_.pop_back();
     }
     // The task is suspended or gone.
@@ -347,7 +442,12 @@ private:
     bool sampling_ = false; // the open stretch is a sample
     uint32_t sample_weight_ = 1;
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
-    std::vector<OpenWait> waits_; // the innermost last; only for an observer
+    std::vector<OpenWait> waits_; // the innermost last
+    struct {
+        uint64_t end, ticks;
+    } last_idle_ = {}; // stretch in a wait
+    const uint64_t exit_ticks_ = shared_.clock.ticks(format::kExitNanoseconds);
+    const uint64_t after_loop_ticks_ = shared_.clock.ticks(format::kAfterLoopNanoseconds);
 };
 
 // Tasks whose parts several threads ran: their durations are known now.
@@ -363,6 +463,21 @@ void piece_together(ReplayRun &shared, std::vector<ThreadAccount> &accounts) {
                                         shared.index.created_latest(completion.id), earlier.ready, earlier.start,
                                         completion.end, worked, true});
     }
+}
+
+// The waits for predecessors, by the task constructs at whose places they stand.
+std::unordered_map<uint32_t, uint32_t> find_dependences(const RunFiles &run) {
+    std::map<std::pair<uint32_t, uint64_t>, uint32_t> waits;
+    std::unordered_map<uint32_t, uint32_t> found;
+    for (uint32_t id = 0; id < run.definitions.size(); id++)
+        if (const Definition &wait = run.definitions[id];
+            wait.kind == format::DefinitionKind::kWait && wait.flags == format::kDependenceWait)
+            waits[{wait.module, wait.address}] = id;
+    for (uint32_t id = 0; id < run.definitions.size(); id++)
+        if (const Definition &task = run.definitions[id]; task.kind == format::DefinitionKind::kTask)
+            if (const auto wait = waits.find({task.module, task.address}); wait != waits.end())
+                found[id] = wait->second;
+    return found;
 }
 
 struct Parents : WalkObserver {
@@ -382,7 +497,7 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, 
     if (Problem problem = lacks_trace(run)) return problem;
     const RunClock clock(*run.process);
     const uint64_t start = run.process->start_ticks, whole_ns = clock.since_start(end_of_run(run));
-    ReplayRun shared{run, clock, observer, 0, ~uint64_t{0}, {}, {}, {}};
+    ReplayRun shared{run, clock, observer, 0, ~uint64_t{0}, find_dependences(run), {}, {}, {}};
     if (window.start_ns > 0) shared.start = start + clock.ticks(std::min(window.start_ns, whole_ns));
     if (window.end_ns <= whole_ns) shared.end = start + clock.ticks(window.end_ns);
     shared.index.with_doubt = observer != nullptr; // only rows tell of it

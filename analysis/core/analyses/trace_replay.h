@@ -27,6 +27,7 @@ public:
         uint64_t task;
         uint64_t begin, end;
         uint64_t idle, schedule, sync; // the rest of its length tasks ran
+        uint32_t construct; // its place; 0: not known
     };
 
     virtual ~ReplayObserver() = default;

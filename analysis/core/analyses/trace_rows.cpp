@@ -85,7 +85,8 @@ public:
     explicit WaitRows(const Rows &rows) : Rows(rows) {}
     void wait(const Wait &wait) override {
         push(std::array{int64_t{wait.thread}, int64_t{wait.lock} << 7 | wait.kind, id(wait.task), at(wait.begin),
-                        at(wait.end), length(wait.idle), length(wait.schedule), length(wait.sync)});
+                        at(wait.end), length(wait.idle), length(wait.schedule), length(wait.sync),
+                        construct(wait.construct)});
     }
 };
 
@@ -181,7 +182,8 @@ const std::vector<TraceTable> &trace_tables() {
           kEnd,
           {"idle_ns", "Int64", "part of it in which there was no task to run"},
           {"schedule_ns", "Int64", "part of it in which a task was ready or being fetched"},
-          {"sync_ns", "Int64", "part of it for another reason; tasks ran in the rest"}}},
+          {"sync_ns", "Int64", "part of it for another reason; tasks ran in the rest"},
+          {"construct", "Int32", "number of its place, as in `constructs`; null where it is not known"}}},
         {"kernels",
          "executions of kernels that the program marked with ompass.h",
          {kThread,

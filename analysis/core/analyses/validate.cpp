@@ -107,6 +107,75 @@ void check_absences(const std::vector<ThreadAccount> &kept, const std::vector<Th
     check(sums[0].blocked, sums[1].blocked, "blocked");
 }
 
+// Ticks of one of many parts of a run may differ by a hundredth of all that are compared: by clocks, and by stretches
+// that two threads' events date apart.
+void check_ticks(uint64_t kept, uint64_t replayed, uint64_t all, const std::string &what, Sentences &found) {
+    const double difference = std::abs(static_cast<double>(kept) - static_cast<double>(replayed));
+    if (difference > 0.01 * static_cast<double>(all)) check_count(kept, replayed, what, found);
+}
+
+void check_waits(const RunFiles &run, const std::vector<ThreadAccount> &kept,
+                 const std::vector<ThreadAccount> &replayed, Sentences &found) {
+    std::vector<format::WaitSlot> sums[2];
+    uint64_t all = 0;
+    for (int side = 0; side < 2; side++) {
+        sums[side].resize(run.definitions.size());
+        for (const ThreadAccount &account : side ? replayed : kept)
+            for (const format::WaitSlot &slot : account.waits) {
+                format::WaitSlot &sum = sums[side][slot.id];
+                sum.n_waits += slot.n_waits;
+                sum.ticks += slot.ticks;
+                sum.delay_ticks += slot.delay_ticks;
+                for (unsigned state = 0; state < 3; state++) sum.gap_ticks[state] += slot.gap_ticks[state];
+                for (const format::WaitedFor &entry : slot.waited_for) sum.n_long += entry.n;
+                all += slot.ticks + slot.delay_ticks;
+            }
+    }
+    for (uint32_t id = 1; id < run.definitions.size(); id++) {
+        const format::WaitSlot &one = sums[0][id], &other = sums[1][id];
+        const std::string name = " of wait " + std::to_string(id);
+        check_count(one.n_waits, other.n_waits, "the number" + name, found);
+        check_count(one.n_long, other.n_long, "what was waited for, the number" + name, found);
+        check_ticks(one.ticks, other.ticks, all, "the length" + name, found);
+        check_ticks(one.delay_ticks, other.delay_ticks, all, "the delays" + name, found);
+        for (unsigned state = 0; state < 3; state++)
+            check_ticks(one.gap_ticks[state], other.gap_ticks[state], all,
+                        std::string(kStateNames[state + 2]) + " time" + name, found);
+    }
+}
+
+void check_loops(const RunFiles &run, const std::vector<ThreadAccount> &kept,
+                 const std::vector<ThreadAccount> &replayed, Sentences &found) {
+    std::vector<format::LoopSlot> sums[2];
+    uint64_t all = 0;
+    for (int side = 0; side < 2; side++) {
+        sums[side].resize(run.definitions.size());
+        for (const ThreadAccount &account : side ? replayed : kept)
+            for (const format::LoopSlot &slot : account.loops) {
+                format::LoopSlot &sum = sums[side][slot.id];
+                sum.n_entered += slot.n_entered;
+                sum.n_led += slot.n_led;
+                sum.n_iterations += slot.n_iterations;
+                sum.n_chunks += slot.n_chunks;
+                sum.n_taken += slot.n_taken;
+                sum.ticks += slot.ticks;
+                sum.imbalance_ticks += slot.imbalance_ticks;
+                all += slot.ticks + slot.imbalance_ticks;
+            }
+    }
+    for (uint32_t id = 1; id < run.definitions.size(); id++) {
+        const format::LoopSlot &one = sums[0][id], &other = sums[1][id];
+        const std::string name = " of loop " + std::to_string(id);
+        check_count(one.n_entered, other.n_entered, "how often threads came" + name, found);
+        check_count(one.n_led, other.n_led, "the instances" + name, found);
+        check_count(one.n_iterations, other.n_iterations, "the iterations" + name, found);
+        check_count(one.n_chunks, other.n_chunks, "the chunks" + name, found);
+        check_count(one.n_taken, other.n_taken, "the iterations in chunks" + name, found);
+        check_ticks(one.ticks, other.ticks, all, "the time" + name, found);
+        check_ticks(one.imbalance_ticks, other.imbalance_ticks, all, "the imbalance" + name, found);
+    }
+}
+
 // Sums over threads: one thread's share may differ where an event fell on the border of two accounts.
 void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std::vector<ThreadAccount> &replayed,
                      Sentences &found) {
@@ -135,6 +204,8 @@ void check_agreement(const RunFiles &run, std::vector<ThreadAccount> &kept, std:
     }
     check_domains(kept, replayed, found);
     check_absences(kept, replayed, found);
+    check_waits(run, kept, replayed, found);
+    check_loops(run, kept, replayed, found);
     uint64_t totals[2] = {}, states[2][format::kStates] = {};
     for (int side = 0; side < 2; side++)
         for (const ThreadAccount &account : side ? replayed : kept)

@@ -20,7 +20,8 @@ template <typename Number, size_t N>
 const char *name_of(Number number, const char *const (&names)[N]) {
     return names[std::min(static_cast<size_t>(number), N - 1)];
 }
-constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phase", "module", "unknown"};
+constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phase",
+                                  "module",  "wait", "loop",     "unknown"};
 constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
 constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "unknown"};
 
@@ -34,9 +35,9 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
 
 #define OMPASS_PYTHON_DEFINITION(X)                                                                                    \
     X(uint32_t, id, "index into Run.definitions", id)                                                                  \
-    X(nb::str, kind, "program (id 0: outside of every region), task, parallel, kernel or phase",                       \
+    X(nb::str, kind, "program (id 0: outside of every region), task, parallel, kernel, phase, wait or loop",           \
       text(name_of(from.kind, kKinds)))                                                                                \
-    X(uint32_t, flags, "OMPT task flags at the first creation of a task; else 0", from.flags)                          \
+    X(uint32_t, flags, "of a task: OMPT flags at its first creation; of a wait or loop: its kind; else 0", from.flags) \
     X(int64_t, module, "index into Run.modules; -1 when unknown",                                                      \
       from.module == ~0u ? -1 : static_cast<int64_t>(from.module))                                                     \
     X(uint64_t, offset,                                                                                                \
@@ -73,6 +74,8 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
       to_rows(std::move(profile.regions)))                                                                             \
     X(Rows<ConstructRow>, constructs, "a row per task construct or kernel and thread",                                 \
       to_rows(std::move(profile.constructs)))                                                                          \
+    X(Rows<WaitRow>, waits, "a row per wait and thread", to_rows(std::move(profile.waits)))                            \
+    X(Rows<LoopRow>, loops, "a row per loop and thread", to_rows(std::move(profile.loops)))                            \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
 
 OMPASS_STRUCT(PythonModule, Row, OMPASS_PYTHON_MODULE);
@@ -132,8 +135,8 @@ const char *name_of(format::DefinitionKind kind) { return name_of(kind, kKinds);
 void bind_run(nb::module_ &m) {
     m.attr("N_HISTOGRAM_BINS") = format::kHistogramBins;
     bind_row<PythonModule>(m, "Module", "An executable or shared library.");
-    bind_row<PythonDefinition>(m, "Definition",
-                               "A construct in the source: a task, a parallel region, a kernel or a phase.");
+    bind_row<PythonDefinition>(
+        m, "Definition", "A construct in the source: a task, a parallel region, a kernel, a phase, a wait or a loop.");
     const char *const described = "Name, type as a column of SQL (empty: it is not one) and meaning of every field.";
     bind_row<ThreadRow>(m, "ThreadRow", "One recorded thread.").def_static("describe", &describe<ThreadRow>, described);
     bind_row<RegionRow>(m, "RegionRow",
@@ -145,6 +148,10 @@ void bind_run(nb::module_ &m) {
         .def(
             "__add__", [](const ConstructRow &one, const ConstructRow &other) { return one + other; },
             "Two rows of a construct as one, which has the `thread` of the first.");
+    bind_row<WaitRow>(m, "WaitRow", "What one thread waited at one place in the source.")
+        .def_static("describe", &describe<WaitRow>, described);
+    bind_row<LoopRow>(m, "LoopRow", "What one thread did in one loop, or in another construct that shares work.")
+        .def_static("describe", &describe<LoopRow>, described);
     bind_row<PythonRun>(m, "Run", "One process, recorded.")
         .def("kind_of", &kind_of, nb::arg("construct"),
              "The kind of a construct number; \"outside\" for -1, \"unknown\" when it was never defined.");

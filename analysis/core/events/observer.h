@@ -64,6 +64,19 @@ struct OpenKernel {
     format::AbsentTicks absent = {};
 };
 
+// A loop, or another construct that shares work.
+struct OpenWork {
+    uint32_t construct;
+    uint64_t begin;
+};
+
+// The gap at the end of a wait, or the wait for a lock.
+struct LastGap {
+    uint64_t until_arrival; // of the last thread, at barriers
+    uint64_t idle; // in all
+    bool is_long; // longer than it takes to leave
+};
+
 // What must have happened on other threads before an event, for those who take all threads in order of time.
 struct Precondition {
     enum Kind : uint8_t { kNone, kCreated, kStartable, kDetached, kChildrenEnded, kBarrierOver, kRegionBegun } kind;
@@ -131,6 +144,10 @@ struct WalkObserver {
     void began_implicit(auto & /*walk*/, auto & /*frame*/) {}
     // Of a worker the time of its end is that of the region's.
     void ended_implicit(auto & /*walk*/, auto & /*frame*/, bool /*worker*/) {}
+
+    // The constructs that a team, or a task, shares; they cut no stretch.
+    void began_work(auto & /*walk*/, const OpenWork &, uint64_t /*n_iterations*/) {}
+    void ended_work(auto & /*walk*/, const OpenWork &, uint64_t /*n_chunks*/, uint64_t /*n_taken*/) {}
 
     void began_kernel(auto & /*walk*/, const OpenKernel &) {}
     void ended_kernel(auto & /*walk*/, const OpenKernel &, uint32_t /*construct*/) {}

@@ -14,6 +14,7 @@ namespace ompass {
 struct RecordedRegion {
     uint64_t begin = 0, end = 0, last_arrival = 0; // ticks; 0: not known
     uint32_t construct = 0, level = 1;
+    uint32_t waited_for = 0; // construct for which its members waited at the end; 0: not known
     bool had_tasks = false;
 };
 

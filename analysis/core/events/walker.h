@@ -54,7 +54,8 @@ private:
                 next_time_ = next.time;
                 next_timed_ = ahead.n_records();
             }
-            if (next.kind == format::kCreate) continue;
+            if (next.kind == format::kCreate || next.kind == format::kWorkBegin || next.kind == format::kWorkEnd)
+                continue;
             if (next.kind == format::kCreateSpan)
                 span_begin_ = next.time - std::min<uint64_t>(next.argument, next.time);
             else if (next.kind == format::kCreateSpanLong && !(next.argument & format::kUntoldCreation))
@@ -86,12 +87,14 @@ public:
             return note_creation(dates_.date(decoder, record));
         case format::kImplicitBegin: return of_thread_.created.push_back(0);
         case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
-        case format::kRegionEnd: return note_region(record, index_.regions);
-        default: return;
+        case format::kRegionEnd: note_region(record, index_.regions, waited_for_); break;
+        case format::kWaitedFor: waited_for_ = record.argument; return;
+        default: break;
         }
+        if (record.is_timed()) waited_for_ = 0;
     }
 
-    static void note_region(const EventRecord &record, RecordedRegions &regions) {
+    static void note_region(const EventRecord &record, RecordedRegions &regions, uint32_t waited_for = 0) {
         if (record.kind == format::kRegionBegin) {
             RecordedRegion &region = regions[record.words[1]];
             region.begin = record.time;
@@ -102,6 +105,7 @@ public:
             region.end = record.time;
             region.last_arrival = record.words[2] >> 1;
             region.had_tasks = record.words[2] & 1;
+            region.waited_for = waited_for;
         }
     }
 
@@ -115,6 +119,7 @@ private:
 
     TraceIndex &index_;
     TraceIndex::OfThread &of_thread_; // its last entry is the last id's
+    uint32_t waited_for_ = 0; // as the record before told
     CreationDates dates_;
 };
 
@@ -187,6 +192,9 @@ public:
     uint32_t construct() const { return current_->owner->construct ? current_->owner->construct : part_->construct; }
     uint32_t domain() const { return domain_; } // 1 + that in which the thread starts tasks; 0: not told
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
+    uint32_t wait_place() const { return wait_place_; } // construct of the waits that begin; 0: not told
+    uint32_t waited_for() const { return waited_for_; } // construct for which the wait that ends did; 0: not told
+    const LastGap &last_gap() const { return last_gap_; } // of that wait
     const EventDecoder &decoder() const { return decoder_; }
 
     // In stretch(): for how long of [begin, end) in it the thread was on no processor. No more than that is known.
@@ -221,7 +229,7 @@ private:
     }();
     // What may stand between a creation and its span, and between the span and the begin of an undeferred task.
     static constexpr Kinds kAside = kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced,
-                                          format::kPreempted, format::kBlocked);
+                                          format::kPreempted, format::kBlocked, format::kWorkBegin, format::kWorkEnd);
     static constexpr Kinds kOfDeferred = kAside | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
     static constexpr Kinds kOfUndeferred =
         kAside | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
@@ -245,6 +253,10 @@ private:
     // elsewhere, if there were any.
     void pass_wait(uint64_t arrival, bool had_tasks, uint64_t end) {
         const bool tasks_ran = had_tasks && std::max(arrival, mark_) + exit_ticks_ < end;
+        const uint64_t length = std::max(end, mark_) - mark_;
+        last_gap_.until_arrival = std::min(std::max(arrival, mark_) - mark_, length);
+        last_gap_.idle = tasks_ran ? length : last_gap_.until_arrival;
+        last_gap_.is_long = last_gap_.idle > exit_ticks_;
         spend_waiting(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
     // `ready`: since when the task that starts now could have.
@@ -408,6 +420,7 @@ private:
     bool get_lock() {
         const uint64_t asked = mark_;
         spend(State::kSync, now());
+        last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
         observer_.got_lock(*this, record_.argument, asked);
         return true;
     }
@@ -486,7 +499,23 @@ private:
     // The last wait of a worker ends with its region, whenever the worker learns of that.
     void close_part() {
         const RecordedRegion &left = observer_.region(part_->id);
+        waited_for_ = left.waited_for;
         pass_wait(left.last_arrival, left.had_tasks, left.end ? left.end : std::max(mark_, observer_.end_of_run()));
+    }
+
+    // ---------------------------------------------------------------- loops
+
+    bool begin_work() {
+        works_.push_back({record_.argument, now()});
+        observer_.began_work(*this, works_.back(), record_.words[1]);
+        return true;
+    }
+
+    bool end_work() {
+        if (works_.empty() || works_.back().construct != record_.argument) return false;
+        observer_.ended_work(*this, works_.back(), record_.words[1], record_.words[2]);
+        works_.pop_back();
+        return true;
     }
 
     // ---------------------------------------------------------------- kernels
@@ -566,6 +595,10 @@ private:
     std::deque<AbsentInterval> absent_; // those that end after mark_
     Told told_ = {}; // the deferred creation told last, until its span is
     Untold untold_ = {}; // a span whose task is told next
+    std::vector<OpenWork> works_;
+    LastGap last_gap_{};
+    uint32_t wait_place_ = 0;
+    uint32_t waited_for_ = 0;
     uint32_t domain_ = 0; // 1 + the argument of the last such event; 0: none
     uint32_t placed_ = 0; // the same of the task that starts next
     bool after_pause_ = false; // what began during the pause ends from now on
@@ -579,7 +612,9 @@ bool ThreadWalk<Observer>::apply() {
     }
     if (told_.construct && !is_one_of(kOfDeferred)) told_ = {};
     if (untold_.ticks && !is_one_of(kOfUndeferred)) untold_ = {};
-    if (__builtin_expect(take() || after_pause_, 1)) return true;
+    const bool is_sound = take();
+    if (record_.is_timed()) waited_for_ = 0;
+    if (__builtin_expect(is_sound || after_pause_, 1)) return true;
     what_ = "is damaged: event out of place";
     return false;
 }
@@ -640,6 +675,10 @@ bool ThreadWalk<Observer>::take() {
     case format::kPlaced: placed_ = argument + 1; return true;
     case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
     case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
+    case format::kWaitPlace: wait_place_ = argument; return true;
+    case format::kWaitedFor: waited_for_ = argument; return true;
+    case format::kWorkBegin: return begin_work();
+    case format::kWorkEnd: return end_work();
     case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); return true;
     // The decoder's own.
     case format::kEnd:

@@ -86,6 +86,56 @@ struct RegionSlot {
 };
 static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
+// For which constructs threads waited. The last entry is of all others together.
+inline constexpr unsigned kWaitedForEntries = 8;
+struct WaitedFor {
+    uint64_t construct; // 0: a free entry, and that of the others
+    uint64_t n;
+    uint64_t ticks;
+};
+
+// What one thread knows of one wait.
+struct WaitSlot {
+    uint32_t id; // construct, 0 in an unused slot
+    DefinitionKind kind;
+    uint64_t n_waits;
+    uint64_t n_long;
+    uint64_t ticks; // from begin to end of the waits that ended, tasks that ran inside included
+    uint64_t gap_ticks[3]; // in which the thread ran nothing: schedule, sync, idle
+    uint64_t max_ticks; // of the waits that ended
+    uint64_t delay_ticks; // of dependences: from creation to ready
+    WaitedFor waited_for[kWaitedForEntries];
+};
+static_assert(sizeof(WaitSlot) <= kSlotBytes);
+
+constexpr uint64_t &gap_ticks(WaitSlot &slot, State state) {
+    return slot.gap_ticks[static_cast<size_t>(state) - static_cast<size_t>(State::kSchedule)];
+}
+// Counts a long wait for `construct`.
+constexpr void count_waited_for(WaitSlot &slot, uint64_t construct, uint64_t ticks) {
+    unsigned place = 0;
+    while (place + 1 < kWaitedForEntries && slot.waited_for[place].construct != construct && slot.waited_for[place].n)
+        place++;
+    if (place + 1 < kWaitedForEntries) slot.waited_for[place].construct = construct;
+    slot.waited_for[place].n++;
+    slot.waited_for[place].ticks += ticks;
+}
+
+// What one thread knows of one loop, or of another construct that shares work.
+struct LoopSlot {
+    uint32_t id; // construct, 0 in an unused slot
+    DefinitionKind kind;
+    uint64_t n_entered;
+    uint64_t n_led; // as the primary of the team, or where every thread is on its own
+    uint64_t n_iterations; // of the instances that it led, by all threads
+    uint64_t n_chunks; // that it took
+    uint64_t n_taken; // iterations in them
+    uint64_t ticks;
+    uint64_t max_ticks; // of one instance
+    uint64_t imbalance_ticks; // idle at the barrier behind it, until the last thread came
+};
+static_assert(sizeof(LoopSlot) <= kSlotBytes);
+
 } // namespace ompass::format
 
 namespace ompass {
@@ -190,11 +240,43 @@ namespace ompass {
     X(uint64_t, blocked_ns, "part of work_ns on no processor, since the thread had left it by itself",                 \
       to.absent(slot.absent, slot.own_ticks).blocked, sum)
 
+#define OMPASS_WAIT_ROW(X)                                                                                             \
+    X(int32_t, construct, "number of the wait", static_cast<int32_t>(to.id))                                           \
+    X(uint32_t, thread, "number of the thread", to.thread)                                                             \
+    X(uint64_t, n_waits, "waits; of a lock: acquisitions; of a dependence: tasks that could not run when created",     \
+      slot.n_waits)                                                                                                    \
+    X(uint64_t, n_long, "of these, those that waited for more than 1 us in the end", slot.n_long)                      \
+    X(uint64_t, schedule_ns, "thread-time there in fetching tasks that were ready", gaps.ns[0])                        \
+    X(uint64_t, sync_ns, "thread-time there for another reason than lack of tasks", gaps.ns[1])                        \
+    X(uint64_t, idle_ns, "thread-time there without a task to run", gaps.ns[2])                                        \
+    X(uint64_t, inside_ns, "time of the tasks that the thread ran there", gaps.inside_ns)                              \
+    X(uint64_t, max_ns, "longest wait, tasks inside included", to.ns(slot.max_ticks))                                  \
+    X(uint64_t, delay_ns, "of a dependence: from creation to ready, summed over its tasks", to.ns(slot.delay_ticks))   \
+    X(Numbers<format::kWaitedForEntries>, waited_for, "constructs for which it waited; 0, in the end: all others",     \
+      who.ids)                                                                                                         \
+    X(Numbers<format::kWaitedForEntries>, waited_for_n, "how often, for each of them", who.n)                          \
+    X(Numbers<format::kWaitedForEntries>, waited_for_ns, "how long, for each of them: idle until the end, or delay",   \
+      who.ns)
+
+#define OMPASS_LOOP_ROW(X)                                                                                             \
+    X(int32_t, construct, "number of the loop", static_cast<int32_t>(to.id))                                           \
+    X(uint32_t, thread, "number of the thread", to.thread)                                                             \
+    X(uint64_t, n_entered, "instances that the thread took part in", slot.n_entered)                                   \
+    X(uint64_t, n_led, "instances that it led, or executed alone", slot.n_led)                                         \
+    X(uint64_t, n_iterations, "iterations of the instances that it led, by all threads", slot.n_iterations)            \
+    X(uint64_t, n_chunks, "chunks that it took; 0 where the runtime does not tell", slot.n_chunks)                     \
+    X(uint64_t, n_taken, "iterations in them", slot.n_taken)                                                           \
+    X(uint64_t, time_ns, "time in it, from begin to end", to.ns(slot.ticks))                                           \
+    X(uint64_t, max_ns, "longest of these times", to.ns(slot.max_ticks))                                               \
+    X(uint64_t, imbalance_ns, "idle at the barrier behind it, until the last thread came", to.ns(slot.imbalance_ticks))
+
 OMPASS_STRUCT(ThreadRow, Row, OMPASS_THREAD_ROW);
 
 // total_ns == work_ns + create_ns + schedule_ns + sync_ns + idle_ns, exactly.
 OMPASS_STRUCT(RegionRow, Row, OMPASS_REGION_ROW);
 OMPASS_STRUCT(ConstructRow, Row, OMPASS_CONSTRUCT_ROW);
+OMPASS_STRUCT(WaitRow, Row, OMPASS_WAIT_ROW);
+OMPASS_STRUCT(LoopRow, Row, OMPASS_LOOP_ROW);
 
 // Two rows of a construct as one; `construct` and `thread` are those of the first.
 ConstructRow operator+(const ConstructRow &one, const ConstructRow &other);

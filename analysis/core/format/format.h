@@ -29,7 +29,16 @@ inline constexpr unsigned kHistogramBins = 48;
 enum class Mode : uint32_t { kProfile = 0, kTrace = 1 };
 enum class ClockKind : uint32_t { kTsc = 0, kCntvct = 1, kClockGettime = 2 };
 enum class EndReason : uint32_t { kRunning = 0, kFinalized = 1, kExit = 2, kControlEnd = 3 };
-enum class DefinitionKind : uint32_t { kProgram = 0, kTask = 1, kParallel = 2, kKernel = 3, kPhase = 4, kModule = 5 };
+enum class DefinitionKind : uint32_t {
+    kProgram = 0,
+    kTask = 1,
+    kParallel = 2,
+    kKernel = 3,
+    kPhase = 4,
+    kModule = 5,
+    kWait = 6,
+    kLoop = 7
+};
 enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2 };
 
 // The five states of metrics.md, in the order in which every array of states is kept.
@@ -103,7 +112,7 @@ struct DefinitionRecord {
     uint32_t bytes; // of the record with its text; written last
     DefinitionKind kind;
     uint32_t id;
-    uint32_t flags; // tasks: OMPT task flags at first creation
+    uint32_t flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work
     uint32_t module; // id of the module; ~0 when unknown
     uint32_t text_bytes;
     uint64_t address; // ELF virtual address of the return address; modules: load bias
@@ -126,7 +135,10 @@ struct alignas(64) RegionInstance {
     uint32_t primary_thread;
     uint64_t last_arrival[2]; // latest arrival at an odd / even barrier of the region
     uint64_t index; // place in the pool
-    uint64_t unused[5];
+    uint64_t waited_for[2]; // number of such a barrier << 32 | construct for which its threads waited; atomic
+    uint32_t end_wait; // construct of the wait at the region's end
+    uint32_t unused_;
+    uint64_t unused[2];
 };
 static_assert(sizeof(RegionInstance) == 128);
 
@@ -168,7 +180,7 @@ struct ThreadHeader {
     uint32_t open_state; // OpenState of that stretch
     uint32_t open_region; // region construct of that stretch
     uint32_t open_construct; // task construct of that stretch; 0: implicit task, kOpenPool: shared by undeferred tasks
-    uint32_t pad_;
+    uint32_t open_wait; // construct of the wait of that stretch, if it is a gap
     uint64_t open_instance; // index of the RegionInstance the thread is in; ~0 when none
     uint64_t open_sequence; // its sequence, to tell a later use of the entry
     uint32_t open_barrier; // barriers of that region that the thread has reached
@@ -184,6 +196,11 @@ struct ThreadHeader {
     AbsentTicks outside; // in no region's account, while the thread was recorded
     AbsentTicks open; // in the open stretch; known when recording has ended
     uint64_t ended_ticks; // when the thread ended; 0: recording ended before, or was cut short
+    // The same for the gaps of pending parts, and of the open stretch: the wait, and the loop before it; 0: none.
+    uint32_t pending_wait[kMaxPendingParts];
+    uint32_t pending_loop[kMaxPendingParts];
+    uint64_t barrier_begin; // when the thread came to the last barrier
+    uint32_t open_loop;
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
 
@@ -274,7 +291,14 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kWriteNear, 1, 0, "", "write_near", "a short write close to the last access of this thread, see below")          \
     X(kPreempted, 3, 0, "v-t", "preempted",                                                                            \
       "on no processor although it could have run, from word 1 on, for word 2 ticks; argument 1: a guess")             \
-    X(kBlocked, 3, 0, "v-t", "blocked", "the same, since the thread had left it by itself")
+    X(kBlocked, 3, 0, "v-t", "blocked", "the same, since the thread had left it by itself")                            \
+    X(kWaitPlace, 1, 0, "c", "wait_place",                                                                             \
+      "waits and locks of this thread that begin from here on stand at construct `argument`")                          \
+    X(kWaitedFor, 1, 0, "c", "waited_for",                                                                             \
+      "the wait, lock or region that ends next, or the task that starts next, waited for construct `argument`")        \
+    X(kWorkBegin, 2, 1, "cv", "work_begin", "enters a loop; argument construct, word 1 its iterations")                \
+    X(kWorkEnd, 3, 1, "cvv", "work_end",                                                                               \
+      "leaves it; argument construct, word 1 chunks that the thread took, word 2 iterations in them")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
@@ -301,12 +325,26 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 // the first stretch that it is part of. Where records of switches were lost, how long both were together is known still;
 // which of both, and when, is a guess.
 
-inline constexpr uint32_t kArgumentLimit = 1u << 26;
+inline constexpr unsigned kConstructBits = 26; // of an argument
+inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
 inline constexpr uint32_t kUntoldCreation = 1u << 25; // in the argument of a create_span_long
 // Numbers of OMPT (OpenMP 5.1, section 4.4.4) that records carry.
 inline constexpr uint32_t kTaskwait = 5; // ompt_sync_region_taskwait
 inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup
+inline constexpr uint32_t kImplementationBarrier = 4; // ompt_sync_region_barrier_implementation
+inline constexpr uint32_t kRegionBarrier = 9; // ompt_sync_region_barrier_implicit_parallel
 inline constexpr uint32_t kTaskwaitDepend = 63; // our own sync region kind, for `taskwait depend`
+// Kinds of waits beside sync region kinds: a task's for its dependences, and with this bit OMPT mutex kinds.
+inline constexpr uint32_t kDependenceWait = 62;
+inline constexpr uint32_t kMutexWait = 128;
+// Kinds of work (ompt_work_t), and our own for masked.
+inline constexpr uint32_t kWorkLoop = 1, kWorkSingle = 3, kWorkOtherSingle = 4, kWorkTaskloop = 7;
+inline constexpr uint32_t kWorkStaticLoop = 10, kWorkOtherLoop = 13, kWorkMasked = 32;
+constexpr bool is_loop(uint32_t work) {
+    return work == kWorkLoop || (work >= kWorkStaticLoop && work <= kWorkOtherLoop);
+}
+// Do all threads of a team come to it, and share it?
+constexpr bool is_shared(uint32_t work) { return work != kWorkTaskloop && work != kWorkMasked; }
 inline constexpr uint32_t kStatusDetach = 4; // ompt_task_detach
 constexpr bool is_barrier(uint32_t kind) { return kind != kTaskwait && kind != kTaskgroup && kind != kTaskwaitDepend; }
 // Ids of tasks and regions: the creating thread, and its counter below.
@@ -348,8 +386,12 @@ constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} 
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 
-// A last gap shorter than this, with nothing left to wait for, is the cost of leaving a wait: sync, not idle.
+// A last gap shorter than this, with nothing left to wait for, is the cost of leaving a wait: sync, not idle. A wait is
+// long when its last gap, or that of its lock, is longer.
 inline constexpr uint64_t kExitNanoseconds = 1000;
+
+// A barrier that a thread reaches this soon after a loop is the loop's: its threads wait for those still in the loop.
+inline constexpr uint64_t kAfterLoopNanoseconds = 10'000;
 
 // Sampling of undeferred tasks: all tasks of a construct are timed until three of four turn out shorter than this.
 inline constexpr uint64_t kSampleBelowNanoseconds = 2000;

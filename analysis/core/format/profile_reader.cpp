@@ -27,6 +27,10 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
             if (construct.kind == format::DefinitionKind::kParallel ||
                 construct.kind == format::DefinitionKind::kProgram)
                 memcpy(&account.region(id), place, std::min(sizeof(RegionSlot), slot_bytes));
+            else if (construct.kind == format::DefinitionKind::kWait)
+                memcpy(&account.wait(id), place, std::min(sizeof(format::WaitSlot), slot_bytes));
+            else if (construct.kind == format::DefinitionKind::kLoop)
+                memcpy(&account.loop(id), place, std::min(sizeof(format::LoopSlot), slot_bytes));
             else if (id != 0) {
                 if (construct.kind == format::DefinitionKind::kTask) {
                     construct.n_undeferred = format::begun_undeferred(construct);
@@ -63,30 +67,44 @@ const RegionInstance *instance_of(const RunFiles &run, uint64_t index, uint64_t 
     return instance && instance->sequence == sequence ? instance : nullptr;
 }
 
-// A worker's gap at the end of a region, from `begin` until the region's end, with the absences in it.
-void close_tail(const RunFiles &run, const RegionInstance &instance, RegionSlot &slot, uint64_t begin,
-                uint32_t n_barriers, uint64_t end, format::AbsentTicks absent = {}) {
-    if (end < begin) { // see close_part() of the tool
-        add(slot, State::kSync, end - begin);
+// A worker's gap at the end of a region, from `begin` until the region's end, in which it waits behind a loop; with the
+// absences in it.
+void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccount &account, format::PendingPart part,
+                uint32_t wait_id, uint32_t loop_id, uint64_t end, format::AbsentTicks absent = {}) {
+    RegionSlot &slot = account.region(part.region);
+    format::WaitSlot none{}, &wait = wait_id && wait_id < run.definitions.size() ? account.wait(wait_id) : none;
+    if (end < part.begin) { // see close_part() of the tool
+        add(slot, State::kSync, end - part.begin);
+        format::gap_ticks(wait, State::kSync) += end - part.begin;
         return;
     }
-    const uint64_t arrival = std::clamp(instance.last_arrival[(n_barriers - 1) & 1], begin, end);
+    const uint64_t exit_ticks = RunClock(*run.process).ticks(format::kExitNanoseconds);
+    const uint64_t arrival = std::clamp(instance.last_arrival[(part.n_barriers - 1) & 1], part.begin, end);
     const uint64_t rest = end - arrival;
-    const bool idle = instance.has_tasks && rest > RunClock(*run.process).ticks(format::kExitNanoseconds);
-    add(slot, State::kIdle, arrival - begin + (idle ? rest : 0));
-    add(slot, State::kSync, idle ? 0 : rest);
-    slot.absent[static_cast<size_t>(idle ? State::kIdle : State::kSync)] += take_last(absent, rest);
-    slot.absent[static_cast<size_t>(State::kIdle)] += take_last(absent, arrival - begin);
+    const bool is_idle = instance.has_tasks && rest > exit_ticks;
+    const uint64_t idle = arrival - part.begin + (is_idle ? rest : 0);
+    add(slot, State::kIdle, idle);
+    add(slot, State::kSync, is_idle ? 0 : rest);
+    slot.absent[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] += take_last(absent, rest);
+    slot.absent[static_cast<size_t>(State::kIdle)] += take_last(absent, arrival - part.begin);
+    format::gap_ticks(wait, State::kIdle) += idle;
+    format::gap_ticks(wait, State::kSync) += is_idle ? 0 : rest;
+    wait.ticks += end - part.begin;
+    if (loop_id && loop_id < run.definitions.size()) account.loop(loop_id).imbalance_ticks += arrival - part.begin;
+    const uint64_t waited_for = instance.waited_for[(part.n_barriers - 1) & 1];
+    if (idle <= exit_ticks) return;
+    wait.n_long++;
+    if (waited_for >> 32 == part.n_barriers) format::count_waited_for(wait, static_cast<uint32_t>(waited_for), idle);
 }
 
 void close_pending_parts(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account,
                          uint64_t end) {
-    for (const format::PendingPart &part : header.pending) {
+    for (unsigned i = 0; i < format::kMaxPendingParts; i++) {
+        const format::PendingPart &part = header.pending[i];
         if (part.sequence == 0 || part.region >= run.definitions.size()) continue;
-        const RegionInstance *instance = instance_of(run, part.instance, part.sequence);
-        if (!instance) continue;
-        close_tail(run, *instance, account.region(part.region), part.begin, part.n_barriers,
-                   instance->end ? instance->end : end);
+        if (const RegionInstance *instance = instance_of(run, part.instance, part.sequence))
+            close_tail(run, *instance, account, part, header.pending_wait[i], header.pending_loop[i],
+                       instance->end ? instance->end : end);
     }
 }
 
@@ -103,7 +121,11 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
     }
     if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
         // A worker that waits for its next region: its part of the last one ended with that region.
-        close_tail(run, *instance, slot, header.mark, header.open_barrier, instance->end, open);
+        const format::PendingPart part = {header.open_instance, header.open_sequence, header.mark, header.open_region,
+                                          header.open_barrier};
+        close_tail(run, *instance, account, part, header.open_wait, header.open_loop, instance->end, open);
+        if (header.open_wait && header.open_wait < run.definitions.size() && header.barrier_begin < header.mark)
+            account.wait(header.open_wait).ticks += header.mark - header.barrier_begin;
         account.last = std::max(header.mark, instance->end);
         return;
     }
@@ -122,6 +144,9 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
                 : nullptr;
         (in_pool ? account.pool_ticks : construct ? construct->own_ticks : slot.implicit_ticks) += until - header.mark;
         (in_pool ? account.pool_absent : construct ? construct->absent : slot.absent_implicit) += absent;
+    } else if (state == State::kIdle && header.open_wait && header.open_wait < run.definitions.size()) {
+        format::gap_ticks(account.wait(header.open_wait), State::kIdle) += until - header.mark;
+        account.wait(header.open_wait).ticks += until - header.mark;
     }
     account.last = until;
 }

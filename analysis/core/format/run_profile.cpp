@@ -146,6 +146,42 @@ StateTimes split(const Conversion &to, const RegionSlot &slot) {
     return time;
 }
 
+// A wait's time without a task; each part is the difference of converted sums, as those of regions are.
+struct Gaps {
+    uint64_t ns[3], inside_ns;
+};
+
+Gaps split(const Conversion &to, const format::WaitSlot &slot) {
+    Gaps gaps{};
+    uint64_t sum = 0, sum_ns = 0;
+    for (size_t i = 0; i < 3; i++) {
+        sum += slot.gap_ticks[i];
+        const uint64_t next = to.ns(sum);
+        gaps.ns[i] = next - sum_ns;
+        sum_ns = next;
+    }
+    // What a kill left open has gaps, but no length yet.
+    gaps.inside_ns = slot.ticks > sum ? to.ns(slot.ticks) - sum_ns : 0;
+    return gaps;
+}
+
+struct Who {
+    Numbers<format::kWaitedForEntries> ids, n, ns;
+};
+
+Who waited_for(const Conversion &to, const format::WaitSlot &slot) {
+    Who who;
+    for (const format::WaitedFor &entry : slot.waited_for) {
+        if (entry.n == 0) continue;
+        const size_t place = who.ids.size++;
+        who.ids.values[place] = entry.construct;
+        who.n.values[place] = entry.n;
+        who.ns.values[place] = to.ns(entry.ticks);
+    }
+    who.n.size = who.ns.size = who.ids.size;
+    return who;
+}
+
 ThreadRow make_row(const Conversion &to, const format::ThreadHeader &header, const ThreadAccount &account) {
     return OMPASS_ROW(ThreadRow, OMPASS_THREAD_ROW);
 }
@@ -159,6 +195,14 @@ ConstructRow make_row(const Conversion &to, const ConstructSlot &slot) {
     return OMPASS_ROW(ConstructRow, OMPASS_CONSTRUCT_ROW);
 }
 
+WaitRow make_row(const Conversion &to, const format::WaitSlot &slot) {
+    const Gaps gaps = split(to, slot);
+    const Who who = waited_for(to, slot);
+    return OMPASS_ROW(WaitRow, OMPASS_WAIT_ROW);
+}
+
+LoopRow make_row(const Conversion &to, const format::LoopSlot &slot) { return OMPASS_ROW(LoopRow, OMPASS_LOOP_ROW); }
+
 // Capacity in nanoseconds: the threads' converted parts, which its definition (team size times duration) equals in ticks.
 // It stands in the first row of the construct whose thread led an instance.
 void add_capacities(std::vector<RegionRow> &rows) {
@@ -169,11 +213,28 @@ void add_capacities(std::vector<RegionRow> &rows) {
 }
 
 bool empty(const ConstructSlot &slot) { return slot.id == 0; }
+// A place that a thread came to and did not wait at: a nest lock that it held already, say.
+bool empty(const format::WaitSlot &slot) { return slot.n_waits == 0; }
+bool empty(const format::LoopSlot &slot) { return slot.n_entered == 0; }
 
 bool empty(const RegionSlot &slot) {
     uint64_t any = slot.n_instances | slot.n_tasks | slot.nested_ticks | slot.n_created;
     for (const uint64_t ticks : slot.state_ticks) any |= ticks;
     return any == 0;
+}
+
+// A row of every slot in use.
+template <typename Slot, typename R>
+void add_rows(Conversion to, const std::vector<Slot> &slots, std::vector<R> &rows) {
+    for (to.id = 0; to.id < slots.size(); to.id++)
+        if (!empty(slots[to.id])) rows.push_back(make_row(to, slots[to.id]));
+}
+
+template <typename Slot>
+Slot &slot_in(std::vector<Slot> &slots, uint32_t id) {
+    if (id >= slots.size()) slots.resize(id + 1);
+    slots[id].id = id;
+    return slots[id];
 }
 
 } // namespace
@@ -186,17 +247,10 @@ ConstructRow operator+(const ConstructRow &one, const ConstructRow &other) {
     return OMPASS_SUM(ConstructRow, OMPASS_CONSTRUCT_ROW);
 }
 
-ConstructSlot &ThreadAccount::construct(uint32_t id) {
-    if (id >= constructs.size()) constructs.resize(id + 1);
-    constructs[id].id = id;
-    return constructs[id];
-}
-
-RegionSlot &ThreadAccount::region(uint32_t id) {
-    if (id >= regions.size()) regions.resize(id + 1);
-    regions[id].id = id;
-    return regions[id];
-}
+ConstructSlot &ThreadAccount::construct(uint32_t id) { return slot_in(constructs, id); }
+RegionSlot &ThreadAccount::region(uint32_t id) { return slot_in(regions, id); }
+format::WaitSlot &ThreadAccount::wait(uint32_t id) { return slot_in(waits, id); }
+format::LoopSlot &ThreadAccount::loop(uint32_t id) { return slot_in(loops, id); }
 
 uint64_t end_of_run(const RunFiles &run) {
     uint64_t end = run.process->end_ticks;
@@ -222,13 +276,12 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         if (!header) continue;
         share_pool(account);
         last = std::max(last, account.last);
-        Conversion to{clock, profile.create_estimate_ns, process.n_counters, thread, 0};
+        const Conversion to{clock, profile.create_estimate_ns, process.n_counters, thread, 0};
         profile.threads.push_back(make_row(to, *header, account));
-        for (to.id = 0; to.id < account.regions.size(); to.id++)
-            if (!empty(account.regions[to.id])) profile.regions.push_back(make_row(to, account.regions[to.id]));
-        for (to.id = 0; to.id < account.constructs.size(); to.id++)
-            if (!empty(account.constructs[to.id]))
-                profile.constructs.push_back(make_row(to, account.constructs[to.id]));
+        add_rows(to, account.regions, profile.regions);
+        add_rows(to, account.constructs, profile.constructs);
+        add_rows(to, account.waits, profile.waits);
+        add_rows(to, account.loops, profile.loops);
         if (from_events && header->n_dropped)
             profile.incomplete_reasons.push_back("thread " + std::to_string(thread) + " could not write " +
                                                  std::to_string(header->n_dropped) + " records of its trace");

@@ -23,9 +23,11 @@ struct RunProfile {
     std::vector<ThreadRow> threads;
     std::vector<RegionRow> regions;
     std::vector<ConstructRow> constructs;
+    std::vector<WaitRow> waits;
+    std::vector<LoopRow> loops;
 };
 
-// One thread's account in ticks. Ids index both vectors; slots of other kinds stay zero.
+// One thread's account in ticks. Ids index the vectors; slots of other kinds stay zero.
 struct ThreadAccount {
     bool present = false;
     uint64_t last = 0; // up to here it is accounted
@@ -35,7 +37,11 @@ struct ThreadAccount {
     uint64_t n_events = 0;
     std::vector<format::ConstructSlot> constructs;
     std::vector<format::RegionSlot> regions;
+    std::vector<format::WaitSlot> waits;
+    std::vector<format::LoopSlot> loops;
 
+    format::WaitSlot &wait(uint32_t id);
+    format::LoopSlot &loop(uint32_t id);
     format::ConstructSlot &construct(uint32_t id);
     format::RegionSlot &region(uint32_t id);
 };

@@ -24,6 +24,7 @@ from ompass.metrics.scaling import (
     spread,
 )
 from ompass.metrics.shares import share
+from ompass.metrics.waits import LoopTotals, WaitedFor, WaitTotals, loop_totals, wait_totals
 
 __all__ = [
     "CURVES",
@@ -35,6 +36,7 @@ __all__ = [
     "Gap",
     "Inflation",
     "Locality",
+    "LoopTotals",
     "Loss",
     "MeanStates",
     "Measured",
@@ -46,6 +48,8 @@ __all__ = [
     "Scope",
     "ThreadShare",
     "Verdict",
+    "WaitTotals",
+    "WaitedFor",
     "WorkOf",
     "bends",
     "construct_totals",
@@ -56,10 +60,12 @@ __all__ = [
     "inflation",
     "knows_switches",
     "locality",
+    "loop_totals",
     "measured",
     "recording_cost",
     "scaling_point",
     "share",
     "spread",
     "time_breakdown",
+    "wait_totals",
 ]

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
+SHOWN_SHARE: Final = 0.02
+"""Waits and loops that cost less than this part of the thread-time are left out of the report for people."""
+
 JUDGED_THREAD_TIME_NS: Final = 1_000_000
 """Below a millisecond of thread-time, start-up costs drown everything: no problem is named."""
 

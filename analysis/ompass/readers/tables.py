@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ompass import _core
 from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
-from ompass.model import ConstructRow, RegionRow, Run, ThreadRow
+from ompass.model import WAIT_KINDS, ConstructRow, LoopRow, RegionRow, Run, ThreadRow, WaitRow
 from ompass.readers.core import core_errors
-from ompass.readers.timeline import LOCKS, WAITS, check_has_events
+from ompass.readers.timeline import check_has_events
 
 if TYPE_CHECKING:
     import polars
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 _BATCH_ROWS: Final = 1 << 18
 _STATES: Final = ("work", "create", "schedule", "sync", "idle")
-_WAIT_KINDS: Final = {**WAITS, **{kind | 128: name for kind, name in LOCKS.items()}}
-_LABELS: Final = {"State": _STATES, "Wait": tuple(sorted({*_WAIT_KINDS.values(), "?"}))}
+_LABELS: Final = {"State": _STATES, "Wait": tuple(sorted({*WAIT_KINDS.values(), "?"}))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +55,16 @@ class Table:
         return next(column for column in self.columns if column.name == name)
 
 
-def _figures(row: type[ConstructRow | RegionRow | ThreadRow], but: Sequence[str] = ()) -> tuple[Column, ...]:
+def _figures(
+    row: type[ConstructRow | LoopRow | RegionRow | ThreadRow | WaitRow], but: Sequence[str] = ()
+) -> tuple[Column, ...]:
     """The columns of the rows of a profile: whatever the core describes that is a single value."""
     return tuple(Column(*field) for field in row.describe() if field[1] and field[0] not in but)
 
 
 _PLACE: Final = (
     Column("construct", "Int32", "its number"),
-    Column("kind", "String", "program, task, parallel, kernel or phase"),
+    Column("kind", "String", "program, task, parallel, kernel, phase, wait or loop"),
     Column("name", "String", "fib.c:12 (fib), or the name of the kernel or phase"),
     Column("function", "String", "function as written"),
     Column("file", "String", "as compiled; empty when unknown"),
@@ -80,11 +81,15 @@ TABLES: Final[Mapping[str, Table]] = {
         ),
         Table(
             "constructs",
-            "places in the source: tasks, parallel regions, kernels, phases; figures over all threads",
+            "places in the source: tasks, regions, kernels, phases, waits, loops; figures over all threads",
             False,
             (*_PLACE, *_TOTALS),
         ),
         Table("regions", "what each thread did in each parallel construct", False, _figures(RegionRow)),
+        Table(
+            "wait_places", "what each thread waited at each wait of `constructs`", False, _figures(WaitRow)
+        ),
+        Table("loops", "what each thread did in each loop of `constructs`", False, _figures(LoopRow)),
         Table("threads", "threads of the process that took part", False, _figures(ThreadRow)),
     )
 }
@@ -154,7 +159,12 @@ class Tables:
             rows = self._constructs()
         else:
             names = [column.name for column in table.columns]
-            of_run = self._run.regions if table.name == "regions" else self._run.threads
+            of_run = {
+                "regions": self._run.regions,
+                "wait_places": self._run.waits,
+                "loops": self._run.loops,
+                "threads": self._run.threads,
+            }[table.name]
             rows = [tuple(getattr(row, name) for name in names) for row in of_run]
         return pl.DataFrame(rows, schema=_schema(pl, table), orient="row").lazy()  # type: ignore[no-any-return]
 
@@ -269,6 +279,6 @@ def _label_codes(column: Column, values: Any) -> Any:
     import numpy as np
 
     codes = np.full(256, column.labels.index("?"), np.uint32)
-    for number, name in _WAIT_KINDS.items():
+    for number, name in WAIT_KINDS.items():
         codes[number] = column.labels.index(name)
     return codes[values & 255]

@@ -10,7 +10,7 @@ from typing import Final
 
 from ompass import _core
 from ompass.errors import NothingToShowError, UsageError
-from ompass.model import Run
+from ompass.model import LOCKS, WAITS, Run
 from ompass.readers.core import core_errors
 from ompass.units import count
 
@@ -30,15 +30,6 @@ class SliceKind(IntEnum):
     BLOCKED = 9
 
 
-# Numbers of OMPT (OpenMP 5.1, section 4.4.4), and our own for a taskwait with dependences.
-WAITS: Final = {
-    1: "barrier", 2: "implicit barrier", 3: "explicit barrier", 4: "implementation barrier", 5: "taskwait",
-    6: "taskgroup", 7: "reduction", 8: "worksharing barrier", 9: "region barrier", 10: "teams barrier",
-    63: "taskwait depend",
-}  # fmt: skip
-LOCKS: Final = {
-    1: "lock", 2: "test lock", 3: "nest lock", 4: "test nest lock", 5: "critical", 6: "atomic", 7: "ordered"
-}  # fmt: skip
 _RESUMED, _UNTIMED = 1, 2
 _PARTS: Final = 1 << 14
 _OPEN: Final = 64  # slices that a thread is in at one moment, at most

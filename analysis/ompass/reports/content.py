@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every form of the report shows: the metrics of one run, with source locations attached.
 
-Owns which constructs count as one: those of the same kind, function, file and line.
+Owns which constructs count as one: those of the same kind (of wait, of loop), function, file and line.
 """
 
 from __future__ import annotations
@@ -16,13 +16,17 @@ from ompass.metrics import (
     ConstructTotals,
     Finding,
     Locality,
+    LoopTotals,
     RegionShare,
     Scope,
+    WaitTotals,
     construct_totals,
     find_causes,
     granularity,
     locality,
+    loop_totals,
     time_breakdown,
+    wait_totals,
 )
 from ompass.model import Run
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
@@ -40,6 +44,8 @@ class ReportContent:
     findings: tuple[Finding, ...]
     locations: Mapping[int, Location]  # of every construct number above
     problems: tuple[str, ...]  # what kept symbols from being read
+    waits: tuple[WaitTotals, ...] = ()
+    loops: tuple[LoopTotals, ...] = ()
     locality: Locality | None = None  # of tasks that libomp_ext.so held
 
     def location(self, construct: int | None) -> Location:
@@ -78,6 +84,8 @@ def collect(
         findings=find_causes(run, whole, tasks),
         locations=locations,
         problems=tuple(resolver.problems),
+        waits=wait_totals(run, groups),
+        loops=loop_totals(run, groups),
         locality=locality(run),
     )
 
@@ -87,14 +95,15 @@ def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
 
     Templates, inlining and unrolling give one line several addresses; a person sees one construct.
     """
-    first: dict[tuple[str, str, str, int], int] = {}
+    first: dict[tuple[str, int, str, str, int], int] = {}
     groups: dict[int, int] = {}
     for definition in run.definitions:
         location = locations[definition.id]
+        of_kind = definition.flags if definition.kind in ("wait", "loop") else 0
         if location.line:
-            key = (definition.kind, location.function, location.file, location.line)
+            key = (definition.kind, of_kind, location.function, location.file, location.line)
         elif definition.name:
-            key = (definition.kind, definition.name, "", 0)
+            key = (definition.kind, of_kind, definition.name, "", 0)
         else:
             continue
         groups[definition.id] = first.setdefault(key, definition.id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on one run: thread-time, regions, task constructs, kernels, granularity, findings.
+"""The report on one run: thread-time, regions, task constructs, waits, loops, kernels, granularity, findings.
 
 Owns its order, its wording, and the fields of its JSON form, which docs/report-schema.md lists.
 """
@@ -7,7 +7,7 @@ Owns its order, its wording, and the fields of its JSON form, which docs/report-
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,13 +17,16 @@ from ompass.metrics import (
     ConstructTotals,
     Finding,
     Locality,
+    LoopTotals,
     Presence,
     Scope,
+    WaitedFor,
+    WaitTotals,
     knows_switches,
     share,
 )
-from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE
-from ompass.model import CpuTimes
+from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
+from ompass.model import UNSHARED_LOOPS, CpuTimes
 from ompass.reports.bars import state_values
 from ompass.reports.content import ReportContent
 from ompass.reports.model import (
@@ -47,6 +50,8 @@ CSV_TABLES: Final = {
     "constructs": "constructs",
     "regions": "regions",
     "threads": "thread_breakdown",
+    "waits": "waits",
+    "loops": "loops",
     "kernels": "kernels",
     "histogram": "granularity",
     "findings": "findings",
@@ -135,6 +140,8 @@ def run_report(content: ReportContent) -> Report:
             "thread_breakdown": threads,
             "regions": regions,
             "constructs": tasks,
+            "waits": _waits(content, content.waits),
+            "loops": _loops(content, content.loops),
             "kernels": kernels,
             "granularity": bins,
             "locality": _locality_fields(content.locality) if content.locality else None,
@@ -170,6 +177,8 @@ def _sections(
         ("threads", threads, True),
         ("regions", regions, False),
         ("tasks", tasks, False),
+        ("waits", _waits(content, _costly_waits(content)), False),
+        ("loops", _loops(content, _notable_loops(content)), False),
         ("granularity", bins, True),
         ("kernels", kernels, False),
         ("counters", _counters(content), False),
@@ -339,6 +348,132 @@ def _by_thread(counts: tuple[tuple[int, int], ...]) -> list[dict[str, int]]:
 def counters_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int]:
     """The counters of a construct by their names."""
     return dict(zip(content.run.counters, totals.counters, strict=False))
+
+
+def _costly_waits(content: ReportContent) -> list[WaitTotals]:
+    """Those that a person should see. The idle time of a dependence is that of another wait, too."""
+    return [w for w in content.waits if content.breakdown.share(w.wait_ns) > SHOWN_SHARE]
+
+
+def _notable_loops(content: ReportContent) -> list[LoopTotals]:
+    def costs(loop: LoopTotals) -> int:
+        return loop.imbalance_ns if loop.kind in UNSHARED_LOOPS else max(loop.imbalance_ns, loop.time_ns)
+
+    return [o for o in content.loops if content.breakdown.share(costs(o)) > SHOWN_SHARE]
+
+
+def _waits(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
+    """Per wait: what it cost, what ran inside, and for what threads waited most."""
+    return Table.of(
+        "Waits by cost",
+        (
+            *_place(content, "wait"),
+            Column("kind", "kind", Kind.TEXT),
+            Column("count", "waits", Kind.COUNT, "n_waits"),
+            Column(
+                "wait_ns", "waited", Kind.TIME, hint="time of all threads without a task, or for the lock"
+            ),
+            Column(
+                "", "share", Kind.SHARE, lambda w: content.breakdown.share(w.wait_ns), "of all thread-time"
+            ),
+            Column("inside_ns", "tasks inside", Kind.TIME, hint="time of tasks that ran meanwhile"),
+            Column("max_ns", "longest", Kind.TIME, hint="from begin to end, with the tasks inside"),
+            Column("", "mostly for", Kind.NAME, partial(_waited_most_for, content)),
+            *fields("schedule_ns sync_ns idle_ns long_waits=n_long delay_ns"),
+            data("waited_for", lambda w: [_waited_for_fields(content, entry) for entry in w.waited_for]),
+            data(
+                "thread_breakdown",
+                lambda w: [
+                    {
+                        "thread": t.thread,
+                        "count": t.n_waits,
+                        "wait_ns": t.wait_ns,
+                        "schedule_ns": t.schedule_ns,
+                        "sync_ns": t.sync_ns,
+                        "idle_ns": t.idle_ns,
+                        "inside_ns": t.inside_ns,
+                    }
+                    for t in w.threads
+                ],
+            ),
+        ),
+        waits,
+        word="wait",
+        more="--csv --table waits",
+    )
+
+
+def _waited_most_for(content: ReportContent, wait: WaitTotals) -> str | None:
+    """`task fib.c:12`, or None where it is not known."""
+    if not wait.waited_for:
+        return None
+    first = wait.waited_for[0]
+    kind = {"parallel": "region"}.get(first.kind, first.kind)
+    return f"{kind} {content.location(first.construct).place}"
+
+
+def _waited_for_fields(content: ReportContent, entry: WaitedFor) -> dict[str, Any]:
+    return {
+        "construct": entry.construct,
+        "construct_kind": entry.kind,
+        **place_fields(content.location(entry.construct)),
+        "count": entry.n_waits,
+        "wait_ns": entry.wait_ns,
+    }
+
+
+def _loops(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
+    """Per loop: how often, how long, how evenly, and what the unevenness cost."""
+    return Table.of(
+        "Loops by imbalance",
+        (
+            *_place(content, "loop"),
+            Column("kind", "kind", Kind.TEXT),
+            Column("instances", "runs", Kind.COUNT, "n_led", "how often it was executed"),
+            Column("iterations", "iterations", Kind.COUNT, "n_iterations"),
+            Column("time_ns", "time", Kind.TIME, hint="of all threads in it"),
+            Column(
+                "",
+                "max/mean",
+                Kind.RATIO,
+                lambda loop: 1.0 + loop.imbalance,
+                "time of the busiest thread over the mean: 1 is perfect balance",
+            ),
+            Column(
+                "imbalance_ns",
+                "lost",
+                Kind.TIME,
+                hint="time that threads idled at the barrier behind it until the last one came",
+            ),
+            Column(
+                "",
+                "share",
+                Kind.SHARE,
+                lambda o: content.breakdown.share(o.imbalance_ns),
+                "lost, of all thread-time",
+            ),
+            Column("chunks", "chunks", Kind.COUNT, lambda o: o.n_chunks if o.tells_chunks else None),
+            *fields("max_thread_ns mean_thread_ns imbalance"),
+            data("thread_breakdown", _loop_threads),
+        ),
+        loops,
+        word="loop",
+        more="--csv --table loops",
+    )
+
+
+def _loop_threads(loop: LoopTotals) -> list[dict[str, Any]]:
+    return [
+        {
+            "thread": t.thread,
+            "instances": t.n_entered,
+            "iterations": t.n_taken if loop.tells_chunks else None,
+            "chunks": t.n_chunks if loop.tells_chunks else None,
+            "time_ns": t.time_ns,
+            "imbalance_ns": t.imbalance_ns,
+        }
+        for t in loop.threads
+    ]
 
 
 def _kernels(content: ReportContent) -> Table:

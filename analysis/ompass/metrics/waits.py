@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits and loops, summed over threads: where threads waited, for what, and how evenly loops were shared.
+
+Owns how the rows of one place merge. What a wait costs is thread-time that the breakdown has too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ompass.metrics.shares import share, sums
+from ompass.model import LOOPS, UNSHARED_LOOPS, WAIT_KINDS, LoopRow, Run, WaitRow
+
+
+@dataclass(frozen=True, slots=True)
+class WaitShare:
+    """One thread's part of a wait."""
+
+    thread: int
+    n_waits: int
+    schedule_ns: int
+    sync_ns: int
+    idle_ns: int
+    inside_ns: int  # in tasks that it ran there
+
+    @property
+    def wait_ns(self) -> int:
+        """Thread-time that it waited there."""
+        return self.schedule_ns + self.sync_ns + self.idle_ns
+
+
+@dataclass(frozen=True, slots=True)
+class WaitedFor:
+    """What threads waited for in the end: a task construct, region or loop."""
+
+    construct: int
+    kind: str
+    n_waits: int
+    wait_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class WaitTotals:
+    """One wait over all threads; `waited_for` and `threads` have the most time first."""
+
+    construct: int
+    kind: str
+    n_waits: int
+    n_long: int
+    schedule_ns: int
+    sync_ns: int
+    idle_ns: int
+    inside_ns: int
+    max_ns: int
+    delay_ns: int  # of a dependence: time from creation to ready of its tasks; no thread's
+    waited_for: tuple[WaitedFor, ...]
+    threads: tuple[WaitShare, ...]
+
+    @property
+    def wait_ns(self) -> int:
+        """Thread-time that threads waited there."""
+        return self.schedule_ns + self.sync_ns + self.idle_ns
+
+
+@dataclass(frozen=True, slots=True)
+class LoopShare:
+    """One thread's part of a loop."""
+
+    thread: int
+    n_entered: int
+    n_chunks: int
+    n_taken: int  # iterations
+    time_ns: int
+    imbalance_ns: int  # idle behind it until the last thread came
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTotals:
+    """One loop, or another construct that shares work, over all threads, in their order."""
+
+    construct: int
+    kind: str
+    n_led: int  # instances
+    n_iterations: int
+    n_chunks: int
+    time_ns: int
+    max_ns: int  # one thread, one instance
+    imbalance_ns: int
+    threads: tuple[LoopShare, ...]
+
+    @property
+    def tells_chunks(self) -> bool:
+        """Whether the runtime told who took which chunks."""
+        return self.n_chunks > 0
+
+    @property
+    def max_thread_ns(self) -> int:
+        """The most time that a thread spent in it."""
+        return max((t.time_ns for t in self.threads), default=0)
+
+    @property
+    def mean_thread_ns(self) -> float:
+        return share(self.time_ns, len(self.threads))
+
+    @property
+    def imbalance(self) -> float:
+        """How much longer than the mean the busiest thread took; 0 of what one thread executes."""
+        if self.kind in UNSHARED_LOOPS or not self.time_ns:
+            return 0.0
+        return self.max_thread_ns / self.mean_thread_ns - 1.0
+
+
+def wait_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[WaitTotals, ...]:
+    """All waits of the run, the costliest first. `groups` as in time_breakdown."""
+    rows: dict[int, list[WaitRow]] = {}
+    for row in run.waits:
+        rows.setdefault((groups or {}).get(row.construct, row.construct), []).append(row)
+    totals = [_wait(run, construct, mine, groups or {}) for construct, mine in rows.items()]
+    return tuple(sorted(totals, key=lambda w: (-w.wait_ns, -w.delay_ns, -w.n_waits, w.construct)))
+
+
+def loop_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[LoopTotals, ...]:
+    """All loops of the run, the most costly imbalance first, then by time. `groups` as in time_breakdown."""
+    rows: dict[int, list[LoopRow]] = {}
+    for row in run.loops:
+        rows.setdefault((groups or {}).get(row.construct, row.construct), []).append(row)
+    totals = [_loop(run, construct, mine) for construct, mine in rows.items()]
+    return tuple(sorted(totals, key=lambda o: (-o.imbalance_ns, -o.time_ns, o.construct)))
+
+
+def _wait(run: Run, construct: int, rows: Sequence[WaitRow], groups: Mapping[int, int]) -> WaitTotals:
+    by_thread: dict[int, list[WaitRow]] = {}
+    for row in rows:
+        by_thread.setdefault(row.thread, []).append(row)
+    names = "n_waits schedule_ns sync_ns idle_ns inside_ns"
+    threads = [WaitShare(thread=thread, **sums(mine, names)) for thread, mine in by_thread.items()]
+    threads.sort(key=lambda t: (-t.wait_ns, t.thread))
+    return WaitTotals(
+        construct=construct,
+        kind=WAIT_KINDS.get(run.definitions[construct].flags, "wait"),
+        **sums(rows, f"{names} n_long delay_ns"),
+        max_ns=max(row.max_ns for row in rows),
+        waited_for=_waited_for(run, rows, groups),
+        threads=tuple(threads),
+    )
+
+
+def _waited_for(run: Run, rows: Sequence[WaitRow], groups: Mapping[int, int]) -> tuple[WaitedFor, ...]:
+    found: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        for construct, n, ns in zip(row.waited_for, row.waited_for_n, row.waited_for_ns, strict=True):
+            if construct:  # else those for which a thread's row had no more place
+                key = groups.get(construct, construct)
+                before = found.get(key, (0, 0))
+                found[key] = (before[0] + n, before[1] + ns)
+    entries = [WaitedFor(construct, run.kind_of(construct), n, ns) for construct, (n, ns) in found.items()]
+    return tuple(sorted(entries, key=lambda entry: (-entry.wait_ns, entry.construct)))
+
+
+def _loop(run: Run, construct: int, rows: Sequence[LoopRow]) -> LoopTotals:
+    by_thread: dict[int, list[LoopRow]] = {}
+    for row in rows:
+        by_thread.setdefault(row.thread, []).append(row)
+    names = "n_entered n_chunks n_taken time_ns imbalance_ns"
+    return LoopTotals(
+        construct=construct,
+        kind=LOOPS.get(run.definitions[construct].flags, "loop"),
+        **sums(rows, "n_led n_iterations n_chunks time_ns imbalance_ns"),
+        max_ns=max(row.max_ns for row in rows),
+        threads=tuple(
+            LoopShare(thread=thread, **sums(mine, names)) for thread, mine in sorted(by_thread.items())
+        ),
+    )

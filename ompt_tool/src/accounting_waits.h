@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waits and locks do to a thread; as accounting_tasks.h does for tasks. Each is charged to its place in the source,
+// and, when it was long, to what it waited for: a lock for the construct that held it before, a barrier for the loop or
+// region from which the last thread came, and a wait for tasks for the construct of the one that ended last elsewhere.
+#pragma once
+
+#include "accounting_tasks.h"
+
+namespace ompass {
+
+// `address`: of the call; null where the runtime does not tell.
+void begin_wait(ThreadState &thread, uint32_t kind, const void *address);
+void end_wait(ThreadState &thread, uint32_t kind);
+void begin_lock(ThreadState &thread, uint32_t kind, const void *address);
+void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
+
+// A gap ended with its wait: counts what it waited for, and is that of the loop behind which the barrier stands (or null).
+void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap, uint32_t waited_for);
+// For which construct the barrier that is the region's `n_barriers`th waited, as far as is known now; else 0.
+uint32_t waited_for(const format::RegionInstance &instance, uint32_t n_barriers);
+
+} // namespace ompass

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits and loops at known lines, on every toolchain and in both modes: their cost, and whom they waited for.
+
+The programs, in tests/programs/waits, mark each line with a comment `@name`. Times have lower bounds alone,
+since the machine may be busy; test_known_answers.py holds the states to their formulas.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from integration.recorded_run import check_accounts_agree, check_sound
+from ompass import _core
+from ompass.reports import collect, plain, run_report
+from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolchain_named
+
+LATE_NS = 10_000_000
+LONG_NS = LATE_NS * 8 // 10  # a wait begins a little later than what it waits for
+MS = 1_000_000
+MODES = pytest.mark.parametrize("mode", ["profile", "trace"])
+Entry = dict[str, Any]
+
+
+def lines_of(source: str) -> dict[str, int]:
+    """The lines that comments `@name` mark."""
+    lines = (PROGRAMS / source).read_text(encoding="utf-8").splitlines()
+    marked = ((re.search(r"[/!] @(\w+)$", line), number) for number, line in enumerate(lines, 1))
+    return {found[1]: number for found, number in marked if found}
+
+
+class Reported:
+    """The JSON report of a recorded program, by the names of its lines.
+
+    gcc gives many of its calls the line of a neighbour. Of its programs an entry is found by its kind.
+    """
+
+    def __init__(self, source: str, run_dir: Path, mode: str, *, exact: bool) -> None:
+        self.lines = lines_of(source)
+        self.exact = exact
+        profile = check_sound(run_dir)
+        if mode == "trace":
+            check_accounts_agree(profile, _core.replay_trace(str(run_dir)))
+        self.report: Entry = plain(run_report(collect(profile)))
+
+    def entry(self, what: str, name: str, kind: str) -> Entry:
+        """The entry of `waits` or `loops` of that kind (the end of its name) at the line `name`."""
+        line = self.lines[name]
+        near = [e for e in self.report[what] if e["kind"].endswith(kind) and e["line"]]
+        near = [e for e in near if e["line"] == line or not self.exact]
+        assert near, f"no {kind} at line {line}, but {[(e['kind'], e['line']) for e in self.report[what]]}"
+        return min(near, key=lambda e: abs(e["line"] - line))
+
+    def wait(self, name: str, kind: str) -> Entry:
+        return self.entry("waits", name, kind)
+
+    def loop(self, name: str, kind: str) -> Entry:
+        return self.entry("loops", name, kind)
+
+    def check_waited_for(self, wait: Entry, kind: str, name: str) -> None:
+        """Threads waited there for one construct, of that kind and at that line."""
+        (entry,) = wait["waited_for"]
+        assert entry["construct_kind"] == kind
+        assert entry["line"] == self.lines[name] or not self.exact
+
+
+def recorded(
+    source: str,
+    toolchain: Toolchain,
+    mode: str,
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    opt_level: str = "-O0",
+) -> Reported:
+    program = compile_program(source, toolchain, opt_level)
+    environment = {"OMP_WAIT_POLICY": "active", "OMP_DYNAMIC": "false"}
+    run = run_recorded(program, toolchain, mode=mode, preload=True, environment=environment)
+    return Reported(source, run.run_dir, mode, exact=not toolchain.name.startswith("gcc"))
+
+
+@MODES
+def test_each_wait_has_its_line_its_cost_and_its_cause(
+    toolchain: Toolchain, mode: str, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    seen = recorded("waits/waits.c", toolchain, mode, compile_program, run_recorded)
+    waits = {
+        name: seen.wait(name, kind)
+        for name, kind in (
+            ("barrier", " barrier"),
+            ("taskwait", "taskwait"),
+            ("taskgroup", "taskgroup"),
+            ("critical", "critical"),
+            ("lock", "lock"),
+            ("nest", "nest lock"),
+        )
+    }
+    for name, wait in waits.items():
+        assert wait["wait_ns"] >= LONG_NS, name
+        assert wait["max_ns"] >= LONG_NS, name
+        assert wait["wait_ns"] == wait["schedule_ns"] + wait["sync_ns"] + wait["idle_ns"]
+        assert wait["wait_ns"] == sum(t["wait_ns"] for t in wait["thread_breakdown"])
+    assert waits["barrier"]["idle_ns"] >= LONG_NS
+    assert waits["critical"]["sync_ns"] == waits["critical"]["wait_ns"]
+    assert (waits["barrier"]["count"], waits["critical"]["count"]) == (2, 2)
+    assert (waits["lock"]["count"], waits["lock"]["long_waits"]) == (1, 1)
+    assert seen.wait("holder", "lock")["waited_for"] == [] or not seen.exact
+
+    seen.check_waited_for(waits["barrier"], "parallel", "region")
+    seen.check_waited_for(waits["taskwait"], "task", "task")
+    seen.check_waited_for(waits["taskgroup"], "task", "grouped")
+    for name in ("critical", "lock", "nest"):
+        seen.check_waited_for(waits[name], "parallel", "region")
+
+    dependence = seen.wait("after", "dependence")
+    assert dependence["count"] == 1
+    assert dependence["delay_ns"] >= LONG_NS
+    seen.check_waited_for(dependence, "task", "before")
+
+
+def loops_run_on(toolchain: Toolchain) -> bool:
+    """Programs of clang 19 call, for a dynamic loop, a function that older runtimes lack."""
+    return toolchain.name != "clang-19-libomp-15"
+
+
+@MODES
+def test_each_loop_has_its_line_and_the_most_uneven_one_is_first(
+    toolchain: Toolchain, mode: str, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    if not loops_run_on(toolchain):
+        return
+    seen = recorded("waits/loops.cpp", toolchain, mode, compile_program, run_recorded)
+    gcc = toolchain.name.startswith("gcc")
+    dynamic, guided = seen.loop("dynamic", "loop"), seen.loop("guided", "loop")
+    if gcc:
+        dynamic = next(e for e in seen.report["loops"] if e["iterations"] == 60)
+        guided = next(e for e in seen.report["loops"] if e["iterations"] == 150)
+    assert (dynamic["instances"], dynamic["iterations"]) == (3, 60)
+    assert (guided["instances"], guided["iterations"]) == (3, 150)
+    assert dynamic["time_ns"] >= 6 * MS
+    if toolchain.name == "clang-14":
+        assert dynamic["chunks"] is None, "this runtime tells no chunks"
+    else:
+        assert dynamic["chunks"] == 30
+        assert sum(t["iterations"] for t in guided["thread_breakdown"]) == 150
+    single = seen.loop("single", "single")
+    assert (single["kind"], single["instances"], single["imbalance"]) == ("single", 3, 0)
+    assert single["imbalance_ns"] >= 24 * MS, "one thread waits for the other three times"
+    taskloop = seen.loop("taskloop", "taskloop")
+    assert (taskloop["instances"], taskloop["iterations"]) == (3, 120)
+    if gcc:
+        assert all(e["iterations"] != 16 for e in seen.report["loops"]), "gcc tells of no static loop,"
+        assert seen.wait("uneven", "region barrier")["idle_ns"] >= 30 * MS, "but of the wait behind it"
+        return
+    uneven, sections = seen.loop("uneven", "loop"), seen.loop("sections", "sections")
+    assert seen.report["loops"][0]["line"] == uneven["line"]
+    assert (uneven["instances"], uneven["iterations"]) == (1, 16)
+    assert uneven["max_thread_ns"] >= 40 * MS
+    assert uneven["imbalance"] > 0.5
+    assert uneven["imbalance_ns"] >= 30 * MS
+    seen.check_waited_for(seen.wait("uneven", "barrier"), "loop", "uneven")
+    assert (sections["instances"], sections["iterations"]) == (3, 6)
+    assert seen.loop("masked", "masked")["instances"] == 3
+
+
+@MODES
+@pytest.mark.parametrize("name", ["clang-19", "gcc-12-libomp-19"])
+def test_a_fortran_program_names_its_most_uneven_loop(
+    name: str, mode: str, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    seen = recorded("waits/loops.f90", toolchain_named(name), mode, compile_program, run_recorded, "-O2")
+    uneven, even = (seen.loop(which, "loop") for which in ("uneven", "even"))
+    assert seen.report["loops"][0]["line"] == uneven["line"] == seen.lines["uneven"]
+    assert (uneven["instances"], uneven["iterations"]) == (1, 16)
+    assert uneven["imbalance_ns"] >= 30 * MS
+    assert (even["instances"], even["iterations"]) == (1, 20)
+    (critical,) = (wait for wait in seen.report["waits"] if wait["kind"] == "critical")
+    assert critical["count"] == 20
+    assert abs(critical["line"] - seen.lines["critical"]) <= 1, "flang gives it the line of the loop"
