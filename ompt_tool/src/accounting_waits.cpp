@@ -107,29 +107,38 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     if (waited_for) format::count_waited_for(wait, waited_for, gap.idle);
 }
 
-void begin_wait(ThreadState &thread, uint32_t kind, const void *address) {
+// The thread waits from now on, at this place.
+[[gnu::always_inline]] static inline void open_wait(ThreadState &thread, format::WaitSlot &wait, uint32_t kind,
+                                                    uint64_t now) {
+    TaskState &task = *thread.current;
+    wait.n_waits++;
+    task.wait = &wait;
+    task.wait_begin = now;
+    task.flags |= kWaiting;
+    open_stretch(thread, format::kOpenGap);
+    thread.header->open_wait = wait.id;
+    if (thread.tracing) {
+        trace_place(thread, wait);
+        thread.log.timed(format::kWaitBegin, kind, now);
+    }
+}
+
+[[gnu::noinline]] static void begin_barrier(ThreadState &thread, uint32_t kind, const void *address) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     thread.previous.creator = nullptr;
-    TaskState *task = thread.current;
-    format::WaitSlot *wait;
-    if (format::is_barrier(kind)) {
-        end_untold_works(thread, now);
-        wait = &barrier_wait(thread, kind, address);
-        arrive(thread, now);
-    } else {
-        wait = &thread.places.wait(address, kind);
-    }
-    wait->n_waits++;
-    task->wait = wait;
-    task->wait_begin = now;
-    task->flags |= kWaiting;
-    open_stretch(thread, format::kOpenGap);
-    thread.header->open_wait = wait->id;
-    if (thread.tracing) {
-        trace_place(thread, *wait);
-        thread.log.timed(format::kWaitBegin, kind, now);
-    }
+    end_untold_works(thread, now);
+    format::WaitSlot &wait = barrier_wait(thread, kind, address);
+    arrive(thread, now);
+    open_wait(thread, wait, kind, now);
+}
+
+void begin_wait(ThreadState &thread, uint32_t kind, const void *address) {
+    if (format::is_barrier(kind)) return begin_barrier(thread, kind, address);
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.previous.creator = nullptr;
+    open_wait(thread, thread.places.wait(address, kind), kind, now);
 }
 
 // A wait of `task` is over, and so is its last gap, which a trace has told.

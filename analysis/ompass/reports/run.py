@@ -400,6 +400,19 @@ def _waits(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
         waits,
         word="wait",
         more="--csv --table waits",
+        notes=_of_gcc(content),
+    )
+
+
+_NO_CHUNKS: Final = "the runtime does not tell which thread took which chunks"
+
+
+def _of_gcc(content: ReportContent) -> tuple[str, ...]:
+    """What a program of gcc does not show, in a sentence."""
+    if all(w.kind != "implementation barrier" for w in content.waits):
+        return ()
+    return (
+        "gcc shares static loops without the runtime: of these the waits behind them are shown, and no loop",
     )
 
 
@@ -459,6 +472,7 @@ def _loops(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
         loops,
         word="loop",
         more="--csv --table loops",
+        notes=() if any(o.tells_chunks for o in loops) or not loops else (_NO_CHUNKS,),
     )
 
 
