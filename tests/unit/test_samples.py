@@ -7,6 +7,7 @@ States the bytes of samples.h a second time, so that a test notices when they ch
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from ompass.errors import DamagedRunError
 from ompass.metrics.samples import LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
 from ompass.readers import open_run
+from ompass.readers.rundir import find_problems
 from ompass.readers.samples import STACK_WORD, Sample, read_samples
 from ompass.reports.samples import (
     SampleContent,
@@ -133,8 +135,10 @@ def test_damage_is_named_with_its_place(run_dir: Path, damage: object, says: str
     assert callable(damage)
     good = record([code(0, 1)], REGISTERS, {0: code(0, 5)})
     (run_dir / "thread-00000.samples").write_bytes(damage(good))
-    with pytest.raises(DamagedRunError, match=rf"thread-00000\.samples.*{says}.*at byte \d+"):
+    expected = rf"thread-00000\.samples.*{says}.*at byte \d+"
+    with pytest.raises(DamagedRunError, match=expected):
         read_samples(run_dir)
+    assert any(re.search(expected, problem) for problem in find_problems(run_dir))
 
 
 TABLE = """\
