@@ -177,7 +177,7 @@ def _parent(task: Task) -> int:
 def _creation_begins(run_dir: Path) -> dict[int, set[int]]:
     """When creations began, by thread: the stretches of that state in SQL."""
     begins: dict[int, set[int]] = defaultdict(set)
-    for thread, state, _, _, start_ns, _ in rows_of(run_dir, "stretches"):
+    for thread, state, _, _, start_ns, *_ in rows_of(run_dir, "stretches"):
         if state == CREATE:
             begins[thread].add(start_ns)
     return begins

@@ -237,7 +237,7 @@ def read_events(directory: str, thread: int = -1, start_ns: int = 0, end_ns: int
 
 class GraphGroup(Row):
     """Tasks of one construct that were created in one group."""
-    def __init__(self, *, number: int = 0, kind: str = '', parent: int = 0, construct: int = 0, depth: int = 0, folded: bool = False, n_tasks: int = 0, n_undeferred: int = 0, n_other_thread: int = 0, work_ns: int = 0, create_ns: int = 0, dispatch_ns: int = 0, max_ns: int = 0, critical_ns: int = 0, n_critical: int = 0, n_waits: int = 0) -> None: ...
+    def __init__(self, *, number: int = 0, kind: str = '', parent: int = 0, construct: int = 0, depth: int = 0, folded: bool = False, n_tasks: int = 0, n_undeferred: int = 0, n_other_thread: int = 0, work_ns: int = 0, create_ns: int = 0, dispatch_ns: int = 0, max_ns: int = 0, critical_ns: int = 0, n_critical: int = 0, n_waits: int = 0, preempted_ns: int = 0) -> None: ...
     number: Final[int]  # its place in TaskGraph.groups; 0: the program outside of every region
     kind: Final[str]  # program, parallel (implicit tasks) or task
     parent: Final[int]  # number of the group whose tasks created these
@@ -254,6 +254,7 @@ class GraphGroup(Row):
     critical_ns: Final[int]  # part of the critical path
     n_critical: Final[int]  # steps of the critical path
     n_waits: Final[int]  # taskwaits and ends of taskgroups in these tasks
+    preempted_ns: Final[int]  # what they were preempted; part of work_ns in wall time, beside it in cpu time
     def __add__(self, arg: GraphGroup, /) -> GraphGroup: """Both folded into the first."""
 
 class GroupDependence(Row):
@@ -265,13 +266,14 @@ class GroupDependence(Row):
 
 class CriticalStep(Row):
     """A stretch of one task on the critical path."""
-    def __init__(self, *, task: int = 0, group: int = 0, thread: int = 0, begin_ns: int = 0, length_ns: int = 0, start_ns: int = 0) -> None: ...
+    def __init__(self, *, task: int = 0, group: int = 0, thread: int = 0, begin_ns: int = 0, length_ns: int = 0, start_ns: int = 0, preempted_ns: int = 0) -> None: ...
     task: Final[int]  # id of the task; 0 outside of every region
     group: Final[int]  # number of its group
     thread: Final[int]  # number of the thread that ran it
     begin_ns: Final[int]  # from the begin of the path
     length_ns: Final[int]  # length of the step
     start_ns: Final[int]  # when the task started, since the start of the run
+    preempted_ns: Final[int]  # what the task was preempted; part of length_ns in wall time, beside it in cpu time
 
 class GraphTask(Row):
     """One task of an expanded group."""
@@ -292,10 +294,11 @@ class TaskGraph(Row):
     Work and span of a trace, and its tasks collapsed into groups.
     work_ns == sum of groups[1:].work_ns; span_ns == sum of groups.critical_ns; up to rounding of each.
     """
-    def __init__(self, *, work_ns: int = 0, outside_ns: int = 0, span_ns: int = 0, span_outside_ns: int = 0, burdened_ns: int = 0, n_deferred: int = 0, n_undeferred: int = 0, n_dependences: int = 0, n_taskgroup_ends: int = 0, n_dependent_waits: int = 0, n_out_of_order: int = 0, n_steps: int = 0, groups: tuple[GraphGroup, ...] = (), dependences: tuple[GroupDependence, ...] = (), critical: tuple[CriticalStep, ...] = (), tasks: tuple[GraphTask, ...] = ()) -> None: ...
+    def __init__(self, *, work_ns: int = 0, outside_ns: int = 0, span_ns: int = 0, span_preempted_ns: int = 0, span_outside_ns: int = 0, burdened_ns: int = 0, n_deferred: int = 0, n_undeferred: int = 0, n_dependences: int = 0, n_taskgroup_ends: int = 0, n_dependent_waits: int = 0, n_out_of_order: int = 0, n_steps: int = 0, groups: tuple[GraphGroup, ...] = (), dependences: tuple[GroupDependence, ...] = (), critical: tuple[CriticalStep, ...] = (), tasks: tuple[GraphTask, ...] = ()) -> None: ...
     work_ns: Final[int]  # inside parallel regions
     outside_ns: Final[int]  # work outside of them
     span_ns: Final[int]  # longest chain of the program, outside included
+    span_preempted_ns: Final[int]  # what its tasks were preempted; part of it in wall time, beside it in cpu time
     span_outside_ns: Final[int]  # part of it outside of parallel regions
     burdened_ns: Final[int]  # longest chain when each creation and dispatch on it costs what was measured
     n_deferred: Final[int]  # deferred tasks
@@ -310,10 +313,10 @@ class TaskGraph(Row):
     critical: Final[tuple[CriticalStep, ...]]  # the critical path
     tasks: Final[tuple[GraphTask, ...]]  # those of expanded groups
 
-def task_graph(directory: str, depth: int = 3, expanded: Sequence[int] = [], max_tasks: int = 10000) -> TaskGraph:
+def task_graph(directory: str, depth: int = 3, expanded: Sequence[int] = [], max_tasks: int = 10000, on_processors: bool = False) -> TaskGraph:
     """
     Work, span, critical path and collapsed graph; LogError when the run has no trace.
-    `depth` levels of task nesting have groups of their own; tasks of `expanded` groups are listed, `max_tasks` at most, and so many steps of the critical path.
+    `depth` levels of task nesting have groups of their own; tasks of `expanded` groups are listed, `max_tasks` at most, and so many steps of the critical path. `on_processors`: work and span leave out what threads were preempted.
     """
 
 class KernelReuse(Row):
@@ -396,9 +399,10 @@ def read_samples(directory: str) -> Samples:
 
 class Stretches(Columns):
     """What threads did, in order of time."""
-    def __init__(self, *, thread: NDArray[numpy.uint32], state: NDArray[numpy.uint8], construct: NDArray[numpy.int32], task: NDArray[numpy.uint64], home: NDArray[numpy.int32], pooled: NDArray[numpy.uint64], start_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64]) -> None: ...
+    def __init__(self, *, thread: NDArray[numpy.uint32], state: NDArray[numpy.uint8], absence: NDArray[numpy.uint8], construct: NDArray[numpy.int32], task: NDArray[numpy.uint64], home: NDArray[numpy.int32], pooled: NDArray[numpy.uint64], start_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64]) -> None: ...
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
     state: Final[NDArray[numpy.uint8]]  # 0 work, 1 create, 2 schedule, 3 sync, 4 idle
+    absence: Final[NDArray[numpy.uint8]]  # of work: 1 preempted, 2 blocked; 0: it ran, or that is not known
     construct: Final[NDArray[numpy.int32]]  # of the task, or of the region in implicit tasks; -1 outside
     task: Final[NDArray[numpy.uint64]]  # id; 0: no deferred task, or several pooled
     home: Final[NDArray[numpy.int32]]  # locality domain that the task was placed in, or without domains the thread that created it; -1: no deferred task

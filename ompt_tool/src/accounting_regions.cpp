@@ -185,6 +185,12 @@ void end_implicit(ThreadState &thread, TaskState *task) {
     free_task(thread, task);
 }
 
+// Clocks are read up to tens of nanoseconds early.
+static format::AbsentTicks shortened(format::AbsentTicks absent, uint64_t whole) {
+    const uint64_t blocked = absent.blocked < whole ? absent.blocked : whole;
+    return {absent.preempted < whole - blocked ? absent.preempted : whole - blocked, blocked};
+}
+
 // Closes a worker's part of a region: a gap that ends when the region does.
 static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     format::PendingPart &part = thread.header->pending[place];
@@ -196,10 +202,11 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
     const bool is_idle = instance->has_tasks && end > split && end - split > thread.exit_ticks;
     uint64_t *ticks = slot.state_ticks;
-    if (has_absences(thread) && end > part.begin) {
-        pass_absences(thread, part.begin);
-        take_absences(thread, slot, State::kIdle, split);
-        take_absences(thread, slot, is_idle ? State::kIdle : State::kSync, end);
+    const auto &absences = thread.header->pending_absences[place];
+    if (end > part.begin) {
+        slot.absent[static_cast<size_t>(State::kIdle)] += shortened(absences.waiting, split - part.begin);
+        slot.absent[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] +=
+            shortened(absences.leaving, end - split);
     }
     if (end < part.begin) {
         // Clocks are read up to tens of nanoseconds early: the way into the region was that much shorter.
@@ -238,6 +245,17 @@ static void leave_region(ThreadState &thread, const TaskState &task) {
     thread.header->pending_loop[place] = region->loop ? region->loop->id : 0;
     if (task.flags & kWaiting) task.wait->ticks += thread.header->mark - task.wait_begin;
     thread.regions.pending[place] = region->instance;
+    auto &absences = thread.header->pending_absences[place];
+    absences = {};
+    if (has_absences(thread)) { // all members have arrived; the end of the region may not be known yet
+        const uint64_t end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
+        const uint64_t until = end ? end : clock::now(),
+                       arrival = __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1],
+                                                 __ATOMIC_ACQUIRE);
+        pass_absences(thread, part.begin);
+        absences.waiting = take_absences(thread, arrival < until ? arrival : until);
+        absences.leaving = take_absences(thread, until);
+    }
     __atomic_store_n(&part.sequence, region->instance->sequence, __ATOMIC_RELEASE);
     open_stretch(thread, format::kOpenNone);
     check_part(thread, *region);

@@ -185,6 +185,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
     const bool known = bracketed || (creator->local && creator->local->is_coarse && !left_out);
     const uint64_t now = !known ? clock::now() : creator->creating ? thread.creation.begin : thread.header->mark;
+    if (has_absences(thread)) tell_absences(thread, now); // the chain of the created task begins here
     task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
     task->ready = now;
     const uint32_t cpu = cpu::current();

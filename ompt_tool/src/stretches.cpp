@@ -18,16 +18,16 @@ void pass_absences(ThreadState &thread, uint64_t begin) {
     thread.header->outside += thread.absences.take_until(begin, thread.tracing ? &thread.log : nullptr);
 }
 
-format::AbsentTicks take_absences(ThreadState &thread, format::RegionSlot &region, State state, uint64_t end) {
+format::AbsentTicks take_absences(ThreadState &thread, uint64_t end) {
     const format::AbsentTicks absent = thread.absences.take_until(end, thread.tracing ? &thread.log : nullptr);
-    region.absent[static_cast<size_t>(state)] += absent;
     thread.header->n_lost_switches = thread.absences.n_lost();
     return absent;
 }
 
 void charge_absences(ThreadState &thread, State state, uint64_t end) {
     pass_absences(thread, thread.header->mark);
-    const format::AbsentTicks absent = take_absences(thread, *thread.region->slot, state, end);
+    const format::AbsentTicks absent = take_absences(thread, end);
+    thread.region->slot->absent[static_cast<size_t>(state)] += absent;
     if (state != State::kWork) return;
     if (thread.work.dirty)
         thread.header->pool += absent;

@@ -27,9 +27,9 @@ inline bool has_absences(const ThreadState &thread) {
 
 // Absences up to `begin`, where an account begins, which belong to none.
 void pass_absences(ThreadState &thread, uint64_t begin);
-// Charges the absences up to `end`, and returns how long they were.
-format::AbsentTicks take_absences(ThreadState &thread, format::RegionSlot &region, State state, uint64_t end);
-// The same of the stretch that ends there, and to the construct that its work is charged to.
+// The absences up to `end`, for the caller to charge.
+format::AbsentTicks take_absences(ThreadState &thread, uint64_t end);
+// Charges those of the stretch that ends there to its state, and to the construct that its work is charged to.
 [[gnu::noinline]] void charge_absences(ThreadState &thread, State state, uint64_t end);
 
 // The absences up to now, although the stretch goes on; for those who ask what was told so far.

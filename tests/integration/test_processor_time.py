@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -181,3 +182,28 @@ def test_clocks_take_the_place_of_records_that_are_forbidden(
     assert region["cpu"]["blocked_ns"] >= 60 * 5_000_000
     (remark,) = [finding for finding in report["findings"] if finding["kind"] == "cpu_from_clocks"]
     assert "perf_event_open" in remark["because"]
+
+
+def test_a_killed_program_leaves_what_it_closed(
+    sleeps: Path, compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("processor/shares.c", default_toolchain, "-O1")
+    recorded = run_recorded(program, default_toolchain, "1000000", "20", "kill", check=False)
+    assert recorded.process.returncode == -signal.SIGKILL
+    report = report_of(recorded.run_dir)
+    check_sums(report)
+    assert report["work_cpu"]["running_ns"] > 0
+
+
+def test_a_pause_is_no_absence(
+    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("processor/shares.c", default_toolchain, "-O1")
+    recorded = run_recorded(program, default_toolchain, "1000000", "20", "pause", mode="trace")
+    assert not _core.validate(str(recorded.run_dir))
+    for scope in ("regions", "program"):
+        check_sums(report_of(recorded.run_dir, "--scope", scope))
+    profile = _core.read_profile(str(recorded.run_dir))
+    assert profile.wall_ns < 10**9 * 60
+    outside = next(row for row in profile.regions if row.construct == -1 and row.thread == 0)
+    assert outside.blocked_ns < 900_000_000  # the thread slept for a second in the pause

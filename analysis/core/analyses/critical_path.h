@@ -19,6 +19,7 @@ public:
     struct Step {
         uint64_t task;
         uint64_t ticks;
+        uint64_t preempted; // beside or in them
         uint64_t start_time; // when the task started
         uint32_t group;
         uint32_t thread;
@@ -48,14 +49,15 @@ public:
     size_t n_live() const { return steps_.size() - 1 - free_.size(); }
 
     // The chain that ends with `step` goes on for `ticks` in a task. Takes the caller's reference, gives a new one.
-    uint32_t extend(uint32_t step, uint64_t task, uint64_t ticks, uint32_t group, uint32_t thread,
+    uint32_t extend(uint32_t step, uint64_t task, uint64_t ticks, uint64_t preempted, uint32_t group, uint32_t thread,
                     uint64_t start_time) {
         if (step && steps_[step].refs == 1 && steps_[step].task == task && steps_[step].group == group) {
             steps_[step].ticks += ticks;
+            steps_[step].preempted += preempted;
             return step;
         }
         if (free_.empty() && steps_.size() >= next_compaction_) compact();
-        const Step made = {task, ticks, start_time, group, thread, step, 1};
+        const Step made = {task, ticks, preempted, start_time, group, thread, step, 1};
         if (free_.empty()) {
             steps_.push_back(made);
             return static_cast<uint32_t>(steps_.size() - 1);
@@ -74,6 +76,7 @@ private:
                 Step &before = steps_[step.previous];
                 if (before.refs != 1 || before.task != step.task || before.group != step.group) break;
                 step.ticks += before.ticks;
+                step.preempted += before.preempted;
                 before.refs = 0;
                 free_.push_back(step.previous);
                 step.previous = before.previous;

@@ -30,19 +30,15 @@ public:
         if (begin >= end) return;
         add_to_bins(state, begin, end);
         if (!wanted_) return;
-        const uint32_t thread = walk.thread(), construct = walk.construct();
-        const uint64_t task = walk.current().explicit_id();
-        const int32_t domain = walk.current().owner->home;
-        if (held_.end == begin && held_.thread == thread && held_.state == state && held_.task == task &&
-            held_.construct == construct) { // events that end no stretch for the eye part it nevertheless
-            held_.end = end;
-            return;
-        }
-        settle();
-        if (thread != held_.thread) flush_pool();
-        const auto home = domain >= 0 ? domain : task ? static_cast<int32_t>(format::thread_of_id(task)) : -1;
-        schedule_.domains |= domain >= 0;
-        held_ = {begin, end, task, thread, construct, state, home, 1};
+        if (state == format::State::kWork)
+            for (const AbsentInterval &absence : walk.absences()) {
+                const uint64_t from = std::max(begin, absence.begin), until = std::min(end, absence.end);
+                if (from >= until) continue;
+                add(walk, state, 0, begin, from);
+                add(walk, state, absence.blocked ? 2 : 1, from, until);
+                begin = until;
+            }
+        add(walk, state, 0, begin, end);
     }
 
     void started(auto &walk, auto &task, bool, uint64_t) {
@@ -57,6 +53,24 @@ public:
     }
 
 private:
+    void add(auto &walk, format::State state, uint8_t absence, uint64_t begin, uint64_t end) {
+        if (begin >= end) return;
+        const uint32_t thread = walk.thread(), construct = walk.construct();
+        const uint64_t task = walk.current().explicit_id();
+        const int32_t domain = walk.current().owner->home;
+        if (held_.end == begin && held_.thread == thread && held_.state == state && held_.absence == absence &&
+            held_.task == task &&
+            held_.construct == construct) { // events that end no stretch for the eye part it nevertheless
+            held_.end = end;
+            return;
+        }
+        settle();
+        if (thread != held_.thread) flush_pool();
+        const auto home = domain >= 0 ? domain : task ? static_cast<int32_t>(format::thread_of_id(task)) : -1;
+        schedule_.domains |= domain >= 0;
+        held_ = {begin, end, task, thread, construct, state, absence, home, 1};
+    }
+
     // The held stretch is known to its end: a long one is kept, a short one goes to the pool.
     void settle() {
         if (held_.end == 0) return;
@@ -104,6 +118,7 @@ private:
     }
 
     bool alike(const Stretch &one, const Stretch &other) const {
+        if (one.absence != other.absence) return false;
         if (one.state != other.state || one.state != format::State::kWork) return one.state == other.state;
         return by_home_ ? one.home == other.home : one.construct == other.construct;
     }

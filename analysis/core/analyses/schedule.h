@@ -26,6 +26,7 @@ struct Stretch {
     uint64_t task; // 0: implicit, outside of regions, or several pooled
     uint32_t thread, construct;
     format::State state;
+    uint8_t absence; // of work: 1 preempted, 2 blocked; 0: the thread ran, or that is not known
     int32_t home; // the domain that the task was placed in, or else the thread that created it; -1: no deferred task
     uint64_t pooled; // stretches in it; 1: just as it was
 };

@@ -209,13 +209,16 @@ void GraphBuilder::worked(Walk &walk, uint64_t begin, uint64_t end) {
     begin = std::max(begin, walk.data.counted_until);
     if (end <= begin) return;
     walk.data.counted_until = end;
-    const uint64_t ticks = end - begin;
+    const uint64_t preempted = walk.absent(begin, end).preempted;
+    const uint64_t ticks = end - begin - (options_.on_processors ? preempted : 0);
     Chain &chain = chain_of(walk);
     chain.now.span += ticks;
     chain.now.burdened += ticks;
-    chain.now.step = chains_.steps().extend(chain.now.step, chain.id, ticks, chain.group, walk.thread(), chain.started);
+    chain.now.step =
+        chains_.steps().extend(chain.now.step, chain.id, ticks, preempted, chain.group, walk.thread(), chain.started);
     chain.worked += ticks;
     graph_.groups[chain.group].work_ticks += ticks;
+    graph_.groups[chain.group].preempted_ticks += preempted;
 }
 
 uint32_t GraphBuilder::group_of_task(Walk &walk, uint32_t parent, uint32_t construct) {
@@ -485,7 +488,7 @@ void GraphBuilder::list_critical_path() {
     for (uint32_t step = last_.step; step; step = chains_.steps()[step].previous) {
         const StepPool::Step &one = chains_.steps()[step];
         if (!path.empty() && path.back().task == one.task && path.back().group == one.group)
-            path.back().ticks += one.ticks;
+            path.back().ticks += one.ticks, path.back().preempted += one.preempted;
         else
             path.push_back(one);
     }
@@ -496,10 +499,12 @@ void GraphBuilder::list_critical_path() {
     for (const StepPool::Step &step : path) {
         graph_.groups[step.group].critical_ticks += step.ticks;
         graph_.groups[step.group].n_critical++;
+        graph_.span_preempted_ticks += step.preempted;
         if (step.group == 0) graph_.span_outside_ticks += step.ticks;
         of_task[step.task] += step.ticks;
         if (graph_.critical.size() < options_.max_tasks)
-            graph_.critical.push_back({step.task, step.group, step.thread, begin, step.ticks, step.start_time});
+            graph_.critical.push_back(
+                {step.task, step.group, step.thread, begin, step.ticks, step.preempted, step.start_time});
         begin += step.ticks;
     }
     OMPASS_ASSERT(begin == last_.span); // span of a chain == sum of ticks of its steps

@@ -17,6 +17,7 @@ struct TaskGraphOptions {
     uint32_t depth = 3;             // levels of task nesting that get groups of their own; deeper ones are folded
     std::vector<uint32_t> expanded; // groups whose tasks are wanted one by one
     uint64_t max_tasks = 10'000;    // of these, and of the steps of the critical path
+    bool on_processors = false;     // work and span leave out what threads were preempted
 };
 
 // Tasks of one construct that were created in one group. Group 0 is the program outside of every region.
@@ -32,6 +33,7 @@ struct GraphGroup {
     uint64_t create_ticks = 0;
     uint64_t dispatch_ticks = 0;
     uint64_t max_ticks = 0;      // longest task
+    uint64_t preempted_ticks = 0; // beside or in work_ticks, as the options say
     uint64_t critical_ticks = 0; // on the critical path
     uint64_t n_critical = 0;     // steps of the critical path
     uint64_t n_waits = 0;        // taskwaits and ends of taskgroups in it
@@ -50,6 +52,7 @@ struct CriticalStep {
     uint32_t thread = 0;
     uint64_t begin_ticks = 0; // place in the path
     uint64_t ticks = 0;
+    uint64_t preempted_ticks = 0; // beside or in them
     uint64_t start_time = 0; // when the task started
 };
 
@@ -65,6 +68,7 @@ struct TaskGraph {
     uint64_t work_ticks = 0;         // inside parallel regions
     uint64_t outside_ticks = 0;      // outside of them
     uint64_t span_ticks = 0;         // whole critical path
+    uint64_t span_preempted_ticks = 0; // beside or in it
     uint64_t span_outside_ticks = 0; // what of it is outside of regions
     uint64_t burdened_ticks = 0;     // longest path with the cost of creation and dispatch, outside included
     uint64_t n_deferred = 0, n_undeferred = 0, n_dependences = 0;

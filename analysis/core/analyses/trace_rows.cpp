@@ -99,8 +99,11 @@ struct StretchRows : WalkRows {
     using WalkRows::WalkRows;
     void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (end <= begin) return;
+        const format::AbsentTicks absent = walk.absent(begin, end);
+        const bool known = walk.knows_absences();
         push(std::array{int64_t{walk.thread()}, static_cast<int64_t>(state), id(walk.current().explicit_id()),
-                        construct(walk.construct()), at(begin), at(end)});
+                        construct(walk.construct()), at(begin), at(end), known ? length(absent.preempted) : kNone,
+                        known ? length(absent.blocked) : kNone});
     }
 };
 
@@ -172,7 +175,10 @@ const std::vector<TraceTable> &trace_tables() {
           kTask,
           {"construct", "Int32", "of the task; of the region in implicit tasks; null outside"},
           kStart,
-          kEnd}},
+          kEnd,
+          {"preempted_ns", "Int64", "part of it on no processor, although the thread could have run; null: not known"},
+          {"blocked_ns", "Int64",
+           "part of it on no processor, since the thread had left it by itself; null: not known"}}},
         {"waits",
          "barriers, taskwaits, taskgroups and locks that a thread was in",
          {kThread,

@@ -15,6 +15,7 @@ namespace {
 #define OMPASS_PYTHON_STRETCHES(X)                                                                                     \
     X(Column<uint32_t>, thread, "number of the thread", row.thread)                                                    \
     X(Column<uint8_t>, state, "0 work, 1 create, 2 schedule, 3 sync, 4 idle", static_cast<uint8_t>(row.state))         \
+    X(Column<uint8_t>, absence, "of work: 1 preempted, 2 blocked; 0: it ran, or that is not known", row.absence)       \
     X(Column<int32_t>, construct, "of the task, or of the region in implicit tasks; -1 outside",                       \
       row.construct ? static_cast<int32_t>(row.construct) : -1)                                                        \
     X(Column<uint64_t>, task, "id; 0: no deferred task, or several pooled", row.task)                                  \

@@ -31,7 +31,9 @@ namespace {
     X(uint64_t, max_ns, "longest task", clock.ns(from.max_ticks), longest)                                             \
     X(uint64_t, critical_ns, "part of the critical path", clock.ns(from.critical_ticks), sum)                          \
     X(uint64_t, n_critical, "steps of the critical path", from.n_critical, sum)                                        \
-    X(uint64_t, n_waits, "taskwaits and ends of taskgroups in these tasks", from.n_waits, sum)
+    X(uint64_t, n_waits, "taskwaits and ends of taskgroups in these tasks", from.n_waits, sum)                         \
+    X(uint64_t, preempted_ns, "what they were preempted; part of work_ns in wall time, beside it in cpu time",         \
+      clock.ns(from.preempted_ticks), sum)
 
 #define OMPASS_GROUP_DEPENDENCE(X)                                                                                     \
     X(uint32_t, from_group, "number of the group of the predecessors", from.from)                                      \
@@ -44,7 +46,9 @@ namespace {
     X(uint32_t, thread, "number of the thread that ran it", from.thread)                                               \
     X(uint64_t, begin_ns, "from the begin of the path", clock.ns(from.begin_ticks))                                    \
     X(uint64_t, length_ns, "length of the step", clock.ns(from.ticks))                                                 \
-    X(uint64_t, start_ns, "when the task started, since the start of the run", clock.since_start(from.start_time))
+    X(uint64_t, start_ns, "when the task started, since the start of the run", clock.since_start(from.start_time))     \
+    X(uint64_t, preempted_ns, "what the task was preempted; part of length_ns in wall time, beside it in cpu time",    \
+      clock.ns(from.preempted_ticks))
 
 #define OMPASS_GRAPH_TASK(X)                                                                                           \
     X(uint64_t, task, "id of the task", from.id)                                                                       \
@@ -63,6 +67,8 @@ namespace {
     X(uint64_t, work_ns, "inside parallel regions", clock.ns(graph.work_ticks))                                        \
     X(uint64_t, outside_ns, "work outside of them", clock.ns(graph.outside_ticks))                                     \
     X(uint64_t, span_ns, "longest chain of the program, outside included", clock.ns(graph.span_ticks))                 \
+    X(uint64_t, span_preempted_ns, "what its tasks were preempted; part of it in wall time, beside it in cpu time",    \
+      clock.ns(graph.span_preempted_ticks))                                                                            \
     X(uint64_t, span_outside_ns, "part of it outside of parallel regions", clock.ns(graph.span_outside_ticks))         \
     X(uint64_t, burdened_ns, "longest chain when each creation and dispatch on it costs what was measured",            \
       clock.ns(graph.burdened_ticks))                                                                                  \
@@ -92,11 +98,11 @@ OMPASS_STRUCT(PythonStep, Row, OMPASS_CRITICAL_STEP);
 OMPASS_STRUCT(PythonTask, Row, OMPASS_GRAPH_TASK);
 OMPASS_STRUCT(PythonGraph, Row, OMPASS_TASK_GRAPH);
 
-PythonGraph task_graph(const std::string &directory, uint32_t depth, std::vector<uint32_t> expanded,
-                       uint64_t max_tasks) {
+PythonGraph task_graph(const std::string &directory, uint32_t depth, std::vector<uint32_t> expanded, uint64_t max_tasks,
+                       bool on_processors) {
     const RunFiles run = open_or_throw(directory);
     TaskGraph graph;
-    unlocked([&] { return build_task_graph(run, {depth, std::move(expanded), max_tasks}, graph); });
+    unlocked([&] { return build_task_graph(run, {depth, std::move(expanded), max_tasks, on_processors}, graph); });
     const RunClock clock(*run.process);
     const auto kind_of = [&](const GraphGroup &group, size_t number) {
         if (number == 0) return "program";
@@ -135,9 +141,11 @@ void bind_task_graph(nb::module_ &m) {
         "each.");
     m.def("task_graph", &task_graph, nb::arg("directory"), nb::arg("depth") = 3,
           nb::arg("expanded") = std::vector<uint32_t>{}, nb::arg("max_tasks") = 10'000,
+          nb::arg("on_processors") = false,
           "Work, span, critical path and collapsed graph; LogError when the run has no trace.\n\n"
           "`depth` levels of task nesting have groups of their own; tasks of `expanded` groups are listed, `max_tasks` "
-          "at most, and so many steps of the critical path.");
+          "at most, and so many steps of the critical path. `on_processors`: work and span leave out what threads were "
+          "preempted.");
 }
 
 } // namespace ompass

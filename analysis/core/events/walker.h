@@ -197,6 +197,8 @@ public:
     const LastGap &last_gap() const { return last_gap_; } // of that wait
     const EventDecoder &decoder() const { return decoder_; }
 
+    bool knows_absences() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
+    const std::deque<AbsentInterval> &absences() const { return absent_; } // of the stretch at hand and later, in order
     // In stretch(): for how long of [begin, end) in it the thread was on no processor. No more than that is known.
     format::AbsentTicks absent(uint64_t begin, uint64_t end) const {
         format::AbsentTicks sum = {};

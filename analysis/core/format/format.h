@@ -204,6 +204,10 @@ struct ThreadHeader {
     uint32_t pending_loop[kMaxPendingParts];
     uint64_t barrier_begin; // when the thread came to the last barrier
     uint32_t open_loop;
+    uint32_t pad3_;
+    struct PendingAbsences {
+        AbsentTicks waiting, leaving; // before and after the last thread arrived at the barrier that ends the part
+    } pending_absences[kMaxPendingParts]; // of `pending`, as known when the thread left the part
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
 

@@ -102,9 +102,12 @@ void close_pending_parts(const RunFiles &run, const format::ThreadHeader &header
     for (unsigned i = 0; i < format::kMaxPendingParts; i++) {
         const format::PendingPart &part = header.pending[i];
         if (part.sequence == 0 || part.region >= run.definitions.size()) continue;
-        if (const RegionInstance *instance = instance_of(run, part.instance, part.sequence))
-            close_tail(run, *instance, account, part, header.pending_wait[i], header.pending_loop[i],
-                       instance->end ? instance->end : end);
+        const RegionInstance *instance = instance_of(run, part.instance, part.sequence);
+        if (!instance) continue;
+        format::AbsentTicks absent = header.pending_absences[i].waiting;
+        absent += header.pending_absences[i].leaving;
+        close_tail(run, *instance, account, part, header.pending_wait[i], header.pending_loop[i],
+                   instance->end ? instance->end : end, absent);
     }
 }
 

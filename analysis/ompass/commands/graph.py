@@ -17,6 +17,7 @@ from ompass.readers import open_run
 from ompass.reports import plain, print_report
 from ompass.reports.graph import (
     GraphContent,
+    TimeKind,
     collect_graph,
     dot_graph,
     graph_report,
@@ -36,6 +37,8 @@ _EPILOG = """
   ompass graph t.ompass --depth 4 --graphml t.graphml
 
   ompass graph t.ompass --expand health.c:40 --dot t.dot     its tasks one by one
+
+  ompass graph t.ompass --time wall                 preempted or not
 
   ompass graph t.ompass --json > t.json
 
@@ -72,6 +75,14 @@ def graph(
     graphml: Annotated[
         Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
     ] = None,
+    time: Annotated[
+        TimeKind | None,
+        typer.Option(
+            "--time",
+            help="What work and span are made of: cpu leaves out the time in which threads were preempted "
+            "(default: cpu where that was recorded).",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs task-graph`).")] = False,
     each: EachOption = False,
     dask: DaskOption = "",
@@ -82,7 +93,7 @@ def graph(
         raise UsageError(
             "--dot, --graphml and --expand", "they are about one graph", "name a single run directory"
         )
-    read = partial(_content, depth=depth, expand=tuple(expand or ()))
+    read = partial(_content, depth=depth, expand=tuple(expand or ()), time=time)
     with waiting(f"reading {plural(len(directories), 'trace')}"):
         contents = Workers(dask, processes).map(read, directories)
     if dot is not None:
@@ -100,11 +111,11 @@ def graph(
                 print_report(console, graph_report(content))
 
 
-def _content(path: Path, depth: int | None, expand: tuple[str, ...]) -> GraphContent:
+def _content(path: Path, depth: int | None, expand: tuple[str, ...], time: TimeKind | None) -> GraphContent:
     """What a worker does for one run."""
     run = open_run(path)
     if run.mode != "trace":
         raise NothingToShowError(
             f"{path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
         )
-    return collect_graph(run, depth, expand)
+    return collect_graph(run, depth, expand, time)

@@ -24,7 +24,15 @@ _CONSTRUCT_COLOURS: Final = (  # none that a state has already
 _OTHERS: Final = "other constructs"
 _IMPLICIT: Final = "implicit tasks"
 _OUTSIDE: Final = "outside of regions"
-_FIXED_COLOURS: Final = {**STATE_COLOURS, _IMPLICIT: "#bcd8cf", _OTHERS: "#666666", _OUTSIDE: "#dddddd"}
+_ABSENCES: Final = {1: "work, preempted", 2: "work, blocked"}
+_FIXED_COLOURS: Final = {
+    **STATE_COLOURS,
+    _ABSENCES[1]: "#f4a6b8",
+    _ABSENCES[2]: "#c9b8e8",
+    _IMPLICIT: "#bcd8cf",
+    _OTHERS: "#666666",
+    _OUTSIDE: "#dddddd",
+}
 _ROW_PIXELS: Final = 22
 
 
@@ -114,9 +122,10 @@ def gantt(
 def _bars(content: ReportContent, schedule: Schedule, by_home: bool, colours: dict[str, str]) -> list[_Bar]:
     columns = schedule.stretches
     bars = []
-    for thread, state, construct, home, pooled, start, end in zip(
+    for thread, state, absence, construct, home, pooled, start, end in zip(
         columns.thread.tolist(),
         columns.state.tolist(),
+        columns.absence.tolist(),
         columns.construct.tolist(),
         columns.home.tolist(),
         columns.pooled.tolist(),
@@ -127,6 +136,8 @@ def _bars(content: ReportContent, schedule: Schedule, by_home: bool, colours: di
         place = content.location(construct).label() if construct >= 0 else _OUTSIDE
         if state > 0:
             kind = STATES[state]
+        elif absence:
+            kind = _ABSENCES[absence]
         elif home < 0:
             kind = _IMPLICIT if construct >= 0 else _OUTSIDE
         elif by_home:

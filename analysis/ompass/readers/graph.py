@@ -12,13 +12,20 @@ from ompass.readers.core import check_directory, core_errors
 
 
 def read_task_graph(
-    path: Path, *, depth: int, expanded: Sequence[int] = (), max_tasks: int = 10_000
+    path: Path,
+    *,
+    depth: int,
+    expanded: Sequence[int] = (),
+    max_tasks: int = 10_000,
+    on_processors: bool = False,
 ) -> TaskGraph:
     """The graph with `depth` levels of task nesting told apart, and the tasks of `expanded` groups.
+
+    `on_processors`: work and span leave out the time in which threads were preempted.
 
     Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
     """
     check_directory(path)
     with core_errors(path):
-        graph = _core.task_graph(str(path), depth, expanded, max_tasks)
+        graph = _core.task_graph(str(path), depth, expanded, max_tasks, on_processors)
     return TaskGraph(**graph.as_dict())

@@ -6,11 +6,12 @@ Owns which groups an --expand names, and the remarks on how far span and graph r
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ompass.errors import NothingToShowError
-from ompass.metrics import thresholds
+from ompass.metrics import knows_switches, thresholds
 from ompass.metrics.folding import fold, fold_to
 from ompass.metrics.span import CriticalConstruct, SpeedupBounds, critical_constructs, speedup_bounds
 from ompass.model import Run
@@ -18,9 +19,17 @@ from ompass.model_graph import GraphGroup, TaskGraph
 from ompass.readers import read_task_graph
 from ompass.reports.content import same_place
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
+from ompass.units import duration
 
 _DEEP = 6  # levels that the core tells apart when it is left open how many are shown
 EVERY_TASK = 10_000  # expanded tasks and critical steps that are listed at most
+
+
+class TimeKind(str, enum.Enum):
+    """What work and span are made of."""
+
+    CPU = "cpu"  # as on processors of its own: without the time in which threads were preempted
+    WALL = "wall"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +43,7 @@ class GraphContent:
     locations: Mapping[int, Location]
     expanded: frozenset[int]  # groups whose tasks are listed
     notes: tuple[str, ...]
+    time: TimeKind = TimeKind.WALL
 
     def label(self, kind: str, construct: int) -> str:
         if kind == "program":
@@ -45,19 +55,28 @@ class GraphContent:
         return self.label(group.kind, group.construct)
 
 
-def collect_graph(run: Run, depth: int | None = None, expand: tuple[str, ...] = ()) -> GraphContent:
-    """The content for one run; `depth` None folds until the graph can be read.
+def collect_graph(
+    run: Run, depth: int | None = None, expand: tuple[str, ...] = (), time: TimeKind | None = None
+) -> GraphContent:
+    """The content for one run; `depth` None folds until the graph can be read; `time` None: cpu where known.
 
-    NothingToShowError when `expand` names no group.
+    NothingToShowError when `expand` names no group, or when cpu time is asked for and not known.
     """
+    if time is TimeKind.CPU and not knows_switches(run):
+        raise NothingToShowError(
+            f"{run.path} does not tell when threads were preempted",
+            "it was recorded without the switches of threads",
+            "show --time wall",
+        )
+    time = time or (TimeKind.CPU if knows_switches(run) else TimeKind.WALL)
     resolver = Resolver.of_run(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
     groups = same_place(run, locations)
-    graph, place = _folded(run, depth, (), groups)
+    graph, place = _folded(run, depth, (), groups, time)
     expanded = _chosen(graph, locations, expand)
     if expanded:
         chosen = tuple(number for number, group in enumerate(place) if group in expanded)
-        graph, _ = _folded(run, depth, chosen, groups)
+        graph, _ = _folded(run, depth, chosen, groups, time)
     return GraphContent(
         run=run,
         graph=graph,
@@ -65,15 +84,20 @@ def collect_graph(run: Run, depth: int | None = None, expand: tuple[str, ...] = 
         constructs=critical_constructs(graph, groups),
         locations=locations,
         expanded=expanded,
-        notes=tuple(_notes(run, graph, expanded)),
+        notes=tuple(_notes(run, graph, expanded, time)),
+        time=time,
     )
 
 
 def _folded(
-    run: Run, depth: int | None, expanded: tuple[int, ...], same: Mapping[int, int]
+    run: Run, depth: int | None, expanded: tuple[int, ...], same: Mapping[int, int], time: TimeKind
 ) -> tuple[TaskGraph, tuple[int, ...]]:
     graph = read_task_graph(
-        run.path, depth=_DEEP if depth is None else depth, expanded=expanded, max_tasks=EVERY_TASK
+        run.path,
+        depth=_DEEP if depth is None else depth,
+        expanded=expanded,
+        max_tasks=EVERY_TASK,
+        on_processors=time is TimeKind.CPU,
     )
     if depth is None:
         return fold_to(graph, thresholds.READABLE_GROUPS, same)
@@ -100,8 +124,13 @@ def _chosen(graph: TaskGraph, locations: Mapping[int, Location], expand: tuple[s
     return frozenset(chosen)
 
 
-def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int]) -> list[str]:
+def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind) -> list[str]:
     notes = []
+    if graph.span_preempted_ns > thresholds.OFF_PROCESSOR_SHARE * graph.span_ns:
+        notes.append(
+            f"the tasks of the critical path were preempted for {duration(graph.span_preempted_ns)}"
+            + (", which is left out." if time is TimeKind.CPU else "; --time cpu leaves that out.")
+        )
     if graph.n_undeferred > graph.n_deferred:
         notes.append(
             "most tasks were undeferred, and count as part of the task that ran them. A team of one "

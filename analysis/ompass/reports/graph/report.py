@@ -38,6 +38,7 @@ def graph_report(content: GraphContent) -> Report:
             "schema_version": SCHEMA_VERSION,
             "ompass_version": __version__,
             "directory": str(content.run.path),
+            "time": content.time.value,
             "work_ns": graph.work_ns,
             "span_ns": graph.region_span_ns,
             "burdened_span_ns": graph.region_burdened_ns,
@@ -51,7 +52,10 @@ def graph_report(content: GraphContent) -> Report:
             "bounds": _listed(content.bounds, "threads most least"),
             "critical_constructs": constructs,
             "critical_steps": graph.n_steps,
-            "critical_path": _listed(graph.critical, "task group thread begin_ns length_ns start_ns"),
+            "critical_path": _listed(
+                graph.critical, "task group thread begin_ns length_ns start_ns preempted_ns"
+            ),
+            "span_preempted_ns": graph.span_preempted_ns,
             "groups": _groups(content, graph.groups),
             "dependences": _listed(graph.dependences, "from_group to_group n"),
             "tasks": _listed(
@@ -175,6 +179,11 @@ def _steps(content: GraphContent) -> Table:
         (
             Column("", "at", Kind.TIME, "begin_ns"),
             Column("", "length", Kind.TIME, "length_ns"),
+            *(
+                (Column("", "preempted", Kind.TIME, "preempted_ns"),)
+                if any(step.preempted_ns for step in longest)
+                else ()
+            ),
             Column("", "task", Kind.TEXT, lambda step: task_name(step.task)),
             Column("", "thread", Kind.COUNT, "thread"),
             Column("", "construct", Kind.NAME, lambda step: content.label_of(graph.groups[step.group])),
@@ -199,7 +208,7 @@ def _groups(content: GraphContent, groups: Iterable[GraphGroup]) -> Table:
             Column("critical_ns", "critical", Kind.TIME, hint="on the critical path"),
             Column("", "of the path", Kind.SHARE, lambda g: share(g.critical_ns, graph.span_ns)),
             *fields("kind parent construct depth folded n_other_thread create_ns dispatch_ns max_ns"),
-            *fields("n_critical n_waits"),
+            *fields("n_critical n_waits preempted_ns"),
         ),
         groups,
         word="group",
