@@ -95,6 +95,9 @@ inline Task *task_of(const void *block) {
     return reinterpret_cast<Task *>(static_cast<char *>(static_cast<const Block *>(block)->shareds) - sizeof(Task));
 }
 
+// A task may wait for another one that is no child of it.
+void note_other_waits();
+
 // What compilers pass as the number of the calling thread, they asked for when the function began: before an untied task
 // waited in it, and went to another thread.
 int32_t number_of_this_thread(int32_t passed);

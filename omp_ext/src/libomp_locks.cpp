@@ -119,6 +119,7 @@ Gate &gate_of(const void *address, bool nests) {
     Gate *&gate = gates()[address];
     if (!gate) {
         gate = new Gate(nests);
+        note_other_waits();
         n_gates.fetch_add(1, std::memory_order_relaxed);
     }
     gates_lock.unlock();

@@ -13,6 +13,7 @@
 #include "domains.h"
 #include "libomp_abi.h"
 #include "options.h"
+#include "runtime.h"
 #include "stacks.h"
 #include "statistics.h"
 #include "team.h"
@@ -34,6 +35,7 @@ enum State { kUnresolved, kLeftAlone, kActive };
 
 std::atomic<int> state{kUnresolved};
 std::atomic<bool> tasks_may_come{false};
+std::atomic<bool> other_waits_may_come{false};
 bool runtime_is_known;
 bool cancellation;
 bool tool;
@@ -99,6 +101,7 @@ void for_each_undefined_symbol(const dl_phdr_info &info, Visit &&visit) {
 struct References {
     bool placement = false;
     bool tasks = false;
+    bool other_waits = false;
 };
 
 int look_at_library(dl_phdr_info *info, size_t, void *argument) {
@@ -111,6 +114,10 @@ int look_at_library(dl_phdr_info *info, size_t, void *argument) {
             references.placement |= strcmp(name, one) == 0;
         for (const char *one : {"__kmpc_omp_task_alloc", "GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"})
             references.tasks |= strcmp(name, one) == 0;
+        for (const char *start : {"__kmpc_critical", "GOMP_critical", "omp_set_lock", "omp_test_lock",
+                                  "omp_set_nest_lock", "omp_test_nest_lock", "__kmpc_task_allow_completion_event",
+                                  "omp_fulfill_event", "__kmpc_omp_taskyield", "GOMP_taskyield"})
+            references.other_waits |= strncmp(name, start, strlen(start)) == 0;
     });
     return 0;
 }
@@ -179,6 +186,7 @@ void decide() {
     dl_iterate_phdr(look_at_library, &references);
     const bool wanted = options.schedule == 1 || (options.schedule < 0 && references.placement);
     if (references.tasks) tasks_may_come.store(true, std::memory_order_relaxed);
+    if (references.other_waits) note_other_waits();
     runtime_is_known = find_runtime();
     if (wanted && !runtime_is_known)
         say("this library does not know the OpenMP runtime of this process and leaves all tasks to it.");
@@ -237,10 +245,14 @@ void note_task_creation() {
     if (!may_create_tasks()) tasks_may_come.store(true, std::memory_order_relaxed);
 }
 
+void note_other_waits() { other_waits_may_come.store(true, std::memory_order_relaxed); }
+
 bool cancellation_is_on() { return cancellation; }
 bool tool_is_active() { return tool; }
 
 } // namespace abi
+
+bool runtime::tasks_wait_for_children_only() { return !abi::other_waits_may_come.load(std::memory_order_relaxed); }
 
 bool is_active() {
     abi::resolve();

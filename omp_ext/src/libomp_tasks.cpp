@@ -59,6 +59,7 @@ std::unordered_map<const void *, Detached> &events() {
 
 void note_event(const void *event, Task &task, Team &team) {
     task.n_to_complete.store(2, std::memory_order_relaxed);
+    note_other_waits();
     events_lock.lock();
     events()[event] = {&task, &team};
     events_lock.unlock();
@@ -289,6 +290,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int
     Member *member = this_member;
     if (!member || (member->current->flags & kHasForeign))
         return real___kmpc_omp_taskyield()(location, number_of_this_thread(thread), end);
+    note_other_waits();
     yield(*member);
     return 0;
 }

@@ -13,6 +13,9 @@ void execute(Member &member, Task &task, bool directly);
 // Does a tool look on?
 bool is_watched();
 
+// Do the program's tasks wait for nobody but their children? Not for each other by locks, events or taskyield.
+bool tasks_wait_for_children_only();
+
 // By an anchor, made in its current task, the runtime can be brought back to that task later, once, whatever is current
 // then. Until then the task has one child more that is not complete.
 void *make_anchor(Member &member);

@@ -2,6 +2,7 @@
 // Placing and running tasks, and counting those that are complete.
 #include "scheduler.h"
 
+#include <sched.h>
 #include <utility>
 
 #include "domains.h"
@@ -16,6 +17,7 @@ namespace omp_ext {
 namespace {
 
 constexpr int64_t kThrottle = 256; // tasks in a deque beyond which new ones are run at once
+constexpr unsigned kLettersPerTurn = 32; // to other domains, until a thread lets others have its processor
 
 void add(std::atomic<uint64_t> &count, uint64_t n) { // of one writer
     count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_release);
@@ -143,6 +145,9 @@ void mail(Member &member, Task &task, int domain, bool at_front) {
     }
     team.posts[domain].mailbox.put(&task, &task.parent->mail, at_front);
     tell_of_task(team, domain);
+    // A thread that is far ahead of those that run its letters has thousands of tasks waiting, in no cache any more.
+    if (domain != member.domain && team.n_surplus > 0 && team.is_strict() && ++member.n_letters % kLettersPerTurn == 0)
+        sched_yield();
 }
 
 // The deque is filled to its brim. Is a new task to be run at once?

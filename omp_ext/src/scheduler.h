@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scheduler: which thread runs which task when; its waits are in task_waits.cpp. Knows tasks, teams and domains;
 // nothing of any compiler's interface but the functions of runtime.h. All functions are called by the thread of the
-// member that they are given;
-// an untied task may be on another thread, with another member, when a function that waits returns.
+// member that they are given; an untied task may be on another thread, with another member, when a function that waits
+// returns.
 //
 // The task scheduling constraint of OpenMP holds: a thread that waits in a task starts only descendants of that task,
 // unless it waits in a barrier or steps aside. So the tasks on a thread's stack are a chain of descendants,
@@ -10,6 +10,10 @@
 // ran meanwhile. A held task is in the deque of a thread that can still come back to it, or in a mailbox and thereby in
 // its parent's list, where the parent's thread finds it. Therefore no set of waiting threads is stuck: the one that
 // waits in the deepest task can run that task's children wherever they are, and the children of those.
+//
+// In strict mode a waiting task steps aside for others of its domain, or lets a small one run on top of it, and goes on when
+// that is complete, as if it waited for it. All these waits are for tasks that began later: a child, or the one on top. So
+// no circle of tasks waits for itself, as long as tasks wait for nobody but their children.
 #pragma once
 
 #include "dependences.h"

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "idle.h"
 #include "options.h"
 
 #if __has_include(<valgrind/valgrind.h>)
@@ -45,6 +46,7 @@ constexpr size_t kUsualBytes = size_t{4} << 20; // the runtime's default
 constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
 // Each takes two mappings, of which a process usually has 65,530.
 constexpr int kMaxStacks = 20'000;
+constexpr int64_t kTrimEveryNs = 100'000'000;
 constexpr size_t kKeptBytes = size_t{32} << 10; // of an idle stack that was needed lately
 
 std::atomic<int> n_stacks{0};
@@ -229,6 +231,8 @@ void StackPool::give(Stack *stack) {
 }
 
 void StackPool::trim() {
+    if (!idle_ || now_ns() < next_trim_ns_) return;
+    next_trim_ns_ = now_ns() + kTrimEveryNs;
     int n = 0;
     // Those that were trimmed as a whole are the last.
     for (Stack *stack = idle_; stack && stack->has_pages; stack = stack->next) {
@@ -297,6 +301,12 @@ void call_on(Stack &stack, void (*function)(void *), void *argument) {
 bool is_below_middle_of_stack(const void *frame) {
     if (!present_stack.lowest) find_bounds();
     return frame < present_stack.middle;
+}
+
+bool has_exception() {
+    static const bool has_looked = (find_exception_globals(), true);
+    const ExceptionGlobals *globals = has_looked ? exception_globals() : nullptr;
+    return globals && (globals->caught || globals->n_uncaught > 0);
 }
 
 void forget_stacks() { n_stacks.store(0, std::memory_order_relaxed); }

@@ -26,12 +26,13 @@ public:
     // Also called on that very stack, just before it is left for good.
     void give(Stack *stack);
     // When all are idle: gives the system back the pages that were not needed since the last time, and the lower ones of
-    // the others.
+    // the others. It does so ten times a second at most: regions that follow each other soon need the same pages again.
     void trim();
 
 private:
     Stack *idle_ = nullptr; // the one used last first
     int n_taken_ = 0, max_taken_ = 0; // max_taken_: since the last trim
+    int64_t next_trim_ns_ = 0;
 };
 
 // Where a thread left a stack. Made on the stack that is left.
@@ -66,6 +67,9 @@ struct StackBounds {
 };
 extern thread_local StackBounds present_stack __attribute__((tls_model("initial-exec")));
 bool is_below_middle_of_stack(const void *frame);
+
+// Is a C++ exception being thrown or handled on the calling thread's present stack?
+bool has_exception();
 
 // Is less than half of the calling thread's present stack left?
 inline bool stack_is_half_used() {

@@ -55,6 +55,7 @@ struct alignas(64) Member {
     uint32_t random = 1; // state of a xorshift generator
     int32_t last_victim = -1;
     uint64_t n_barriers = 0; // that it arrived at
+    unsigned n_letters = 0; // to other domains, modulo 2^32
     int64_t brim = kFirstBrim; // that many tasks in the deque are a reason to do something (scheduler.cpp)
     // Read by the thread that ends a barrier.
     std::atomic<uint64_t> n_created{0}; // held tasks created here, ever
@@ -76,7 +77,7 @@ struct alignas(64) Member {
     unsigned n_yields = 0;
     Task base; // the current task at the bottom of a stack
     StackPool stacks;
-    std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
+    alignas(64) std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
 
     // Sleep: set by its thread, woken by others (idle.cpp).
     alignas(64) std::atomic<uint32_t> asleep{0};

@@ -9,6 +9,7 @@ The time limit of each run is the watchdog that tells a hang.
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 from pathlib import Path
 
@@ -98,6 +99,22 @@ def test_every_level_of_a_recursion_can_be_placed(
     finished = run([str(program), "16", "5"], default_toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert finished.stdout.endswith(NONE_ELSEWHERE)
+
+
+def test_most_waits_for_another_domain_need_no_stack_of_their_own(default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/tree.c", default_toolchain)
+    settings = {
+        "OMP_NUM_THREADS": "2",
+        "OMP_EXT_DOMAINS": "2",
+        "OMP_EXT_STRICT": "1",
+        "OMP_EXT_STATISTICS": "1",
+    }
+    finished = run([str(program), "16", "1"], default_toolchain, settings)
+    assert finished.stdout.endswith(NONE_ELSEWHERE), finished.stdout + finished.stderr
+    stepped_aside = re.search(r"waits: (\d+) stepped aside", finished.stderr)
+    n_changes_of_domain = sum(2 ** (16 - depth) for depth in range(1, 17) if depth % 3 == 1)
+    assert stepped_aside
+    assert int(stepped_aside[1]) < 0.7 * n_changes_of_domain
 
 
 @pytest.mark.parametrize("strict", ["0", "1"])
@@ -298,6 +315,14 @@ def test_exceptions_stay_with_their_task(tiedness: str, threads: str, toolchain:
     settings = {"OMP_NUM_THREADS": threads, "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
     finished = run([str(program)], toolchain, settings)
     assert (finished.returncode, finished.stdout) == (0, "rescued 0\n"), finished.stdout + finished.stderr
+
+
+@pytest.mark.parametrize("how", ["LOCK", "CRITICAL", "EVENT", "YIELD"])
+def test_a_wait_is_not_covered_where_tasks_wait_for_others(how: str, default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/covered.c", default_toolchain, f"-DHOW={how}")
+    settings = {"OMP_NUM_THREADS": "3", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+    finished = run([str(program)], default_toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
 @pytest.mark.parametrize("tied", ["strict", "relaxed"])
