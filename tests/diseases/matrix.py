@@ -35,7 +35,8 @@ class Judged:
 
     @property
     def right(self) -> bool:
-        return self.case.label.accepts(self.found, self.case.condition, self.case.threads)
+        case = self.case
+        return case.label.accepts(self.found, case.compiler, case.condition, case.threads)
 
     @property
     def line_right(self) -> bool | None:
