@@ -14,7 +14,7 @@ enum class StealPolicy { kNearest, kRandom, kOccupancy, kGroup };
 enum class Waits {
     kAside, // its descendants; where those may run in their domain only, it steps aside for any task of its own
     kConstrained, // its descendants; where the program would hang, tasks are run outside of their domain
-    kRelaxed, // any task
+    kRelaxed, // as kAside, in teams that are not strict too
 };
 
 struct Options {

@@ -5,7 +5,7 @@
 // an untied task may be on another thread, with another member, when a function that waits returns.
 //
 // The task scheduling constraint of OpenMP holds: a thread that waits in a task starts only descendants of that task,
-// unless it waits in a barrier (or OMP_EXT_TIED=relaxed). So the tasks on a thread's stack are a chain of descendants,
+// unless it waits in a barrier or steps aside. So the tasks on a thread's stack are a chain of descendants,
 // and all that its deque holds from `mark` on are descendants of its current task: created by that, or by tasks that it
 // ran meanwhile. A held task is in the deque of a thread that can still come back to it, or in a mailbox and thereby in
 // its parent's list, where the parent's thread finds it. Therefore no set of waiting threads is stuck: the one that

@@ -165,9 +165,11 @@ bool runs_here(const Search &within, const Task &task) {
     return may_run_on_top(within.member) && within.fits(&task);
 }
 
-// A tool would not know the task again when it is resumed, if it is a piece of another to it.
+// To a tool that observes us an undeferred task is a piece of the one around it, which it would not know again when it is
+// resumed.
 bool can_step_aside(const Member &member) {
-    return member.anchor && may_suspend(member) && !((member.current->flags & kInline) && runtime::is_watched());
+    const bool is_piece = member.current->flags & kInline && observer && observer->wait_begins;
+    return member.anchor && may_suspend(member) && !is_piece;
 }
 
 // Until the wait is over, or there is no stack to step aside to, or (kAside) the task goes on on another thread.

@@ -350,8 +350,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         place->id = 0;
         thread.pool.give_back(place);
     }
-    const format::RegionInstance *instance = thread.region->instance;
-    thread.last_ended.what.store((instance ? instance->sequence : 0) << format::kConstructBits | slot.id,
+    thread.last_ended.what.store(thread.header->open_sequence << format::kConstructBits | slot.id,
                                  std::memory_order_relaxed);
     thread.last_ended.time.store(now, std::memory_order_relaxed);
     if (status != format::kStatusDetach) { // else the event that completes it is still to come

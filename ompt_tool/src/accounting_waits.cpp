@@ -107,64 +107,91 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     if (waited_for) format::count_waited_for(wait, waited_for, gap.idle);
 }
 
-void begin_wait(ThreadState &thread, uint32_t kind, const void *address) {
-    const uint64_t now = clock::now();
-    close_open(thread, now);
-    thread.previous.creator = nullptr;
-    TaskState *task = thread.current;
-    format::WaitSlot *wait;
-    if (format::is_barrier(kind)) {
-        end_untold_works(thread, now);
-        wait = &barrier_wait(thread, kind, address);
-        arrive(thread, now);
-    } else {
-        wait = &thread.places.wait(address, kind);
-    }
-    wait->n_waits++;
-    task->wait = wait;
-    task->wait_begin = now;
-    task->flags |= kWaiting;
+// The thread waits from now on, at this place.
+[[gnu::always_inline]] static inline void open_wait(ThreadState &thread, format::WaitSlot &wait, uint32_t kind,
+                                                    uint64_t now) {
+    TaskState &task = *thread.current;
+    wait.n_waits++;
+    task.wait = &wait;
+    task.wait_begin = now;
+    task.flags |= kWaiting;
     open_stretch(thread, format::kOpenGap);
-    thread.header->open_wait = wait->id;
+    thread.header->open_wait = wait.id;
     if (thread.tracing) {
-        trace_place(thread, *wait);
+        trace_place(thread, wait);
         thread.log.timed(format::kWaitBegin, kind, now);
     }
 }
 
-void end_wait(ThreadState &thread, uint32_t kind) {
-    TaskState *task = thread.current;
+[[gnu::noinline]] static void begin_barrier(ThreadState &thread, uint32_t kind, const void *address) {
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.previous.creator = nullptr;
+    end_untold_works(thread, now);
+    format::WaitSlot &wait = barrier_wait(thread, kind, address);
+    arrive(thread, now);
+    open_wait(thread, wait, kind, now);
+}
+
+void begin_wait(ThreadState &thread, uint32_t kind, const void *address) {
+    if (format::is_barrier(kind)) return begin_barrier(thread, kind, address);
+    const uint64_t now = clock::now();
+    close_open(thread, now);
+    thread.previous.creator = nullptr;
+    open_wait(thread, thread.places.wait(address, kind), kind, now);
+}
+
+// A wait of `task` is over, and so is its last gap, which a trace has told.
+static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
+    format::WaitSlot &wait = *task.wait;
+    const uint64_t ticks = now - task.wait_begin;
+    wait.ticks += ticks;
+    if (ticks > wait.max_ticks) wait.max_ticks = ticks;
+    task.flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait));
+    open_stretch(thread, format::kOpenWork);
+}
+
+[[gnu::noinline]] static void end_barrier(ThreadState &thread, uint32_t kind) {
     EnteredRegion *region = thread.region;
-    if (!(task->flags & kWaiting)) return;
-    const bool barrier = format::is_barrier(kind);
+    format::RegionInstance *instance = region->instance;
     // The end of a region-end barrier reaches workers when the next region starts, or never: end_implicit's.
-    if (barrier && region->instance && !region->primary && __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE))
-        return;
+    if (instance && !region->primary && __atomic_load_n(&instance->end, __ATOMIC_ACQUIRE)) return;
+    TaskState &task = *thread.current;
     const uint64_t now = clock::now(), gap_begin = thread.header->mark;
-    format::WaitSlot &wait = *task->wait;
-    const uint64_t arrival = !barrier ? 0 : region->instance ? last_arrival(*region) : gap_begin;
-    const bool had_tasks = !barrier || (region->instance && region->instance->has_tasks);
+    const uint64_t arrival = instance ? last_arrival(*region) : gap_begin;
+    const bool had_tasks = instance && instance->has_tasks;
     const LastGap gap = close_gap_at_end(thread, arrival, had_tasks, now);
     uint32_t what = 0;
-    if (__builtin_expect(gap.is_long, 0)) {
-        if (had_tasks) what = last_ended(thread, barrier && arrival > gap_begin ? arrival : gap_begin, now);
-        if (barrier && region->instance) {
-            if (what) note_waited_for(*region->instance, region->n_barriers, what);
-            what = waited_for(*region->instance, region->n_barriers);
-        }
+    if (gap.is_long && instance) {
+        if (had_tasks) what = last_ended(thread, arrival > gap_begin ? arrival : gap_begin, now);
+        if (what) note_waited_for(*instance, region->n_barriers, what);
+        what = waited_for(*instance, region->n_barriers);
         if (what && thread.tracing) thread.log.untimed(format::kWaitedFor, what);
     }
-    count_last_gap(wait, barrier ? region->loop : nullptr, gap, what);
-    wait.ticks += now - task->wait_begin;
-    if (now - task->wait_begin > wait.max_ticks) wait.max_ticks = now - task->wait_begin;
-    if (barrier) region->loop = nullptr;
-    if (kind == format::kTaskwait) task->flags &= static_cast<uint16_t>(~kHasChildren);
-    if (thread.tracing && barrier)
+    count_last_gap(*task.wait, region->loop, gap, what);
+    region->loop = nullptr;
+    if (thread.tracing)
         thread.log.timed(format::kBarrierEnd, kind, now, (arrival < now ? now - arrival : 0) << 1 | had_tasks);
-    else if (thread.tracing)
-        thread.log.timed(format::kWaitEnd, kind, now);
-    task->flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait));
-    open_stretch(thread, format::kOpenWork);
+    count_wait(thread, task, now);
+}
+
+// A long wait for tasks: counts what it was for.
+[[gnu::noinline]] static void count_long_wait(ThreadState &thread, LastGap gap, uint64_t now) {
+    const uint32_t what = last_ended(thread, now - gap.idle, now);
+    if (what && thread.tracing) thread.log.untimed(format::kWaitedFor, what);
+    count_last_gap(*thread.current->wait, nullptr, gap, what);
+}
+
+void end_wait(ThreadState &thread, uint32_t kind) {
+    TaskState &task = *thread.current;
+    if (!(task.flags & kWaiting)) return;
+    if (format::is_barrier(kind)) return end_barrier(thread, kind);
+    const uint64_t now = clock::now();
+    const LastGap gap = close_gap_at_end(thread, 0, true, now);
+    if (__builtin_expect(gap.is_long, 0)) count_long_wait(thread, gap, now);
+    if (kind == format::kTaskwait) task.flags &= static_cast<uint16_t>(~kHasChildren);
+    if (thread.tracing) thread.log.timed(format::kWaitEnd, kind, now);
+    count_wait(thread, task, now);
 }
 
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address) {

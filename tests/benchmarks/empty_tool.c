@@ -26,6 +26,10 @@
     X(void, mutex_acquire, ompt_mutex_t kind, unsigned int hint, unsigned int implementation, ompt_wait_id_t wait,     \
       const void *code)                                                                                                \
     X(void, mutex_acquired, ompt_mutex_t kind, ompt_wait_id_t wait, const void *code)                                  \
+    X(void, work, ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task,          \
+      uint64_t count, const void *code)                                                                                \
+    X(void, masked, ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, ompt_data_t *task, const void *code)        \
+    X(void, dispatch, ompt_data_t *parallel, ompt_data_t *task, ompt_dispatch_t kind, ompt_data_t instance)            \
     X(int, control_tool, uint64_t command, uint64_t modifier, void *argument, const void *code)
 
 #ifdef COUNT_EVENTS

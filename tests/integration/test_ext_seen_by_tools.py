@@ -128,7 +128,7 @@ def test_any_tool_sees_a_conforming_life_cycle(program: TaskProgram, default_too
         assert told and all(line.endswith("faults 0") for line in told), finished.stderr
 
 
-# Programs whose tasks step aside: tests/programs/ext. Tools keep undeferred and untied tasks on their thread.
+# Programs whose tasks step aside: tests/programs/ext.
 STEP_ASIDE = [
     *(
         ("ext/aside.c", how, "40")
@@ -164,7 +164,7 @@ def test_tasks_that_step_aside_are_recorded_as_they_were(
         check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
 
 
-@pytest.mark.parametrize("case", STEP_ASIDE, ids=" ".join)
+@pytest.mark.parametrize("case", [*STEP_ASIDE, ("ext/aside.c", "undeferred", "40")], ids=" ".join)
 def test_any_tool_sees_tasks_that_step_aside_conform(
     case: tuple[str, ...], default_toolchain: Toolchain
 ) -> None:
@@ -190,6 +190,7 @@ def test_any_tool_sees_tasks_that_step_aside_conform(
         check=False,
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
+    assert "rescued 0\n" in finished.stdout
     told = [line for line in finished.stderr.splitlines() if line.startswith("life_cycle_checker: ")]
     assert told and all(line.endswith("faults 0") for line in told), finished.stderr
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "accounting_regions.h"
+#include "accounting_waits.h"
 #include "analyses/schedule.h"
 #include "analyses/timeline.h"
 #include "analyses/trace_replay.h"
@@ -93,7 +94,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
         ThreadState *thread = recorder::thread(format::ThreadKind::kWorker);
         std::minstd_rand random(seed + 1);
         TaskState *implicit = begin_implicit(*thread, instance, 2);
-        begin_wait(*thread, 9);
+        begin_wait(*thread, 9, nullptr);
         while (!done) run_one(*thread, random);
         for (auto &slot : mailbox)
             if (TaskState *task = slot.exchange(nullptr)) {
@@ -123,16 +124,16 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
         }
         case 2: run_inline(*primary, 0x4000, 3, n_tasks); break;
         case 3:
-            begin_lock(*primary, 3);
-            end_lock(*primary, 3);
+            begin_lock(*primary, 3, nullptr);
+            end_lock(*primary, 3, 1);
             break;
         default:
-            begin_wait(*primary, format::kTaskwait);
+            begin_wait(*primary, format::kTaskwait, nullptr);
             run_one(*primary, random);
             end_wait(*primary, format::kTaskwait);
         }
     }
-    begin_wait(*primary, 9);
+    begin_wait(*primary, 9, nullptr);
     done = true;
     while (primary->region->instance->last_arrival[0] == 0) {}
     worker.join(); // a real worker waits for its next region; joining it orders its last task before the end

@@ -24,9 +24,8 @@ from ompass.metrics import (
     WaitTotals,
     knows_switches,
     share,
-    thresholds,
 )
-from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE
+from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
 from ompass.model import UNSHARED_LOOPS, CpuTimes
 from ompass.reports.bars import state_values
 from ompass.reports.content import ReportContent
@@ -357,14 +356,14 @@ def counters_of(content: ReportContent, totals: ConstructTotals) -> dict[str, in
 
 def _costly_waits(content: ReportContent) -> list[WaitTotals]:
     """Those that a person should see. The idle time of a dependence is that of another wait, too."""
-    return [w for w in content.waits if content.breakdown.share(w.wait_ns) > thresholds.SHOWN_SHARE]
+    return [w for w in content.waits if content.breakdown.share(w.wait_ns) > SHOWN_SHARE]
 
 
 def _notable_loops(content: ReportContent) -> list[LoopTotals]:
     def costs(loop: LoopTotals) -> int:
         return loop.imbalance_ns if loop.kind in UNSHARED_LOOPS else max(loop.imbalance_ns, loop.time_ns)
 
-    return [o for o in content.loops if content.breakdown.share(costs(o)) > thresholds.SHOWN_SHARE]
+    return [o for o in content.loops if content.breakdown.share(costs(o)) > SHOWN_SHARE]
 
 
 def _waits(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
@@ -405,6 +404,19 @@ def _waits(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
         waits,
         word="wait",
         more="--csv --table waits",
+        notes=_of_gcc(content),
+    )
+
+
+_NO_CHUNKS: Final = "the runtime does not tell which thread took which chunks"
+
+
+def _of_gcc(content: ReportContent) -> tuple[str, ...]:
+    """What a program of gcc does not show, in a sentence."""
+    if all(w.kind != "implementation barrier" for w in content.waits):
+        return ()
+    return (
+        "gcc shares static loops without the runtime: of these the waits behind them are shown, and no loop",
     )
 
 
@@ -464,6 +476,7 @@ def _loops(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
         loops,
         word="loop",
         more="--csv --table loops",
+        notes=() if any(o.tells_chunks for o in loops) or not loops else (_NO_CHUNKS,),
     )
 
 
