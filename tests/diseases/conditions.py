@@ -29,6 +29,10 @@ class Condition:
         """Processors that the program may use."""
         return 1 if self.pinned else len(os.sched_getaffinity(0))
 
+    def environment(self, threads: int) -> dict[str, str]:
+        """To be left alone, threads must not meet on a processor either."""
+        return {} if self.hogged or threads > self.n_cpus else {"OMP_PROC_BIND": "true"}
+
     @contextlib.contextmanager
     def __call__(self) -> Iterator[None]:
         """Programs that start meanwhile run under this condition."""
