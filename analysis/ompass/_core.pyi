@@ -359,7 +359,7 @@ STACK_WORD: int = 65535
 
 class Sample(Row):
     """Where a thread was at one moment. A word is (1 + module) << 48 | ELF virtual address for code, STACK_WORD << 48 | bytes above the stack pointer, or 0."""
-    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, load: tuple[int, ...] = (), chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), stack: dict[int, int]) -> None: ...
+    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), stack: dict[int, int]) -> None: ...
     time_ns: Final[int]  # since the start of the run
     state: Final[str]  # work, create, schedule, sync, idle; outside: in no state
     region: Final[int]  # construct of the region; -1: outside of every region
@@ -367,7 +367,6 @@ class Sample(Row):
     kernel: Final[int]  # construct of the innermost kernel; -1: none
     is_shared: Final[bool]  # in work that undeferred tasks share, which were not timed
     weight: Final[int]  # samples for which it stands
-    load: Final[tuple[int, ...]]  # of loads: address, latency in cycles, source; else empty
     chain: Final[tuple[int, ...]]  # call chain by frame pointers: a word each, innermost first
     registers: Final[tuple[int, ...]]  # a word each, in the order of the thread's registers
     stack: Final[dict[int, int]]  # word of the stack by its distance from the stack pointer in bytes
@@ -376,7 +375,7 @@ class SampledThread(Row):
     """The samples of one thread."""
     def __init__(self, *, thread: int = 0, event: str = '', frequency_hz: int = 0, machine: str = '', stack_bytes: int = 0, n_lost: int = 0, n_dropped: int = 0, samples: tuple[Sample, ...] = ()) -> None: ...
     thread: Final[int]  # number of the thread
-    event: Final[str]  # task clock, cycles or loads: what samples are taken by
+    event: Final[str]  # task clock or cycles: what samples are taken by
     frequency_hz: Final[int]  # samples a second of processor time, about
     machine: Final[str]  # x86_64 or aarch64, which names the registers; empty: there are none
     stack_bytes: Final[int]  # how much of the stack samples tell of

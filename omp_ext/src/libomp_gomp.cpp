@@ -260,6 +260,12 @@ OMP_EXT_HOOK(void, GOMP_taskwait_depend, (void **dependences), (dependences)) {
     wait_for_dependences(*member, static_cast<int32_t>(list.size()), list.data(), 0, nullptr);
 }
 
+// The runtime's own does nothing.
+OMP_EXT_HOOK(void, GOMP_taskyield, (), ()) {
+    if (Member *member = this_member) return yield(*member);
+    real_GOMP_taskyield()();
+}
+
 OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (reductions)) {
     real_GOMP_taskgroup_reduction_register()(reductions);
 }

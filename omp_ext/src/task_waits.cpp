@@ -418,8 +418,11 @@ void yield(Member &member) {
         if (Task *task = find(within)) run_on_top(member, *task);
         return;
     }
-    Suspension *ready = take_ready(member);
+    // By turns, lest tasks that yield to each other keep others from beginning, or the other way round.
+    const bool prefers_ready = member.n_yields++ % 2 == 0;
+    Suspension *ready = prefers_ready ? take_ready(member) : nullptr;
     Task *task = ready ? nullptr : find_for_suspendable(within);
+    if (!task && !prefers_ready) ready = take_ready(member);
     if (!task && !ready) return;
     if (task && runs_here(within, *task)) return run(member, *task);
     if (step_aside(member, ready, task, resume_soon) == Step::kNoStack) put_back(member, *task);

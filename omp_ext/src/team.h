@@ -73,6 +73,7 @@ struct alignas(64) Member {
     Suspension *first_ready = nullptr, *last_ready = nullptr;
     void *anchor = nullptr; // of the implicit task; without it nothing is suspended
     bool anchor_lasts = false;
+    unsigned n_yields = 0;
     Task base; // the current task at the bottom of a stack
     StackPool stacks;
     std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first

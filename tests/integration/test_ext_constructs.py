@@ -118,11 +118,15 @@ WAYS_TO_WAIT = (
     "taskwait",
     "taskgroup",
     "depend",
+    "taskwait_depend",
+    "detach",
     "undeferred",
     "taskloop",
     "taskyield",
     "critical",
+    "hint",
     "lock",
+    "test_lock",
     "nest_lock",
     "nested_region",
 )
@@ -130,7 +134,11 @@ WAYS_TO_WAIT = (
 
 @pytest.mark.parametrize("how", WAYS_TO_WAIT)
 def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
-    program = compile_with_ext("ext/aside.c", toolchain, *flags_for(toolchain))
+    has_detach = toolchain.name != "gcc-12-libomp-19"  # gcc asks for a symbol version that libomp lacks
+    if how == "detach" and not has_detach:
+        pytest.skip("libomp has no events for gcc's tasks")
+    flags = (*flags_for(toolchain), *(["-DDETACH"] if has_detach else []))
+    program = compile_with_ext("ext/aside.c", toolchain, *flags)
     for threads, domains in (("2", "2"), ("4", "2"), ("8", "4")):
         settings = {
             "OMP_NUM_THREADS": threads,

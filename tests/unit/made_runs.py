@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ompass.metrics.samples import Line, LocatedSample, Owner
 from ompass.model import (
     N_HISTOGRAM_BINS,
     ConstructRow,
@@ -21,6 +22,7 @@ from ompass.model import (
     ThreadRow,
     WaitRow,
 )
+from ompass.reports.samples import SampleContent
 
 MS = 1_000_000
 
@@ -121,3 +123,18 @@ def made_run(
         for name, value in {**defaults, **rows, **fields}.items()
     }
     return Run(**values)
+
+
+def made_samples(run: Run) -> SampleContent:
+    """A hundred samples of two threads, in a task and in the serial part of `run`."""
+    inner, outer, last = (
+        Line(function, "/src/a.c", number, "prog", f"a.c:{number}")
+        for function, number in (("inner", 5), ("outer", 9), ("main; x", 20))
+    )
+    task, serial = Owner("task", 2), Owner("serial", -1)
+    samples = (
+        LocatedSample(0, task, (inner, outer), "", 30),
+        LocatedSample(1, task, (outer,), "", 10),
+        LocatedSample(0, serial, (inner, last), "libm", 60),
+    )
+    return SampleContent(run, samples, {}, 100, ("task clock",), 2, 0, 0, 0, 0)

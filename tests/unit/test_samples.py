@@ -7,14 +7,16 @@ States the bytes of samples.h a second time, so that a test notices when they ch
 from __future__ import annotations
 
 import json
+import re
 import struct
 from pathlib import Path
 
 import pytest
 
 from ompass.errors import DamagedRunError
-from ompass.metrics.samples import Line, LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
+from ompass.metrics.samples import LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
 from ompass.readers import open_run
+from ompass.readers.rundir import find_problems
 from ompass.readers.samples import STACK_WORD, Sample, read_samples
 from ompass.reports.samples import (
     SampleContent,
@@ -26,6 +28,7 @@ from ompass.reports.samples import (
 from ompass.reports.samples.pprof import parse_pprof
 from ompass.symbols.libraries import IO, MEMORY, MPI, OWN, RUNTIME, group_of, group_of_calls
 from ompass.symbols.unwinder import FrameTable, Unwinder
+from unit.made_runs import made_samples
 from unit.made_traces import Schedule, Spawn, Wait, Work, write_trace
 
 STATES = ("work", "create", "schedule", "sync", "idle", "outside")
@@ -93,12 +96,12 @@ def test_records_are_read_as_they_were_written(run_dir: Path) -> None:
     assert thread.samples == (
         Sample(
             time_ns=500, state="work", region=1, construct=2, kernel=3, is_shared=False, weight=4,
-            chain=(code(0, 0x1000),), registers=tuple(REGISTERS), load=(),
+            chain=(code(0, 0x1000),), registers=tuple(REGISTERS),
             stack={8: code(0, 0x2000), 1016: on_stack(24)},
         ),
         Sample(
             time_ns=700, state="idle", region=-1, construct=-1, kernel=-1, is_shared=True, weight=1,
-            chain=(code(1, 0x30),), registers=tuple(REGISTERS), load=(), stack={},
+            chain=(code(1, 0x30),), registers=tuple(REGISTERS), stack={},
         ),
     )  # fmt: skip
 
@@ -132,8 +135,10 @@ def test_damage_is_named_with_its_place(run_dir: Path, damage: object, says: str
     assert callable(damage)
     good = record([code(0, 1)], REGISTERS, {0: code(0, 5)})
     (run_dir / "thread-00000.samples").write_bytes(damage(good))
-    with pytest.raises(DamagedRunError, match=rf"thread-00000\.samples.*{says}.*at byte \d+"):
+    expected = rf"thread-00000\.samples.*{says}.*at byte \d+"
+    with pytest.raises(DamagedRunError, match=expected):
         read_samples(run_dir)
+    assert any(re.search(expected, problem) for problem in find_problems(run_dir))
 
 
 TABLE = """\
@@ -224,45 +229,38 @@ def test_a_chain_of_calls_is_of_the_library_that_was_called(groups: list[str], g
     assert group_of_calls(groups) == group
 
 
-def line(function: str, number: int, module: str = "prog") -> Line:
-    return Line(function, "/src/a.c", number, module, f"a.c:{number}")
+@pytest.fixture
+def content(run_dir: Path) -> SampleContent:
+    return made_samples(open_run(run_dir))
 
 
 TASK, OTHER = Owner("task", 2), Owner("serial", -1)
-INNER, OUTER = line("inner", 5), line("outer", 9)
-LOCATED = (
-    LocatedSample(0, TASK, (INNER, OUTER), "", 30),
-    LocatedSample(1, TASK, (OUTER,), "", 10),
-    LocatedSample(0, OTHER, (INNER, line("main; x", 20)), "libm", 60),
-)
 
 
-def test_shares_are_of_the_owner_and_of_all() -> None:
-    found = {(hot.owner, hot.what): (hot.n, hot.share, hot.share_of_all) for hot in hot_lines(LOCATED)}
+def test_shares_are_of_the_owner_and_of_all(content: SampleContent) -> None:
+    located = content.samples
+    inner, outer = located[0].calls
+    found = {(hot.owner, hot.what): (hot.n, hot.share, hot.share_of_all) for hot in hot_lines(located)}
     assert found == {
-        (OTHER, INNER): (60, 1.0, 0.6),
-        (TASK, INNER): (30, 0.75, 0.3),
-        (TASK, OUTER): (10, 0.25, 0.1),
+        (OTHER, inner): (60, 1.0, 0.6),
+        (TASK, inner): (30, 0.75, 0.3),
+        (TASK, outer): (10, 0.25, 0.1),
     }
-    outer = next(hot for hot in hot_calls(LOCATED) if hot.what == ("outer", "prog"))
-    assert (outer.n, outer.share) == (40, 1.0)
-    assert {(hot.owner, hot.what): hot.n for hot in hot_libraries(LOCATED)} == {
+    calls = next(hot for hot in hot_calls(located) if hot.what == ("outer", "prog"))
+    assert (calls.n, calls.share) == (40, 1.0)
+    assert {(hot.owner, hot.what): hot.n for hot in hot_libraries(located)} == {
         (TASK, ""): 40,
         (OTHER, "libm"): 60,
     }
-    assert next(hot for hot in hot_lines(LOCATED) if hot.n == 30).error == pytest.approx(
+    assert next(hot for hot in hot_lines(located) if hot.n == 30).error == pytest.approx(
         (0.75 * 0.25 / 40) ** 0.5
     )
 
 
-def test_a_function_that_calls_itself_counts_once() -> None:
-    recursive = (LocatedSample(0, TASK, (INNER, INNER, OUTER), "", 5),)
+def test_a_function_that_calls_itself_counts_once(content: SampleContent) -> None:
+    inner, outer = content.samples[0].calls
+    recursive = (LocatedSample(0, TASK, (inner, inner, outer), "", 5),)
     assert {hot.what[0]: hot.n for hot in hot_calls(recursive)} == {"inner": 5, "outer": 5}
-
-
-@pytest.fixture
-def content(run_dir: Path) -> SampleContent:
-    return SampleContent(open_run(run_dir), LOCATED, {}, 100, ("task clock",), 2, 0, 0, 0, 0)
 
 
 def test_folded_stacks_begin_with_the_construct(content: SampleContent) -> None:

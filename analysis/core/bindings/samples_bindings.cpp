@@ -9,7 +9,7 @@ namespace ompass {
 
 namespace {
 
-constexpr const char *kEvents[] = {"none", "task clock", "cycles", "loads", "unknown"};
+constexpr const char *kEvents[] = {"none", "task clock", "cycles", "unknown"};
 constexpr const char *kStates[] = {"work", "create", "schedule", "sync", "idle", "outside"};
 constexpr const char *kRegisters[] = {"", "x86_64", "aarch64", ""};
 
@@ -27,15 +27,14 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
     X(bool, is_shared, "in work that undeferred tasks share, which were not timed",                                    \
       (from.head.flags & format::kSharedWork) != 0)                                                                    \
     X(uint64_t, weight, "samples for which it stands", from.head.weight)                                               \
-    X(Words, load, "of loads: address, latency in cycles, source; else empty", words(from.load))                       \
     X(Words, chain, "call chain by frame pointers: a word each, innermost first", words(from.chain))                   \
     X(Words, registers, "a word each, in the order of the thread's registers", words(from.registers))                  \
     X(Stack, stack, "word of the stack by its distance from the stack pointer in bytes", stack(from.stack))
 
 #define OMPASS_PYTHON_SAMPLED_THREAD(X)                                                                                \
     X(uint32_t, thread, "number of the thread", from.header.index)                                                     \
-    X(nb::str, event, "task clock, cycles or loads: what samples are taken by",                                        \
-      nb::str(kEvents[std::min<size_t>(static_cast<size_t>(from.header.event), 4)]))                                   \
+    X(nb::str, event, "task clock or cycles: what samples are taken by",                                               \
+      nb::str(kEvents[std::min<size_t>(static_cast<size_t>(from.header.event), 3)]))                                   \
     X(uint32_t, frequency_hz, "samples a second of processor time, about", from.header.frequency_hz)                   \
     X(nb::str, machine, "x86_64 or aarch64, which names the registers; empty: there are none",                         \
       nb::str(kRegisters[std::min<size_t>(static_cast<size_t>(from.header.registers), 3)]))                            \

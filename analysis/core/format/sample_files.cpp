@@ -22,14 +22,12 @@ bool read_record(const format::SamplesHeader &header, Words words, Sample &sampl
         next = fits ? next + n : words.size();
         return std::vector<uint64_t>(taken.begin(), taken.end());
     };
-    const size_t n_load = header.event == format::SampleEvent::kLoads ? format::kLoadWords : 0;
     const size_t n_registers = format::n_registers(header.registers);
-    sample.load = take(n_load);
     sample.chain = take(sample.head.n_chain);
     sample.registers = take(n_registers);
     const std::vector<uint64_t> bits = take(header.stack_bytes / 512);
-    if (sample.load.size() != n_load || sample.chain.size() != sample.head.n_chain ||
-        sample.registers.size() != n_registers || bits.size() != header.stack_bytes / 512)
+    if (sample.chain.size() != sample.head.n_chain || sample.registers.size() != n_registers ||
+        bits.size() != header.stack_bytes / 512)
         return false;
     for (uint32_t word = 0; word < header.stack_bytes / 8; word++) {
         if (!(bits[word / 64] >> (word % 64) & 1)) continue;

@@ -15,7 +15,6 @@ namespace ompass {
 
 struct Sample {
     format::SampleRecord head;
-    std::vector<uint64_t> load; // of kLoads: address, latency, source
     std::vector<uint64_t> chain; // words of samples.h, as those that follow
     std::vector<uint64_t> registers;
     std::vector<std::pair<uint32_t, uint64_t>> stack; // byte above the stack pointer, word

@@ -17,8 +17,7 @@ inline constexpr uint32_t kSamplesVersion = 1;
 enum class SampleEvent : uint32_t {
     kNone = 0,
     kTaskClock = 1, // time of the thread on a processor
-    kCycles = 2, // of the processor, in user code
-    kLoads = 3 // from memory, with their address, latency and source
+    kCycles = 2 // of the processor, in user code
 };
 
 // What the registers of a record are, in this order.
@@ -61,7 +60,6 @@ inline constexpr uint8_t kOutsideStates = kStates; // the thread was in no state
 
 // The words of a record:
 //   the head;
-//   of kLoads: the address in memory, the latency in cycles, and the source as perf_event_open(2) has it;
 //   the call chain as frame pointers tell it: where the thread was, then addresses to which calls return;
 //   the registers;
 //   a bit for each word of the stack, whether it is kept, and the kept words.
@@ -78,6 +76,5 @@ struct SampleRecord {
     uint32_t weight; // samples for which it stands: of a long run, not all are kept
 };
 static_assert(sizeof(SampleRecord) == 32);
-inline constexpr unsigned kLoadWords = 3;
 
 } // namespace ompass::format

@@ -33,4 +33,12 @@ def find_problems(path: Path) -> list[str]:
     """Every inconsistency in the run directory, one sentence each; empty when it is sound."""
     check_directory(path)
     with core_errors(path):
-        return [*_core.validate(str(path)), *meta_problems(path)]
+        return [*_core.validate(str(path)), *_sample_problems(path), *meta_problems(path)]
+
+
+def _sample_problems(path: Path) -> list[str]:
+    try:
+        _core.read_samples(str(path))
+    except _core.LogError as error:
+        return [f"{error}."]
+    return []

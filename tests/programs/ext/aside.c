@@ -62,6 +62,40 @@ static void wait_in(const char *what, int domain, int i) {
 #pragma omp task shared(value) depend(in : value) if (0)
         add_long(&shared_sum, value);
 #pragma omp taskwait
+    } else if (strcmp(what, "taskwait_depend") == 0) {
+        int value = 0;
+        omp_child_task_affinity((domain + 1) % n_domains);
+#pragma omp task shared(value) depend(out : value)
+        {
+            run_in(domain + 1);
+            value = 1;
+        }
+#pragma omp taskwait depend(in : value)
+        add_long(&shared_sum, value);
+#pragma omp taskwait
+#ifdef DETACH
+    } else if (strcmp(what, "detach") == 0) {
+        /* Complete when a task of this domain says so, which has this thread if this task is aside. */
+        omp_event_handle_t event, told;
+        long has_run = 0;
+        omp_child_task_affinity((domain + 1) % n_domains);
+#pragma omp task detach(event) shared(told, has_run)
+        {
+            run_in(domain + 1);
+            told = event;
+            store_long(&has_run, 1);
+        }
+        omp_child_task_affinity(domain);
+#pragma omp task shared(told, has_run)
+        {
+            while (!load_long(&has_run)) {
+#pragma omp taskyield
+            }
+            add_long(&shared_sum, 1);
+            omp_fulfill_event(told);
+        }
+#pragma omp taskwait
+#endif
     } else if (strcmp(what, "undeferred") == 0) {
 #pragma omp task if (0)
         wait_for_child_elsewhere(domain);
@@ -86,6 +120,21 @@ static void wait_in(const char *what, int domain, int i) {
         wait_for_child_elsewhere(domain);
         end_alone();
         omp_unset_lock(&lock);
+    } else if (strcmp(what, "test_lock") == 0) {
+        while (!omp_test_lock(&lock)) {
+#pragma omp taskyield
+        }
+        begin_alone();
+        wait_for_child_elsewhere(domain);
+        end_alone();
+        omp_unset_lock(&lock);
+    } else if (strcmp(what, "hint") == 0) {
+#pragma omp critical(second) hint(omp_sync_hint_contended)
+        {
+            begin_alone();
+            wait_for_child_elsewhere(domain);
+            end_alone();
+        }
     } else if (strcmp(what, "nest_lock") == 0) {
         omp_set_nest_lock(&nest_lock);
         begin_alone();
