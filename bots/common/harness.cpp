@@ -10,6 +10,8 @@
 #include <new>
 #include <vector>
 
+#include "ompass.h"
+
 namespace bots {
 
 namespace {
@@ -33,7 +35,9 @@ Outcome measure(Workload &workload, int n_repeats) {
         workload.run();
         const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
         outcome.seconds.push_back(elapsed.count());
+        ompass_phase("verification");
         outcome.complaint = workload.check();
+        ompass_phase("");
     }
     outcome.n_tasks = workload.n_tasks();
     outcome.n_units = workload.n_units();

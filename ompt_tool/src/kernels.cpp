@@ -107,14 +107,19 @@ void write(const void *address, size_t bytes) { access(address, bytes, true); }
 
 void phase(const char *name) {
     ThreadState *thread = thread_outside_openmp();
-    if (!thread) return;
+    if (!thread || !thread->counting) return;
+    const uint64_t now = clock::now();
+    format::ConstructSlot *&open = thread->kernels.phase;
+    if (open) open->own_ticks += now;
+    open = nullptr;
     uint32_t construct = 0;
     if (name && *name) {
         const Named named = find(*thread, format::DefinitionKind::kPhase, name);
         construct = named.construct;
-        named.slot->n_completed += thread->counting;
+        open = named.slot;
+        open->own_ticks -= now, open->n_completed++;
     }
-    if (thread->tracing) thread->log.timed(format::kPhase, construct, clock::now());
+    if (thread->tracing) thread->log.timed(format::kPhase, construct, now);
 }
 
 constexpr ompass_api api = {OMPASS_API_VERSION, kernel_begin, kernel_end, read, write, phase};

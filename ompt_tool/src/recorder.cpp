@@ -306,7 +306,7 @@ void end_thread(ThreadState &thread) {
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
     if (thread.region != &thread.regions.outside || thread.header->open_state != format::kOpenNone ||
-        thread.kernels.depth)
+        thread.kernels.depth || thread.kernels.phase)
         return;
     this_thread = nullptr;
     take_last_samples(thread, clock::now());

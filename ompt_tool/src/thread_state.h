@@ -175,7 +175,7 @@ struct alignas(64) LastEnded {
     std::atomic<uint64_t> what; // sequence of the region's instance << kConstructBits | construct
 };
 
-// The kernels that the thread is in, and the names that it met.
+// The kernels that the thread is in, the phase that it began, and the names that it met.
 struct Kernels {
     static constexpr unsigned kMaxDepth = 32, kNames = 64;
 
@@ -187,6 +187,7 @@ struct Kernels {
         format::AbsentTicks told; // of the thread, at the begin
         uint64_t counters[format::kMaxCounters];
     } open[kMaxDepth];
+    format::ConstructSlot *phase; // null: none
     struct Name { // of a kernel or phase
         const char *address;
         format::ConstructSlot *slot;

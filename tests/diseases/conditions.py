@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine on which a program of the corpus runs: left alone, beside a hog, or on one processor."""
+"""The machine on which a program of the corpus runs: left alone, beside a hog, or on one processor.
+
+A program that is to be left alone goes before all others where that is allowed (to root): so the rest of the
+machine need not be idle.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,10 @@ class Condition:
         """Processors that the program may use."""
         return 1 if self.pinned else len(os.sched_getaffinity(0))
 
+    def environment(self, threads: int) -> dict[str, str]:
+        """To be left alone, threads must not meet on a processor either."""
+        return {} if self.hogged or threads > self.n_cpus else {"OMP_PROC_BIND": "true"}
+
     @contextlib.contextmanager
     def __call__(self) -> Iterator[None]:
         """Programs that start meanwhile run under this condition."""
@@ -32,6 +41,8 @@ class Condition:
         try:
             if self.hogged:
                 hog = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            else:
+                _set_niceness(-20)
             if self.pinned:
                 os.sched_setaffinity(0, {min(own)})
             yield
@@ -40,6 +51,15 @@ class Condition:
             if hog is not None:
                 hog.kill()
                 hog.wait()
+            else:
+                _set_niceness(0)
+
+
+def _set_niceness(niceness: int) -> None:
+    """Of the calling thread, and of its session, which the kernel may weigh against others as a whole."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, niceness)
+        Path("/proc/self/autogroup").write_text(str(niceness), encoding="ascii")
 
 
 QUIET = Condition("quiet")

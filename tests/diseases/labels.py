@@ -2,7 +2,9 @@
 """The label of every program: its disease, and what may be found first instead when threads share processors.
 
 `labels.csv` holds them. `crowded` lists the kinds that are as right as the label when there are more threads
-than processors. A comment `DISEASE` in the program marks the line that the finding should name.
+than processors; `gcc` those in a program of gcc, whose static loops and sections the runtime does not see.
+On one processor, threads are too many whatever else ails them. A comment `DISEASE` in the program marks the
+line that the finding should name.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ class Label:
     program: str  # file name
     disease: str  # kind of the finding that should come first; HEALTHY: none at all
     crowded: frozenset[str]
+    gcc: frozenset[str] = frozenset()
 
     @property
     def source(self) -> Path:
@@ -42,11 +45,15 @@ class Label:
         lines = self.source.read_text(encoding="utf-8").splitlines()
         return next((number for number, line in enumerate(lines, 1) if "DISEASE" in line), 0)
 
-    def accepts(self, found: str, condition: Condition, threads: int) -> bool:
+    def accepts(self, found: str, compiler: str, condition: Condition, threads: int) -> bool:
         """Whether `found`, a kind or NOTHING, may come first there."""
         right = {NOTHING if self.disease == HEALTHY else self.disease}
+        if compiler.startswith("gcc"):
+            right |= self.gcc
         if threads > condition.n_cpus:
             right |= self.crowded
+        if condition.n_cpus == 1:
+            right.add("oversubscribed")
         if condition.hogged:
             right.add("disturbed")
         return found in right
@@ -56,6 +63,11 @@ def all_labels() -> tuple[Label, ...]:
     """In the order of the file, where programs of one disease stand together."""
     with (FOLDER / "labels.csv").open(encoding="utf-8") as file:
         return tuple(
-            Label(row["program"], row["label"], frozenset(row["crowded"].split()))
+            Label(
+                row["program"],
+                row["label"],
+                frozenset(row["crowded"].split()),
+                frozenset(row["gcc"].split()),
+            )
             for row in csv.DictReader(file)
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from diseases.labels import HEALTHY, NOTHING
+from diseases.labels import HEALTHY, NOTHING, all_labels
 from diseases.runs import VERDICT, Case
 from ompass.readers import open_run
 from ompass.reports import collect
@@ -35,7 +35,8 @@ class Judged:
 
     @property
     def right(self) -> bool:
-        return self.case.label.accepts(self.found, self.case.condition, self.case.threads)
+        case = self.case
+        return case.label.accepts(self.found, case.compiler, case.condition, case.threads)
 
     @property
     def line_right(self) -> bool | None:
@@ -70,7 +71,8 @@ def table(judged: Sequence[Judged], threads: int, condition: str) -> str:
     asked = [j for j in judged if j.case.threads == threads and j.case.condition.name == condition]
     chosen = [j for j in asked if not j.spoilt]
     found = Counter((j.case.label.disease, HEALTHY if j.found == NOTHING else j.found) for j in chosen)
-    labels = list(dict.fromkeys(j.case.label.disease for j in chosen))
+    present = {j.case.label.disease for j in chosen}
+    labels = [name for name in dict.fromkeys(label.disease for label in all_labels()) if name in present]
     kinds = [*labels, *sorted({column for _, column in found} - set(labels))]
     width = max(map(len, kinds))
     lines = [f"{threads} threads, {condition}: {share_of(asked)}"]

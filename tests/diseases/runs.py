@@ -84,6 +84,7 @@ def record(case: Case, library: Path, run_dir: Path) -> None:
             run_dir=run_dir,
             threads=case.threads,
             preload=True,
+            environment=case.condition.environment(case.threads),
         )
 
 

@@ -88,6 +88,11 @@ def check_marks(profile: _core.Run, stdout: str) -> None:
     assert recorded_kernels(profile) == kernels_in(stdout)
     phases = [entry.name for entry in profile.definitions if entry.kind == "phase" and entry.name]
     assert phases == phases_in(stdout)
+    numbers = {entry.id for entry in profile.definitions if entry.kind == "phase" and entry.name}
+    lasted_ns = [row.work_ns for row in profile.constructs if row.construct in numbers]
+    assert len(lasted_ns) == len(numbers)
+    assert all(ns > 0 for ns in lasted_ns)
+    assert sum(lasted_ns) <= profile.wall_ns
 
 
 @WITH_OPENMP

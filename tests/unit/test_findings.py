@@ -4,17 +4,27 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ompass.metrics import Finding, construct_totals, find_causes, time_breakdown
+from ompass.metrics import (
+    Finding,
+    construct_totals,
+    find_causes,
+    loop_totals,
+    time_breakdown,
+    wait_totals,
+)
 from ompass.model import OUTSIDE, ConstructRow, RegionRow, Run
-from unit.made_runs import MS, STATES, construct, definition, made_run, region, team, thread
+from unit.made_runs import MS, STATES, construct, definition, loop, made_run, region, team, thread, wait
 
 
 def findings(run: Run) -> list[Finding]:
-    return list(find_causes(run, time_breakdown(run), construct_totals(run)))
+    return list(
+        find_causes(run, time_breakdown(run), construct_totals(run), wait_totals(run), loop_totals(run))
+    )
 
 
 def problems(run: Run) -> list[str]:
@@ -128,8 +138,7 @@ def test_single_producer_that_cannot_keep_up_starves_the_others() -> None:
         construct(1, 0, [], n_created=400, create_ns=40 * MS),
         construct(1, 1, [100_000] * 400, n_created=0),
     ]
-    found = the(made_run(rows, tasks), "starved")
-    assert found.title == "One thread creates the tasks and cannot keep up"
+    found = the(made_run(rows, tasks), "serial_producer")
     assert found.construct == 1
     assert dict(found.numbers)["producer_thread"] == 0
     assert "imbalance" not in problems(made_run(rows, tasks)), "a consequence is not named beside its cause"
@@ -146,7 +155,10 @@ def test_threads_without_tasks_are_starved_by_the_region_that_has_none_for_them(
 
 def test_time_outside_regions_gives_amdahls_bound() -> None:
     rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
-    found = the(made_run(rows, healthy_tasks(), wall_ns=198 * MS), "serial_fraction")
+    # Starting a program takes 10 ms, of which it is not told which.
+    run = made_run(rows, healthy_tasks(), wall_ns=198 * MS, earlier_cpu_ns=10 * MS)
+    found = the(run, "serial_fraction")
+    assert found.severity == "problem"
     numbers = dict(found.numbers)
     assert numbers["serial_ns"] == 98 * MS
     assert math.isclose(numbers["serial_fraction"], 98 / (98 + 196))
@@ -204,7 +216,7 @@ def test_threads_that_wait_at_a_lock_are_not_imbalanced_for_it() -> None:
 def test_many_short_regions_pay_for_fork_and_join() -> None:
     rows = team(0, [{"work_ns": 6 * MS, "sync_ns": 4 * MS}] * 2)
     many = [row.replace(n_instances=1000, n_primary=1000 * row.n_primary) for row in rows]
-    assert the(made_run(many), "synchronization").title == "Parallel regions are too short"
+    assert problems(made_run(many)) == ["short_regions"]
 
 
 def test_expensive_waits_in_a_long_region_are_named_as_such() -> None:
@@ -261,6 +273,208 @@ def test_cancelled_and_dropped_and_far_tasks_are_noted() -> None:
         threads=[thread(k, n_dropped=3) for k in range(2)],
     )
     assert notes(run) == ["dropped", "cancelled", "other_domain"]
+
+
+# ---------------------------------------------------------------- what waits and loops tell
+
+TASKWAIT, BARRIER, DEPENDENCE, LOCK, CRITICAL = 5, 3, 62, 1 | 128, 5 | 128
+STATIC_LOOP, SINGLE = 10, 3
+
+
+def one_at_a_time(flags: int, n_waits: int, **fields: Any) -> Run:
+    """Five hundred tasks of a millisecond that never run two at a time, and a wait that may be the reason."""
+    rows = team(
+        0,
+        [
+            {"work_ns": 250 * MS, "idle_ns": 250 * MS, "n_tasks": 250},
+            {"work_ns": 250 * MS, "idle_ns": 250 * MS},
+        ],
+    )
+    tasks = [construct(1, 0, [MS] * 500)]
+    kinds = [definition(0, "parallel"), definition(1), definition(2, "wait", flags=flags)]
+    return made_run(rows, tasks, kinds, waits=(wait(2, 0, n_waits=n_waits, **fields),))
+
+
+def test_wait_for_each_task_is_named_by_its_line() -> None:
+    found = the(one_at_a_time(TASKWAIT, 500, idle_ns=250 * MS), "wait_in_loop")
+    assert found.construct == 2
+    assert dict(found.numbers)["tasks_per_wait"] == 1
+    assert problems(one_at_a_time(TASKWAIT, 500)) == ["wait_in_loop"], "it explains idle threads"
+
+
+def test_waits_for_many_tasks_each_are_no_wait_in_a_loop() -> None:
+    run = one_at_a_time(TASKWAIT, 50, idle_ns=250 * MS)
+    assert problems(run) == ["starved"]
+    assert the(run, "starved").construct == 2, "the wait after which tasks are created"
+
+
+def test_waits_of_a_recursion_whose_threads_have_work_are_no_wait_in_a_loop() -> None:
+    rows = team(0, [{"work_ns": 80 * MS, "idle_ns": 20 * MS, "n_tasks": 400}] * 2)
+    kinds = [definition(0, "parallel"), definition(1), definition(2, "wait", flags=TASKWAIT)]
+    tasks = [construct(1, k, [200_000] * 400) for k in range(2)]
+    run = made_run(rows, tasks, kinds, waits=(wait(2, 0, n_waits=800),))
+    assert problems(run) == ["starved"]
+
+
+def test_tasks_that_all_wait_for_another_are_a_chain() -> None:
+    found = the(one_at_a_time(DEPENDENCE, 499, delay_ns=499 * 250 * MS), "dependence_chain")
+    assert found.construct == 2
+    assert dict(found.numbers)["dependent_tasks"] == 499
+    assert problems(one_at_a_time(DEPENDENCE, 100)) == ["starved"], "most tasks were free to run"
+
+
+def test_critical_section_is_told_from_a_lock() -> None:
+    rows = team(0, [{"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}] * 2)
+    kinds = [
+        definition(0, "parallel"),
+        definition(1, "wait", flags=CRITICAL),
+        definition(2, "wait", flags=LOCK),
+    ]
+    for costly, kind in ((1, "critical_contention"), (2, "lock_contention")):
+        waits = tuple(wait(k, 0, sync_ns=40 * MS if k == costly else 20 * MS) for k in (1, 2))
+        run = made_run(rows, [], kinds, waits=waits)
+        assert problems(run) == [kind]
+        assert the(run, kind).construct == costly
+
+
+def uneven_rows() -> list[RegionRow]:
+    return team(0, [{"work_ns": 100 * MS}, {"work_ns": 50 * MS, "idle_ns": 50 * MS}])
+
+
+def test_uneven_loop_is_named_by_its_line() -> None:
+    kinds = [definition(0, "parallel"), definition(1, "loop", flags=STATIC_LOOP)]
+    loops = (loop(1, 0, time_ns=100 * MS), loop(1, 1, time_ns=50 * MS, imbalance_ns=50 * MS))
+    run = made_run(uneven_rows(), [], kinds, loops=loops)
+    assert problems(run) == ["loop_imbalance"]
+    assert the(run, "loop_imbalance").construct == 1
+
+
+def test_single_construct_is_no_uneven_loop() -> None:
+    kinds = [definition(0, "parallel"), definition(1, "loop", flags=SINGLE)]
+    loops = (loop(1, 0, time_ns=50 * MS), loop(1, 1, imbalance_ns=50 * MS))
+    assert problems(made_run(uneven_rows(), [], kinds, loops=loops)) == ["imbalance"]
+
+
+def test_barriers_every_few_microseconds_are_named() -> None:
+    rows = team(0, [{"work_ns": 60 * MS, "sync_ns": 20 * MS, "idle_ns": 20 * MS}] * 2)
+    kinds = [definition(0, "parallel"), definition(1, "wait", flags=BARRIER)]
+    waits = tuple(wait(1, k, n_waits=10_000, sync_ns=20 * MS, idle_ns=20 * MS) for k in range(2))
+    found = the(made_run(rows, [], kinds, waits=waits), "synchronization")
+    assert found.construct == 1
+    assert math.isclose(dict(found.numbers)["work_per_barrier_ns"], 120 * MS / 19_998)
+
+
+# ---------------------------------------------------------------- what processors tell
+
+
+def on_processors(rows: list[RegionRow], constructs: list[ConstructRow], n_cpus: int = 8) -> Run:
+    """A run that knows when its threads were on processors."""
+    threads = [thread(row.thread, cpu_source="switches") for row in rows if row.construct == 0]
+    return made_run(rows, constructs, threads=threads, n_usable_cpus=n_cpus)
+
+
+def test_preempted_threads_are_disturbed_and_their_waits_are_not_judged() -> None:
+    late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
+    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 75 * MS, "sync_ns": 25 * MS, **late}])
+    run = on_processors(rows, [])
+    assert problems(run) == ["disturbed"]
+    assert the(run, "disturbed").cost_ns == 40 * MS
+
+
+def test_waits_that_preempted_threads_explain_are_not_blamed_on_the_program() -> None:
+    late = {"preempted_ns": 9 * MS, "work_preempted_ns": 9 * MS}
+    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 78 * MS, "sync_ns": 22 * MS}])
+    assert problems(on_processors(rows, [])) == []
+    at_ease = made_run(team(0, [{"work_ns": 100 * MS}, {"work_ns": 78 * MS, "sync_ns": 22 * MS}]))
+    assert problems(at_ease) == ["synchronization"]
+
+
+def test_disease_that_shows_on_processors_is_named_beside_the_disturbance() -> None:
+    late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
+    rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 30 * MS, "idle_ns": 70 * MS, **late}])
+    assert problems(on_processors(rows, [])) == ["imbalance", "disturbed"]
+
+
+def test_tasks_are_fine_by_their_cost_on_processors() -> None:
+    def run(preempted_ns: int) -> Run:
+        """Of 10 us of work a task and 1.2 us to create it, much of which may be somebody else's."""
+        rows = team(
+            0,
+            [{"work_ns": 100 * MS, "create_ns": 12 * MS, "n_tasks": 10_000, "preempted_ns": preempted_ns}]
+            * 2,
+        )
+        tasks = [construct(1, k, [10_000] * 10_000, create_ns=12 * MS) for k in range(2)]
+        return on_processors(rows, tasks)
+
+    assert problems(run(0)) == ["too_fine"]
+    assert problems(run(10 * MS)) == ["disturbed"]
+
+
+def test_tasks_that_sleep_are_blocked() -> None:
+    rows = team(
+        0,
+        [{"work_ns": 100 * MS, "n_tasks": 10, "blocked_ns": 60 * MS, "work_blocked_ns": 60 * MS}] * 2,
+    )
+    found = the(
+        on_processors(rows, [construct(1, k, [10 * MS] * 10, blocked_ns=60 * MS) for k in range(2)]),
+        "blocked",
+    )
+    assert found.construct == 1
+    assert found.cost_ns == 120 * MS
+    assert "60.0%" in found.because
+
+
+def test_more_threads_than_processors_are_a_problem_when_waits_burn_processors() -> None:
+    part = {"preempted_ns": 50 * MS, "work_preempted_ns": 35 * MS, "n_instances": 1}
+    busy = [{"work_ns": 98 * MS, "sync_ns": 2 * MS, **part}] * 4
+    waiting = [{"work_ns": 60 * MS, "sync_ns": 40 * MS, **part}] * 4
+    few = on_processors(team(0, busy), [], n_cpus=2)
+    assert (problems(few), "oversubscribed" in notes(few)) == ([], True)
+    assert problems(on_processors(team(0, waiting), [], n_cpus=2)) == ["oversubscribed"]
+    assert "disturbed" in problems(on_processors(team(0, busy), [], n_cpus=4))
+
+
+def test_threads_on_one_processor_are_too_many_whatever_else_ails_them() -> None:
+    half = {"preempted_ns": 50 * MS, "work_preempted_ns": 50 * MS}
+    run = on_processors(team(0, [{"work_ns": 100 * MS, **half}] * 2), [], n_cpus=1)
+    assert problems(run) == ["oversubscribed"]
+
+
+def test_disease_that_costs_as_much_makes_more_threads_than_processors_a_note() -> None:
+    part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
+    one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}
+    rows = team(0, [one, *[{"work_ns": 30 * MS, "idle_ns": 70 * MS, **part}] * 3])
+    run = on_processors(rows, [], n_cpus=2)
+    assert (problems(run), "oversubscribed" in notes(run)) == (["imbalance"], True)
+
+
+def test_others_are_told_from_threads_that_share_processors() -> None:
+    busy = {"work_ns": 100 * MS, "preempted_ns": 70 * MS, "work_preempted_ns": 70 * MS}
+    run = on_processors(team(0, [busy] * 4), [], n_cpus=2)
+    assert problems(run) == ["disturbed"]
+    assert the(run, "disturbed").cost_ns == (280 - 200) * MS
+
+
+# ---------------------------------------------------------------- the rest of the program
+
+
+def test_serial_part_that_costs_little_is_a_note() -> None:
+    rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=25 * MS)]
+    run = made_run(rows, healthy_tasks(), wall_ns=125 * MS)
+    assert (problems(run), notes(run)) == ([], ["serial_fraction"])
+
+
+def test_one_thread_has_no_serial_part() -> None:
+    rows = [*team(0, [{"work_ns": 100 * MS}]), region(OUTSIDE, 0, work_ns=98 * MS)]
+    assert "serial_fraction" not in [f.kind for f in findings(made_run(rows, wall_ns=200 * MS))]
+
+
+def test_verification_is_no_serial_part() -> None:
+    rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
+    kinds = [definition(0, "parallel"), definition(1), definition(2, "phase", name="Verification")]
+    checked = construct(2, 0, n_completed=1, work_ns=95 * MS)
+    run = made_run(rows, [*healthy_tasks(), checked], kinds, wall_ns=198 * MS)
+    assert [f.kind for f in findings(run)] == []
 
 
 @st.composite

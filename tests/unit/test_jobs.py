@@ -94,7 +94,7 @@ def test_of_many_ranks_the_least_and_the_most_loaded_are_reported(tmp_path: Path
     assert page.count("<article") == 2
 
 
-@pytest.mark.parametrize("width", [80, 110, 200])
+@pytest.mark.parametrize("width", [50, 80, 110, 200])
 def test_the_table_of_256_ranks_cuts_no_figure(tmp_path: Path, width: int) -> None:
     job = Job(tuple(rank(k, (1 + k % 7) * 1_234_567, 7_654_321) for k in range(256)))
     out = io.StringIO()

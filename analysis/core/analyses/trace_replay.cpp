@@ -293,7 +293,10 @@ public:
         const uint32_t construct = walk.current().construct;
         (construct ? slot(construct).counters : region_slot(walk).counters)[counter] += rise;
     }
-    void began_phase(Walk &, uint32_t construct) {
+    void began_phase(Walk &walk, uint32_t construct) {
+        end_phase(walk.now());
+        phase_ = construct;
+        phase_begin_ = walk.now();
         if (construct) slot(construct).n_completed++;
     }
     void recording_resumed(Walk &walk) {
@@ -308,6 +311,7 @@ public:
         const format::CpuSource source = shared_.files.threads[walk.thread()].header->cpu_source;
         if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // clocks are not in the trace
         account_.n_events = walk.decoder().n_records();
+        end_phase(index.end);
         if (!waits_.empty() && walk.part().id && !walk.part().primary && region(walk.part().id).end) leave_wait(walk);
         while (!waits_.empty()) end_wait(walk, 0);
         const bool whole = shared_.end == ~uint64_t{0};
@@ -337,6 +341,11 @@ private:
         return begin < end ? end - begin : 0;
     }
     bool is_counted() const { return counted_ == &account_; }
+    void end_phase(uint64_t end) {
+        // Logs of version 1 do not time phases.
+        if (phase_ && shared_.files.process->version > 1) time_slot(phase_).own_ticks += in_window(phase_begin_, end);
+        phase_ = 0;
+    }
     // Where what happens counts; times go to time_wait() and time_loop().
     format::WaitSlot &wait_slot(uint32_t construct) { return named(counted_->waits[construct], construct); }
     format::LoopSlot &loop_slot(uint32_t construct) { return named(counted_->loops[construct], construct); }
@@ -438,6 +447,8 @@ private:
     ThreadAccount &account_;
     ThreadAccount outside_; // what happened outside of the window
     ThreadAccount *counted_ = &account_; // or that: of the event at hand
+    uint32_t phase_ = 0; // that this thread began
+    uint64_t phase_begin_ = 0;
     bool dirty_ = false; // untimed undeferred tasks ran in the open stretch
     bool sampling_ = false; // the open stretch is a sample
     uint32_t sample_weight_ = 1;

@@ -28,7 +28,7 @@ struct ConstructSlot {
     uint64_t n_cancelled;
     uint64_t create_ticks; // measured by the brackets
     uint64_t create_weight; // share of pool_ticks that is creation of these tasks; part of the region's
-    uint64_t own_ticks; // work that surely belongs to this construct
+    uint64_t own_ticks; // work that surely belongs to this construct; of phases, in a log: their ends less their begins
     uint64_t sampled_weight; // its share of pool_ticks, against the sum over constructs
     uint64_t inclusive_ticks; // of the timed tasks
     uint64_t n_timed;

@@ -154,6 +154,13 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
     account.last = until;
 }
 
+// A phase that the thread was in when the run ended lasts until then: its begin, and not its end, was counted.
+void end_phases(ThreadAccount &account, uint64_t end) {
+    for (format::ConstructSlot &slot : account.constructs)
+        if (slot.kind == format::DefinitionKind::kPhase && static_cast<int64_t>(slot.own_ticks) < 0)
+            slot.own_ticks = static_cast<uint64_t>(std::max<int64_t>(static_cast<int64_t>(slot.own_ticks + end), 0));
+}
+
 // Regions that the end of the run cut off: their primary thread has not counted them yet.
 void count_open_instances(const RunFiles &run, std::vector<ThreadAccount> &accounts, uint64_t end) {
     for (const RegionInstance *instance : run.instances) {
@@ -183,6 +190,7 @@ std::vector<ThreadAccount> read_accounts(const RunFiles &run) {
         read_slots(thread, run.definitions.size(), accounts[i]);
         close_pending_parts(run, *thread.header, accounts[i], end);
         close_open_stretch(run, *thread.header, accounts[i], end);
+        end_phases(accounts[i], end);
     }
     count_open_instances(run, accounts, end);
     return accounts;

@@ -20,8 +20,11 @@ from ompass.metrics.scaling import ScalingPoint
 from ompass.units import percent
 
 _COARSE_FINDINGS = ("too_coarse", "undivided")
-_IDLE_FINDINGS = (*_COARSE_FINDINGS, "starved", "undeferred", "serial_fraction", "imbalance")
-_SYNC_FINDINGS = ("lock_contention", "synchronization")
+_IDLE_FINDINGS = (
+    *_COARSE_FINDINGS, "starved", "undeferred", "wait_in_loop", "dependence_chain", "serial_producer",
+    "serial_fraction", "loop_imbalance", "imbalance", "short_regions",
+)  # fmt: skip
+_SYNC_FINDINGS = ("critical_contention", "lock_contention", "short_regions", "synchronization")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,14 @@ Texts name no source line: `Finding.construct` does, and reports look it up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from ompass.metrics.breakdown import Breakdown
+from ompass.metrics import thresholds
+from ompass.metrics.breakdown import Breakdown, RegionShare
 from ompass.metrics.constructs import ConstructTotals
+from ompass.metrics.processor import ProcessorTime, processor_time
+from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 
 
@@ -27,17 +31,33 @@ class Finding:
     numbers: tuple[tuple[str, float], ...] = ()
 
 
-def problem(
-    kind: str,
-    title: str,
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a judge found; the table of findings adds what is the same for all of its kind."""
+
+    because: str
+    cost_ns: int
+    construct: int | None = None
+    numbers: tuple[tuple[str, float], ...] = ()
+    kind: str = ""  # another one than that of the judge
+    title: str = ""  # more exact than that of the kind
+    cure: str = ""
+    is_note: bool = False
+
+
+def evidence(
     because: str,
-    cure: str,
-    cost_ns: int,
+    cost_ns: float,
     construct: int | None = None,
+    *,
+    kind: str = "",
+    title: str = "",
+    cure: str = "",
+    is_note: bool = False,
     **numbers: float,
-) -> Finding:
-    """A finding to act on."""
-    return Finding(kind, "problem", title, because, cure, cost_ns, construct, tuple(numbers.items()))
+) -> Evidence:
+    """The same with its numbers by name."""
+    return Evidence(because, int(cost_ns), construct, tuple(numbers.items()), kind, title, cure, is_note)
 
 
 def note(kind: str, title: str, because: str, cure: str = "", **numbers: float) -> Finding:
@@ -45,13 +65,15 @@ def note(kind: str, title: str, because: str, cure: str = "", **numbers: float) 
     return Finding(kind, "note", title, because, cure, numbers=tuple(numbers.items()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Facts:
     """All that the judges look at."""
 
     run: Run
     breakdown: Breakdown  # of all regions, or of the program where there is none
     tasks: tuple[ConstructTotals, ...]
+    waits: tuple[WaitTotals, ...] = field(default=())
+    loops: tuple[LoopTotals, ...] = field(default=())
 
     @property
     def n_completed(self) -> int:
@@ -62,6 +84,65 @@ class Facts:
         return sum(t.n_created - t.n_undeferred for t in self.tasks)
 
     @property
-    def region_wall_ns(self) -> int:
-        """Wall time inside outermost parallel regions."""
-        return sum(r.wall_ns for r in self.breakdown.regions if r.level == 1)
+    def n_threads(self) -> int:
+        return self.breakdown.n_threads
+
+    @cached_property
+    def processor(self) -> ProcessorTime:
+        """Of the whole breakdown."""
+        return processor_time(self.breakdown)
+
+    @property
+    def n_processors(self) -> int:
+        """That the threads could use at a time: one each, unless it is known to be less."""
+        return min(self.n_threads, self.run.n_usable_cpus or self.n_threads)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether the threads had to share processors among themselves."""
+        limit_ns = self.run.n_usable_cpus * self.breakdown.wall_ns * thresholds.CROWDED
+        return 0 < limit_ns < self.breakdown.thread_time_ns
+
+    @property
+    def taken_ns(self) -> int:
+        """Thread-time preempted by others: more than threads that share processors explain."""
+        held_ns = self.run.n_usable_cpus * self.breakdown.wall_ns
+        own_ns = max(self.breakdown.thread_time_ns - held_ns, 0) if held_ns else 0
+        return max(self.processor.preempted_ns - own_ns, 0)
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether others used the processors of this run for too long."""
+        return self.breakdown.share(self.taken_ns) >= thresholds.PREEMPTED_SHARE
+
+    @property
+    def calm(self) -> bool:
+        """Whether each thread had a processor of its own, so that waits tell of the program alone."""
+        return not self.crowded and not self.disturbed
+
+    @cached_property
+    def task_regions(self) -> tuple[RegionShare, ...]:
+        return tuple(r for r in self.breakdown.regions if r.n_tasks)
+
+    def unexplained(self, waited_ns: float) -> float:
+        """Of the time of waits what preempted threads do not explain: each may keep all others waiting."""
+        return max(waited_ns - self.processor.preempted_ns * (self.n_threads - 1), 0.0)
+
+    def idle_ns(self, regions: tuple[RegionShare, ...]) -> float:
+        """Time without work in these regions; in a calm run, only what the program is to blame for."""
+        idle_ns = sum(r.states.idle_ns for r in regions)
+        return self.unexplained(idle_ns) if self.calm else idle_ns
+
+    def n_active(self, regions: tuple[RegionShare, ...]) -> float:
+        """Mean number of threads with something to do in these regions, on a processor or not."""
+        outermost = [r for r in regions if r.level == 1] or regions
+        wall_ns = sum(r.wall_ns for r in outermost)
+        return sum(r.states.work_ns + r.states.create_ns for r in regions) / wall_ns if wall_ns else 0.0
+
+    def lacks_work(self, regions: tuple[RegionShare, ...]) -> bool:
+        """Whether processors were without work there."""
+        return self.n_active(regions) < thresholds.ACTIVE_PART * self.n_processors
+
+    def serialised(self, regions: tuple[RegionShare, ...]) -> bool:
+        """Whether about one thread at a time had something to do there, however busy the machine was."""
+        return self.n_active(regions) <= thresholds.SERIALISED_ACTIVE

@@ -1,40 +1,255 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings: what keeps a run from being faster, in plain language, most costly first.
 
-Owns the order of judgement; the judges are in task_findings and thread_findings, the remarks on how
-far the figures reach in notes.
+Owns the table of all kinds of problem, and the order of judgement. The judges are in task_findings and
+thread_findings, thresholds in thresholds.py, the remarks on how far the figures reach in notes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from ompass.metrics import notes, task_findings, thread_findings, thresholds
 from ompass.metrics.breakdown import Breakdown
 from ompass.metrics.constructs import ConstructTotals
-from ompass.metrics.facts import Facts, Finding
+from ompass.metrics.facts import Evidence, Facts, Finding
+from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 
 
-def find_causes(run: Run, breakdown: Breakdown, tasks: Sequence[ConstructTotals]) -> tuple[Finding, ...]:
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A disease. Of one family the first that fits is named: it explains those that come after it."""
+
+    name: str
+    family: str
+    title: str
+    judge: Callable[[Facts], Iterable[Evidence]]
+    cure: str = ""  # empty: it depends on the evidence
+    anyhow: bool = False  # its evidence is as good on a busy machine, or with more threads than processors
+    follows: bool = False  # a disease may have it as a consequence, and then it is a note
+
+
+_WAIT_LESS: Final = "wait less often: drop taskwaits and barriers that no data needs (nowait, depend clauses)"
+
+KINDS: Final = (
+    Kind(
+        "disturbed",
+        "machine",
+        "Others used the processors",
+        thread_findings.disturbed,
+        "measure on a quiet machine, or bind the threads to processors that nobody else uses",
+        anyhow=True,
+    ),
+    Kind(
+        "oversubscribed",
+        "machine",
+        "More threads than processors",
+        thread_findings.oversubscribed,
+        "run at most as many threads as there are processors (OMP_NUM_THREADS, OMP_DYNAMIC=true, one level "
+        "of nested regions)",
+        anyhow=True,
+        follows=True,
+    ),
+    Kind(
+        "blocked",
+        "work",
+        "Threads sleep or wait outside of OpenMP",
+        task_findings.blocked,
+        "take input, output and sleeping out of the parallel part, overlap them with computation (a thread "
+        "of their own, detached tasks), or run more threads than processors on purpose",
+        anyhow=True,
+    ),
+    Kind("too_fine", "handling", "Tasks are too fine", task_findings.too_fine, anyhow=True),
+    Kind(
+        "slow_dispatch",
+        "handling",
+        "Ready tasks reach threads slowly",
+        task_findings.slow_dispatch,
+        "bind the threads (OMP_PROC_BIND=close, OMP_PLACES=cores), keep them awake between steps "
+        "(OMP_WAIT_POLICY=active), and create tasks on the threads that will run them",
+    ),
+    Kind(
+        "undeferred",
+        "no task",
+        "Tasks are not offered to other threads",
+        task_findings.undeferred,
+        "let the if or final clause cut off later, so that every thread gets several deferred tasks",
+        anyhow=True,
+    ),
+    Kind(
+        "wait_in_loop",
+        "no task",
+        "Each task is waited for before the next one is created",
+        task_findings.wait_in_loop,
+        "move the wait behind the loop; where a task needs another's result, say so by depend clauses",
+        anyhow=True,
+    ),
+    Kind(
+        "dependence_chain",
+        "no task",
+        "Dependences make the tasks run one after the other",
+        task_findings.dependence_chain,
+        "break the chain: depend on the pieces of data that a task really needs, reduce into parts that are "
+        "joined later, or work on several chains at a time",
+        anyhow=True,
+    ),
+    Kind(
+        "serial_producer",
+        "no task",
+        "One thread creates the tasks and cannot keep up",
+        task_findings.serial_producer,
+        "let several threads create tasks (recursive tasks, a taskloop, tasks created in a worksharing "
+        "loop), or move work out of the producer into its tasks",
+        anyhow=True,
+    ),
+    Kind(
+        "too_coarse",
+        "no task",
+        "Tasks are too coarse",
+        task_findings.too_coarse,
+        "split the work into more and smaller tasks, the longest ones first (lower the cut-off, divide the "
+        "data into more pieces, give long tasks a priority)",
+        anyhow=True,
+    ),
+    Kind(
+        "starved",
+        "no task",
+        "Threads ran out of tasks",
+        task_findings.starved,
+        "create tasks earlier and from more places, wait later (a taskwait or barrier less), or lower the "
+        "cut-off near the root of the recursion",
+    ),
+    Kind(
+        "lock_contention",
+        "locks",
+        "Threads wait for each other at locks",
+        thread_findings.contention,
+        "do less under the lock, use one lock per piece of data, give critical sections different names, or "
+        "replace the lock by an atomic or a reduction",
+        anyhow=True,
+    ),
+    Kind(
+        "undivided",
+        "no share",
+        "One thread does all the work",
+        thread_findings.undivided,
+        "create tasks: lower the cut-off below which the serial code runs, or share the loop",
+        anyhow=True,
+    ),
+    Kind(
+        "short_regions",
+        "no share",
+        "Parallel regions are too short",
+        thread_findings.short_regions,
+        "merge regions into one (a parallel region around the outer loop), or run small cases serially (an "
+        "if clause)",
+        anyhow=True,
+    ),
+    Kind(
+        "synchronization",
+        "no share",
+        "Waiting together is expensive",
+        thread_findings.frequent_barriers,
+        _WAIT_LESS,
+        anyhow=True,
+    ),
+    Kind(
+        "loop_imbalance",
+        "no share",
+        "A loop gives threads unequal work",
+        thread_findings.loop_imbalance,
+        "share it in smaller pieces (schedule(dynamic) or guided), split long sections, or make it tasks",
+        anyhow=True,
+    ),
+    Kind(
+        "imbalance",
+        "no share",
+        "Work is unevenly shared between threads",
+        thread_findings.imbalance,
+        "divide the work by its cost instead of its amount, share it by a loop with schedule(dynamic), or "
+        "turn it into tasks",
+        anyhow=True,
+    ),
+    Kind(
+        "synchronization",
+        "no share",
+        "Waiting together is expensive",
+        thread_findings.costly_waits,
+        _WAIT_LESS,
+    ),
+    Kind(
+        "serial_fraction",
+        "serial",
+        "A serial part limits the speed-up",
+        thread_findings.serial_fraction,
+        "parallelise what runs before, between and after the regions (reading input, setting up data, "
+        "checking results), or measure a larger problem",
+        anyhow=True,
+    ),
+)
+"""All kinds of problem, in the order in which those of one family are tried."""
+
+
+def find_causes(
+    run: Run,
+    breakdown: Breakdown,
+    tasks: Sequence[ConstructTotals],
+    waits: Sequence[WaitTotals] = (),
+    loops: Sequence[LoopTotals] = (),
+) -> tuple[Finding, ...]:
     """All findings: problems, the costliest first, then notes.
 
     `breakdown` is that of Scope.REGIONS, whatever scope is shown.
     """
-    facts = Facts(run, breakdown, tuple(tasks))
-    problems: list[Finding] = []
+    facts = Facts(run, breakdown, tuple(tasks), tuple(waits), tuple(loops))
+    found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:
-        fine = task_findings.too_fine(facts)
-        # At most one reason for idle threads: the first that fits explains the others away.
-        undeferred = task_findings.undeferred(facts)
-        coarse = [] if undeferred else task_findings.too_coarse(facts)
-        starved = [] if undeferred or coarse else task_findings.starved(facts)
-        problems += fine + undeferred + coarse + starved
-        problems += thread_findings.serial_part(facts)
-        problems += thread_findings.imbalance(facts, with_tasks=not (starved or undeferred))
-        problems += thread_findings.lock_contention(facts)
-        problems += thread_findings.waiting(facts)
-        if not fine:
-            problems += task_findings.slow_dispatch(facts)
+        explained: set[str] = set()
+        for kind in KINDS:
+            if kind.anyhow or facts.calm:
+                found += _judged(kind, facts, explained)
+    found = [_as_note(f) if _follows(f, found) else f for f in found]
+    problems = [f for f in found if f.severity == "problem"]
     problems.sort(key=lambda f: (-f.cost_ns, f.kind, f.construct or 0))
-    return (*problems, *notes.all_notes(facts))
+    return (*problems, *(f for f in found if f.severity == "note"), *notes.all_notes(facts))
+
+
+_FOLLOWS: Final = frozenset(kind.name for kind in KINDS if kind.follows)
+
+
+def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
+    """Whether a disease that costs about as much may be the reason of this finding."""
+    return finding.kind in _FOLLOWS and any(
+        2 * other.cost_ns >= finding.cost_ns
+        for other in found
+        if other.severity == "problem" and other.kind not in _FOLLOWS
+    )
+
+
+def _as_note(finding: Finding) -> Finding:
+    return replace(finding, severity="note", cost_ns=0)
+
+
+def _judged(kind: Kind, facts: Facts, explained: set[str]) -> list[Finding]:
+    """What the judge found, unless another kind of the family explains it."""
+    if kind.family in explained:
+        return []
+    found = [
+        Finding(
+            e.kind or kind.name,
+            "note" if e.is_note else "problem",
+            e.title or kind.title,
+            e.because,
+            e.cure or kind.cure,
+            0 if e.is_note else e.cost_ns,
+            e.construct,
+            e.numbers,
+        )
+        for e in kind.judge(facts)
+    ]
+    if found:
+        explained.add(kind.family)
+    return found

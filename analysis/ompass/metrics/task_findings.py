@@ -1,36 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges of tasks: too fine, too coarse, too few at the time, slow to reach a thread."""
+"""Judges of tasks: what they cost, and why threads found none to run.
+
+Each yields evidence for the kind of the same name in the table of findings.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
-from ompass.metrics.facts import Facts, Finding, problem
+from ompass.metrics.facts import Evidence, Facts, evidence
+from ompass.metrics.processor import processor_time
 from ompass.units import count, duration, percent, plural
 
 
-def too_fine(facts: Facts) -> list[Finding]:
+def too_fine(facts: Facts) -> Iterator[Evidence]:
     """Constructs whose tasks do little more than pay for themselves."""
-    breakdown = facts.breakdown
-    dispatch_ns = breakdown.states.schedule_ns / facts.n_deferred if facts.n_deferred else 0.0
+    breakdown, processor = facts.breakdown, facts.processor
+    # Threads that wait for a processor inside the runtime make no task costlier.
+    others_ns = breakdown.thread_time_ns - breakdown.states.work_ns
+    on_processor = processor.other_running_ns / others_ns if others_ns else 1.0
+    schedule_ns = breakdown.states.schedule_ns * on_processor
+    dispatch_ns = schedule_ns / facts.n_deferred if facts.n_deferred else 0.0
     if dispatch_ns > thresholds.PLAUSIBLE_DISPATCH_NS:
         dispatch_ns = 0.0
     inline_ns = _undeferred_cost_ns(facts)
-    found = []
     for task in facts.tasks:
         if task.n_completed < thresholds.FINE_MIN_TASKS or not task.n_created:
             continue
-        if task.mean_work_ns >= thresholds.FINE_WORK_NS:
+        work_ns = max(task.work_ns - task.preempted_ns - task.blocked_ns, 0) / task.n_completed
+        if work_ns >= thresholds.FINE_WORK_NS:
             continue
         deferred = 1.0 - task.n_undeferred / task.n_created
-        cost_ns = task.mean_create_ns + dispatch_ns * deferred + inline_ns * (1.0 - deferred)
+        create_ns = task.mean_create_ns * on_processor
+        cost_ns = create_ns + dispatch_ns * deferred + inline_ns * (1.0 - deferred)
         total_ns = cost_ns * task.n_completed
-        if cost_ns <= 0 or task.mean_work_ns >= thresholds.FINE_WORK_PER_COST * cost_ns:
+        if cost_ns <= 0 or work_ns >= thresholds.FINE_WORK_PER_COST * cost_ns:
             continue
         if breakdown.share(total_ns) < thresholds.FINE_SHARE:
             continue
-        found.append(_too_fine(facts, task, cost_ns, int(total_ns), deferred))
-    return found
+        yield _too_fine(facts, task, work_ns, cost_ns, deferred)
 
 
 def _undeferred_cost_ns(facts: Facts) -> float:
@@ -40,11 +50,14 @@ def _undeferred_cost_ns(facts: Facts) -> float:
     return max(rest_ns, 0) / n_undeferred if n_undeferred else 0.0
 
 
-def _too_fine(facts: Facts, task: ConstructTotals, cost_ns: float, total_ns: int, deferred: float) -> Finding:
+def _too_fine(
+    facts: Facts, task: ConstructTotals, work_ns: float, cost_ns: float, deferred: float
+) -> Evidence:
     target_ns = cost_ns * thresholds.TARGET_WORK_PER_COST
+    total_ns = cost_ns * task.n_completed
     measured = "an estimated" if facts.run.create_estimated else "a measured"
     because = (
-        f"{count(task.n_completed)} tasks did {duration(task.mean_work_ns)} of work each, against "
+        f"{count(task.n_completed)} tasks did {duration(work_ns)} of work each, against "
         f"{measured} {duration(cost_ns)} to create and dispatch one: "
         f"{percent(facts.breakdown.share(total_ns))} of the thread-time"
     )
@@ -59,15 +72,13 @@ def _too_fine(facts: Facts, task: ConstructTotals, cost_ns: float, total_ns: int
             f"create fewer, larger tasks: below a cut-off of about {duration(target_ns)} of work, "
             "call the serial code instead of creating a task (in a taskloop, raise grainsize)"
         )
-    return problem(
-        "too_fine",
-        title="Tasks are too fine",
-        because=because,
+    return evidence(
+        because,
+        total_ns,
+        task.construct,
         cure=cure,
-        cost_ns=total_ns,
-        construct=task.construct,
         tasks=task.n_completed,
-        mean_work_ns=task.mean_work_ns,
+        mean_work_ns=work_ns,
         mean_create_ns=task.mean_create_ns,
         cost_per_task_ns=cost_ns,
         target_work_ns=target_ns,
@@ -75,52 +86,135 @@ def _too_fine(facts: Facts, task: ConstructTotals, cost_ns: float, total_ns: int
     )
 
 
-def undeferred(facts: Facts) -> list[Finding]:
+# ---------------------------------------------------------------- threads that found no task
+
+
+def _is_starving(facts: Facts) -> bool:
+    """Whether threads of regions with tasks went without, so that a reason is worth looking for."""
+    return (
+        facts.n_threads > 1
+        and facts.breakdown.share(facts.idle_ns(facts.task_regions)) >= thresholds.IDLE_SHARE
+        and (facts.calm or facts.lacks_work(facts.task_regions))
+    )
+
+
+def _idle_text(facts: Facts) -> str:
+    idle_ns = sum(r.states.idle_ns for r in facts.task_regions)
+    return f"threads found no task for {percent(facts.breakdown.share(idle_ns))} of the thread-time"
+
+
+def undeferred(facts: Facts) -> Iterator[Evidence]:
     """Idle threads beside tasks that only their creators could run."""
-    breakdown = facts.breakdown
     n_created = sum(t.n_created for t in facts.tasks)
     n_undeferred = sum(t.n_undeferred for t in facts.tasks)
-    idle_ns = sum(r.states.idle_ns for r in breakdown.regions if r.n_tasks)
-    if breakdown.n_threads < 2 or breakdown.share(idle_ns) < thresholds.IDLE_SHARE:
-        return []
-    if not n_created or n_undeferred / n_created < thresholds.UNDEFERRED_SHARE:
-        return []
+    if not n_created or n_undeferred / n_created < thresholds.UNDEFERRED_SHARE or not _is_starving(facts):
+        return
     blamed = max(facts.tasks, key=lambda t: (t.n_undeferred, -t.construct))
-    return [
-        problem(
-            "undeferred",
-            title="Tasks are not offered to other threads",
-            because=f"{percent(n_undeferred / n_created)} of the tasks were undeferred (an if clause, "
-            "or inside a final task), so that only the thread that created them could run them; "
-            f"threads were idle for {percent(breakdown.share(idle_ns))} of the thread-time",
-            cure="let the if or final clause cut off later, so that every thread gets several deferred tasks",
-            cost_ns=idle_ns,
-            construct=blamed.construct,
-            undeferred_share=n_undeferred / n_created,
-            idle_share=breakdown.share(idle_ns),
-        )
-    ]
+    idle_ns = facts.idle_ns(facts.task_regions)
+    yield evidence(
+        f"{percent(n_undeferred / n_created)} of the tasks were undeferred (an if clause, or inside a final "
+        f"task), so that only the thread that created them could run them; {_idle_text(facts)}",
+        idle_ns,
+        blamed.construct,
+        undeferred_share=n_undeferred / n_created,
+        idle_share=facts.breakdown.share(idle_ns),
+    )
 
 
-def too_coarse(facts: Facts) -> list[Finding]:
+def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
+    """A taskwait or taskgroup for nearly every task."""
+    waits = [w for w in facts.waits if w.kind in ("taskwait", "taskgroup", "taskwait depend")]
+    worst = max(waits, key=lambda w: (w.n_waits, -w.construct), default=None)
+    if worst is None or worst.n_waits < thresholds.WAIT_LEAST or not _is_starving(facts):
+        return
+    per_wait = facts.n_deferred / worst.n_waits
+    if per_wait > thresholds.TASKS_PER_WAIT or not facts.serialised(facts.task_regions):
+        return
+    n_active = facts.n_active(facts.task_regions)
+    yield evidence(
+        f"{plural(facts.n_deferred, 'task')} met {count(worst.n_waits)} waits here, so that "
+        f"{n_active:.1f} threads "
+        f"had something to do at a time; {_idle_text(facts)}",
+        facts.idle_ns(facts.task_regions),
+        worst.construct,
+        waits=worst.n_waits,
+        tasks_per_wait=per_wait,
+    )
+
+
+def dependence_chain(facts: Facts) -> Iterator[Evidence]:
+    """Tasks that run one after the other because each depends on the one before."""
+    chained = [w for w in facts.waits if w.kind == "dependence"]
+    n_chained = sum(w.n_waits for w in chained)
+    if not n_chained or not _is_starving(facts):
+        return
+    idle_ns = facts.idle_ns(facts.task_regions)
+    ruled = n_chained >= thresholds.CHAINED_PART * facts.n_deferred and facts.serialised(facts.task_regions)
+    held_up = facts.calm and 2 * sum(w.idle_ns for w in chained) >= idle_ns
+    if not ruled and not held_up:
+        return
+    blamed = max(chained, key=lambda w: (w.delay_ns, -w.construct))
+    work_ns = sum(r.states.work_ns for r in facts.task_regions)
+    yield evidence(
+        f"{count(n_chained)} of {plural(facts.n_deferred, 'task')} had to wait for a task that they depend "
+        f"on, {duration(blamed.delay_ns / max(blamed.n_waits, 1))} each, and {duration(work_ns)} of work "
+        f"kept {facts.n_active(facts.task_regions):.1f} threads busy at a time; {_idle_text(facts)}",
+        idle_ns,
+        blamed.construct,
+        dependent_tasks=n_chained,
+        active_threads=facts.n_active(facts.task_regions),
+    )
+
+
+def serial_producer(facts: Facts) -> Iterator[Evidence]:
+    """One thread that creates all tasks, too slowly for the others."""
+    created: dict[int, int] = {}
+    for task in facts.tasks:
+        for thread, n in task.created_by:
+            created[thread] = created.get(thread, 0) + n
+    producer, n_by_producer = max(created.items(), key=lambda item: (item[1], -item[0]), default=(-1, 0))
+    if not n_by_producer or not _is_starving(facts):
+        return
+    produced = n_by_producer / sum(created.values())
+    mine = next((t for t in facts.breakdown.threads if t.thread == producer), None)
+    if mine is None or not mine.states.total_ns:
+        return
+    busy_ns = mine.states.create_ns + mine.implicit_ns
+    busy = busy_ns / mine.states.total_ns
+    if produced < thresholds.PRODUCER_CREATED or busy < thresholds.PRODUCER_BUSY:
+        return
+    counts = {t.construct: dict(t.created_by).get(producer, 0) for t in facts.tasks}
+    yield evidence(
+        f"thread {producer} created {percent(produced)} of the tasks, one every "
+        f"{duration(busy_ns / n_by_producer)}, and spent {percent(busy)} of its time on that and on its own "
+        f"code; {_idle_text(facts)}",
+        facts.idle_ns(facts.task_regions),
+        max(counts, key=lambda c: (counts[c], -c)),
+        producer_thread=producer,
+        producer_created_share=produced,
+        producer_busy_share=busy,
+    )
+
+
+def too_coarse(facts: Facts) -> Iterator[Evidence]:
     """Too few tasks, or one too long, to keep all threads busy until the end."""
-    breakdown = facts.breakdown
-    n_threads = breakdown.n_threads
-    regions = [r for r in breakdown.regions if r.n_tasks and r.n_instances]
-    n_instances = sum(r.n_instances for r in regions if r.level == 1)
-    idle_ns = sum(r.states.idle_ns for r in regions)
+    breakdown, n_threads = facts.breakdown, facts.n_threads
+    n_instances = sum(r.n_instances for r in facts.task_regions if r.level == 1)
     timed = [t for t in facts.tasks if t.n_timed]
+    idle_ns = facts.idle_ns(facts.task_regions)
     if n_threads < 2 or not n_instances or not timed:
-        return []
+        return
     if breakdown.share(idle_ns) < thresholds.IDLE_SHARE:
-        return []
+        return
     longest = max(timed, key=lambda t: (t.max_ns, -t.construct))
-    mean_work_ns = sum(r.states.work_ns for r in regions) / n_instances
+    mean_work_ns = sum(r.states.work_ns for r in facts.task_regions) / n_instances
     per_thread = facts.n_completed / (n_threads * n_instances)
     bound = mean_work_ns / longest.max_ns if longest.max_ns else float(n_threads)
-    limited = bound < thresholds.COARSE_BOUND * n_threads
+    # A task that was kept from running takes long without being coarse.
+    least_ns = max(longest.max_ns - facts.processor.preempted_ns, 0)
+    limited = mean_work_ns < thresholds.COARSE_BOUND * n_threads * least_ns
     if not limited and per_thread >= thresholds.COARSE_TASKS_PER_THREAD:
-        return []
+        return
     where = "" if n_instances == 1 else " in each instance of the regions"
     because = (
         f"{plural(facts.n_completed, 'task')} for {n_threads} threads, {per_thread:.1f} per thread{where}"
@@ -130,107 +224,93 @@ def too_coarse(facts: Facts) -> list[Finding]:
             f"; the longest took {duration(longest.max_ns)} of {duration(mean_work_ns)} of work, "
             f"so no number of threads gives a speed-up above {bound:.2f}"
         )
-    because += f"; threads were idle for {percent(breakdown.share(idle_ns))} of the thread-time"
-    return [
-        problem(
-            "too_coarse",
-            title="Tasks are too coarse",
-            because=because,
-            cure="split the work into more and smaller tasks, the longest ones first "
-            "(lower the cut-off, divide the data into more pieces, give long tasks a priority)",
-            cost_ns=idle_ns,
-            construct=longest.construct,
-            tasks_per_thread=per_thread,
-            longest_task_ns=longest.max_ns,
-            work_per_instance_ns=mean_work_ns,
-            speedup_bound=bound,
-            idle_share=breakdown.share(idle_ns),
-        )
-    ]
+    yield evidence(
+        f"{because}; {_idle_text(facts)}",
+        idle_ns,
+        longest.construct,
+        tasks_per_thread=per_thread,
+        longest_task_ns=longest.max_ns,
+        work_per_instance_ns=mean_work_ns,
+        speedup_bound=bound,
+        idle_share=breakdown.share(idle_ns),
+    )
 
 
-def starved(facts: Facts) -> list[Finding]:
+def starved(facts: Facts) -> Iterator[Evidence]:
     """Threads without a task to run, though the tasks themselves are not to blame."""
+    if not _is_starving(facts):
+        return
     breakdown = facts.breakdown
-    regions = [r for r in breakdown.regions if r.n_tasks]
-    idle_ns = sum(r.states.idle_ns for r in regions)
-    if breakdown.n_threads < 2 or breakdown.share(idle_ns) < thresholds.IDLE_SHARE:
-        return []
-    blamed = max(regions, key=lambda r: (r.states.idle_ns, -r.construct))
-    created: dict[int, int] = {}
-    for task in facts.tasks:
-        for thread, n in task.created_by:
-            created[thread] = created.get(thread, 0) + n
-    producer, n_by_producer = max(created.items(), key=lambda item: (item[1], -item[0]), default=(-1, 0))
-    produced = n_by_producer / sum(created.values()) if n_by_producer else 0.0
-    share = next((t for t in breakdown.threads if t.thread == producer), None)
-    busy_ns = share.states.create_ns + share.implicit_ns if share else 0
-    busy = busy_ns / share.states.total_ns if share and share.states.total_ns else 0.0
-    idle_text = f"threads found no task for {percent(breakdown.share(idle_ns))} of the thread-time"
-    numbers: dict[str, float] = {
-        "idle_share": breakdown.share(idle_ns),
-        "producer_thread": producer,
-        "producer_created_share": produced,
-        "producer_busy_share": busy,
-    }
-    if produced >= thresholds.PRODUCER_CREATED and busy >= thresholds.PRODUCER_BUSY:
-        return [
-            problem(
-                "starved",
-                title="One thread creates the tasks and cannot keep up",
-                because=f"thread {producer} created {percent(produced)} of the tasks, one every "
-                f"{duration(busy_ns / n_by_producer)}, and spent {percent(busy)} of its time on that; "
-                f"{idle_text}",
-                cure="let several threads create tasks (recursive tasks, a taskloop, tasks created in a "
-                "worksharing loop), or move work out of the producer into its tasks",
-                cost_ns=idle_ns,
-                construct=_most_created(facts, producer),
-                **numbers,
-            )
-        ]
-    return [
-        problem(
-            "starved",
-            title="Threads ran out of tasks",
-            because=f"{idle_text}, {duration(blamed.states.idle_ns)} of it in this region, "
-            f"with {plural(blamed.n_tasks, 'task')} in {plural(blamed.n_instances, 'instance')}",
-            cure="create tasks earlier and from more places, wait later (a taskwait or barrier less), "
-            "or lower the cut-off near the root of the recursion",
-            cost_ns=idle_ns,
-            construct=blamed.construct,
-            **numbers,
-        )
-    ]
+    idle_ns = facts.idle_ns(facts.task_regions)
+    blamed = max(facts.task_regions, key=lambda r: (r.states.idle_ns, -r.construct))
+    wait = max(
+        (w for w in facts.waits if w.kind in ("taskwait", "taskgroup")),
+        key=lambda w: (w.wait_ns + w.inside_ns, -w.construct),
+        default=None,
+    )
+    waited = wait is not None and wait.n_waits >= thresholds.WAIT_LEAST
+    because = (
+        f"{_idle_text(facts)}, {duration(blamed.states.idle_ns)} of it in "
+        f"{plural(blamed.n_instances, 'instance')} of one region with {plural(blamed.n_tasks, 'task')}"
+    )
+    if waited and wait is not None:
+        because += f"; tasks of the next step were created after each of {count(wait.n_waits)} waits here"
+    yield evidence(
+        because,
+        idle_ns,
+        wait.construct if waited and wait is not None else blamed.construct,
+        idle_share=breakdown.share(idle_ns),
+        active_threads=facts.n_active(facts.task_regions),
+    )
 
 
-def _most_created(facts: Facts, thread: int) -> int | None:
-    counts = {t.construct: dict(t.created_by).get(thread, 0) for t in facts.tasks}
-    return max(counts, key=lambda c: (counts[c], -c), default=None)
-
-
-def slow_dispatch(facts: Facts) -> list[Finding]:
+def slow_dispatch(facts: Facts) -> Iterator[Evidence]:
     """Ready tasks that take long to reach a thread although they are large enough."""
     breakdown = facts.breakdown
-    schedule_ns = breakdown.states.schedule_ns
+    schedule_ns = facts.unexplained(breakdown.states.schedule_ns)
     if breakdown.share(schedule_ns) < thresholds.SCHEDULE_SHARE or not facts.n_deferred:
-        return []
+        return
     n_ready = sum(t.n_ready for t in facts.tasks)
     mean_ready_ns = sum(t.ready_ns for t in facts.tasks) / n_ready if n_ready else 0.0
     stolen = sum(t.n_other_thread for t in facts.tasks) / facts.n_completed if facts.n_completed else 0.0
     blamed = max(breakdown.regions, key=lambda r: (r.states.schedule_ns, -r.construct), default=None)
-    return [
-        problem(
-            "slow_dispatch",
-            title="Ready tasks reach threads slowly",
-            because=f"threads spent {percent(breakdown.share(schedule_ns))} of the thread-time without work "
-            f"while tasks were ready; a task was ready for {duration(mean_ready_ns)} before it started, "
-            f"and {percent(stolen)} of the tasks ran on another thread than the one that created them",
-            cure="run no more threads than there are free cores, bind them (OMP_PROC_BIND=close, "
-            "OMP_PLACES=cores), and create tasks on the threads that will run them",
-            cost_ns=schedule_ns,
-            construct=blamed.construct if blamed else None,
-            schedule_share=breakdown.share(schedule_ns),
-            mean_ready_ns=mean_ready_ns,
-            other_thread_share=stolen,
-        )
-    ]
+    yield evidence(
+        f"threads spent {percent(breakdown.share(schedule_ns))} of the thread-time without work "
+        f"while tasks were ready; a task was ready for {duration(mean_ready_ns)} before it started, "
+        f"and {percent(stolen)} of the tasks ran on another thread than the one that created them",
+        schedule_ns,
+        blamed.construct if blamed else None,
+        schedule_share=breakdown.share(schedule_ns),
+        mean_ready_ns=mean_ready_ns,
+        other_thread_share=stolen,
+    )
+
+
+def blocked(facts: Facts) -> Iterator[Evidence]:
+    """Tasks, or other code of regions, that slept or waited outside of OpenMP."""
+    breakdown = facts.breakdown
+    blocked_ns = facts.processor.work_blocked_ns
+    if breakdown.share(blocked_ns) < thresholds.BLOCKED_SHARE:
+        return
+    in_tasks = max(facts.tasks, key=lambda t: (t.blocked_ns, -t.construct), default=None)
+    in_regions = max(
+        breakdown.regions, key=lambda r: (processor_time(r).work_blocked_ns, -r.construct), default=None
+    )
+    part = ""
+    construct = in_regions.construct if in_regions else None
+    if in_tasks is not None and 2 * in_tasks.blocked_ns >= blocked_ns:
+        construct = in_tasks.construct
+        each = share_of(in_tasks.blocked_ns, in_tasks.work_ns)
+        part = f"; these tasks did nothing for {percent(each)} of their time"
+    yield evidence(
+        f"threads slept or waited outside of OpenMP for {duration(blocked_ns)}, "
+        f"{percent(breakdown.share(blocked_ns))} of the thread-time, in the middle of the program's own "
+        f"code{part}",
+        blocked_ns,
+        construct,
+        blocked_share=breakdown.share(blocked_ns),
+    )
+
+
+def share_of(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0

@@ -1,156 +1,298 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges of threads and regions: serial part, imbalance, locks, the cost of waiting together."""
+"""Judges of threads and regions: the serial part, unequal shares, locks, barriers, processors."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 
 from ompass.metrics import thresholds
-from ompass.metrics.breakdown import Scope
-from ompass.metrics.facts import Facts, Finding, problem
+from ompass.metrics.breakdown import RegionShare, Scope
+from ompass.metrics.facts import Evidence, Facts, evidence
+from ompass.metrics.processor import processor_time
+from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run
 from ompass.units import count, duration, percent, plural
 
 
-def serial_part(facts: Facts) -> list[Finding]:
-    """Time outside parallel regions, and Amdahl's bound from it."""
-    breakdown = facts.breakdown
-    if breakdown.scope is Scope.PROGRAM:
-        return []
-    serial_ns = max(facts.run.wall_ns - facts.region_wall_ns, 0)
-    work_ns = breakdown.states.work_ns
+def serial_fraction(facts: Facts) -> Iterator[Evidence]:
+    """What one thread computed outside of parallel regions, and Amdahl's bound from it."""
+    breakdown, run = facts.breakdown, facts.run
+    if breakdown.scope is Scope.PROGRAM or facts.n_threads < 2:
+        return
+    alone = [r for r in run.regions if r.construct == OUTSIDE and r.work_ns]
+    outside_ns = max(
+        (r.work_ns - r.work_preempted_ns - r.work_blocked_ns for r in alone),
+        default=0,
+    )
+    left_out_ns = thresholds.SERIAL_FLOOR_NS + _verification_ns(run)
+    serial_ns = max(outside_ns + run.earlier_cpu_ns - left_out_ns, 0)
+    work_ns = facts.processor.work_running_ns
     if not serial_ns + work_ns:
-        return []
+        return
     fraction = serial_ns / (serial_ns + work_ns)
-    if fraction < thresholds.SERIAL_SHARE or serial_ns < thresholds.SERIAL_FLOOR_NS:
-        return []
-    n_threads = breakdown.n_threads
-    bound = 1.0 / (fraction + (1.0 - fraction) / n_threads)
-    return [
-        problem(
-            "serial_fraction",
-            title="A serial part limits the speed-up",
-            because=f"the program spent {duration(serial_ns)} outside parallel regions, "
-            f"{percent(fraction)} of its work: with {plural(n_threads, 'thread')} the speed-up stays below "
-            f"{bound:.2f}, with any number below {1.0 / fraction:.1f} (Amdahl)",
-            cure="parallelise what runs before, between and after the regions "
-            "(reading input, setting up data, checking results), or measure a larger problem",
-            # what the other threads could have done meanwhile
-            cost_ns=serial_ns * (n_threads - 1),
-            serial_ns=serial_ns,
-            serial_fraction=fraction,
-            speedup_bound=bound,
-            speedup_limit=1.0 / fraction,
-        )
-    ]
-
-
-def imbalance(facts: Facts, *, with_tasks: bool) -> list[Finding]:
-    """Regions whose threads did unequal work.
-
-    `with_tasks` False leaves out regions with tasks, where a starved run is unequal as a consequence.
-    """
-    breakdown = facts.breakdown
-    found = []
-    for region in breakdown.regions:
-        n_threads = len(region.threads)
-        if (
-            n_threads < 2
-            or region.imbalance < thresholds.IMBALANCE_RATIO
-            or (region.n_tasks and not with_tasks)
-        ):
-            continue
-        # Work that was uneven but hurt nobody (the others found something else to do) is no problem.
-        most = max(region.threads, key=lambda t: (t.states.work_ns, -t.thread))
-        uneven_ns = most.states.work_ns * n_threads - region.states.work_ns
-        # Time in locks is unequal by nature, and named on its own.
-        lost_ns = min(uneven_ns, region.states.idle_ns + region.states.sync_ns - region.lock_ns)
-        if breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
-            continue
-        least_ns = min(t.states.work_ns for t in region.threads)
-        if region.n_tasks:
-            cure = "split the longest tasks and create them first, so the last tasks to run are short"
-        else:
-            cure = "share the loop in smaller pieces (schedule(dynamic) or guided), or turn it into tasks"
-        uneven = problem(
-            "imbalance",
-            title="Work is unevenly shared between threads",
-            because=f"thread {most.thread} worked {duration(most.states.work_ns)}, "
-            f"{region.imbalance:.2f} times the mean, the least loaded one {duration(least_ns)}; "
-            f"the others waited for {percent(breakdown.share(lost_ns))} of the thread-time",
-            cure=cure,
-            cost_ns=lost_ns,
-            construct=region.construct,
-            max_over_mean=region.imbalance,
-            max_work_ns=most.states.work_ns,
-            min_work_ns=least_ns,
-            busiest_thread=most.thread,
-        )
-        # A single thread at work, and no task: a loop is rarely so uneven, a cut-off above the input is.
-        alone = not region.n_tasks and region.imbalance >= thresholds.UNDIVIDED_PART * n_threads
-        found.append(_undivided(uneven) if alone else uneven)
-    return found
-
-
-def _undivided(uneven: Finding) -> Finding:
-    return replace(
-        uneven,
-        kind="undivided",
-        title="One thread does all the work",
-        because=f"{uneven.because}, and no task was created",
-        cure="create tasks: lower the cut-off below which the serial code runs, or share the loop",
+    n_processors = facts.n_processors
+    lost_ns = serial_ns * (n_processors - 1)
+    # On a quiet machine this is the time of all processors.
+    in_regions_ns = facts.breakdown.thread_time_ns - facts.processor.preempted_ns
+    lost = lost_ns / (serial_ns * n_processors + in_regions_ns or 1)
+    if fraction < thresholds.SERIAL_SHARE or n_processors < 2:
+        return
+    bound = 1.0 / (fraction + (1.0 - fraction) / facts.n_threads)
+    yield evidence(
+        f"one thread computed for {duration(serial_ns)} outside of parallel regions, {percent(fraction)} of "
+        f"all work: on {plural(facts.n_threads, 'thread')} the speed-up stays below {bound:.2f}, on any "
+        f"number below {1.0 / fraction:.1f} (Amdahl)",
+        # what the other threads could have done meanwhile
+        lost_ns,
+        is_note=lost < thresholds.SERIAL_COST,
+        serial_ns=serial_ns,
+        earlier_ns=run.earlier_cpu_ns,
+        serial_fraction=fraction,
+        speedup_bound=bound,
+        speedup_limit=1.0 / fraction,
     )
 
 
-def lock_contention(facts: Facts) -> list[Finding]:
+def _verification_ns(run: Run) -> int:
+    """Time of the phases in which the program checks its result, by its own account."""
+    own = {d.id for d in run.definitions if d.kind == "phase" and d.name.lower().startswith("verif")}
+    return sum(row.work_ns for row in run.constructs if row.construct in own)
+
+
+# ---------------------------------------------------------------- regions without tasks
+
+
+def _plain(facts: Facts) -> Iterator[RegionShare]:
+    return (r for r in facts.breakdown.regions if not r.n_tasks and len(r.threads) > 1)
+
+
+def _work_of(region: RegionShare) -> dict[int, int]:
+    """What each thread of the region computed: it is the same however busy the machine is."""
+    return {t.thread: processor_time(t).work_running_ns for t in region.threads}
+
+
+def undivided(facts: Facts) -> Iterator[Evidence]:
+    """Regions without tasks in which one thread works."""
+    for region in _plain(facts):
+        work = _work_of(region)
+        most = max(work, key=lambda thread: (work[thread], -thread))
+        lost_ns = region.states.idle_ns + region.states.sync_ns - region.lock_ns
+        if not work[most] or work[most] < thresholds.UNDIVIDED_PART * sum(work.values()):
+            continue
+        if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
+            continue
+        yield evidence(
+            f"thread {most} worked {duration(work[most])}, {percent(work[most] / sum(work.values()))} of all "
+            f"work of this region, and no task was created; the others waited for "
+            f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
+            lost_ns,
+            region.construct,
+            busiest_thread=most,
+            max_work_ns=work[most],
+        )
+
+
+def short_regions(facts: Facts) -> Iterator[Evidence]:
+    """Regions that are over before their fork and join have paid off."""
+    for region in _plain(facts):
+        n_parts = region.n_instances * len(region.threads)
+        if region.n_instances < thresholds.FINE_MIN_TASKS:
+            continue
+        work_ns = processor_time(region).work_running_ns / n_parts
+        lost_ns = _lost_ns(region)
+        if work_ns >= thresholds.SHORT_REGION_NS or _barriers_inside(facts, region):
+            continue
+        if facts.breakdown.share(lost_ns) < thresholds.SYNC_SHARE:
+            continue
+        yield evidence(
+            f"{count(region.n_instances)} instances gave each thread {duration(work_ns)} of work and took "
+            f"{duration(region.wall_ns / region.n_instances)} each; entering, leaving and waiting for each "
+            f"other cost {percent(facts.breakdown.share(lost_ns))} of the thread-time",
+            lost_ns,
+            region.construct,
+            instances=region.n_instances,
+            mean_instance_ns=region.wall_ns / region.n_instances,
+            work_per_thread_ns=work_ns,
+        )
+
+
+def _lost_ns(region: RegionShare) -> int:
+    """Time of a region in which its threads waited for each other, locks left out."""
+    return region.states.idle_ns + region.states.sync_ns - region.lock_ns
+
+
+def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
+    """Whether it is the barriers inside the region that come too often."""
+    return _n_inner_barriers(facts) > 2 * region.n_instances * len(region.threads)
+
+
+def _n_inner_barriers(facts: Facts) -> int:
+    """How often threads met a barrier, but for those at the end of regions, which gcc does not tell apart."""
+    n_met = sum(w.n_waits for w in facts.waits if w.kind.endswith("barrier"))
+    return n_met - sum(r.n_instances * len(r.threads) for r in facts.breakdown.regions)
+
+
+def frequent_barriers(facts: Facts) -> Iterator[Evidence]:
+    """Barriers that come every few microseconds."""
+    breakdown = facts.breakdown
+    barriers = [w for w in facts.waits if w.kind.endswith("barrier") and w.kind != "region barrier"]
+    n_waits = _n_inner_barriers(facts)
+    waited_ns = sum(w.wait_ns for w in barriers)
+    if n_waits < thresholds.FINE_MIN_TASKS or breakdown.share(waited_ns) < thresholds.SYNC_SHARE:
+        return
+    step_ns = sum(processor_time(r).work_running_ns for r in _plain(facts)) / n_waits
+    if step_ns >= thresholds.SHORT_STEP_NS:
+        return
+    blamed = max(barriers, key=lambda w: (w.wait_ns, -w.construct))
+    yield evidence(
+        f"threads worked for {duration(step_ns)} between two barriers, and each met "
+        f"{count(n_waits // facts.n_threads)} of them; waiting there took "
+        f"{percent(breakdown.share(waited_ns))} of the thread-time",
+        waited_ns,
+        blamed.construct,
+        sync_share=breakdown.share(waited_ns),
+        work_per_barrier_ns=step_ns,
+    )
+
+
+def costly_waits(facts: Facts) -> Iterator[Evidence]:
+    """The price of barriers and waits that nothing else explains."""
+    breakdown = facts.breakdown
+    sync_ns = facts.unexplained(breakdown.states.sync_ns - breakdown.lock_ns)
+    if not breakdown.regions or breakdown.share(sync_ns) < thresholds.SYNC_SHARE:
+        return
+    region = max(breakdown.regions, key=lambda r: (r.states.sync_ns - r.lock_ns, -r.construct))
+    yield evidence(
+        f"barriers and waits cost {percent(breakdown.share(sync_ns))} of the thread-time beyond any lack of "
+        "tasks",
+        sync_ns,
+        region.construct,
+        sync_share=breakdown.share(sync_ns),
+        instances=region.n_instances,
+    )
+
+
+def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
+    """Work-sharing constructs that give threads unequal shares."""
+    # On a busy machine the times of loops tell of the machine; what each thread computed does not.
+    uneven_ns = sum(_uneven_ns(region) for region in _plain(facts))
+    for loop in facts.loops:
+        if loop.kind in UNSHARED_LOOPS:
+            continue
+        lost_ns = facts.unexplained(loop.imbalance_ns) if facts.calm else min(loop.imbalance_ns, uneven_ns)
+        if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
+            continue
+        yield evidence(
+            f"the thread with most to do in this {loop.kind} took {duration(loop.max_thread_ns)}, against "
+            f"{duration(loop.mean_thread_ns)} on average; the others waited behind it for "
+            f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
+            lost_ns,
+            loop.construct,
+            imbalance=loop.imbalance,
+            instances=loop.n_led,
+        )
+
+
+def _uneven_ns(region: RegionShare) -> int:
+    """How much more the threads would compute, had each as much as the busiest; 0 of small differences."""
+    work = _work_of(region)
+    most_ns, sum_ns = max(work.values()) * len(work), sum(work.values())
+    return most_ns - sum_ns if most_ns >= thresholds.IMBALANCE_RATIO * sum_ns else 0
+
+
+def imbalance(facts: Facts) -> Iterator[Evidence]:
+    """Regions without tasks whose threads did unequal work."""
+    for region in _plain(facts):
+        work = _work_of(region)
+        most = max(work, key=lambda thread: (work[thread], -thread))
+        mean_ns = sum(work.values()) / len(work) or 1.0
+        # Work that was uneven but hurt nobody (the others found something else to do) is no problem.
+        lost_ns = min(_uneven_ns(region), _lost_ns(region))
+        if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
+            continue
+        yield evidence(
+            f"thread {most} worked {duration(work[most])}, {work[most] / mean_ns:.2f} times the mean, the "
+            f"least loaded one {duration(min(work.values()))}; the others waited for "
+            f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
+            lost_ns,
+            region.construct,
+            max_over_mean=work[most] / mean_ns,
+            max_work_ns=work[most],
+            min_work_ns=min(work.values()),
+            busiest_thread=most,
+        )
+
+
+# ---------------------------------------------------------------- locks
+
+
+def contention(facts: Facts) -> Iterator[Evidence]:
     """Time in locks, critical, ordered and atomic constructs."""
     breakdown = facts.breakdown
     if breakdown.share(breakdown.lock_ns) < thresholds.LOCK_SHARE:
-        return []
-    blamed = max(breakdown.regions, key=lambda r: (r.lock_ns, -r.construct), default=None)
-    return [
-        problem(
-            "lock_contention",
-            title="Threads wait for each other at locks",
-            because=f"{duration(breakdown.lock_ns)} of thread-time, "
-            f"{percent(breakdown.share(breakdown.lock_ns))}, went into "
-            "entering locks, critical, ordered or atomic constructs",
-            cure="do less under the lock, use one lock per piece of data, give critical sections different "
-            "names, or replace the lock by an atomic or a reduction",
-            cost_ns=breakdown.lock_ns,
-            construct=blamed.construct if blamed else None,
-            lock_ns=breakdown.lock_ns,
-            lock_share=breakdown.share(breakdown.lock_ns),
-        )
-    ]
+        return
+    if not facts.calm and not facts.lacks_work(breakdown.regions):
+        return
+    kinds = LOCKS.values()
+    wait = max(
+        (w for w in facts.waits if w.kind in kinds), key=lambda w: (w.wait_ns, -w.construct), default=None
+    )
+    region = max(breakdown.regions, key=lambda r: (r.lock_ns, -r.construct), default=None)
+    critical = wait is not None and wait.kind == "critical"
+    what = (
+        "entering this critical section"
+        if critical
+        else "entering locks, critical, ordered or atomic constructs"
+    )
+    times = f", {count(wait.n_long)} of {count(wait.n_waits)} times behind another thread" if wait else ""
+    yield evidence(
+        f"{duration(breakdown.lock_ns)} of thread-time, {percent(breakdown.share(breakdown.lock_ns))}, went "
+        f"into {what}{times}",
+        breakdown.lock_ns,
+        wait.construct if wait else region.construct if region else None,
+        kind="critical_contention" if critical else "",
+        title="Threads wait for each other at a critical section" if critical else "",
+        lock_ns=breakdown.lock_ns,
+        lock_share=breakdown.share(breakdown.lock_ns),
+    )
 
 
-def waiting(facts: Facts) -> list[Finding]:
-    """The price of barriers and waits themselves: short regions, frequent waits."""
-    breakdown = facts.breakdown
-    sync_ns = breakdown.states.sync_ns - breakdown.lock_ns
-    if breakdown.share(sync_ns) < thresholds.SYNC_SHARE or not breakdown.regions:
-        return []
-    blamed = max(breakdown.regions, key=lambda r: (r.states.sync_ns - r.lock_ns, -r.construct))
-    mean_wall_ns = blamed.wall_ns / blamed.n_instances if blamed.n_instances else 0.0
-    if blamed.n_instances > 1 and mean_wall_ns < thresholds.SHORT_REGION_NS:
-        title = "Parallel regions are too short"
-        because = f"{count(blamed.n_instances)} instances took {duration(mean_wall_ns)} each, and "
-        cure = "merge regions into one (a parallel region around the outer loop), or run small cases serially"
-    else:
-        title = "Waiting together is expensive"
-        because = ""
-        cure = "wait less often: drop taskwaits and barriers that no data needs (nowait, depend clauses)"
-    return [
-        problem(
-            "synchronization",
-            title=title,
-            because=f"{because}barriers and waits cost {percent(breakdown.share(sync_ns))} "
-            "of the thread-time beyond any lack of tasks",
-            cure=cure,
-            cost_ns=sync_ns,
-            construct=blamed.construct,
-            sync_share=breakdown.share(sync_ns),
-            instances=blamed.n_instances,
-            mean_instance_ns=mean_wall_ns,
-        )
-    ]
+# ---------------------------------------------------------------- processors
+
+
+def disturbed(facts: Facts) -> Iterator[Evidence]:
+    """Others used the processors of the run."""
+    if not facts.disturbed:
+        return
+    share = facts.breakdown.share(facts.taken_ns)
+    yield evidence(
+        f"threads could have run, but waited for a processor that others used, for "
+        f"{duration(facts.taken_ns)}, {percent(share)} of the thread-time: whoever waited for these threads "
+        "meanwhile looks idle or slow to get tasks, so that waits are judged only where they would be the "
+        "same on a quiet machine",
+        facts.taken_ns,
+        preempted_share=share,
+    )
+
+
+def oversubscribed(facts: Facts) -> Iterator[Evidence]:
+    """More threads than processors."""
+    if not facts.crowded:
+        return
+    breakdown, processor = facts.breakdown, facts.processor
+    states = breakdown.states
+    others_ns = states.total_ns - states.work_ns
+    burnt_ns = (
+        processor.other_running_ns * (states.sync_ns + states.idle_ns) / others_ns if others_ns else 0.0
+    )
+    # On one processor nothing is gained by threads, whatever else is wrong with them.
+    lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
+    n_threads = breakdown.thread_time_ns / breakdown.wall_ns
+    yield evidence(
+        f"{n_threads:.3g} threads shared {plural(facts.run.n_usable_cpus, 'processor')}: they waited for "
+        f"one for {percent(breakdown.share(processor.preempted_ns))} of their time, and threads that wait "
+        f"for others used the processors for {duration(lost_ns)} meanwhile",
+        lost_ns,
+        is_note=facts.n_processors > 1 and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns,
+        processors=facts.run.n_usable_cpus,
+        preempted_share=breakdown.share(processor.preempted_ns),
+    )

@@ -54,8 +54,39 @@ PRODUCER_CREATED: Final = 0.9
 PRODUCER_BUSY: Final = 0.5
 """... and a bottleneck when it spent this part of its own time on creating and on its own code."""
 
+PREEMPTED_SHARE: Final = 0.05
+"""Threads that waited for this part of their time for a processor which others used are disturbed: one wait
+of a thread is multiplied by all that wait for it."""
+
+CROWDED: Final = 1.05
+"""This much more thread-time than the processors have is that of more threads than processors."""
+
+CROWDED_SHARE: Final = 0.05
+"""Part of the processors' time that threads burn in waits, while others of their own wait for a processor."""
+
+BLOCKED_SHARE: Final = 0.10
+"""Thread-time in user code that sleeps or waits outside of OpenMP from which it is named."""
+
+ACTIVE_PART: Final = 0.9
+"""Fewer active threads than this part of the processors leave a processor without work."""
+
+SERIALISED_ACTIVE: Final = 1.25
+"""With no more active threads than this, on average, one runs after the other."""
+
+CHAINED_PART: Final = 0.8
+"""With this part of the tasks waiting for predecessors when they are created, dependences rule the order."""
+
+WAIT_LEAST: Final = 20
+"""Fewer waits than this are no wait in a loop."""
+
+TASKS_PER_WAIT: Final = 1.5
+"""A wait for fewer tasks than this, on average, is a wait for each task."""
+
 SERIAL_SHARE: Final = 0.05
 """Serial part of all work from which Amdahl's bound is shown (5%: never more than 20x)."""
+
+SERIAL_COST: Final = 0.10
+"""Part of what the threads could have done, lost to a serial part, from which that is a problem."""
 
 SERIAL_FLOOR_NS: Final = 10_000_000
 """Starting a program and its runtime takes a few milliseconds, which no change to the program removes."""
@@ -75,8 +106,11 @@ LOCK_SHARE: Final = 0.05
 SYNC_SHARE: Final = 0.10
 """Thread-time in barriers and waits, locks left out, from which their cost is named."""
 
-SHORT_REGION_NS: Final = 100_000
-"""Region instances shorter than this pay as much for fork and join as for their content."""
+SHORT_REGION_NS: Final = 50_000
+"""Regions in which a thread works for less than this pay as much for fork and join as for their content."""
+
+SHORT_STEP_NS: Final = 50_000
+"""Threads that work for less than this between two barriers pay as much for the barriers."""
 
 SCHEDULE_SHARE: Final = 0.10
 """Thread-time spent on getting ready tasks to threads from which it is named."""

@@ -77,6 +77,7 @@ def collect(
     tasks = construct_totals(run, "task", groups)
     whole = time_breakdown(run, groups=groups)
     shown = whole if scope is Scope.REGIONS else time_breakdown(run, scope, regions=chosen, groups=groups)
+    waits, loops = wait_totals(run, groups), loop_totals(run, groups)
     samples, damage = _samples(run, locations, groups)
     return ReportContent(
         run=run,
@@ -84,11 +85,11 @@ def collect(
         tasks=tasks,
         kernels=construct_totals(run, "kernel", groups),
         bins=granularity(tasks),
-        findings=find_causes(run, whole, tasks),
+        findings=find_causes(run, whole, tasks, waits, loops),
         locations=locations,
         problems=(*resolver.problems, *damage),
-        waits=wait_totals(run, groups),
-        loops=loop_totals(run, groups),
+        waits=waits,
+        loops=loops,
         locality=locality(run),
         samples=samples,
     )

@@ -5,8 +5,8 @@
 int main(void) {
     calibrate();
 #pragma omp parallel
-    for (int i = 0; i < 40000; i++) {
-        compute_us(3);
+    for (int i = 0; i < 80000; i++) {
+        compute_us(1.5);
 #pragma omp barrier // DISEASE
     }
     return 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many short tasks, and a long one that is created last.
+// Many short tasks, and one that is longer than all of them together.
 #include "disease.h"
 
 #include <vector>
 
 int main() {
     calibrate();
-    std::vector<double> lengths_us(200, 1500.0);
-    lengths_us.push_back(250e3);
+    std::vector<double> lengths_us(200, 600.0);
+    lengths_us.push_back(400e3);
 #pragma omp parallel
 #pragma omp single
     for (double length_us : lengths_us) {

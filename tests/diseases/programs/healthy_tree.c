@@ -6,7 +6,7 @@ static long fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
 
 static long fib_tasks(int n) {
     long a, b;
-    if (n < 21) return fib(n);
+    if (n < 26) return fib(n);
 #pragma omp task shared(a) firstprivate(n)
     a = fib_tasks(n - 1);
 #pragma omp task shared(b) firstprivate(n)
@@ -20,6 +20,6 @@ int main(void) {
     calibrate();
 #pragma omp parallel
 #pragma omp single
-    while (go_on()) sum += fib_tasks(32);
+    while (go_on()) sum += fib_tasks(36);
     return sum < 0;
 }

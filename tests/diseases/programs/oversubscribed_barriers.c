@@ -5,8 +5,8 @@
 int main(void) {
     calibrate();
 #pragma omp parallel num_threads(4 * omp_get_num_procs()) // DISEASE
-    for (int step = 0; step < 40; step++) {
-        compute_us(1000);
+    for (int step = 0; step < 400; step++) {
+        compute_us(100);
 #pragma omp barrier
     }
     return 0;

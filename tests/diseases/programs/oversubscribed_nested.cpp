@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region inside a region, each with a thread for every processor and one more.
+// A region inside a region, each with a thread for every processor and one more: they wait for each other at loops.
 #include "disease.h"
 
 int main() {
@@ -7,8 +7,9 @@ int main() {
     omp_set_max_active_levels(2);
     const int n = omp_get_num_procs() + 1;
 #pragma omp parallel num_threads(n) // DISEASE
-    for (int step = 0; step < 8; step++) {
-#pragma omp parallel for num_threads(n) schedule(static)
-        for (int i = 0; i < 90; i++) compute_us(300);
+#pragma omp parallel num_threads(n)
+    for (int step = 0; step < 150; step++) {
+#pragma omp for schedule(static)
+        for (int i = 0; i < 90; i++) compute_us(8);
     }
 }

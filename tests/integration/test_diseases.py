@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first finding of real programs is their disease: of a dozen whose evidence a busy machine leaves alone.
+
+`./run diseases` judges all programs of tests/diseases, on more threads and under worse conditions.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from diseases.conditions import QUIET
+from diseases.labels import HEALTHY, PROGRAMS, all_labels
+from diseases.matrix import judge
+from diseases.runs import Case, record
+from ompass.metrics.findings import KINDS
+from ompass.readers import open_run
+from toolchains import REPOSITORY
+
+LABELS = {label.program: label for label in all_labels()}
+CLANG, GCC = "clang-19", "gcc-12-libomp-19"
+ROBUST = (
+    ("fine_tree.c", CLANG), ("fine_tree.f90", GCC), ("coarse_blocks.c", CLANG), ("undeferred_if.f90", GCC),
+    ("producer_reads.c", CLANG), ("wait_in_loop.c", GCC), ("chain_cells.cpp", CLANG),
+    ("loop_triangle.f90", CLANG), ("undivided_cutoff.c", GCC), ("serial_setup.c", GCC),
+    ("blocked_sleep.c", CLANG), ("blocked_loop.f90", GCC),
+)  # fmt: skip
+HEALTHY_ONES = (("healthy_list.cpp", CLANG), ("healthy_loop.f90", GCC))
+
+
+def found_in(program: str, compiler: str, libompass: Path, tmp_path: Path) -> tuple[str, ...]:
+    """The kinds of problem in a run on two threads, in order."""
+    case = Case(LABELS[program], compiler, 2, QUIET, 0)
+    record(case, libompass, tmp_path / "run.ompass")
+    return judge(case, tmp_path / "run.ompass").problems
+
+
+@pytest.mark.parametrize(("program", "compiler"), ROBUST)
+def test_the_disease_is_found_first(program: str, compiler: str, libompass: Path, tmp_path: Path) -> None:
+    found = [kind for kind in found_in(program, compiler, libompass, tmp_path) if kind != "disturbed"]
+    assert found[:1] == [LABELS[program].disease]
+
+
+@pytest.mark.parametrize(("program", "compiler"), HEALTHY_ONES)
+def test_nothing_is_found_in_a_healthy_program(
+    program: str, compiler: str, libompass: Path, tmp_path: Path
+) -> None:
+    assert set(found_in(program, compiler, libompass, tmp_path)) <= {"disturbed"}
+
+
+def test_what_ran_before_the_first_use_of_openmp_is_known(libompass: Path, tmp_path: Path) -> None:
+    record(Case(LABELS["serial_setup.c"], CLANG, 2, QUIET, 0), libompass, tmp_path / "run.ompass")
+    assert open_run(tmp_path / "run.ompass").earlier_cpu_ns > 200_000_000
+
+
+def test_every_program_has_a_label_and_a_place_in_the_document() -> None:
+    files = {path.name for path in PROGRAMS.iterdir()} - {"disease.h", "disease_steps.f90"}
+    assert files == set(LABELS)
+    text = (REPOSITORY / "docs" / "findings.md").read_text(encoding="utf-8")
+    assert [
+        name for name, label in LABELS.items() if label.disease != HEALTHY and f"`{name}`" not in text
+    ] == []
+    kinds = {kind.name for kind in KINDS} | {"critical_contention", "memory_contention"}
+    assert {label.disease for label in LABELS.values()} - {HEALTHY} <= kinds
+    assert [kind for kind in kinds if f"\n### {kind}\n" not in text] == []
+
+
+def test_every_disease_has_two_programs() -> None:
+    diseases = [label.disease for label in LABELS.values()]
+    assert diseases.count(HEALTHY) >= 10
+    assert len(diseases) - diseases.count(HEALTHY) >= 40
+    assert [disease for disease in set(diseases) if diseases.count(disease) < 2] == []
