@@ -18,7 +18,7 @@ from ompass.model_graph import TaskGraph
 from ompass.readers import EventTable, open_run, read_events, read_task_graph
 from ompass.readers.schedule import DEFAULT_LIMIT, Schedule, read_schedule
 from ompass.readers.tables import Tables
-from ompass.reports import ReportContent, collect
+from ompass.reports import ReportContent, collect, run_report, svg_report
 from ompass.reports.reuse import ReuseContent, ReuseOptions, collect_reuse
 from ompass.simulation.advice import AdviceContent, advise
 from ompass.simulation.machine import find_machine
@@ -41,6 +41,10 @@ class Recording:
 
     def __repr__(self) -> str:
         return f"<Recording {self.path} ({self.run.mode}, {len(self.run.threads)} threads)>"
+
+    def _repr_html_(self) -> str:
+        """The report, as a notebook shows it."""
+        return svg_report([run_report(self.report)])
 
     # ------------------------------------------------------------ tables
 

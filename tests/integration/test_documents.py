@@ -32,6 +32,8 @@ NOT_RUN = {
     "./run suite": "takes minutes; tests/integration/test_suite_survives.py runs small ones",
     "build/release/bots/sort-tasks --threads 2": "takes ten seconds; the next line runs it on a small input",
     "dask scheduler": "needs a cluster; tests/integration/test_ranks.py has one",
+    "ompass view ": "serves until the page is closed, as in tests/integration/test_view.py",
+    "ompass top ": "needs a terminal; tests/integration/test_top.py has one",
     "srun ": "needs Slurm",
     "cmake -S . -B build -D": "of the reader's program; tests/integration/test_installation.py builds one so",
     "ompass report solver-r*.ompass --dask": "needs a cluster; tests/integration/test_ranks.py has one",

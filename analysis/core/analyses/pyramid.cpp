@@ -12,7 +12,7 @@ namespace ompass {
 namespace {
 
 constexpr uint64_t kEventsPerBin = 32; // about as many as are read again in no time
-constexpr uint64_t kMostBins = 1 << 20, kFewestBins = 1 << 9; // of all threads together, and of each
+constexpr uint64_t kMostBins = 1 << 20, kFewestBins = 1 << 11; // of all threads together, and of each
 constexpr uint64_t kMostCheckpoints = 1 << 14, kFewestRecords = 1 << 11; // of all threads, and between two
 constexpr unsigned kStep = 3; // a level has bins 2^kStep times as long as the one below it
 constexpr uint64_t kCoarse = 512; // bins of a thread in the coarsest level, about

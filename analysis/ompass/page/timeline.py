@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ompass.figures.style import CATEGORIES, STATE_COLOURS
+from ompass.figures.style import STATE_COLOURS
 from ompass.model import Run
 from ompass.plain_text import visible
 from ompass.readers.pyramid import DIMENSIONS, NO_HOME, Pyramid, open_pyramid
@@ -35,6 +35,11 @@ _SINGLE_ROWS: Final = 64  # a run with more threads has them in groups
 _BAKED_BYTES: Final = 1_800_000  # of all runs on a page that stands alone, before base64
 _BAKED_STRETCHES: Final = 12_000
 _REST: Final = "#7a8a99"
+# None of them is like that of a state, which is drawn beside them.
+_CONSTRUCTS: Final = (
+    "#0072b2", "#009e73", "#56b4e9", "#b8a500", "#332288", "#44aa99",
+    "#882255", "#88ccee", "#117733", "#6a51a3", "#7b6d47", "#2f4b7c",
+)  # fmt: skip
 _IMPLICIT: Final = "#b8c4cf"
 
 
@@ -268,8 +273,5 @@ def _colour(name: str, k: int, n: int, label: str) -> str:
         part = k / max(n - 1, 1)
         return f"hsl({270 - 220 * part:.0f}, 70%, {30 + 32 * part:.0f}%)"
     if name == "home":
-        return f"hsl({360 * k // max(n, 1)}, 60%, 48%)"
-    colours = CATEGORIES[:-1]
-    if k < len(colours):
-        return colours[k]
-    return f"hsl({(137 * k) % 360}, 45%, 45%)"
+        return f"hsl({150 + 140 * k // max(n, 1)}, 60%, {38 + 14 * (k % 2)}%)"
+    return _CONSTRUCTS[k % len(_CONSTRUCTS)]

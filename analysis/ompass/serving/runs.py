@@ -49,7 +49,7 @@ class ServedRuns:
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
         """By what is asked."""
-        names = ("tile", "stretches", "window", "part", "critical", "task")
+        names = ("tile", "stretches", "window", "part", "critical")
         return {name: getattr(self, f"_{name}") for name in names}
 
     # ------------------------------------------------------------ answers
@@ -99,9 +99,6 @@ class ServedRuns:
             key = (step.thread, step.start_ns, step.task)
             lengths[key] = lengths.get(key, 0) + step.length_ns
         return Answer.of_json([[thread, start, start + ns] for (thread, start, _), ns in lengths.items()])
-
-    def _task(self, question: Question) -> Answer:
-        return Answer.of_json({"end": None, "others": []})
 
     # ------------------------------------------------------------ inside
 

@@ -345,15 +345,6 @@ class Timeline {
         const [x0, y0] = [this.x(stretch.created), from.top + from.height / 2];
         const [x1, y1] = [this.x(stretch.start), to.top + to.height / 2];
         arrow(context, x0, y0, x1, y1);
-        for (const other of this.dependences || []) {
-            const line = this.lineOf(run, other.thread);
-            if (!line || other.of !== stretch.task) continue;
-            const y = line.top + line.height / 2;
-            context.setLineDash([4, 3]);
-            if (other.before) arrow(context, this.x(other.end), y, x1, y1);
-            else arrow(context, this.x(this.dependences.end || stretch.end), y1, this.x(other.start), y);
-            context.setLineDash([]);
-        }
     }
 
     lineOf(run, thread) {
@@ -482,10 +473,7 @@ class Timeline {
         this.under = hit || null;
         if (!line) this.tip.hidden = true;
         else this.tell(line, hit, x, y);
-        if (changed) {
-            if (hit && this.source.isServed) this.askForDependences(hit);
-            this.draw();
-        }
+        if (changed) this.draw();
     }
 
     tell(line, hit, x, y) {
@@ -509,19 +497,6 @@ class Timeline {
         const left = this.gutter.clientWidth + x;
         this.tip.style.left = `${Math.min(left + 14, Math.max(this.plot.clientWidth - this.tip.offsetWidth - 4, 0))}px`;
         this.tip.style.top = `${y + 18}px`;
-    }
-
-    async askForDependences(hit) {
-        this.dependences = [];
-        if (hit.stretch.task === "0") return;
-        try {
-            const found = await (await ask("task", { run: hit.run, task: hit.stretch.task })).json();
-            if (this.under && this.under.stretch.task === hit.stretch.task) {
-                this.dependences = found.others.map((other) => ({ ...other, of: hit.stretch.task }));
-                this.dependences.end = found.end;
-                this.draw();
-            }
-        } catch { /* the arrows are missing, and nothing else */ }
     }
 
     // ---------------------------------------------------------------- the selection

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the pictures of docs/pictures.md: records programs of bots/, opens `ompass view`, and photographs it.
+
+python tests/pictures.py [NAME...]       # into docs/pictures; all of them, or these
+
+Needs the build (release preset), the package and Chromium. Whoever makes them looks at each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PICTURES = REPOSITORY / "docs" / "pictures"
+OMPASS = [sys.executable, "-m", "ompass"]
+N_RANKS, N_RECORDED = 256, 4
+
+
+def record(folder: Path, name: str, program: str, threads: int = 2) -> Path:
+    """A trace of a benchmark program."""
+    path = folder / f"{name}.ompass"
+    words = program.split()
+    command = [*OMPASS, "run", "-q", "--no-report", "--mode", "trace", "-o", str(path), "--"]
+    command += [str(REPOSITORY / "build/release/bots" / words[0]), *words[1:], "--threads", str(threads)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return path
+
+
+def ranks(folder: Path, name: str) -> list[Path]:
+    """As many run directories as a job of 256 ranks has: copies of a few recordings."""
+    recorded = [record(folder, f"{name}-{k}", "sort-tasks --class test") for k in range(N_RECORDED)]
+    paths = [folder / f"solver-r{k:03}.ompass" for k in range(N_RANKS)]
+    for k, path in enumerate(paths):
+        shutil.copytree(recorded[k % N_RECORDED], path)
+    return paths
+
+
+@contextmanager
+def served(*directories: Path) -> Iterator[str]:
+    command = [*OMPASS, "view", "--no-browser", *map(str, directories)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr is not None
+        found = re.search(r"http://\S+", server.stderr.readline())
+        assert found
+        yield found[0]
+        server.terminate()
+
+
+def settle(page: Page) -> None:
+    page.wait_for_function(
+        "() => { const t = window.ompassTimeline, s = t && t.source;"
+        " return t && t.drawn && !t.due && !s.loading.size && !s.missing.size; }",
+        timeout=120_000,
+    )
+    page.wait_for_timeout(600)
+
+
+def show(page: Page, first: float, last: float) -> None:
+    """A part of the run, by shares of its length."""
+    page.evaluate(
+        "([a, b]) => ompassTimeline.show(a * ompassTimeline.end, b * ompassTimeline.end)", [first, last]
+    )
+    settle(page)
+
+
+def whole(page: Page) -> None:
+    settle(page)
+
+
+def construct(page: Page) -> None:
+    page.evaluate("ompassTimeline.setDimension('construct')")
+    show(page, 0.3, 0.5)
+
+
+def depth(page: Page) -> None:
+    page.evaluate("ompassTimeline.setDimension('depth')")
+    show(page, 0.2, 0.8)
+
+
+def single(page: Page) -> None:
+    """A task that another thread created, with its way from there."""
+    page.evaluate("ompassTimeline.setDimension('construct')")
+    show(page, 0.6, 0.6 + 2e-4)
+    hit = page.evaluate(
+        "() => { const found = ompassTimeline.shown.find(s => s.stretch.task !== '0' && s.right - s.left > 12"
+        " && Number(BigInt(s.stretch.task) >> 40n) !== s.stretch.thread) || ompassTimeline.shown[0];"
+        " return [(found.left + found.right) / 2, found.line.top + found.line.height / 2]; }"
+    )
+    box = page.locator(".threads canvas").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + hit[0], box["y"] + hit[1])
+    page.wait_for_timeout(600)
+
+
+def window(page: Page) -> None:
+    show(page, 0.2, 0.9)
+    page.evaluate("ompassTimeline.select(0.45 * ompassTimeline.end, 0.6 * ompassTimeline.end)")
+    page.locator(".window[data-window]").wait_for(timeout=60_000)
+    page.wait_for_timeout(300)
+
+
+def critical(page: Page) -> None:
+    page.locator("button", has_text="Critical path").click()
+    page.wait_for_function("ompassTimeline.critical", timeout=60_000)
+    settle(page)
+
+
+def graph(page: Page) -> None:
+    page.locator("section[id=graph-1]").scroll_into_view_if_needed()
+    page.locator("section[id=graph-1] .boxes svg").wait_for(timeout=60_000)
+    page.locator("section[id=graph-1] .graph").scroll_into_view_if_needed()
+    page.wait_for_timeout(800)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What is photographed; `part` is a selector, empty: all that is in sight."""
+
+    runs: Callable[[Path, str], list[Path]]
+    pose: Callable[[Page], None]
+    part: str = "#timeline"
+    width: int = 1200
+    scheme: str = "light"
+
+
+def program(words: str, threads: int = 2) -> Callable[[Path, str], list[Path]]:
+    return lambda folder, name: [record(folder, name, words, threads)]
+
+
+FIB, SORT, LU = (
+    "fib-tasks --size 27 --cutoff none",
+    "sort-tasks-marked --class small",
+    "lu-depend --class test",
+)
+VIEWS = {
+    "states": Picture(program(SORT), whole),
+    "construct": Picture(program(SORT), construct),
+    "depth": Picture(program(FIB), depth),
+    "task": Picture(program(FIB), single),
+    "window": Picture(program(LU), window, part=""),
+    "critical": Picture(program(LU), critical, scheme="dark"),
+    "graph": Picture(program(LU), graph, part="section[id=graph-1] .graph"),
+    "threads": Picture(program("sort-tasks --class test", 512), whole),
+    "ranks": Picture(ranks, whole),
+    "phone": Picture(program(SORT), whole, part="", width=420, scheme="dark"),
+}
+
+
+def photograph(names: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for name in names:
+            picture = VIEWS[name]
+            folder = Path(scratch) / name
+            folder.mkdir()
+            with served(*picture.runs(folder, name)) as url:
+                context = browser.new_context(
+                    viewport={"width": picture.width, "height": 800}, color_scheme=picture.scheme
+                )  # type: ignore[arg-type]
+                page = context.new_page()
+                page.goto(url)
+                settle(page)
+                picture.pose(page)
+                path = PICTURES / f"{name}.png"
+                if picture.part:
+                    page.locator(picture.part).first.screenshot(path=path)
+                else:
+                    page.screenshot(path=path)
+                context.close()
+            print(f"docs/pictures/{name}.png", flush=True)
+        browser.close()
+
+
+def screen() -> None:
+    """The screen of `ompass top`, as its library draws it."""
+    from ompass.live.screen import Top
+    from ompass.live.watch import Watch
+
+    async def look(path: Path) -> None:
+        app = Top(Watch([path]), period_s=0.5)
+        async with app.run_test(size=(110, 26)) as pilot:
+            await pilot.pause(2)
+            app.save_screenshot(str(PICTURES / "top.svg"))
+
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "fib.ompass"
+        bot = REPOSITORY / "build/release/bots/fib-tasks"
+        command = [*OMPASS, "run", "-q", "--no-report", "-o", str(path), "--", str(bot), "--size", "34"]
+        with subprocess.Popen(
+            [*command, "--cutoff", "none", "--threads", "2"], stdout=subprocess.DEVNULL
+        ) as run:
+            while not (path / "process.log").exists():
+                pass
+            asyncio.run(look(path))
+            run.terminate()
+    print("docs/pictures/top.svg")
+
+
+if __name__ == "__main__":
+    chosen = sys.argv[1:] or [*VIEWS, "top"]
+    PICTURES.mkdir(exist_ok=True)
+    photograph([name for name in chosen if name in VIEWS])
+    if "top" in chosen:
+        screen()
