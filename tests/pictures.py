@@ -174,7 +174,9 @@ VIEWS = {
 
 def photograph(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
         for name in names:
             picture = VIEWS[name]
             folder = Path(scratch) / name
