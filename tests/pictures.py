@@ -18,12 +18,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from playwright.sync_api import Page, sync_playwright
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PICTURES = REPOSITORY / "docs" / "pictures"
 OMPASS = [sys.executable, "-m", "ompass"]
+# The widest task in sight, of another thread if there is one, from its creation to its end.
+SHOW_A_TASK = """() => {
+    const tasks = ompassTimeline.shown.filter(({stretch}) => !stretch.state && stretch.task !== "0");
+    const foreign = tasks.filter(({stretch}) => Number(BigInt(stretch.task) >> 40n) !== stretch.thread);
+    const width = ({left, right}) => right - left;
+    const {stretch} = (foreign.length ? foreign : tasks).sort((a, b) => width(b) - width(a))[0];
+    const first = Math.min(stretch.created || stretch.begin, stretch.begin);
+    const room = (stretch.end - first) / 4;
+    window.chosen = stretch.task;
+    ompassTimeline.show(first - room, stretch.end + room);
+}"""
+ITS_MIDDLE = """() => {
+    const {line, left, right} = ompassTimeline.shown.find(
+        ({stretch}) => stretch.task === chosen && !stretch.state);
+    return [(left + right) / 2, line.top + line.height / 2];
+}"""
 N_RANKS, N_RECORDED = 256, 4
 
 
@@ -92,11 +109,9 @@ def single(page: Page) -> None:
     """A task that another thread created, with its way from there."""
     page.evaluate("ompassTimeline.setDimension('construct')")
     show(page, 0.6, 0.6 + 2e-4)
-    hit = page.evaluate(
-        "() => { const found = ompassTimeline.shown.find(s => s.stretch.task !== '0' && s.right - s.left > 12"
-        " && Number(BigInt(s.stretch.task) >> 40n) !== s.stretch.thread) || ompassTimeline.shown[0];"
-        " return [(found.left + found.right) / 2, found.line.top + found.line.height / 2]; }"
-    )
+    page.evaluate(SHOW_A_TASK)
+    settle(page)
+    hit = page.evaluate(ITS_MIDDLE)
     box = page.locator(".threads canvas").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + hit[0], box["y"] + hit[1])
@@ -131,7 +146,7 @@ class Picture:
     pose: Callable[[Page], None]
     part: str = "#timeline"
     width: int = 1200
-    scheme: str = "light"
+    scheme: Literal["light", "dark"] = "light"
 
 
 def program(words: str, threads: int = 2) -> Callable[[Path, str], list[Path]]:
@@ -159,7 +174,9 @@ VIEWS = {
 
 def photograph(names: list[str]) -> None:
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
         for name in names:
             picture = VIEWS[name]
             folder = Path(scratch) / name
@@ -167,7 +184,7 @@ def photograph(names: list[str]) -> None:
             with served(*picture.runs(folder, name)) as url:
                 context = browser.new_context(
                     viewport={"width": picture.width, "height": 800}, color_scheme=picture.scheme
-                )  # type: ignore[arg-type]
+                )
                 page = context.new_page()
                 page.goto(url)
                 settle(page)
@@ -191,7 +208,9 @@ def screen() -> None:
         app = Top(Watch([path]), period_s=0.5)
         async with app.run_test(size=(110, 26)) as pilot:
             await pilot.pause(2)
-            app.save_screenshot(str(PICTURES / "top.svg"))
+            drawn = app.export_screenshot(title="ompass top")
+        fetched = re.compile(r"@font-face \{.*?\}", re.DOTALL)  # a picture fetches nothing
+        (PICTURES / "top.svg").write_text(fetched.sub("", drawn), encoding="utf-8")
 
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "fib.ompass"

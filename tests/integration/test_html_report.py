@@ -175,7 +175,7 @@ def test_tables_sort_by_their_numbers(visit: Visit) -> None:
     assert shown == sorted(shown)
 
 
-def test_tables_are_filtered_and_copied(visit: Visit) -> None:
+def test_tables_are_filtered_and_copied(visit: Visit, report: Path) -> None:
     section = visit.page.locator("section[id=tasks-1]")
     section.locator("input[type=search]").fill("merge_tasks")
     rows = section.locator("tr.row:visible")

@@ -188,7 +188,9 @@ class Top(App[None]):
     def _show_findings(self, now: Look) -> None:
         text = Text()
         for content in now.contents:
-            for finding in content.findings[:_MOST_FINDINGS]:
+            # That its figures end here is what a view of a running program is for.
+            told = [each for each in content.findings if now.has_ended or each.kind != "cut_short"]
+            for finding in told[:_MOST_FINDINGS]:
                 text.append(f"• {visible(finding.title)}", style="bold")
                 text.append(f"  {visible(finding.because)}\n")
         self.query_one("#findings", Static).update(text)

@@ -240,7 +240,7 @@ def _grouped(leaves: list[Value], homes: Mapping[int, int]) -> Iterator[tuple[st
         return
     for first in range(0, len(leaves), _ROWS_IN_GROUP):
         part = leaves[first : first + _ROWS_IN_GROUP]
-        yield f"threads {part[0]['threads'][0]} to {part[-1]['threads'][0]}", part
+        yield f"{part[0]['threads'][0]} to {part[-1]['threads'][0]}", part
 
 
 def construct_label(number: int, content: ReportContent) -> str:

@@ -45,6 +45,7 @@ Question = Mapping[str, Any]
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 64  # a page asks for many tiles at once
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A browser that hangs up is no error; others are bugs, and shown."""
