@@ -41,7 +41,7 @@ ITS_MIDDLE = """() => {
         ({stretch}) => stretch.task === chosen && !stretch.state);
     return [(left + right) / 2, line.top + line.height / 2];
 }"""
-N_RANKS, N_RECORDED = 256, 4
+N_RANKS, N_RECORDED = 256, 1
 
 
 def record(folder: Path, name: str, program: str, threads: int = 2) -> Path:
