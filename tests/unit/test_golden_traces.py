@@ -193,7 +193,7 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
     replay = _core.replay_trace(str(golden[name]))
     spent = states_of(replay)
     by_state: Counter[int] = Counter()
-    for _, state, _, _, start_ns, end_ns in rows["stretches"]:
+    for _, state, _, _, start_ns, end_ns, *_ in rows["stretches"]:
         assert start_ns <= end_ns
         by_state[state] += end_ns - start_ns
     # Creation that is estimated, or shared out over undeferred tasks, is work in the table.
@@ -212,7 +212,7 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
 def test_stretches_of_a_thread_do_not_overlap(name: str, golden: dict[str, Path]) -> None:
     last_ns: dict[int, int] = {}
     overlaps = []
-    for thread, state, _, _, start_ns, end_ns in rows_of(golden[name], "stretches"):
+    for thread, state, _, _, start_ns, end_ns, *_ in rows_of(golden[name], "stretches"):
         if start_ns < last_ns.get(thread, 0):
             overlaps.append((thread, state, start_ns, last_ns[thread]))
         last_ns[thread] = end_ns

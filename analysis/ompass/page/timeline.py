@@ -11,10 +11,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Final
 
 from ompass.figures.style import STATE_COLOURS
 from ompass.model import Run
@@ -24,7 +21,11 @@ from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 
 Value = dict[str, Any]
-Bins = NDArray[np.uint64]
+if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Bins = NDArray[np.uint64]
 
 MOST_KEYS: Final = 12
 """Entries of a legend with a colour of their own."""
@@ -104,6 +105,8 @@ class Timeline:
         """Nanoseconds by row, bin and column of the legend; by state when the dimension is `state`."""
         if dimension == "state":
             return self.pyramids[run].read_tile(rows, 0, [], shift, first, n)
+        import numpy as np
+
         legend = self._legends[dimension]
         keys = legend.keys[run]
         tile = self.pyramids[run].read_tile(rows, DIMENSIONS.index(dimension), [*keys], shift, first, n)
@@ -149,10 +152,11 @@ class Timeline:
         # Parts of a bin in 65,535ths: a page needs no more, and half the room.
         tiles = {
             name: b64encode(
-                np.rint(
-                    self.tile(run, name, shift, first, n, [[thread] for thread in threads]).astype(np.float64)
+                (
+                    self.tile(run, name, shift, first, n, [[thread] for thread in threads])
                     * (65_535 / 2**shift)
                 )
+                .round()
                 .clip(0, 65_535)
                 .astype("<u2")
                 .tobytes()
