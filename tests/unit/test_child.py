@@ -194,3 +194,10 @@ def test_program_that_cannot_be_started_leaves_our_signals_as_they_were(tmp_path
     )
     done = subprocess.run([sys.executable, "-c", code, str(text)], capture_output=True, text=True, check=True)
     assert done.stdout == "ProgramNotFoundError True\n"
+
+
+def test_help_needs_nothing_but_what_the_build_has() -> None:
+    heavy = {"numpy", "polars", "google", "textual", "symbolic", "otf2", "perfetto", "vl_convert"}
+    code = f"import ompass.commands.main, sys; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n", "manual pages are written where only typer and pyelftools are"

@@ -10,8 +10,6 @@ import functools
 import gzip
 from typing import Any, Final
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
 from ompass.metrics.samples import Line
 from ompass.reports.samples.content import SampleContent
 
@@ -35,6 +33,8 @@ _MESSAGES: Final = {
 @functools.cache
 def _classes() -> dict[str, Any]:
     """The messages, made by the library of Protocol Buffers."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
     field = descriptor_pb2.FieldDescriptorProto
     scalars = {"int64": field.TYPE_INT64, "uint64": field.TYPE_UINT64, "string": field.TYPE_STRING}
     file = descriptor_pb2.FileDescriptorProto(name="ompass_pprof.proto", package=_PACKAGE, syntax="proto3")
