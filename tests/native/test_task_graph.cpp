@@ -52,7 +52,7 @@ TEST(StepPool, KeepsEveryChainWhateverBranchesAndEnds) {
                 break;
             default: { // a chain goes on
                 const uint64_t ticks = random() % 100;
-                chain.step = pool.extend(chain.step, chain.task, ticks, 0, 0, 0);
+                chain.step = pool.extend(chain.step, chain.task, ticks, 0, 0, 0, 0);
                 if (!chain.plain.empty() && chain.plain.back().first == chain.task)
                     chain.plain.back().second += ticks;
                 else
@@ -71,10 +71,10 @@ TEST(StepPool, AProducerWhoseTasksEndTakesNoMemory) {
     uint32_t producer = 0;
     std::vector<uint32_t> children(100);
     for (uint64_t i = 0; i < 200000; i++) {
-        producer = pool.extend(producer, 1, 5, 0, 0, 0);
+        producer = pool.extend(producer, 1, 5, 0, 0, 0, 0);
         uint32_t &child = children[i % children.size()];
         pool.release(child);
-        child = pool.extend(pool.share(producer), 2 + i, 3, 0, 0, 0);
+        child = pool.extend(pool.share(producer), 2 + i, 3, 0, 0, 0, 0);
     }
     EXPECT_LT(pool.n_live(), 3000u);
     uint64_t length = 0;
