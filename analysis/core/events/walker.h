@@ -641,7 +641,8 @@ bool ThreadWalk<Observer>::take() {
     case format::kInlineEndTimed: return close_work_at_now() && current_->timed && end_undeferred();
     case format::kInlineOps:
         return decoder_.unfold(
-            record_, [this](uint32_t construct) { return begin_undeferred(construct); },
+            record_,
+            [this](uint32_t construct) { return construct < run_.definitions.size() && begin_undeferred(construct); },
             [this] { return end_undeferred(); });
     case format::kStamp: return close_work_at_now();
     case format::kStart: return start(observer_.created_at(words[1] & format::kIdMask));
