@@ -51,7 +51,7 @@ void arrive(ThreadState &thread, uint64_t now) {
 // too short to look at all threads.
 uint32_t last_ended(const ThreadState &thread, uint64_t since, uint64_t now) {
     const format::RegionInstance *instance = thread.region->instance;
-    const uint32_t n_threads = process_log::header()->n_threads;
+    const uint32_t n_threads = __atomic_load_n(&process_log::header()->n_threads, __ATOMIC_RELAXED);
     if (!instance || now <= since || now - since < thread.exit_ticks * n_threads) return 0;
     uint32_t found = 0;
     for (uint32_t i = 0; i < n_threads && i < recorder::kMaxThreads; i++) {

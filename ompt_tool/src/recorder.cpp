@@ -281,7 +281,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     if (trace) thread->log.start_tracing(now);
     thread->tracing = thread->log.tracing();
     thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
-    threads[index] = thread;
+    __atomic_store_n(&threads[index], thread, __ATOMIC_RELEASE); // last_ended() of other threads may look at it
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
     thread->counter_set = counters::start(thread->counters);
     thread->has_counters = thread->counter_set != counters::kNone;

@@ -34,7 +34,7 @@ const Options &options();
 const std::string &directory();
 inline constexpr uint32_t kMaxThreads = 1u << 16;
 extern ThreadState *threads[kMaxThreads]; // by index; written before the thread's first task exists
-inline ThreadState *thread_of_index(uint32_t index) { return threads[index]; }
+inline ThreadState *thread_of_index(uint32_t index) { return __atomic_load_n(&threads[index], __ATOMIC_ACQUIRE); }
 
 // The calling thread's state, made at the first call. Null when not recording.
 ThreadState *make_thread(format::ThreadKind kind);

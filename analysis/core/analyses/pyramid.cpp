@@ -76,8 +76,9 @@ private:
         row.shares.reserve(parts.size());
         row.offsets.push_back(0);
         for (size_t i = 0; i < parts.size();) {
-            Part part = parts[i];
-            while (++i < parts.size() && parts[i].bin == part.bin && parts[i].key == part.key) part.ns += parts[i].ns;
+            Part part = parts[i++];
+            for (; i < parts.size() && parts[i].bin == part.bin && parts[i].key == part.key; i++)
+                part.ns += parts[i].ns;
             row.offsets.resize(part.bin + 1, static_cast<uint32_t>(row.shares.size()));
             row.shares.push_back(BinShare::of(part.key, part.ns));
         }
@@ -295,7 +296,9 @@ std::vector<std::pair<uint32_t, uint64_t>> Pyramid::totals(Dimension dimension) 
     for (const ThreadBins &thread : levels_.back().threads)
         for (const BinShare share : thread[static_cast<size_t>(dimension)].shares) by_key[share.key()] += share.ns();
     std::vector<std::pair<uint32_t, uint64_t>> totals(by_key.begin(), by_key.end());
-    std::ranges::stable_sort(totals, std::ranges::greater{}, &std::pair<uint32_t, uint64_t>::second);
+    std::ranges::sort(totals, [](const auto &a, const auto &b) {
+        return a.second != b.second ? a.second > b.second : a.first < b.first;
+    });
     return totals;
 }
 

@@ -217,7 +217,7 @@ Engine::Engine(const TaskProgram &program, const Machine &machine, const Policy 
 #undef OMPASS_SIMULATED_COST
     for (size_t i = 0; i < program.constructs.size(); i++) {
         const double faster = (i < changes.speed.size() ? changes.speed[i] : 1.0) * machine.clock_ratio;
-        factor_of_.push_back(faster == 1.0 ? kOne : static_cast<uint64_t>(static_cast<double>(kOne) / faster + 0.5));
+        factor_of_.push_back(faster == 1.0 ? kOne : whole(static_cast<double>(kOne) / faster));
     }
     if (changes.min_ns) inclusive_ = inclusive_work(program);
     for (uint32_t i = 0; i < threads_.size(); i++)

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace ompass::simulation {
+
+inline uint64_t whole(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
 // A cost in ns that may grow with the number of threads: known at some numbers, on a line between them.
 struct Cost {
@@ -16,11 +19,11 @@ struct Cost {
     uint64_t at(uint32_t threads) const {
         if (points.empty()) return 0;
         const auto above = std::ranges::find_if(points, [&](const auto &point) { return point.first >= threads; });
-        if (above == points.begin()) return static_cast<uint64_t>(above->second + 0.5);
-        if (above == points.end()) return static_cast<uint64_t>(points.back().second + 0.5);
+        if (above == points.begin()) return whole(above->second);
+        if (above == points.end()) return whole(points.back().second);
         const auto &[low, low_ns] = *(above - 1);
         const double share = static_cast<double>(threads - low) / static_cast<double>(above->first - low);
-        return static_cast<uint64_t>(low_ns + share * (above->second - low_ns) + 0.5);
+        return whole(low_ns + share * (above->second - low_ns));
     }
 };
 
