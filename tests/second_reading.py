@@ -27,6 +27,7 @@ KINDS = [name for name, _ in _core.event_kinds()]
 UNTIMED = {
     "inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
     "implicit_end", "read", "write", "cpu", "counter", "domain", "placed", "read_near", "write_near",
+    "preempted", "blocked", "wait_place", "waited_for",
 }  # fmt: skip
 SPANS = ("create_span", "create_span_long")
 TASKWAIT, TASKGROUP, TASKWAIT_DEPEND, DETACHED = 5, 6, 63, 4
@@ -199,7 +200,7 @@ class _Thread:
         for record in self.records[i + 1 :]:
             if record.kind in SPANS:
                 return record.time_ns - record.value
-            if record.kind != "create" and record.kind not in UNTIMED:
+            if record.kind not in ("create", "work_begin", "work_end") and record.kind not in UNTIMED:
                 return None
         return None
 

@@ -154,7 +154,7 @@ def test_the_command_records_and_reads_known_spans(
     def measure() -> Measured:
         run_dir = tmp_path / f"{next(numbers)}.ompass"
         ran = call(environment, tmp_path, "run", "-q", "--mode", "trace", "-o", run_dir, "--", program)
-        report = json.loads(call(environment, tmp_path, "graph", run_dir, "--json").stdout)
+        report = json.loads(call(environment, tmp_path, "graph", run_dir, "--time", "wall", "--json").stdout)
         assert report["parallelism"] == pytest.approx(report["work_ns"] / report["span_ns"])
         return Measured(report["span_ns"], report["work_ns"], ran.stdout)
 
