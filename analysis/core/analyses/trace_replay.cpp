@@ -28,6 +28,9 @@ struct ReplayRun {
     // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
     struct Earlier {
         uint64_t worked = 0, ready = 0, start = 0;
+        uint32_t wait_kind = 0,
+                 wait_place = 0; // the wait in which the task was suspended; 0: none whose place is known
+        uint64_t wait_begin = 0;
     };
     std::unordered_map<uint64_t, Earlier> earlier;
     struct Completion {
@@ -166,11 +169,20 @@ public:
         ReplayRun::Earlier &earlier = shared_.earlier[task.id];
         earlier.worked += task.data.worked;
         if (!task.resumed) earlier.ready = task.ready, earlier.start = task.start;
+        if (!waits_.empty() && waits_.back().task == &task) {
+            earlier.wait_kind = waits_.back().kind;
+            earlier.wait_place = waits_.back().place;
+            earlier.wait_begin = waits_.back().whole_begin;
+        }
         end_waits_of(walk, task);
     }
 
     void resumed(Walk &walk, Frame &task, bool) {
-        if (task.waiting && (waits_.empty() || waits_.back().task != &task)) open_wait(walk, 0, 0);
+        if (!task.waiting || (!waits_.empty() && waits_.back().task == &task)) return;
+        const auto found = shared_.earlier.find(task.id);
+        const bool is_known = found != shared_.earlier.end() && found->second.wait_place;
+        open_wait(walk, is_known ? found->second.wait_kind : 0, is_known ? found->second.wait_place : 0);
+        if (is_known) waits_.back().whole_begin = found->second.wait_begin;
     }
 
     void completed(Walk &walk, Frame &task, bool detached) {
@@ -215,8 +227,8 @@ public:
         if (!waits_.empty() && waits_.back().place) {
             const OpenWait &wait = waits_.back();
             format::WaitSlot &slot = wait_slot(wait.place);
-            const uint64_t ticks = walk.now() - wait.begin;
-            time_wait(wait.place).ticks += in_window(wait.begin, walk.now());
+            const uint64_t ticks = walk.now() - wait.whole_begin;
+            time_wait(wait.place).ticks += in_window(wait.whole_begin, walk.now());
             slot.max_ticks = std::max(slot.max_ticks, ticks);
             count_last_gap(walk, slot, format::is_barrier(kind) ? walk.part().data.loop : 0);
         }
@@ -330,7 +342,7 @@ private:
     struct OpenWait {
         const Frame *task;
         uint32_t kind, place; // place 0: not known
-        uint64_t begin;
+        uint64_t begin, whole_begin; // whole: before the task was suspended in it
         uint64_t ticks[format::kStates];
     };
 
@@ -354,7 +366,7 @@ private:
     bool is_shared(uint32_t loop) const { return format::is_shared(shared_.files.definitions[loop].flags); }
 
     void open_wait(Walk &walk, uint32_t kind, uint32_t place) {
-        waits_.push_back({&walk.current(), kind, place, walk.now(), {}});
+        waits_.push_back({&walk.current(), kind, place, walk.now(), walk.now(), {}});
     }
     void count_last_gap(Walk &walk, format::WaitSlot &wait, uint32_t loop) {
         const LastGap &gap = walk.last_gap();
@@ -367,7 +379,7 @@ private:
     void leave_wait(Walk &walk) {
         const OpenWait &wait = waits_.back();
         if (!wait.place) return;
-        time_wait(wait.place).ticks += in_window(wait.begin, walk.mark());
+        time_wait(wait.place).ticks += in_window(wait.whole_begin, walk.mark());
         count_last_gap(walk, wait_slot(wait.place), walk.part().data.loop);
     }
 

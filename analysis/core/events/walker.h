@@ -569,9 +569,9 @@ private:
     // The tool knew how long the thread had been absent in the stretch that was open in the end; mostly its last moments.
     void note_last_absences(uint64_t end) {
         const format::AbsentTicks open = run_.threads[thread_].header->open;
-        const uint64_t blocked = end - std::min(open.blocked, end - mark_);
-        const uint64_t preempted = blocked - std::min(open.preempted, blocked - mark_);
-        absent_.clear();
+        const uint64_t told = std::clamp(absent_.empty() ? mark_ : absent_.back().end, mark_, std::max(mark_, end));
+        const uint64_t blocked = end - std::min(open.blocked, end - std::min(told, end));
+        const uint64_t preempted = blocked - std::min(open.preempted, blocked - std::min(told, blocked));
         if (preempted < blocked) note_absence({preempted, blocked, false, true});
         if (blocked < end) note_absence({blocked, end, true, true});
     }
