@@ -302,9 +302,12 @@ static int32_t say_done(int32_t, void *block) {
 
 // Waits for what the runtime schedules itself, by a task that does nothing but depend on it. The runtime's own wait keeps
 // its node in the graph of dependences in the frame of the call, and in libomp 15 (19: not) a thread that completes a
-// predecessor drops its reference a moment after the wait may be over. A task's node is counted.
+// predecessor drops its reference a moment after the wait may be over. A task's node is counted; tools see that task, so it is
+// made for old runtimes only.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
+    if (real___kmpc_omp_taskwait_deps_51()) // libomp 16 or later
+        return real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
     std::atomic<bool> is_done{false};
     auto *block = static_cast<Block *>(
         real___kmpc_omp_task_alloc()(location, thread, kTiedBlock, sizeof(Block), sizeof(void *), say_done));

@@ -29,6 +29,7 @@ NOT_RUN = {
     "./run demo": "installs packages and builds everything; the demo is ./run's own test",
     "./run test": "runs this test",
     "./run build": "builds everything",
+    "./run diseases": "records programs for an hour; tests/integration/test_diseases.py records some of them",
     "./run suite": "takes minutes; tests/integration/test_suite_survives.py runs small ones",
     "build/release/bots/sort-tasks --threads 2": "takes ten seconds; the next line runs it on a small input",
     "dask scheduler": "needs a cluster; tests/integration/test_ranks.py has one",

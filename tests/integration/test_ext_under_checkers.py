@@ -95,8 +95,9 @@ def test_thread_sanitizer_finds_nothing(case: tuple[str, ...], default_toolchain
 
 
 def test_thread_sanitizer_finds_a_race_between_domains(default_toolchain: Toolchain) -> None:
-    finished = under_thread_sanitizer("ext/race.c", default_toolchain)
-    assert "WARNING: ThreadSanitizer: data race" in finished.stderr
+    # A race that does not come about in one run is not seen in it.
+    said = (under_thread_sanitizer("ext/race.c", default_toolchain).stderr for _ in range(10))
+    assert any("WARNING: ThreadSanitizer: data race" in each for each in said)
 
 
 @pytest.mark.parametrize("name", ["clang-19", "gcc-12-libomp-19"])

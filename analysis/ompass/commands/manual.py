@@ -83,7 +83,8 @@ def _synopsis(context: Any) -> str:
 
 def _entries(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, text in entries:
-        yield from (".TP", f".B {_escaped(name)}", _escaped(" ".join(text.split())))
+        name = _escaped(name).replace("|", "|\\:")  # where a long one may be broken
+        yield from (".TP", f".B {name}", _escaped(" ".join(text.split())))
 
 
 def _epilog(epilog: str) -> Iterator[str]:

@@ -57,6 +57,7 @@ class Look:
     at_s: float = 0.0
     threads: Mapping[Thread, StateTimes] = field(default_factory=dict)
     constructs: Mapping[str, Cost] = field(default_factory=dict)
+    has_ended: bool = False  # all runs: these figures are their last
 
     @cached_property
     def states(self) -> StateTimes:
@@ -66,10 +67,6 @@ class Look:
     @property
     def n_tasks(self) -> int:
         return sum(content.n_tasks for content in self.contents)
-
-    @property
-    def has_ended(self) -> bool:
-        return all(_has_ended(content.run) for content in self.contents)
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,9 @@ class Watch:
     def look(self) -> Look:
         """The runs as they are now. RunNotFoundError, DamagedRunError."""
         contents = tuple(self._content(path) for path in self.directories)
+        has_ended = all(_has_ended(content.run) for content in contents)
+        if has_ended:  # perhaps while they were read
+            contents = tuple(self._content(path) for path in self.directories)
         threads: dict[Thread, StateTimes] = {}
         constructs: dict[str, Cost] = {}
         for number, content in enumerate(contents):
@@ -102,7 +102,7 @@ class Watch:
                 label = content.location(task.construct).label()
                 cost = Cost(task.n_completed, task.work_ns, task.create_ns)
                 constructs[label] = constructs.get(label, Cost()) + cost
-        return Look(contents, time.monotonic(), threads, constructs)
+        return Look(contents, time.monotonic(), threads, constructs, has_ended)
 
     def _content(self, path: Path) -> ReportContent:
         run = open_run(path)
