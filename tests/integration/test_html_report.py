@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from needs import require
 
@@ -165,7 +165,7 @@ def test_the_schedule_of_a_trace_is_drawn_and_can_be_zoomed(visit: Visit, report
 def test_tables_sort_by_their_numbers(visit: Visit) -> None:
     header = visit.page.locator("section[id=tasks-1] th", has_text="mean work")
     header.locator("button").click()
-    assert header.get_attribute("aria-sort") == "descending"
+    expect(header).to_have_attribute("aria-sort", "descending")
     column = "rows => rows.map(row => Number(row.children[5].dataset.key))"
     shown = visit.page.locator("section[id=tasks-1] tr.row").evaluate_all(column)
     assert len(shown) > 2
