@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <ctime>
-#include <utility>
+#include <sys/resource.h>
 
 #include "clock.h"
 
@@ -15,30 +15,67 @@ namespace {
 
 constexpr uint64_t kBetweenReadings = 10'000'000; // nanoseconds: a system call per reading
 
-uint64_t processor_ns() {
+// Records cost a thread at most about a hundredth of its time.
+constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,000 in a second
+constexpr uint64_t kFewInSecond = 1'000;
+constexpr uint64_t kLeastPatience = 100'000'000, kMostPatience = 3'200'000'000; // nanoseconds
+
+// Without records. A reading takes half a microsecond, and absences are longer than it is exact.
+constexpr uint64_t kClockStepNanoseconds = 20'000;
+constexpr uint64_t kShortestNanoseconds = 1'500;
+
+uint64_t processor_ns_of(clockid_t clock) {
     timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    clock_gettime(clock, &time);
     return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
 }
 
+uint64_t processor_ns() { return processor_ns_of(CLOCK_THREAD_CPUTIME_ID); }
+
 void add(format::AbsentTicks &sum, bool blocked, uint64_t ticks) { (blocked ? sum.blocked : sum.preempted) += ticks; }
+
+uint64_t part_of(uint64_t whole, uint64_t share, uint64_t of) {
+    return of ? static_cast<uint64_t>(static_cast<unsigned __int128>(whole) * share / of) : 0;
+}
 
 } // namespace
 
-bool Absences::open(ProcessorRing &&begun) {
-    if (begun.is_open())
-        ring_ = std::move(begun);
-    else if (!ring_.open())
-        return false;
+perf_event_mmap_page Absences::busy_page = [] {
+    perf_event_mmap_page page = {};
+    page.data_head = 1;
+    return page;
+}();
+
+bool Absences::open(ProcessorRing &begun, uint32_t tid) {
+    ring_.take_over(begun);
+    return open(tid);
+}
+
+bool Absences::open(uint32_t tid) {
+    if (!ring_.is_open() && !ring_.open()) return false;
+    tid_ = tid;
     known_ = 0;
-    read_clocks();
+    patience_ns_ = kLeastPatience;
+    read_clocks(processor_ns());
+    considered_ns_ = monotonic_ns_;
     return true;
 }
 
-void Absences::read_clocks() {
+void Absences::close() {
+    by_clock_ = false;
+    ring_.close();
+}
+
+void Absences::read_clocks(uint64_t processor_ns) {
     monotonic_ns_ = clock::monotonic_ns();
-    processor_ns_ = processor_ns();
+    processor_ns_ = processor_ns;
     since_ = {};
+}
+
+// The `missing` ticks before `now`, of which the last are blocked, are the next absences.
+void Absences::place_before(uint64_t now, uint64_t missing, uint64_t blocked) {
+    next_ = {now - missing, now - blocked, false};
+    guessed_ = {now - blocked, now, true};
 }
 
 bool Absences::guess() {
@@ -49,46 +86,111 @@ bool Absences::guess() {
     const uint64_t absent = clock::from_ns(now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0);
     const uint64_t told = since_.preempted + since_.blocked;
     const uint64_t missing = std::min(absent > told ? absent - told : 0, now > known_ ? now - known_ : 0);
-    const uint64_t blocked =
-        told ? static_cast<uint64_t>(static_cast<unsigned __int128>(missing) * since_.blocked / told) : missing;
-    next_ = {now - missing, now - blocked, false};
-    guessed_ = {now - blocked, now, true};
-    left_ = false;
+    place_before(now, missing, told ? part_of(missing, since_.blocked, told) : missing);
     known_ = now;
-    read_clocks();
+    left_ = false;
+    read_clocks(processor_ns());
     return missing != 0;
 }
 
-bool Absences::load(ThreadLog *log) {
+bool Absences::ask_clock(uint64_t end) {
+    if (end < known_ + clock::from_ns(kClockStepNanoseconds)) return false;
+    const uint64_t now_ns = clock::monotonic_ns(), on_processor_ns = processor_ns();
+    const uint64_t now = clock::now();
+    const uint64_t ran_ns = on_processor_ns - processor_ns_;
+    const uint64_t absent_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
+    // What is longer than the stretch lay in short ones before it, and is told with the next.
+    const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, std::max(known_, asked_until_)));
+    known_ = now;
+    if (absent_ns < kShortestNanoseconds || missing == 0) return false;
+    rusage use;
+    getrusage(RUSAGE_THREAD, &use);
+    const Switches switches = {static_cast<uint64_t>(use.ru_nvcsw), static_cast<uint64_t>(use.ru_nivcsw)};
+    const uint64_t left = switches.left - switches_.left, taken = switches.taken - switches_.taken;
+    switches_ = switches;
+    n_switches_ += left + taken;
+    place_before(end, missing, part_of(missing, left, left + taken));
+    processor_ns_ = on_processor_ns;
+    monotonic_ns_ = now_ns - (absent_ns - std::min(absent_ns, clock::to_ns(missing)));
+    return true;
+}
+
+void Absences::begin_by_clock() {
+    by_clock_ = true;
+    by_clock_since_ = clock::now();
+    left_ = false;
+    known_ = std::max(known_, by_clock_since_);
+    ring_.close();
+    read_clocks(processor_ns());
+    rusage use;
+    getrusage(RUSAGE_THREAD, &use);
+    switches_ = {static_cast<uint64_t>(use.ru_nvcsw), static_cast<uint64_t>(use.ru_nivcsw)};
+}
+
+void Absences::end_by_clock() {
+    if (!ring_.open()) return;
+    known_ = std::max(known_, clock::now());
+    clock_ticks_ = clock_ticks(known_);
+    by_clock_ = false;
+    read_clocks(processor_ns());
+}
+
+void Absences::consider_clock() {
+    if (!by_clock_ && n_switches_ < kManySwitches) return;
+    const uint64_t now_ns = clock::monotonic_ns(), elapsed = now_ns - considered_ns_;
+    if (by_clock_ && elapsed < patience_ns_) return;
+    if (by_clock_) {
+        if (n_switches_ < part_of(elapsed, kFewInSecond, 1'000'000'000)) end_by_clock();
+    } else if (elapsed < part_of(kManyInNanoseconds, n_switches_, kManySwitches)) {
+        begin_by_clock();
+        patience_ns_ = std::min(2 * patience_ns_, kMostPatience);
+    } else {
+        patience_ns_ = kLeastPatience;
+    }
+    considered_ns_ = now_ns;
+    n_switches_ = 0;
+}
+
+void Absences::read_records() {
+    ProcessorRing::Record record;
+    while (!next_.end && ring_.next(record)) {
+        const uint64_t time = std::max(record.time, known_); // clocks are read up to tens of ns early
+        switch (record.kind) {
+        case ProcessorRing::Kind::kLost:
+            n_lost_ += record.n;
+            n_switches_ += record.n / 2;
+            break;
+        case ProcessorRing::Kind::kReturned:
+            if (left_) next_ = {left_time_, time, left_blocked_};
+            left_ = false;
+            known_ = time;
+            n_switches_++;
+            break;
+        default:
+            left_ = true;
+            left_time_ = known_ = time;
+            left_blocked_ = record.kind == ProcessorRing::Kind::kBlocked;
+        }
+    }
+}
+
+bool Absences::load(uint64_t end, ThreadLog *log) {
     if (next_.end) return true;
     bool is_guess = true;
     if (guessed_.end) {
         next_ = guessed_;
         guessed_ = {};
+    } else if (by_clock_) {
+        if (!ask_clock(end)) return false;
     } else {
-        ProcessorRing::Record record;
-        while (!next_.end && ring_.next(record)) {
-            const uint64_t time = std::max(record.time, known_); // clocks are read up to tens of ns early
-            switch (record.kind) {
-            case ProcessorRing::Kind::kLost: n_lost_ += record.n; break;
-            case ProcessorRing::Kind::kReturned:
-                if (left_) next_ = {left_time_, time, left_blocked_};
-                left_ = false;
-                known_ = time;
-                break;
-            default:
-                left_ = true;
-                left_time_ = known_ = time;
-                left_blocked_ = record.kind == ProcessorRing::Kind::kBlocked;
-            }
-        }
+        read_records();
         is_guess = false;
         if (!next_.end) {
             if (ring_.has_overflown()) {
                 if (!guess()) next_ = guessed_ = {};
                 is_guess = true;
             } else if (clock::monotonic_ns() - monotonic_ns_ > kBetweenReadings) {
-                read_clocks();
+                read_clocks(processor_ns());
             }
             if (!next_.end) return false;
         }
@@ -101,7 +203,7 @@ bool Absences::load(ThreadLog *log) {
 
 format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
     format::AbsentTicks sum = {};
-    while (load(log) && next_.begin < end) {
+    while (load(end, log) && next_.begin < end) {
         const uint64_t until = std::min(next_.end, end);
         add(sum, next_.blocked, until - next_.begin);
         if (until < next_.end) {
@@ -115,6 +217,8 @@ format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
     else
         ring_.release();
     told_ += sum;
+    asked_until_ = end;
+    if (!next_.end && !guessed_.end && !left_) consider_clock();
     return sum;
 }
 
@@ -126,6 +230,16 @@ format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
         const uint64_t first = std::max(since, begin), last = std::min(until, end);
         if (first < last) add(sum, blocked, last - first);
     };
+    if (by_clock_) {
+        // clock_getcpuclockid(3) of a thread; the order of what is not told yet is that of place_before()
+        const uint64_t ran_ns = processor_ns_of(static_cast<clockid_t>(~tid_ << 3 | 6)) - processor_ns_;
+        const uint64_t past_ns = clock::monotonic_ns() - monotonic_ns_;
+        const uint64_t now = clock::now();
+        const uint64_t missing = std::min(clock::from_ns(past_ns > ran_ns ? past_ns - ran_ns : 0), now - known_);
+        away = true;
+        since = now - missing;
+        blocked = told_.blocked > told_.preempted;
+    }
     ring_.peek([&](const ProcessorRing::Record &record) {
         if (record.kind == ProcessorRing::Kind::kReturned) {
             if (away) add_until(record.time);

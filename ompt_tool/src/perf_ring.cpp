@@ -24,7 +24,6 @@ int PerfRing::open(const perf_event_attr &event, size_t pages, size_t least) {
         }
         page_ = static_cast<perf_event_mmap_page *>(memory);
         size_ = pages * page_bytes;
-        tail_ = length_ = 0;
         error = 0;
         break;
     }
@@ -35,32 +34,18 @@ int PerfRing::open(const perf_event_attr &event, size_t pages, size_t least) {
 void PerfRing::close() {
     if (!is_open()) return;
     munmap(page_, size_ + static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+    forget_after_fork();
+}
+
+void PerfRing::forget_after_fork() {
     page_ = &quiet_page;
     size_ = 0;
 }
 
-size_t PerfRing::look(uint64_t *to, size_t most) {
-    const uint64_t head = __atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE);
-    if (head == tail_ || !is_open()) return 0;
-    const char *records = reinterpret_cast<const char *>(page_) + page_->data_offset;
-    const auto word = [&](uint64_t place) {
-        return __atomic_load_n(reinterpret_cast<const uint64_t *>(records + (place & (size_ - 1))), __ATOMIC_RELAXED);
-    };
-    length_ = word(tail_) >> 48;
-    if (length_ < sizeof(perf_event_header) || length_ % 8 || length_ > head - tail_) length_ = head - tail_;
-    const size_t n = length_ / 8 < most ? length_ / 8 : most;
-    for (size_t i = 0; i < n; i++) to[i] = word(tail_ + i * 8);
-    return n;
-}
-
-bool PerfRing::has_room(size_t bytes) const {
-    return size_ - (__atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE) - tail_) >= bytes;
-}
-
-void PerfRing::next() {
-    tail_ += length_;
-    length_ = 0;
-    if (is_open()) __atomic_store_n(&page_->data_tail, tail_, __ATOMIC_RELEASE);
+uint64_t PerfRing::length(uint64_t place, uint64_t head) const {
+    if (head - place < sizeof(perf_event_header)) return 0;
+    const uint64_t bytes = word(place) >> 48;
+    return bytes < sizeof(perf_event_header) || bytes % 8 || bytes > head - place ? 0 : bytes;
 }
 
 } // namespace ompass

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <linux/perf_event.h>
 
@@ -18,31 +19,43 @@ public:
     PerfRing() = default;
     PerfRing(const PerfRing &) = delete;
     PerfRing &operator=(const PerfRing &) = delete;
+    // Both must be of the calling thread.
+    void swap(PerfRing &other) {
+        std::swap(page_, other.page_);
+        std::swap(size_, other.size_);
+    }
 
     // Begins the event for the calling thread, with a ring of `pages` pages (a power of two) or, where the kernel allows
     // no more, fewer, down to `least`. Returns 0 or what the kernel said (errno); the ring then stays closed.
     int open(const perf_event_attr &event, size_t pages, size_t least);
-    void close();
+    void close(); // ends the event
+    void forget_after_fork(); // in the child, which has not the mapping
     bool is_open() const { return size_ != 0; }
 
     // data_head and data_tail of this page differ while there are records. Never null.
     const volatile perf_event_mmap_page *page() const { return page_; }
 
-    // The next record, copied to `to` with room for `most` words, and its length in words; 0: there is none. A longer one
-    // is cut. It stays in the ring until next().
-    size_t look(uint64_t *to, size_t most);
-    void next();
-
-    bool
-    has_room(size_t bytes) const; // for records of the kernel; else some may be missing behind those that are there
+    // Records lie between these two, in bytes since it was opened; the owner releases those that it has read, up to `place`.
+    uint64_t head() const { return __atomic_load_n(&page_->data_head, __ATOMIC_ACQUIRE); }
+    uint64_t tail() const { return page_->data_tail; }
+    void release(uint64_t place) {
+        if (is_open()) __atomic_store_n(&page_->data_tail, place, __ATOMIC_RELEASE);
+    }
+    // The word at `place` of a ring that is open.
+    uint64_t word(uint64_t place) const {
+        const char *records = reinterpret_cast<const char *>(page_) + page_->data_offset;
+        return __atomic_load_n(reinterpret_cast<const uint64_t *>(records + (place & (size_ - 1))), __ATOMIC_RELAXED);
+    }
+    // Of the record at `place`, with those up to `head`; 0: what is there is no record.
+    uint64_t length(uint64_t place, uint64_t head) const;
+    // Is there room for records of the kernel behind those up to `head`? Else some may be missing there.
+    bool has_room(size_t bytes, uint64_t head) const { return size_ - (head - tail()) >= bytes; }
 
 private:
     static perf_event_mmap_page quiet_page; // of a ring that is closed
 
     perf_event_mmap_page *page_ = &quiet_page;
     size_t size_ = 0; // of the records' part, a power of two
-    uint64_t tail_ = 0; // bytes read since it was opened
-    uint64_t length_ = 0; // of the record looked at
 };
 
 } // namespace ompass

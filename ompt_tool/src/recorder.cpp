@@ -80,7 +80,7 @@ void in_child_after_fork() {
 
 void start_absences(ThreadState &thread, uint32_t tid) {
     const bool opened =
-        tid == first_thread.tid ? thread.absences.open(std::move(first_thread.ring)) : thread.absences.open();
+        tid == first_thread.tid ? thread.absences.open(first_thread.ring, tid) : thread.absences.open(tid);
     if (!opened) thread.clocks.begin(tid, thread.header->first_ticks);
     thread.header->cpu_source = opened                    ? format::CpuSource::kSwitches
                                 : thread.clocks.is_used() ? format::CpuSource::kClocks
@@ -89,8 +89,9 @@ void start_absences(ThreadState &thread, uint32_t tid) {
 
 // Of a thread that asks for no stretch any more: the absences up to `end` in the one that is open, and after it.
 void note_last_absences(ThreadState &thread, uint64_t end) {
-    if (!thread.absences.ring().is_open() && !thread.clocks.is_used()) return;
+    if (!thread.absences.is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;
+    header.clock_ticks = thread.absences.clock_ticks(end);
     uint64_t end_of_stretch = header.open_state == format::kOpenNone ? 0 : end;
     const format::RegionInstance *instance = thread.region->instance;
     if (header.open_state == format::kOpenGap && instance && !thread.region->primary) {
@@ -286,7 +287,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->counter_set = counters::start(thread->counters);
     thread->has_counters = thread->counter_set != counters::kNone;
     if (current_options.cpu) start_absences(*thread, tid);
-    thread->ring = thread->absences.ring().page();
+    thread->ring = thread->absences.page();
     begin_samples(*thread, tid);
     this_thread = thread;
     making_thread = false;
@@ -302,7 +303,7 @@ void end_thread(ThreadState &thread) {
     thread.header->ended_ticks = clock::now();
     note_last_absences(thread, thread.header->ended_ticks);
     thread.absences.close();
-    thread.ring = thread.absences.ring().page();
+    thread.ring = thread.absences.page();
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
     if (thread.region != &thread.regions.outside || thread.header->open_state != format::kOpenNone ||

@@ -96,37 +96,47 @@ uint64_t word_at(const uint64_t *words, size_t n_words, size_t place) { return p
 
 } // namespace
 
+int Samples::open_rings(SampleEvent kind) {
+    const auto event_of = kind == SampleEvent::kCycles ? cycles_event : task_clock_event;
+    perf_event_attr event = event_of(head_.frequency_hz);
+    const bool is_first = head_.index == 0;
+    if (const int error = ring_.open(event, is_first ? kFirstPages : kPages, kLeastPages)) return error;
+    head_.event = kind;
+    event.sample_period *= kRare;
+    if (is_first) rare_.open(event, kRarePages, kLeastPages);
+    return 0;
+}
+
 int Samples::open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid) {
-    const size_t pages = index == 0 ? kFirstPages : kPages;
-    SampleEvent kind = SampleEvent::kCycles;
-    int error = ring_.open(cycles_event(sampling.frequency_hz), pages, kLeastPages);
-    if (error) {
-        kind = SampleEvent::kTaskClock;
-        error = ring_.open(task_clock_event(sampling.frequency_hz), pages, kLeastPages);
-    }
-    if (error) return error;
-    if (index == 0) {
-        perf_event_attr event = kind == SampleEvent::kCycles ? cycles_event(sampling.frequency_hz)
-                                                             : task_clock_event(sampling.frequency_hz);
-        event.sample_period *= kRare;
-        rare_.open(event, kRarePages, kLeastPages);
+    head_.index = index;
+    head_.frequency_hz = sampling.frequency_hz;
+    if (open_rings(SampleEvent::kCycles)) {
+        if (const int error = open_rings(SampleEvent::kTaskClock)) return error;
     }
     directory_ = &directory;
-    head_.index = index;
+    is_begun_ = true;
     head_.tid = tid;
-    head_.event = kind;
-    head_.frequency_hz = sampling.frequency_hz;
     head_.registers = kRegisters;
     head_.stack_bytes = kRegisterCount ? kStackBytes : 0;
     return 0;
+}
+
+size_t Samples::look(const PerfRing &ring) {
+    const uint64_t head = ring.head(), place = ring.tail();
+    if (head == place || !ring.is_open()) return 0;
+    const uint64_t length = ring.length(place, head);
+    place_after_ = length ? place + length : head;
+    const size_t n_words = std::min<uint64_t>((place_after_ - place) / 8, kMostWords);
+    for (size_t i = 0; i < n_words; i++) record_[i] = ring.word(place + i * 8);
+    return n_words;
 }
 
 void Samples::take_until(uint64_t end, const Place &place) {
     if (held_.exchange(true, std::memory_order_acquire)) return;
     clock::Reading now = {};
     if (!log_.is_open()) log_.create(*directory_, head_);
-    if (!ring_.has_room(kLongestRecord)) missing_until_ = clock::now();
-    while (const size_t n_words = ring_.look(record_, kMostWords)) {
+    if (!ring_.has_room(kLongestRecord, ring_.head())) missing_until_ = clock::now();
+    while (const size_t n_words = look(ring_)) {
         const auto type = static_cast<uint32_t>(record_[0]);
         if (type == PERF_RECORD_LOST) {
             log_.header().n_lost += word_at(record_, n_words, 2);
@@ -136,7 +146,7 @@ void Samples::take_until(uint64_t end, const Place &place) {
             last_time_ = time;
             if (!is_left_out()) log_sample(record_, n_words, time, weight_, place);
         }
-        ring_.next();
+        pass(ring_);
     }
     stand_in_until(end, place);
     held_.store(false, std::memory_order_release);
@@ -145,13 +155,13 @@ void Samples::take_until(uint64_t end, const Place &place) {
 // Of samples of rare_, those after all of ring_ count, when ring_ was full; the others are in ring_, too.
 void Samples::stand_in_until(uint64_t end, const Place &place) {
     clock::Reading now = {};
-    while (const size_t n_words = rare_.look(record_, kMostWords)) {
+    while (const size_t n_words = look(rare_)) {
         if (static_cast<uint32_t>(record_[0]) == PERF_RECORD_SAMPLE && n_words > 2) {
             const uint64_t time = time_of(record_, now);
             if (time > end) return;
             if (time > last_time_ && time <= missing_until_) log_sample(record_, n_words, time, weight_ * kRare, place);
         }
-        rare_.next();
+        pass(rare_);
     }
 }
 
@@ -238,8 +248,21 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
 
 void Samples::discard() {
     if (held_.exchange(true, std::memory_order_acquire)) return;
-    while (ring_.look(record_, kMostWords)) ring_.next();
-    while (rare_.look(record_, kMostWords)) rare_.next();
+    while (look(ring_)) pass(ring_);
+    while (look(rare_)) pass(rare_);
+    held_.store(false, std::memory_order_release);
+}
+
+void Samples::suspend() {
+    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return;
+    ring_.close();
+    rare_.close();
+    held_.store(false, std::memory_order_release);
+}
+
+void Samples::resume() {
+    if (!is_begun_ || held_.exchange(true, std::memory_order_acquire)) return;
+    open_rings(head_.event);
     held_.store(false, std::memory_order_release);
 }
 
@@ -249,6 +272,7 @@ void Samples::stop() {
 
 void Samples::close() {
     stop();
+    is_begun_ = false;
     ring_.close();
     rare_.close();
 }

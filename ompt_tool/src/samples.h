@@ -39,12 +39,20 @@ public:
     void take_until(uint64_t end, const Place &place);
     void discard(); // those that there are
 
+    // Ends the events, which make each switch of the thread dearer, and begins them again. By the owner.
+    void suspend();
+    void resume();
+
     void stop(); // no more are taken; the log ends here. Any thread may call it while the owner takes none.
     void close(); // the same, by the owner, which gives all memory back
 
 private:
     static constexpr size_t kMostWords = 256; // of a record of the kernel, and more than one has
 
+    int open_rings(format::SampleEvent event);
+    // Copies the record of `ring` that is next to record_, at most kMostWords of it; its length there, 0: there is none.
+    size_t look(const PerfRing &ring);
+    void pass(PerfRing &ring) { ring.release(place_after_); } // the record looked at
     uint64_t time_of(const uint64_t *record, clock::Reading &now) const;
     void stand_in_until(uint64_t end, const Place &place);
     void log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place);
@@ -57,10 +65,12 @@ private:
     SampleLog log_; // begun with the first sample: many threads are too short for one
     format::SamplesHeader head_ = {}; // what its header will say
     const std::string *directory_ = nullptr;
+    bool is_begun_ = false;
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;
     uint32_t n_kept_ = 0; // at this weight
     std::atomic<bool> held_{false}; // who holds it may take samples: the owner for a moment, for good whoever stops it
+    uint64_t place_after_ = 0; // the record looked at
     uint64_t record_[kMostWords];
 };
 

@@ -14,13 +14,26 @@ static void advance_counters(ThreadState &thread, uint64_t *charged) {
     }
 }
 
+// Where switches come so thick that records of them are dear, samples make them as dear again.
+static void change_watch(ThreadState &thread) {
+    thread.ring = thread.absences.page();
+    thread.header->clock_ticks = thread.absences.clock_ticks(thread.header->mark);
+    if (thread.absences.by_clock())
+        thread.samples.suspend();
+    else
+        thread.samples.resume();
+    thread.sample_ring = thread.samples.page();
+}
+
 void pass_absences(ThreadState &thread, uint64_t begin) {
     thread.header->outside += thread.absences.take_until(begin, thread.tracing ? &thread.log : nullptr);
+    if (thread.absences.page() != thread.ring) change_watch(thread);
 }
 
 format::AbsentTicks take_absences(ThreadState &thread, uint64_t end) {
     const format::AbsentTicks absent = thread.absences.take_until(end, thread.tracing ? &thread.log : nullptr);
     thread.header->n_lost_switches = thread.absences.n_lost();
+    if (thread.absences.page() != thread.ring) change_watch(thread);
     return absent;
 }
 

@@ -54,8 +54,8 @@ void pass_samples(ThreadState &thread, uint64_t begin);
 
 // Adds the time up to `end` to what the thread spent in a state in its region. Returns its length.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
+    if (has_samples(thread)) take_samples(thread, state, end); // first: what charges absences may end the samples
     if (has_absences(thread)) charge_absences(thread, state, end);
-    if (has_samples(thread)) take_samples(thread, state, end);
     const uint64_t ticks = end - thread.header->mark;
     thread.header->mark = end;
     thread.region->slot->state_ticks[static_cast<size_t>(state)] += ticks;

@@ -126,6 +126,32 @@ def test_lost_records_leave_the_running_time_exact(
     check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
 
 
+def test_a_clock_takes_the_place_of_records_that_come_too_thick(
+    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    yields = compile_program("processor/yields.c", default_toolchain, "-O1")
+    recorded = run_recorded(
+        yields, default_toolchain, "3000", "100", threads=3, mode="trace", environment=PASSIVE
+    )
+    profile = check_sound(recorded.run_dir)
+    recorded_ns = sum(thread.last_ns - thread.first_ns for thread in profile.threads)
+    by_clock_ns = sum(thread.by_clock_ns for thread in profile.threads)
+    assert recorded_ns / 2 < by_clock_ns < recorded_ns
+    report = report_of(recorded.run_dir)
+    check_sums(report)
+    known = running_ns_by_tid(recorded.process.stdout)
+    tids = {thread.thread: thread.tid for thread in profile.threads}
+    (share,) = report["regions"]
+    for thread in share["thread_breakdown"]:
+        assert thread["cpu"]["running_ns"] == pytest.approx(known[tids[thread["thread"]]], rel=0.05)
+    # It is the tasks that yield, and who yields could have run.
+    assert report["work_cpu"]["preempted_ns"] > 0.4 * report["work_ns"]
+    assert report["work_cpu"]["blocked_ns"] < 0.1 * report["work_ns"]
+    check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
+    # Samples are as dear as records, and end with them.
+    assert report["samples"]["samples"] < 0.5 * report["work_cpu"]["running_ns"] / 10_000_000
+
+
 def test_nothing_is_known_when_it_is_switched_off(
     sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:

@@ -158,6 +158,9 @@ namespace ompass {
       name_of(account.cpu_source))                                                                                     \
     X(uint64_t, n_lost_switches, "records of switches lost, so that which of both is in part a guess",                 \
       header.n_lost_switches)                                                                                          \
+    X(uint64_t, by_clock_ns,                                                                                           \
+      "time in which its clock took the place of records of switches, since they came too thick",                      \
+      to.ns(header.clock_ticks))                                                                                       \
     X(uint64_t, unaccounted_preempted_ns, "preempted between regions, and outside of all that is accounted",           \
       to.ns(header.outside.preempted))                                                                                 \
     X(uint64_t, unaccounted_blocked_ns, "blocked there", to.ns(header.outside.blocked))                                \

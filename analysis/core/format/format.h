@@ -208,6 +208,7 @@ struct ThreadHeader {
     struct PendingAbsences {
         AbsentTicks waiting, leaving; // before and after the last thread arrived at the barrier that ends the part
     } pending_absences[kMaxPendingParts]; // of `pending`, as known when the thread left the part
+    uint64_t clock_ticks; // for so long the thread's clock took the place of records of its switches, too many of them
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
 

@@ -114,6 +114,18 @@ def _presence(facts: Facts) -> Iterator[Finding]:
             n_lost_switches=n_lost,
         )
 
+    by_clock_ns = sum(t.by_clock_ns for t in facts.run.threads)
+    recorded_ns = sum(t.last_ns - t.first_ns for t in facts.run.threads)
+    if by_clock_ns >= thresholds.BY_CLOCK_SHARE * recorded_ns > 0:
+        yield note(
+            "switches_too_thick",
+            "Threads switch so often that their switches were not recorded",
+            f"for {percent(by_clock_ns / recorded_ns)} of the time threads switched more than 5,000 times a "
+            "second; their clocks told then how long they ran, and no samples were taken",
+            "no more threads than processors, or OMP_WAIT_POLICY=passive, spares the switches",
+            by_clock_share=by_clock_ns / recorded_ns,
+        )
+
 
 def _locality(facts: Facts) -> Iterator[Finding]:
     n_far = sum(t.n_other_domain for t in facts.tasks)

@@ -118,6 +118,9 @@ SCHEDULE_SHARE: Final = 0.10
 OTHER_DOMAIN_SHARE: Final = 0.30
 """Part of the tasks run outside the memory domain of their creator from which locality is mentioned."""
 
+BY_CLOCK_SHARE: Final = 0.10
+"""Part of the recorded time without records of switches from which that is mentioned."""
+
 SCALES_EFFICIENCY: Final = 0.85
 """Speed-up from this part of the number of threads on is called good scaling."""
 

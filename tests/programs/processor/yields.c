@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// More threads than processors that yield to each other thousands of times a second:
+//   yields TASKS YIELDS_PER_TASK
+// Prints for each thread what the system says of its time in the region, THREAD tid= running_ns=
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t processor_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+int main(int n_arguments, char **arguments) {
+    const long n_tasks = atol(arguments[1]), n_yields = atol(arguments[n_arguments - 1]);
+    cpu_set_t usable, one;
+    sched_getaffinity(0, sizeof usable, &usable);
+    int cpu = 0;
+    while (!CPU_ISSET(cpu, &usable)) cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one);
+#pragma omp parallel
+    {
+        const int64_t before = processor_ns();
+#pragma omp single
+        for (long i = 0; i < n_tasks; i++) {
+#pragma omp task
+            for (long k = 0; k < n_yields; k++) sched_yield();
+        }
+        const int64_t after = processor_ns();
+#pragma omp critical
+        printf("THREAD tid=%ld running_ns=%lld\n", (long)syscall(SYS_gettid), (long long)(after - before));
+    }
+    printf("FACTS tasks=%ld created=%ld\n", n_tasks, n_tasks);
+    return 0;
+}
