@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Times the smallest tasks, fib and n queens without a cut-off, over every task library of this machine.
+
+Beside libomp alone: our extension, alone and recorded; oneTBB and gcc's libgomp; libomp with an empty tool,
+with one that keeps 16 bytes and a clock reading per event, and with ours. All ways run in turn in each round,
+in an order of its own; ratios to libomp are taken within a round. One table, and JSON of all of it.
+
+    tests/benchmarks/peers.py                          # everything, about ten minutes on a quiet machine
+    tests/benchmarks/peers.py --only nqueens --threads 1,2,4 --rounds 21 --json peers.json
+    tests/benchmarks/peers.py --ways libomp,extension,oneTBB
+
+Needs the build (release preset) and a clang with OpenMP; peers that are not installed are named and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.overhead import BenchmarkError, compile_tool
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SOURCE = Path(__file__).with_name("peer_tasks.cpp")
+CLANGS = ("clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++-15", "clang++-14", "clang++")
+BASE = "libomp"
+SIZES = {"fib": "27", "nqueens": "11"}
+TIMEOUT_S = 600
+
+
+@dataclass(frozen=True)
+class Way:
+    """A task library, and what watches it."""
+
+    name: str
+    program: str = "openmp"
+    extension: bool = False
+    tool: str = ""  # empty or sixteen; or the mode of libompass.so
+    brackets: bool = False
+
+
+WAYS = (
+    Way(BASE),
+    Way("libomp untied", "untied"),
+    Way("extension", extension=True),
+    Way("extension untied", "untied", extension=True),
+    Way("oneTBB", "tbb"),
+    Way("libgomp", "libgomp"),
+    Way("extension, profile", extension=True, tool="profile", brackets=True),
+    Way("extension, trace", extension=True, tool="trace", brackets=True),
+    Way("empty tool", tool="empty"),
+    Way("16-byte tool", tool="sixteen"),
+    Way("profile", tool="profile"),
+    Way("profile, brackets", tool="profile", brackets=True),
+    Way("trace", tool="trace"),
+    Way("trace, brackets", tool="trace", brackets=True),
+)
+
+
+@dataclass
+class Bench:
+    """The compiled peers; `missing` says of the others why they are not here."""
+
+    build: Path
+    programs: dict[str, Path] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def prepare(self) -> None:
+        """Compile whatever this machine can."""
+        folder = self.build / "benchmarks"
+        folder.mkdir(parents=True, exist_ok=True)
+        openmp = ("-fopenmp",)
+        for name, compilers, flags in (
+            ("openmp", CLANGS, openmp),
+            ("untied", CLANGS, (*openmp, "-DUNTIED")),
+            ("tbb", CLANGS, ("-DPEER_TBB", "-ltbb")),
+            ("libgomp", ("g++",), openmp),
+        ):
+            complaint = f"none of {', '.join(compilers)} is installed"
+            for compiler in filter(shutil.which, compilers):
+                target = folder / f"peer_tasks-{name}"
+                command = [compiler, "-O2", "-std=c++20", str(SOURCE), "-o", str(target), *flags]
+                ended = subprocess.run(command, capture_output=True, text=True, check=False)
+                if ended.returncode == 0:
+                    self.programs[name] = target
+                    break
+                complaint = (ended.stderr.strip().splitlines() or ["it does not compile"])[0]
+            else:
+                self.missing[name] = complaint
+        if "openmp" not in self.programs:
+            raise BenchmarkError(f"no compiler for OpenMP: {self.missing['openmp']}")
+        compile_tool(folder / "empty_tool.so")
+        compile_tool(folder / "sixteen_byte_tool.so", "-DRECORD_EVENTS")
+
+    def why_not(self, way: Way) -> str:
+        """Say why this way cannot be run here; empty: it can."""
+        if way.program in self.missing:
+            return self.missing[way.program]
+        needed = [self.build / "lib" / "libomp_ext.so"] if way.extension else []
+        if way.tool in ("profile", "trace"):
+            needed.append(self.build / "lib" / "libompass.so")
+        return "".join(f"{path} does not exist" for path in needed if not path.exists())
+
+    def time_run(self, way: Way, program: str, size: str, threads: int) -> tuple[float, int]:
+        """Return the seconds of one run, and how many tasks it had."""
+        with tempfile.TemporaryDirectory(dir=self.build / "benchmarks") as scratch:
+            settings = self._environment(way, Path(scratch) / "run.ompass")
+            ended = subprocess.run(
+                [str(self.programs[way.program]), program, size, str(threads)],
+                env=clean_environment() | settings,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=TIMEOUT_S,
+            )
+        if ended.returncode != 0:
+            raise BenchmarkError(
+                f"{way.name}, {program} {size}: exit {ended.returncode}: {ended.stderr.strip()}"
+            )
+        told = json.loads(ended.stdout)
+        return float(told["seconds"]), int(told["tasks"])
+
+    def _environment(self, way: Way, run_directory: Path) -> dict[str, str]:
+        settings: dict[str, str] = {}
+        preloaded = [str(self.build / "lib" / "libomp_ext.so")] if way.extension else []
+        if way.extension:
+            settings |= {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "1"}
+        if way.tool in ("profile", "trace"):
+            ompass = str(self.build / "lib" / "libompass.so")
+            settings |= {"OMPASS_MODE": way.tool, "OMPASS_DIR": str(run_directory), "OMPASS_SUMMARY": "off"}
+            settings["OMPASS_BRACKETS"] = "on" if way.brackets else "off"
+            if way.brackets:
+                preloaded.insert(0, ompass)
+            else:
+                settings["OMP_TOOL_LIBRARIES"] = ompass
+        elif way.tool:
+            library = "empty_tool.so" if way.tool == "empty" else "sixteen_byte_tool.so"
+            settings["OMP_TOOL_LIBRARIES"] = str(self.build / "benchmarks" / library)
+        if preloaded:
+            settings["LD_PRELOAD"] = ":".join(preloaded)
+        return settings
+
+
+def clean_environment() -> dict[str, str]:
+    """Return the environment without anything that steers OpenMP, the tool or the extension."""
+    prefixes = ("OMP_", "KMP_", "GOMP_", "OMPASS_", "TBB_", "LD_PRELOAD")
+    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the lower quartile, the median and the upper quartile."""
+    if len(values) == 1:
+        return values[0], values[0], values[0]
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return low, middle, high
+
+
+def measure(
+    bench: Bench, ways: Sequence[Way], program: str, size: str, threads: int, rounds: int
+) -> Iterator[dict[str, object]]:
+    """Time all ways of one program in turn, after one round that does not count; yield a row for each."""
+    seconds: dict[str, list[float]] = {way.name: [] for way in ways}
+    n_tasks = 0
+    for number in range(rounds + 1):
+        for way in random.sample(ways, len(ways)):
+            taken, n_tasks = bench.time_run(way, program, size, threads)
+            if number > 0:
+                seconds[way.name].append(taken)
+    for way in ways:
+        ratios = [own / base for own, base in zip(seconds[way.name], seconds[BASE], strict=True)]
+        low, median, high = quartiles(ratios)
+        yield {
+            "program": program,
+            "size": size,
+            "threads": threads,
+            "tasks": n_tasks,
+            "way": way.name,
+            "seconds": statistics.median(seconds[way.name]),
+            "ns_per_task": statistics.median(seconds[way.name]) * threads / n_tasks * 1e9,
+            "of_libomp": median,
+            "of_libomp_quartiles": [low, high],
+            "rounds": rounds,
+        }
+
+
+def print_rows(rows: Sequence[dict[str, object]]) -> None:
+    """Print one table of one program."""
+    first = rows[0]
+    print(f"\n{first['program']} {first['size']}, {first['threads']} threads, {first['tasks']:,} tasks")
+    print(f"  {'':22} {'of libomp':>9} {'quartiles':>16} {'thread ns/task':>15}")
+    for row in rows:
+        low, high = row["of_libomp_quartiles"]  # type: ignore[misc]
+        print(
+            f"  {row['way']:22} {row['of_libomp']:9.3f} {f'{low:.3f} to {high:.3f}':>16} "
+            f"{row['ns_per_task']:15.1f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=11, help="rounds that count (default 11)")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
+    parser.add_argument("--only", choices=sorted(SIZES), help="one of the programs")
+    parser.add_argument(
+        "--size", help="of the program, in place of " + ", ".join(map(" ".join, SIZES.items()))
+    )
+    parser.add_argument("--ways", default="", help=f"some of: {','.join(way.name for way in WAYS)}")
+    parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    arguments = parser.parse_args()
+    if arguments.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    if arguments.size and not arguments.only:
+        parser.error("--size needs --only")
+    try:
+        threads = [int(text) for text in arguments.threads.split(",")]
+    except ValueError:
+        parser.error("--threads takes numbers separated by commas")
+    # Names hold commas themselves: one is wanted when all of it stands between commas of the option.
+    wanted = f",{arguments.ways},"
+    chosen = [way for way in WAYS if not arguments.ways or way.name == BASE or f",{way.name}," in wanted]
+    if arguments.ways and len(chosen) == 1 and arguments.ways != BASE:
+        parser.error(f"--ways names none of: {','.join(way.name for way in WAYS)}")
+    rows: list[dict[str, object]] = []
+    try:
+        bench = Bench(arguments.build.resolve())
+        bench.prepare()
+        ways = [way for way in chosen if not bench.why_not(way)]
+        for way in chosen:
+            if why_not := bench.why_not(way):
+                print(f"left out: {way.name}: {why_not}")
+        for program, size in SIZES.items():
+            if arguments.only in (None, program):
+                for n in threads:
+                    of_program = list(
+                        measure(bench, ways, program, arguments.size or size, n, arguments.rounds)
+                    )
+                    print_rows(of_program)
+                    rows += of_program
+    except (BenchmarkError, subprocess.TimeoutExpired) as error:
+        sys.exit(f"peers.py: {error}")
+    if arguments.json:
+        machine = {"machine": platform.machine(), "processors": os.cpu_count(), "load": os.getloadavg()[0]}
+        text = json.dumps({"machine": machine, "missing": bench.missing, "rows": rows}, indent=1)
+        arguments.json.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
