@@ -28,6 +28,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -170,7 +171,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 def measure(
     bench: Bench, ways: Sequence[Way], program: str, size: str, threads: int, rounds: int
-) -> Iterator[dict[str, object]]:
+) -> Iterator[dict[str, Any]]:
     """Time all ways of one program in turn, after one round that does not count; yield a row for each."""
     seconds: dict[str, list[float]] = {way.name: [] for way in ways}
     n_tasks = 0
@@ -196,13 +197,13 @@ def measure(
         }
 
 
-def print_rows(rows: Sequence[dict[str, object]]) -> None:
+def print_rows(rows: Sequence[dict[str, Any]]) -> None:
     """Print one table of one program."""
     first = rows[0]
     print(f"\n{first['program']} {first['size']}, {first['threads']} threads, {first['tasks']:,} tasks")
     print(f"  {'':22} {'of libomp':>9} {'quartiles':>16} {'thread ns/task':>15}")
     for row in rows:
-        low, high = row["of_libomp_quartiles"]  # type: ignore[misc]
+        low, high = row["of_libomp_quartiles"]
         print(
             f"  {row['way']:22} {row['of_libomp']:9.3f} {f'{low:.3f} to {high:.3f}':>16} "
             f"{row['ns_per_task']:15.1f}",
@@ -238,7 +239,7 @@ def main() -> None:
     chosen = [way for way in WAYS if not arguments.ways or way.name == BASE or f",{way.name}," in wanted]
     if arguments.ways and len(chosen) == 1 and arguments.ways != BASE:
         parser.error(f"--ways names none of: {','.join(way.name for way in WAYS)}")
-    rows: list[dict[str, object]] = []
+    rows: list[dict[str, Any]] = []
     try:
         bench = Bench(arguments.build.resolve())
         bench.prepare()
