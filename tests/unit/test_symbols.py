@@ -80,6 +80,12 @@ def test_long_template_arguments_are_left_out() -> None:
     assert compact_name("void a::f<b::c<int>>(int)", 40) == "a::f<b::c<int>>"
     assert compact_name("void a::f<b::c<int>>::g<int>(int)", 10) == "a::f<...>::g<...>"
     assert compact_name("a::operator<(int)", 3) == "a::operator<"
+    assert compact_name("a::f(b::c&)::'lambda0'(b::c&)::operator()(b::c&) const", 20) == "a::f::lambda"
+    assert compact_name("void a::g<a::f(int)::'lambda'(int)>(int const&)", 20) == "a::g<...>"
+    assert compact_name("main::{lambda(b::c&, int)#1}::operator()(b::c&, int) const", 20) == "main::lambda"
+    assert compact_name("std::string<char, int>::operator<<(int)", 20) == "std::string<...>::operator<<"
+    assert compact_name("(anonymous namespace)::f(int)", 3) == "(anonymous namespace)::f"
+    assert compact_name("unbalanced <(", 3) == "unbalanced <("
 
 
 def test_either_demangler_reads_a_cxx_name() -> None:

@@ -21,7 +21,7 @@ from ompass.units import count, duration, percent, size
 
 STATES = ("work", "create", "schedule", "sync", "idle")
 
-_LONG_NAME = 40  # characters of a function name before template arguments are left out
+LONG_NAME = 40  # characters of a function name before template arguments are left out
 
 
 class Kind(Enum):
@@ -59,7 +59,7 @@ class Kind(Enum):
 _NUMBERS = frozenset({Kind.COUNT, Kind.TIME, Kind.BYTES, Kind.SHARE, Kind.RATIO, Kind.FACTOR, Kind.FIGURE})
 _WORDS: Mapping[Kind, Callable[[Any], str]] = {
     Kind.PLACE: lambda place: " ".join(
-        filter(None, (place.place, compact_name(place.function, _LONG_NAME) if place.function else ""))
+        filter(None, (place.place, compact_name(place.function, LONG_NAME) if place.function else ""))
     ),
     Kind.COUNT: count,
     Kind.TIME: duration,

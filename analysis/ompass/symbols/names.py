@@ -77,20 +77,48 @@ def short_name(function: str) -> str:
 
 
 def compact_name(function: str, width: int) -> str:
-    """short_name, with template arguments shortened to <...> when it is longer than `width`."""
+    """short_name; when it is longer than `width`, without parameters of scopes and arguments of templates."""
     name = short_name(function)
     if len(name) <= width:
         return name
-    kept = []
-    depth = 0
-    for c in name:
-        depth -= c == ">"
-        if depth == 0:
+    kept = _without_inner(_LAMBDA.sub("lambda", re.sub(r"( const| volatile| &&?| noexcept)+$", "", function)))
+    if kept is None:
+        return name
+    return _without_return_type(re.sub(r"\blambda::operator\(\)$", "lambda", kept))
+
+
+_LAMBDA = re.compile(r"'lambda\d*'|\{lambda(?=\()")
+_KEPT = re.compile(
+    r"\boperator\s*(?:<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))|\(anonymous namespace\)|->"
+)  # brackets that enclose nothing
+
+
+def _without_inner(name: str) -> str | None:
+    """What is in no bracket, with <...> for template arguments; None when brackets do not match."""
+    kept: list[str] = []
+    open_brackets: list[str] = []
+    k = 0
+    while k < len(name):
+        if match := _KEPT.match(name, k):
+            k = match.end()
+            if not open_brackets:
+                kept.append(match[0])
+            continue
+        c = name[k]
+        if c in "<({":
+            if c == "<" and not open_brackets:
+                kept.append("<...>")
+            open_brackets.append(c)
+        elif c in ">)}":
+            if not open_brackets:
+                if c != "}":  # the end of {lambda(int)#1}
+                    return None
+            elif open_brackets.pop() + c not in ("<>", "()", "{}"):
+                return None
+        elif not open_brackets:
             kept.append(c)
-        depth += c == "<"
-        if c == "<" and depth == 1:
-            kept.append("...")
-    return "".join(kept) if depth == 0 else name
+        k += 1
+    return None if open_brackets else re.sub(r"lambda#\d+", "lambda", "".join(kept))
 
 
 def _without_return_type(name: str) -> str:

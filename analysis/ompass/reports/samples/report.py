@@ -19,8 +19,9 @@ from ompass.metrics.samples import (
     owners_by_samples,
 )
 from ompass.metrics.shares import share
-from ompass.reports.model import Column, Kind, Report, Section, Table, data
+from ompass.reports.model import LONG_NAME, Column, Kind, Report, Section, Table, data
 from ompass.reports.samples.content import SampleContent
+from ompass.symbols.names import compact_name
 from ompass.units import plural
 
 SCHEMA_VERSION: Final = 1
@@ -163,7 +164,8 @@ def _functions(
     return Table.of(
         title,
         (
-            Column("function", "function", Kind.NAME, lambda hot: hot.what[0]),
+            Column("", "function", Kind.NAME, lambda hot: compact_name(hot.what[0], LONG_NAME)),
+            data("function", lambda hot: hot.what[0]),
             Column("", "of", Kind.NAME, lambda hot: PurePosixPath(hot.what[1]).name),
             *_who(content),
             *_COUNTS,
@@ -200,4 +202,4 @@ def _shown(found: tuple[Any, ...], least: float) -> list[Any]:
 
 
 def _short(line: Line) -> str:
-    return line.function or PurePosixPath(line.module).name
+    return compact_name(line.function, LONG_NAME) if line.function else PurePosixPath(line.module).name
