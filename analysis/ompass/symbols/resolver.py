@@ -50,7 +50,7 @@ class Location:
 # An OpenMP call at the end of a function may be a jump; then it returns into the runtime.
 NO_CALLER = (
     "some constructs were called from the OpenMP runtime itself, so their lines are unknown: "
-    "compile with -fno-optimize-sibling-calls, or record with brackets (ompass run)"
+    "compile with -fno-optimize-sibling-calls (for those of tasks, brackets are enough: ompass run)"
 )
 UNKNOWN = Location("", "", 0)
 
