@@ -76,6 +76,14 @@ public:
         return StealResult::kTaken;
     }
 
+    // Owner: the tag of the newest item, or -1 when there is none.
+    int newest_tag() const {
+        const int64_t newest = bottom_.load(std::memory_order_relaxed) - 1;
+        if (newest < top_.load(std::memory_order_relaxed)) return -1;
+        Ring *ring = ring_.load(std::memory_order_relaxed);
+        return static_cast<int>(ring->slot(newest).load(std::memory_order_relaxed) >> 48);
+    }
+
     // Owner: the number that the next pushed item gets.
     int64_t bottom() const { return bottom_.load(std::memory_order_relaxed); }
 

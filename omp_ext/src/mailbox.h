@@ -56,6 +56,7 @@ struct Letter {
     Sender *sender;
     std::atomic<Mailbox *> box; // changes under the locks of both, the box and the sender
     bool claimed; // under the sender's lock
+    uint16_t depth; // of the task, 0: implicit; saturated
 };
 
 class alignas(64) Mailbox {

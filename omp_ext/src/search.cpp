@@ -25,6 +25,15 @@ Task *take_letter(const Search &search, int domain) {
         box.take(search.is_constrained ? kLookedAt : 1, [&](const Letter *letter) { return search.fits(letter); }));
 }
 
+// The first letter, unless the deque has a deeper task. What is deep is small, and a task of another domain waits for it: so
+// few tasks are begun at the same time, and what they need stays in the caches.
+Task *take_deep_letter(Member &member) {
+    Mailbox &box = member.team->posts[member.domain].mailbox;
+    if (box.empty()) return nullptr;
+    const int own = member.deque.newest_tag();
+    return task_of(box.take(1, [&](const Letter *letter) { return letter->depth >= own; }));
+}
+
 // A task from the deque of another thread in that domain.
 Task *steal_task(const Search &search, int domain) {
     Member &member = search.member;
@@ -112,6 +121,7 @@ Task *find(const Search &search) {
 Task *find_for_suspendable(const Search &within) {
     inject_sleep();
     Member &member = within.member;
+    if (Task *task = take_deep_letter(member)) return task;
     if (Task *task = member.deque.pop(0)) return task;
     const bool is_strict = member.team->is_strict();
     if (Task *task = claim_child(within, is_strict)) return task;

@@ -48,7 +48,6 @@ struct Task : Letter {
     void *block; // the runtime's task
     void *location; // the compiler's description of the construct, null for gcc's
     uint16_t flags; // TaskFlag; after creation: the running thread's
-    uint16_t depth; // 0: implicit, saturated
     int16_t domain; // where it is placed
     int16_t child_domain; // where its children go, kNoDomain: where it runs; the running thread's
     int32_t creator; // member number
@@ -86,10 +85,11 @@ inline bool has_children_to_wait_for(const Task &task) {
     return n_children_to_wait_for(task, task.n_done_elsewhere.load(std::memory_order_acquire)) != 0;
 }
 
+// Reads as little of the ancestors as it can, which may be in the cache of another processor.
 inline bool is_descendant(const Task *task, const Task *ancestor) {
-    while (task && task->depth > ancestor->depth) task = task->parent;
     // Depths saturate: among the deepest, only the chain itself tells.
-    while (task && task != ancestor && task->depth == UINT16_MAX) task = task->parent;
+    while (task != ancestor && task->depth == UINT16_MAX) task = task->parent;
+    for (int n = task->depth - ancestor->depth; n > 0; n--) task = task->parent;
     return task == ancestor;
 }
 

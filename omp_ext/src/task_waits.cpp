@@ -194,7 +194,7 @@ template <typename Condition>
     int64_t next_search_ns = kRescueAnywayAfterNs;
     while (!condition.is_over()) {
         Task *task = find_for_suspendable(within);
-        bool is_here = task && (runs_here(within, *task) || may_cover(within, *task));
+        bool is_here = task && (may_cover(within, *task) || runs_here(within, *task));
         if (!task && idle.since_ns() != 0) {
             const int64_t now = now_ns(), waited_ns = now - idle.since_ns();
             if (waited_ns > kRescueAnywayAfterNs && (watch.sees_standstill(now) || waited_ns > kRescueFromWorkAfterNs))

@@ -325,6 +325,13 @@ def test_a_wait_is_not_covered_where_tasks_wait_for_others(how: str, default_too
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
+def test_the_deepest_task_runs_first_where_tasks_step_aside(default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/deepest.c", default_toolchain)
+    settings = {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+    finished = run([str(program)], default_toolchain, settings)
+    assert (finished.returncode, finished.stdout) == (0, "ds\n"), finished.stdout + finished.stderr
+
+
 @pytest.mark.parametrize("tied", ["strict", "relaxed"])
 @pytest.mark.parametrize(("threads", "domains"), [(2, 2), (4, 2), (8, 2), (4, 4), (8, 4)])
 def test_strict_mode_runs_every_task_in_its_domain(

@@ -10,14 +10,17 @@
 #include "dependences.h"
 #include "deque.h"
 #include "mailbox.h"
+#include "task.h"
 
 namespace {
 
 using omp_ext::Deque;
+using omp_ext::is_descendant;
 using omp_ext::Letter;
 using omp_ext::Mailbox;
 using omp_ext::Sender;
 using omp_ext::StealResult;
+using omp_ext::Task;
 
 struct Item {
     std::atomic<int> n_taken{0};
@@ -36,6 +39,35 @@ TEST(Deque, TakesTheNewestAndStealsTheOldest) {
     EXPECT_EQ(deque.pop(4), nullptr); // items[3] has the number 3
     EXPECT_EQ(deque.pop(3), &items[3]);
     EXPECT_EQ(deque.size_hint(), 2);
+}
+
+TEST(Deque, KnowsTheTagOfTheNewest) {
+    Deque<Item> deque(2);
+    Item items[2];
+    EXPECT_EQ(deque.newest_tag(), -1);
+    deque.push(&items[0], UINT16_MAX);
+    EXPECT_EQ(deque.newest_tag(), UINT16_MAX);
+    deque.push(&items[1], 7);
+    EXPECT_EQ(deque.newest_tag(), 7);
+    deque.pop(0);
+    Item *stolen = nullptr;
+    deque.steal(&stolen);
+    EXPECT_EQ(deque.newest_tag(), -1);
+}
+
+TEST(Task, KnowsItsAncestorsAtAnyDepth) {
+    constexpr size_t kTasks = 70'000; // more than depths can tell
+    const std::unique_ptr<Task[]> chain(new Task[kTasks]), other(new Task[kTasks]);
+    for (Task *tasks : {chain.get(), other.get()})
+        for (size_t i = 0; i < kTasks; i++) {
+            tasks[i].parent = i > 0 ? &tasks[i - 1] : nullptr;
+            tasks[i].depth = static_cast<uint16_t>(std::min<size_t>(i, UINT16_MAX));
+        }
+    for (const size_t i : {size_t{0}, size_t{1}, size_t{65'534}, size_t{65'535}, size_t{65'536}, kTasks - 1})
+        for (const size_t k : {size_t{0}, size_t{1}, size_t{65'534}, size_t{65'535}, size_t{65'536}, kTasks - 1}) {
+            EXPECT_EQ(is_descendant(&chain[i], &chain[k]), k <= i) << i << " of " << k;
+            EXPECT_FALSE(is_descendant(&chain[i], &other[k])) << i << " of " << k;
+        }
 }
 
 TEST(Deque, LosesAndDoublesNothingUnderThieves) {
