@@ -124,6 +124,8 @@ public:
     }
 
     bool empty() const { return depth_.load(std::memory_order_relaxed) == 0; }
+    // Of the task that comes first, or -1; a hint unless it is the caller who puts and takes.
+    int depth_of_first() const { return depth_of_first_.load(std::memory_order_relaxed); }
     uint64_t depth() const { return depth_.load(std::memory_order_relaxed); }
     uint64_t max_depth() const { return max_depth_.load(std::memory_order_relaxed); }
     void reset_max_depth() { max_depth_.store(depth(), std::memory_order_relaxed); }
@@ -138,12 +140,14 @@ private:
         (letter->next ? letter->next->previous : last_) = letter;
         const uint64_t depth = depth_.load(std::memory_order_relaxed) + 1;
         depth_.store(depth, std::memory_order_release);
+        depth_of_first_.store(first_->depth, std::memory_order_relaxed);
         if (depth > max_depth_.load(std::memory_order_relaxed)) max_depth_.store(depth, std::memory_order_relaxed);
     }
     void unlink(Letter *letter) {
         (letter->previous ? letter->previous->next : first_) = letter->next;
         (letter->next ? letter->next->previous : last_) = letter->previous;
         depth_.store(depth_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+        depth_of_first_.store(first_ ? first_->depth : -1, std::memory_order_relaxed);
     }
     static void unlink_from_sender(Letter *letter) {
         Letter *next = letter->next_of_sender, *previous = letter->previous_of_sender;
@@ -155,6 +159,7 @@ private:
     }
 
     SpinLock lock_;
+    std::atomic<int> depth_of_first_{-1}; // as depth_
     Letter *first_ = nullptr, *last_ = nullptr; // under lock_
     std::atomic<uint64_t> depth_{0}; // written under lock_, read by anybody
     std::atomic<uint64_t> max_depth_{0};

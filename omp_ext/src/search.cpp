@@ -2,7 +2,11 @@
 // Where tasks are looked for, and in which order.
 #include "search.h"
 
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "domains.h"
 #include "injection.h"
@@ -29,9 +33,9 @@ Task *take_letter(const Search &search, int domain) {
 // few tasks are begun at the same time, and what they need stays in the caches.
 Task *take_deep_letter(Member &member) {
     Mailbox &box = member.team->posts[member.domain].mailbox;
-    if (box.empty()) return nullptr;
-    const int own = member.deque.newest_tag();
-    return task_of(box.take(1, [&](const Letter *letter) { return letter->depth >= own; }));
+    const int deepest = box.depth_of_first();
+    if (deepest < 0 || deepest < member.deque.newest_tag()) return nullptr;
+    return task_of(box.take(1, [](const Letter *) { return true; }));
 }
 
 // A task from the deque of another thread in that domain.
@@ -130,19 +134,41 @@ Task *find_for_suspendable(const Search &within) {
     return !is_strict && domains::count() > 1 ? find_outside(any) : nullptr;
 }
 
+namespace {
+
+// Does the thread run, or would it if it had a processor? False where the system does not tell.
+bool wants_processor(clockid_t processor_clock) {
+    const int number = ~(processor_clock >> 3); // the system's, from which it makes that of the clock
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", number);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t n = read(file, line, sizeof line - 1);
+    close(file);
+    line[n > 0 ? n : 0] = '\0';
+    const char *state = strrchr(line, ')'); // behind the name
+    return state && strncmp(state, ") R", 3) == 0;
+}
+
+} // namespace
+
 bool Watch::sees_standstill(int64_t at_ns) {
     constexpr int64_t kApartNs = 1'000'000'000; // on a busy machine a thread may want its processor for long
     constexpr int64_t kIdleShare = 64; // threads that wait look round now and then
     if (at_ns - asked_ns_ < kApartNs) return false;
     int64_t processor_ns = 0;
+    bool is_wanted = false;
     const Team &team = *member_.team;
     for (int i = 0; i < team.n_members; i++) {
+        const Member &other = team.members[i];
         timespec used{};
-        if (&team.members[i] != &member_ && clock_gettime(team.members[i].processor_clock, &used) == 0)
-            processor_ns += used.tv_sec * 1'000'000'000LL + used.tv_nsec;
+        if (&other == &member_ || clock_gettime(other.processor_clock, &used) != 0) continue;
+        processor_ns += used.tv_sec * 1'000'000'000LL + used.tv_nsec;
+        is_wanted |= wants_processor(other.processor_clock);
     }
     const bool is_first = asked_ns_ == 0;
-    const bool stands_still = !is_first && processor_ns - processor_ns_ < (at_ns - asked_ns_) / kIdleShare;
+    const bool stands_still =
+        !is_first && !is_wanted && processor_ns - processor_ns_ < (at_ns - asked_ns_) / kIdleShare;
     asked_ns_ = at_ns;
     processor_ns_ = processor_ns;
     return stands_still;

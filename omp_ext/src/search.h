@@ -32,7 +32,7 @@ Task *find_for_suspendable(const Search &within);
 // likewise.
 inline constexpr int64_t kRescueAfterNs = 200'000;
 // Any wait takes them, whatever the domain's threads do, after the first of these times if the other threads of the team use
-// no processor: then they are blocked by something that is not of OpenMP. After the second in any case: they may spin on
+// no processor and want none: then they are blocked by something that is not of OpenMP. After the second in any case: they may spin on
 // something that the waiting task has to do. (In constrained waits after the first.)
 inline constexpr int64_t kRescueAnywayAfterNs = 1'000'000'000;
 inline constexpr int64_t kRescueFromWorkAfterNs = 60'000'000'000;
@@ -41,7 +41,7 @@ inline constexpr int64_t kRescueFromWorkAfterNs = 60'000'000'000;
 class Watch {
 public:
     explicit Watch(const Member &member) : member_(member) {}
-    // Did they use next to no processor for a second? False within the first.
+    // Did they use next to no processor for a second, and do they want none? False within the first.
     bool sees_standstill(int64_t at_ns);
 
 private:

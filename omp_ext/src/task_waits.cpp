@@ -172,7 +172,13 @@ bool runs_here(const Search &within, const Task &task) {
 bool may_cover(const Search &within, const Task &task) {
     const Member &member = within.member;
     return task.depth + 1 >= within.within->depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
-           may_run_on_top(member) && !has_exception();
+           !has_exception();
+}
+
+// The cheap questions first: a child is told from others without a look at what another thread writes to.
+bool runs_on_top(const Search &within, const Task &task) {
+    return may_run_on_top(within.member) &&
+           (task.parent == within.within || may_cover(within, task) || within.fits(&task));
 }
 
 // To a tool that observes us an undeferred task is a piece of the one around it, which it would not know again when it is
@@ -194,7 +200,7 @@ template <typename Condition>
     int64_t next_search_ns = kRescueAnywayAfterNs;
     while (!condition.is_over()) {
         Task *task = find_for_suspendable(within);
-        bool is_here = task && (may_cover(within, *task) || runs_here(within, *task));
+        bool is_here = task && runs_on_top(within, *task);
         if (!task && idle.since_ns() != 0) {
             const int64_t now = now_ns(), waited_ns = now - idle.since_ns();
             if (waited_ns > kRescueAnywayAfterNs && (watch.sees_standstill(now) || waited_ns > kRescueFromWorkAfterNs))

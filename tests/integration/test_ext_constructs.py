@@ -254,6 +254,12 @@ def test_a_task_is_rescued_when_its_domain_is_blocked_by_something_else(default_
     assert finished.stdout.endswith("outside 2, rescued 2\n")  # one in each of its two rounds
 
 
+def test_a_task_is_not_rescued_while_others_have_the_processor_of_its_domain(default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/starved.c", default_toolchain)
+    finished = run([str(program)], default_toolchain, ONE_EACH)
+    assert (finished.returncode, finished.stdout) == (0, "rescued 0\n"), finished.stdout + finished.stderr
+
+
 @pytest.mark.parametrize("threads", ["2", "4"])
 def test_ten_thousand_tasks_are_suspended_at_once(threads: str, default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))

@@ -107,6 +107,7 @@ TEST(Deque, LosesAndDoublesNothingUnderThieves) {
 }
 
 struct Mail : Letter {
+    Mail() { depth = 0; }
     std::atomic<int> n_taken{0};
     int payload = 0;
 };
@@ -115,13 +116,24 @@ TEST(Mailbox, KeepsTheOrderAndPassesByWhatDoesNotFit) {
     Mailbox box;
     Sender sender;
     Mail mail[3];
-    for (Mail &letter : mail) box.put(&letter, &sender, false);
+    EXPECT_EQ(box.depth_of_first(), -1);
+    for (uint16_t i = 0; i < 3; i++) {
+        mail[i].depth = i + 7;
+        box.put(&mail[i], &sender, false);
+    }
+    EXPECT_EQ(box.depth_of_first(), 7);
     EXPECT_EQ(box.take(3, [&](const Letter *letter) { return letter != &mail[0]; }), &mail[1]);
     EXPECT_EQ(box.take(1, [&](const Letter *letter) { return letter != &mail[0]; }), nullptr);
     EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return true; }), &mail[2]); // newest first
     EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return false; }), nullptr);
     EXPECT_EQ(box.depth(), 1u);
     EXPECT_EQ(box.max_depth(), 3u);
+    box.put(&mail[2], &sender, true);
+    EXPECT_EQ(box.depth_of_first(), 9);
+    box.take(1, [](const Letter *) { return true; });
+    EXPECT_EQ(box.depth_of_first(), 7);
+    box.take(1, [](const Letter *) { return true; });
+    EXPECT_EQ(box.depth_of_first(), -1);
 }
 
 TEST(Mailbox, EachLetterIsTakenOrClaimedOnce) {
