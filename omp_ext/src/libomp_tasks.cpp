@@ -301,12 +301,12 @@ static int32_t say_done(int32_t, void *block) {
 }
 
 // Waits for what the runtime schedules itself, by a task that does nothing but depend on it. The runtime's own wait keeps
-// its node in the graph of dependences in the frame of the call, and in libomp 15 (19: not) a thread that completes a
-// predecessor drops its reference a moment after the wait may be over. A task's node is counted; tools see that task, so it is
-// made for old runtimes only.
+// its node in the graph of dependences in the frame of the call, and before libomp 19 a thread that completes a predecessor
+// may write to it a moment after the wait is over. A task's node is counted. A tool would see that task: where one looks on,
+// a runtime that has a wait with dependences for tools (16 or later) waits as it does without us.
 static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
                                 const BlockDependence *more) {
-    if (real___kmpc_omp_taskwait_deps_51()) // libomp 16 or later
+    if (tool_is_active() && real___kmpc_omp_taskwait_deps_51())
         return real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
     std::atomic<bool> is_done{false};
     auto *block = static_cast<Block *>(

@@ -371,6 +371,16 @@ def test_teams_of_several_threads_end(
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
+def test_who_waits_for_target_tasks_is_not_written_to_after_the_wait(toolchain: Toolchain) -> None:
+    if "clang" not in toolchain.name:
+        pytest.skip("libomp does not have gcc's entries for target constructs")
+    program = compile_source("ext/target_depend.c", toolchain)
+    settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": "8"}
+    for _ in range(3):
+        finished = run([str(program), "1000"], toolchain, settings)
+        assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
 @pytest.mark.parametrize("threads", ["4", "64"])
 def test_empty_tasks_of_a_loop_are_shared(threads: str, toolchain: Toolchain) -> None:
     program = compile_source("ext/taskloop_if.c", toolchain)
