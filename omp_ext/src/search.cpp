@@ -11,6 +11,7 @@
 #include "domains.h"
 #include "injection.h"
 #include "steal.h"
+#include "suspensions.h"
 
 namespace omp_ext {
 
@@ -109,12 +110,26 @@ bool is_stuck(const Team &team, int domain) {
     return true;
 }
 
+// The newest task of the deque that fits.
+Task *pop(const Search &search) {
+    Member &member = search.member;
+    if (!search.is_constrained) return member.deque.pop(0);
+    if (!may_suspend(member)) return member.deque.pop(member.mark);
+    // Where tasks step aside the mark tells nothing. What does not fit goes within reach of its parent and of the others.
+    while (Task *task = member.deque.pop(0)) {
+        if (search.fits(task)) return task;
+        member.team->posts[task->domain].mailbox.put(task, &task->parent->mail, true);
+        tell_of_task(*member.team, task->domain);
+    }
+    return nullptr;
+}
+
 } // namespace
 
 Task *find(const Search &search) {
     inject_sleep();
     Member &member = search.member;
-    if (Task *task = member.deque.pop(search.is_constrained ? member.mark : 0)) return task;
+    if (Task *task = pop(search)) return task;
     const bool is_strict = member.team->is_strict();
     if (search.is_constrained)
         if (Task *task = claim_child(search, is_strict)) return task;

@@ -238,6 +238,8 @@ def test_tasks_of_fortran_step_aside(name: str) -> None:
 
 # Two threads in two domains, and one task that waits for the other domain.
 ONE_EACH = {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
+# With stacks of 1000G: the address space does not suffice for one.
+WITHOUT_STACKS = ("sh", "-c", 'ulimit -v 50000000; exec "$@"', "sh")
 
 
 def test_a_task_is_not_rescued_while_its_domain_is_at_work(default_toolchain: Toolchain) -> None:
@@ -290,17 +292,19 @@ def test_a_chain_of_waits_of_any_depth_fits_the_stacks(tied: str, strict: str, t
 
 def test_without_stacks_waits_stay_and_the_program_ends(default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
-    settings = {
-        "OMP_NUM_THREADS": "2",
-        "OMP_EXT_DOMAINS": "2",
-        "OMP_EXT_STRICT": "1",
-        "OMP_EXT_STACKSIZE": "1000G",  # of which there is none
-        "OMP_EXT_STATISTICS": "1",
-    }
+    settings = {**ONE_EACH, "OMP_EXT_STACKSIZE": "1000G", "OMP_EXT_STATISTICS": "1"}
     for how in ("taskwait", "critical", "taskgroup"):
-        finished = run([str(program), how, "20"], default_toolchain, settings)
+        finished = run([*WITHOUT_STACKS, str(program), how, "20"], default_toolchain, settings)
         assert finished.returncode == 0, finished.stdout + finished.stderr
-        assert "stayed for want of a stack" in finished.stderr
+        assert re.search(r"[1-9]\d* stayed for want of a stack", finished.stderr), finished.stderr
+
+
+@pytest.mark.parametrize("stacks", ["4M", "1000G"])
+def test_who_waits_for_a_lock_does_not_lie_on_top_of_its_holder(stacks: str, default_toolchain: Toolchain) -> None:
+    program = compile_with_ext("ext/buried.c", default_toolchain)
+    command = [*(WITHOUT_STACKS if stacks == "1000G" else ()), str(program)]
+    finished = run(command, default_toolchain, {**ONE_EACH, "OMP_EXT_STACKSIZE": stacks})
+    assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
 @pytest.mark.parametrize("how", ["fork", "fork_exit", "exit", "cancel"])
