@@ -115,11 +115,10 @@ Task *pop(const Search &search) {
     Member &member = search.member;
     if (!search.is_constrained) return member.deque.pop(0);
     if (!may_suspend(member)) return member.deque.pop(member.mark);
-    // Where tasks step aside the mark tells nothing. What does not fit goes within reach of its parent and of the others.
+    // Where tasks step aside the mark tells nothing.
     while (Task *task = member.deque.pop(0)) {
         if (search.fits(task)) return task;
-        member.team->posts[task->domain].mailbox.put(task, &task->parent->mail, true);
-        tell_of_task(*member.team, task->domain);
+        send_back(member, *task);
     }
     return nullptr;
 }
@@ -217,6 +216,11 @@ void put_back(Member &member, Task &task) {
         member.deque.push(&task, task.depth);
     else
         member.team->posts[task.domain].mailbox.put(&task, &task.parent->mail, true);
+}
+
+void send_back(Member &member, Task &task) {
+    member.team->posts[task.domain].mailbox.put(&task, &task.parent->mail, true);
+    tell_of_task(*member.team, task.domain);
 }
 
 } // namespace omp_ext

@@ -56,5 +56,7 @@ Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bo
 
 // Back to where others find it.
 void put_back(Member &member, Task &task);
+// The same for a thread that may not come to it itself: within reach of its parent too.
+void send_back(Member &member, Task &task);
 
 } // namespace omp_ext

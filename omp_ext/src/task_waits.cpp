@@ -203,8 +203,9 @@ template <typename Condition>
         bool is_here = task && runs_on_top(within, *task);
         if (!task && idle.since_ns() != 0) {
             const int64_t now = now_ns(), waited_ns = now - idle.since_ns();
-            if (waited_ns > kRescueAnywayAfterNs && (watch.sees_standstill(now) || waited_ns > kRescueFromWorkAfterNs))
-                is_here = (task = rescue(within, idle.since_ns(), next_search_ns, true)) != nullptr;
+            const bool anyway =
+                waited_ns > kRescueAnywayAfterNs && (watch.sees_standstill(now) || waited_ns > kRescueFromWorkAfterNs);
+            is_here = (task = rescue(within, idle.since_ns(), next_search_ns, anyway)) != nullptr;
         }
         Suspension *ready = is_here ? nullptr : take_ready(member);
         if (!task && !ready && !has_moved) {
@@ -402,10 +403,12 @@ void wait_aside(Member &member, Awaited &awaited) {
         const Step step = step_aside(member, ready, task, [&](Suspension &here) { return awaited.arm(here); });
         if (step == Step::kAside) return;
         if (ready) make_ready(*ready);
-        if (task) put_back(member, *task);
-        if (step == Step::kOver) return;
+        if (task) send_back(member, *task);
+        if (step == Step::kOver) break;
+        member.is_blocked.store(true, std::memory_order_release);
         sched_yield();
     }
+    member.is_blocked.store(false, std::memory_order_relaxed);
 }
 
 void come_back(Member &began) {
