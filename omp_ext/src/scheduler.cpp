@@ -109,6 +109,8 @@ struct Run {
     Task &task;
 };
 
+} // namespace
+
 // Not inlined: what it needs on the stack would lie there once for each task.
 [[gnu::noinline]] void run_on_new_stack(Member &member, Task &task) {
     Stack *stack = member.stacks.take();
@@ -124,13 +126,6 @@ struct Run {
         &call);
     member.stack = outer;
     member.stacks.give(stack);
-}
-
-} // namespace
-
-void run_on_top(Member &member, Task &task) {
-    if (stack_is_half_used()) return run_on_new_stack(member, task);
-    run(member, task);
 }
 
 namespace {

@@ -28,8 +28,12 @@ void hold_dependent(Member &member, Task &task, const Dependence *dependences, i
 
 // Runs a task that was found (search.h), inside the current one.
 void run(Member &member, Task &task);
-// The same on a new stack when little is left of the present one.
-void run_on_top(Member &member, Task &task);
+void run_on_new_stack(Member &member, Task &task);
+// On a new stack when little is left of the present one.
+inline void run_on_top(Member &member, Task &task) {
+    if (stack_is_half_used()) return run_on_new_stack(member, task);
+    run(member, task);
+}
 // Runs a task that was never held, at once.
 void run_at_once(Member &member, Task &task);
 
@@ -64,9 +68,6 @@ void wait_aside(Member &member, Awaited &awaited);
 
 // Runs one task if there is one for a thread that is in the current task.
 void yield(Member &member);
-
-// The body of an untied task has ended: back to the thread that began it, in the frames of which it lies.
-void come_back(Member &began);
 
 // The body of an untied task has ended: back to the thread that began it, in the frames of which it lies.
 void come_back(Member &began);

@@ -11,7 +11,6 @@
 #include "domains.h"
 #include "injection.h"
 #include "steal.h"
-#include "suspensions.h"
 
 namespace omp_ext {
 
@@ -105,17 +104,21 @@ Task *claim_child(const Search &search, bool is_strict) {
 // Can no thread of this domain take anything that is not a descendant of what it runs?
 bool is_stuck(const Team &team, int domain) {
     const int home = team.posts[domain].home.load(std::memory_order_relaxed);
-    for (int i = 0; i < team.n_members; i++)
-        if (team.members[i].domain == home && !team.members[i].is_blocked.load(std::memory_order_acquire)) return false;
-    return true;
+    bool has_threads = false; // some may not have joined yet
+    for (int i = 0; i < team.n_members; i++) {
+        if (team.members[i].domain != home) continue;
+        if (!team.members[i].is_blocked.load(std::memory_order_acquire)) return false;
+        has_threads = true;
+    }
+    return has_threads;
 }
 
 // The newest task of the deque that fits.
 Task *pop(const Search &search) {
     Member &member = search.member;
     if (!search.is_constrained) return member.deque.pop(0);
-    if (!may_suspend(member)) return member.deque.pop(member.mark);
-    // Where tasks step aside the mark tells nothing.
+    if (!member.anchor) return member.deque.pop(member.mark);
+    // Where tasks have stepped aside the mark tells nothing.
     while (Task *task = member.deque.pop(0)) {
         if (search.fits(task)) return task;
         send_back(member, *task);

@@ -38,7 +38,7 @@ namespace omp_ext {
 
 namespace context = boost::context::detail;
 
-thread_local StackBounds present_stack;
+constinit thread_local StackBounds present_stack;
 
 namespace {
 
@@ -113,10 +113,12 @@ ExceptionGlobals *exception_globals() {
     return get ? get() : nullptr;
 }
 
-void set_present(const char *lowest, size_t bytes) { present_stack = {lowest, bytes, lowest + bytes / 2}; }
+void set_present(const char *lowest, size_t bytes) {
+    present_stack = {lowest, bytes, reinterpret_cast<uintptr_t>(lowest) + bytes / 2};
+}
 
 void find_bounds() {
-    present_stack.middle = nullptr; // if they cannot be found
+    present_stack.middle = 0; // if they cannot be found
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     void *lowest = nullptr;
@@ -298,7 +300,7 @@ void call_on(Stack &stack, void (*function)(void *), void *argument) {
     go_to_new(call.caller, stack, make_call, &call);
 }
 
-bool is_below_middle_of_stack(const void *frame) {
+bool is_below_middle_of_stack(uintptr_t frame) {
     if (!present_stack.lowest) find_bounds();
     return frame < present_stack.middle;
 }

@@ -63,17 +63,17 @@ void call_on(Stack &stack, void (*function)(void *), void *argument);
 struct StackBounds {
     const char *lowest = nullptr;
     size_t bytes = 0;
-    const void *middle = reinterpret_cast<const void *>(UINTPTR_MAX);
+    uintptr_t middle = UINTPTR_MAX;
 };
-extern thread_local StackBounds present_stack __attribute__((tls_model("initial-exec")));
-bool is_below_middle_of_stack(const void *frame);
+extern constinit thread_local StackBounds present_stack __attribute__((tls_model("initial-exec")));
+bool is_below_middle_of_stack(uintptr_t frame);
 
 // Is a C++ exception being thrown or handled on the calling thread's present stack?
 bool has_exception();
 
 // Is less than half of the calling thread's present stack left?
 inline bool stack_is_half_used() {
-    const void *frame = __builtin_frame_address(0);
+    const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     return __builtin_expect(frame < present_stack.middle, 0) && is_below_middle_of_stack(frame);
 }
 

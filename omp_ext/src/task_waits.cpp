@@ -308,7 +308,8 @@ void wait(int kind, Condition &&condition) {
     for (; !condition.is_over(); condition.member = present_member()) {
         Member &member = *condition.member;
         if (can_step_aside(member) && wait_or_step_aside(condition) != Step::kNoStack) continue;
-        if (Suspension *ready = take_ready(member)) { // perhaps what this one waits for
+        Suspension *ready = __builtin_expect(has_ready(member), 0) ? take_ready(member) : nullptr;
+        if (ready) { // perhaps what this one waits for
             if (step_aside(member, ready, nullptr, arm) == Step::kAside)
                 condition.disarm();
             else
@@ -401,7 +402,7 @@ void wait_aside(Member &member, Awaited &awaited) {
             continue;
         }
         const Step step = step_aside(member, ready, task, [&](Suspension &here) { return awaited.arm(here); });
-        if (step == Step::kAside) return;
+        if (step == Step::kAside) break;
         if (ready) make_ready(*ready);
         if (task) send_back(member, *task);
         if (step == Step::kOver) break;
