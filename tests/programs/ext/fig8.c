@@ -5,6 +5,7 @@
  * the first split puts its tasks into domains 0 and 2, the second into 0, 1, 2 and 3, and all below run where their
  * parents do. Every task notes where it ran; the program fails unless all were there, in every step. Wants to be run
  * strictly, with a thread or more in each domain; a rescued task, which strictness allows, fails it too. `fig8 DEPTH STEPS`.
+ * With -DEVERY_LEVEL each level is split, into a domain and the next; and it says how long it took.
  */
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,11 @@
 #include "omp_ext.h"
 
 #define MAX_STEPS 16
+#ifdef EVERY_LEVEL
+#define STEP(nsplits) 1
+#else
+#define STEP(nsplits) ((int)pow(2, (nsplits) - 1))
+#endif
 
 typedef struct data data_t;
 struct data {
@@ -22,7 +28,7 @@ struct data {
     int domain_run[1 + MAX_STEPS]; /* of the initialisation, and of each step */
 };
 
-static int n_steps, step;
+static int n_steps, step, ndomains;
 
 static int is_leaf(const data_t *data) { return data->depth == 0; }
 
@@ -46,7 +52,7 @@ static void compute(data_t *data) {
     data->domain_run[1 + step] = omp_get_locality_domain_num();
 }
 
-/* As printed, but for the parentheses. */
+/* As printed, but for the parentheses, and for the domains there are. */
 static void recursive_init(data_t *data, int nsplits) {
     init(data);
     if (!is_leaf(data)) {
@@ -55,8 +61,8 @@ static void recursive_init(data_t *data, int nsplits) {
         if (nsplits > 0) {
             int dom, nextDom;
             dom = omp_get_locality_domain_num();
-            nextDom = dom + (int)pow(2, nsplits - 1);
-            omp_child_task_affinity(nextDom);
+            nextDom = dom + STEP(nsplits);
+            omp_child_task_affinity(nextDom % ndomains);
         }
 #pragma omp task
         recursive_init(data->right, nsplits - 1);
@@ -72,8 +78,8 @@ static void recursive_compute(data_t *data, int nsplits) {
         if (nsplits > 0) {
             int dom, nextDom;
             dom = omp_get_locality_domain_num();
-            nextDom = dom + (int)pow(2, nsplits - 1);
-            omp_child_task_affinity(nextDom);
+            nextDom = dom + STEP(nsplits);
+            omp_child_task_affinity(nextDom % ndomains);
         }
 #pragma omp task
         recursive_compute(data->right, nsplits - 1);
@@ -86,7 +92,7 @@ static void say_domains(data_t *data, int nsplits, int domain) {
     data->domain_said = domain;
     if (is_leaf(data)) return;
     say_domains(data->left, nsplits - 1, domain);
-    say_domains(data->right, nsplits - 1, nsplits > 0 ? domain + (1 << (nsplits - 1)) : domain);
+    say_domains(data->right, nsplits - 1, nsplits > 0 ? (domain + STEP(nsplits)) % ndomains : domain);
 }
 
 static long n_elsewhere, n_in_domain[64];
@@ -109,10 +115,14 @@ int main(int argc, char **argv) {
     REQUIRE(depth >= 2 && depth <= 24 && nsteps >= 0 && nsteps <= MAX_STEPS);
     data_t *top = make(depth);
 
-    int ndomains, nsplitsTotal;
+    int nsplitsTotal;
     ndomains = omp_get_num_locality_domains();
     nsplitsTotal = (int)log2(ndomains);
     REQUIRE(ndomains <= 64 && 1 << nsplitsTotal == ndomains);
+#ifdef EVERY_LEVEL
+    nsplitsTotal = depth;
+#endif
+    const long long start_ns = now_ns();
 
 #pragma omp parallel
     {
@@ -135,6 +145,11 @@ int main(int argc, char **argv) {
         }
     }
     count_region();
+#ifdef EVERY_LEVEL
+    printf("ms %.1f; ", (double)(now_ns() - start_ns) / 1e6);
+#else
+    (void)start_ns;
+#endif
 
     n_steps = nsteps;
     say_domains(top, nsplitsTotal, 0);
