@@ -84,7 +84,9 @@ def test_fig8_lands_where_the_paper_says(toolchain: Toolchain, n_threads: str) -
 
 
 @pytest.mark.parametrize("n_threads", ["4", "8"])
-def test_fig8_with_a_split_on_every_level_lands_where_it_says(default_toolchain: Toolchain, n_threads: str) -> None:
+def test_fig8_with_a_split_on_every_level_lands_where_it_says(
+    default_toolchain: Toolchain, n_threads: str
+) -> None:
     program = compile_with_ext("ext/fig8.c", default_toolchain, "-DEVERY_LEVEL")
     settings = {**EXACTLY, "OMP_NUM_THREADS": n_threads, "OMP_EXT_DOMAINS": "4"}
     assert "domains=4 rescued=0 elsewhere=0 in" in check(program, default_toolchain, settings, "10", "4")

@@ -256,7 +256,9 @@ def test_a_task_is_rescued_when_its_domain_is_blocked_by_something_else(default_
     assert finished.stdout.endswith("outside 2, rescued 2\n")  # one in each of its two rounds
 
 
-def test_a_task_is_not_rescued_while_others_have_the_processor_of_its_domain(default_toolchain: Toolchain) -> None:
+def test_a_task_is_not_rescued_while_others_have_the_processor_of_its_domain(
+    default_toolchain: Toolchain,
+) -> None:
     program = compile_with_ext("ext/starved.c", default_toolchain)
     finished = run([str(program)], default_toolchain, ONE_EACH)
     assert (finished.returncode, finished.stdout) == (0, "rescued 0\n"), finished.stdout + finished.stderr
@@ -300,7 +302,9 @@ def test_without_stacks_waits_stay_and_the_program_ends(default_toolchain: Toolc
 
 
 @pytest.mark.parametrize("stacks", ["4M", "1000G"])
-def test_who_waits_for_a_lock_does_not_lie_on_top_of_its_holder(stacks: str, default_toolchain: Toolchain) -> None:
+def test_who_waits_for_a_lock_does_not_lie_on_top_of_its_holder(
+    stacks: str, default_toolchain: Toolchain
+) -> None:
     program = compile_with_ext("ext/buried.c", default_toolchain)
     command = [*(WITHOUT_STACKS if stacks == "1000G" else ()), str(program)]
     finished = run(command, default_toolchain, {**ONE_EACH, "OMP_EXT_STACKSIZE": stacks})
