@@ -21,12 +21,14 @@ namespace ompass {
 // The dates of one thread's creations, in the order of its log.
 class CreationDates {
 public:
-    explicit CreationDates(const RunFiles &run) : bracketed_(run.process->brackets != 0) {}
+    // `with_doubt`: until when a creation may have been matters, too; else `latest` may be too early.
+    explicit CreationDates(const RunFiles &run, bool with_doubt = true)
+        : bracketed_(run.process->brackets != 0), with_doubt_(with_doubt) {}
 
     // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
         const bool timed = record.is_timed();
-        if (timed && !bracketed_) return {record.time, record.time, record.time};
+        if (!bracketed_ && (timed || !with_doubt_)) return {record.time, record.time, record.time};
         if (decoder.n_records() > searched_) search(decoder, record.time);
         if (span_begin_ != kNoSpan && (!timed || span_begin_ <= record.time)) {
             const uint64_t time = std::max(record.time, span_begin_);
@@ -65,7 +67,7 @@ private:
         searched_ = ahead.n_records();
     }
 
-    const bool bracketed_;
+    const bool bracketed_, with_doubt_;
     uint64_t searched_ = 0; // up to this record the answers below hold,
     uint64_t span_begin_ = kNoSpan;
     uint64_t next_timed_ = 0; // and up to this one the next:
@@ -76,11 +78,15 @@ private:
 class FirstPass {
 public:
     FirstPass(const RunFiles &run, TraceIndex &index, uint32_t thread)
-        : index_(index), of_thread_(index.threads[thread]), dates_(run) {
+        : index_(index), of_thread_(index.threads[thread]), dates_(run, index.with_doubt) {
         of_thread_.created.push_back(0); // ids count from 1 on
     }
 
     void take(const EventDecoder &decoder, const EventRecord &record) {
+        if (!(kLearnt >> record.kind & 1)) {
+            if (__builtin_expect(waited_for_ != 0, 0) && record.is_timed()) waited_for_ = 0;
+            return;
+        }
         switch (record.kind) {
         case format::kCreate:
             if (record.is_timed()) return of_thread_.created.push_back(record.time);
@@ -88,10 +94,9 @@ public:
         case format::kImplicitBegin: return of_thread_.created.push_back(0);
         case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
         case format::kRegionEnd: note_region(record, index_.regions, waited_for_); break;
-        case format::kWaitedFor: waited_for_ = record.argument; return;
         default: break;
         }
-        if (record.is_timed()) waited_for_ = 0;
+        waited_for_ = record.kind == format::kWaitedFor ? record.argument : 0;
     }
 
     static void note_region(const EventRecord &record, RecordedRegions &regions, uint32_t waited_for = 0) {
@@ -110,6 +115,10 @@ public:
     }
 
 private:
+    static constexpr uint64_t kLearnt = uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin |
+                                        uint64_t{1} << format::kRegionBegin | uint64_t{1} << format::kRegionEnd |
+                                        uint64_t{1} << format::kWaitedFor;
+
     void note_creation(Creation creation) {
         of_thread_.created.push_back(creation.time);
         if (creation.latest == creation.time || !index_.with_doubt) return;
@@ -144,7 +153,8 @@ public:
 
     ThreadWalk(const RunFiles &run, uint32_t thread, Observer &observer)
         : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
-          exit_ticks_(RunClock(*run.process).ticks(format::kExitNanoseconds)), dates_(run) {
+          n_definitions_(run.definitions.size()), exit_ticks_(RunClock(*run.process).ticks(format::kExitNanoseconds)),
+          dates_(run) {
         base_.owner = current_ = &base_;
         part_ = &outside_;
         observer_.began_thread(*this);
@@ -194,7 +204,7 @@ public:
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
     uint32_t wait_place() const { return wait_place_; } // construct of the waits that begin; 0: not told
     uint32_t waited_for() const { return waited_for_; } // construct for which the wait that ends did; 0: not told
-    const LastGap &last_gap() const { return last_gap_; } // of that wait
+    const LastGap &last_gap() const { return last_gap_; } // of that wait, or before the task that starts
     const EventDecoder &decoder() const { return decoder_; }
 
     bool knows_absences() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
@@ -243,6 +253,9 @@ private:
     void spend(State state, uint64_t end, uint32_t weight = 1) {
         observer_.stretch(*this, state, mark_, end, weight);
         mark_ = end;
+        if (__builtin_expect(!absent_.empty(), 0)) forget_absences(end);
+    }
+    [[gnu::noinline]] void forget_absences(uint64_t end) {
         while (!absent_.empty() && absent_.front().end <= end) absent_.pop_front();
     }
     // Until `since` a wait lacked something to run; `rest` is what the time after that was.
@@ -262,7 +275,7 @@ private:
         spend_waiting(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
     // `ready`: since when the task that starts now could have.
-    void close(uint64_t end, uint64_t ready = ~uint64_t{0}) {
+    [[gnu::always_inline]] void close(uint64_t end, uint64_t ready = ~uint64_t{0}) {
         switch (doing_) {
         case Doing::kWork: return spend(State::kWork, end);
         case Doing::kWait: return spend_waiting(ready, State::kSchedule, end);
@@ -358,6 +371,7 @@ private:
     }
 
     bool start(uint64_t ready) {
+        last_gap_.idle = doing_ == Doing::kWait ? std::clamp(ready, mark_, std::max(mark_, now())) - mark_ : 0;
         close(now(), ready);
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
         frame.ready = std::min(ready, now());
@@ -379,6 +393,7 @@ private:
         close(now(), now() - std::min(record_.words[2] >> 1, now()));
         const bool here = return_to(id);
         if (!here) push(record_.argument ? Frame::kDeferred : Frame::kImplicit, id, record_.argument).resumed = true;
+        if (!here && record_.words[2] & 1) enter_wait();
         current_->waiting = record_.words[2] & 1;
         go_on();
         observer_.resumed(*this, *current_, here);
@@ -402,9 +417,15 @@ private:
 
     // ---------------------------------------------------------------- waits
 
+    void enter_wait() {
+        current_->waiting = true;
+        current_->wait_place = wait_place_;
+        current_->wait_begin = now();
+    }
+
     bool begin_wait() {
         close(now());
-        current_->waiting = true;
+        enter_wait();
         doing_ = Doing::kWait;
         part_->n_barriers += format::is_barrier(record_.argument);
         observer_.began_wait(*this, record_.argument);
@@ -415,6 +436,7 @@ private:
         pass_wait(arrival, had_tasks, now());
         observer_.ended_wait(*this, record_.argument);
         current_->waiting = false;
+        current_->wait_place = 0;
         doing_ = Doing::kWork;
         return true;
     }
@@ -548,6 +570,7 @@ private:
         if (doing_ != Doing::kWait || part_->primary || !end_of_region || end_of_region > now()) {
             close(now());
             current_->waiting = record_.argument != 0;
+            current_->wait_place = 0;
             go_on();
         }
         after_pause_ = true;
@@ -580,6 +603,7 @@ private:
     const uint32_t thread_;
     Observer &observer_;
     EventDecoder decoder_;
+    const size_t n_definitions_;
     const uint64_t exit_ticks_; // a thread may take so long to notice that a wait is over
     EventRecord record_{};
     CreationDates dates_;
@@ -608,14 +632,14 @@ private:
 
 template <typename Observer>
 bool ThreadWalk<Observer>::apply() {
-    if (__builtin_expect(is_one_of(kNamesConstruct) && record_.argument >= run_.definitions.size(), 0)) {
+    if (__builtin_expect(record_.argument >= n_definitions_ && is_one_of(kNamesConstruct), 0)) {
         what_ = "is damaged: event of an unknown construct";
         return false;
     }
     if (told_.construct && !is_one_of(kOfDeferred)) told_ = {};
     if (untold_.ticks && !is_one_of(kOfUndeferred)) untold_ = {};
     const bool is_sound = take();
-    if (record_.is_timed()) waited_for_ = 0;
+    if (__builtin_expect(waited_for_ != 0, 0) && record_.is_timed()) waited_for_ = 0;
     if (__builtin_expect(is_sound || after_pause_, 1)) return true;
     what_ = "is damaged: event out of place";
     return false;
