@@ -139,7 +139,7 @@ def check_sound(run_dir: Path) -> _core.Run:
     return profile
 
 
-def check_accounts_agree(profile: _core.Run, replay: _core.Run, *, ends_in_flight: bool = False) -> None:
+def check_accounts_agree(profile: _core.Run, replay: _core.Run, *, ends_in_region: bool = False) -> None:
     """Check the tool's own profile against the one recomputed from its events."""
     assert (profile.source, replay.source) == ("profile", "events")
     check_identity(replay)
@@ -154,7 +154,7 @@ def check_accounts_agree(profile: _core.Run, replay: _core.Run, *, ends_in_fligh
                 figure: pair
                 for figure, pair in pairs.items()
                 if (are_apart(*pair) if figure.endswith("_ns") else pair[0] != pair[1])
-                and not (figure.endswith(ABSENT) and ends_in_flight)
+                and not (figure.endswith(ABSENT) and ends_in_region)
                 and not (figure in OF_PARTS and is_untied(profile, row.construct))
             }
             assert not apart, f"{name} {key}: (profile, events) {apart}"
