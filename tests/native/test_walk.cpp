@@ -41,6 +41,11 @@ struct Diary : IndexedObserver {
         entry.insert(entry.end(), figures);
         entries.push_back(std::move(entry));
     }
+    // Of tasks without times both may be anything.
+    static bool has_times(const auto &task) { return task.timed || (task.kind != task.kUndeferred && !task.resumed); }
+    static uint64_t start(const auto &task) { return has_times(task) ? task.start : 0; }
+    static uint64_t ready(const auto &task) { return has_times(task) ? task.ready : 0; }
+
     void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t weight) {
         const format::AbsentTicks absent = walk.absent(begin, end);
         note(walk, 1, {static_cast<uint64_t>(state), begin, end, weight, absent.preempted, absent.blocked});
@@ -52,15 +57,15 @@ struct Diary : IndexedObserver {
     void creation_cost(auto &walk, uint64_t task, uint32_t construct, uint64_t ticks, uint32_t weight) {
         note(walk, 3, {task, construct, ticks, weight});
     }
-    void began_undeferred(auto &walk, auto &task) { note(walk, 4, {task.timed, task.start}); }
-    void ended_undeferred(auto &walk, auto &task) { note(walk, 5, {task.timed, task.start}); }
+    void began_undeferred(auto &walk, auto &task) { note(walk, 4, {task.timed, start(task)}); }
+    void ended_undeferred(auto &walk, auto &task) { note(walk, 5, {task.timed, start(task)}); }
     void started(auto &walk, auto &task, bool after_others, uint64_t moved) {
         note(walk, 6,
              {task.ready, static_cast<uint64_t>(task.home), task.rescued, after_others, moved, walk.last_gap().idle});
     }
     void suspended(auto &walk, auto &task) { note(walk, 7, {task.id, task.waiting}); }
     void resumed(auto &walk, auto &, bool here) { note(walk, 8, {here}); }
-    void completed(auto &walk, auto &task, bool detached) { note(walk, 9, {task.ready, task.start, detached}); }
+    void completed(auto &walk, auto &task, bool detached) { note(walk, 9, {ready(task), start(task), detached}); }
     void began_wait(auto &walk, uint32_t kind) { note(walk, 10, {kind}); }
     void ended_wait(auto &walk, uint32_t kind) {
         const LastGap &gap = walk.last_gap();
@@ -68,7 +73,7 @@ struct Diary : IndexedObserver {
     }
     void got_lock(auto &walk, uint32_t kind, uint64_t asked) { note(walk, 12, {kind, asked}); }
     void ended_region(auto &walk, auto &part, uint32_t team_size) { note(walk, 13, {part.begin, team_size}); }
-    void ended_implicit(auto &walk, auto &task, bool worker) { note(walk, 14, {task.start, worker}); }
+    void ended_implicit(auto &walk, auto &task, bool worker) { note(walk, 14, {start(task), worker}); }
     void began_work(auto &walk, const OpenWork &work, uint64_t n) { note(walk, 15, {work.construct, n}); }
     void ended_work(auto &walk, const OpenWork &work, uint64_t n_chunks, uint64_t n_taken) {
         note(walk, 16, {work.construct, work.begin, n_chunks, n_taken});
