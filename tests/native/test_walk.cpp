@@ -61,7 +61,8 @@ struct Diary : IndexedObserver {
     void ended_undeferred(auto &walk, auto &task) { note(walk, 5, {task.timed, start(task)}); }
     void started(auto &walk, auto &task, bool after_others, uint64_t moved) {
         note(walk, 6,
-             {task.ready, static_cast<uint64_t>(task.home), task.rescued, after_others, moved, walk.last_gap().idle});
+             {task.ready, static_cast<uint64_t>(task.home), task.rescued, after_others, moved,
+              walk.waited_for() ? walk.last_gap().idle : 0});
     }
     void suspended(auto &walk, auto &task) { note(walk, 7, {task.id, task.waiting}); }
     void resumed(auto &walk, auto &, bool here) { note(walk, 8, {here}); }

@@ -73,7 +73,7 @@ struct OpenWork {
     uint64_t begin;
 };
 
-// The gap at the end of a wait, or before the task that starts; or the wait for a lock.
+// The gap at the end of a wait, or before a task that waited for another; or the wait for a lock.
 struct LastGap {
     uint64_t until_arrival; // of the last thread, at barriers
     uint64_t idle; // in all

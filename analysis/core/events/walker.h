@@ -211,7 +211,7 @@ public:
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
     uint32_t wait_place() const { return last_.wait_place; } // construct of the waits that begin; 0: not told
     uint32_t waited_for() const { return last_.waited_for; } // construct for which the wait that ends did; 0: not told
-    const LastGap &last_gap() const { return last_gap_; } // of that wait, or before the task that starts
+    const LastGap &last_gap() const { return last_gap_; } // of that wait, or before the task that waited
     const EventDecoder &decoder() const { return decoder_; }
 
     bool knows_absences() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
@@ -377,9 +377,12 @@ private:
         return pop();
     }
 
+    [[gnu::noinline]] void note_idle_before(uint64_t ready) {
+        const bool waited = last_.doing == Doing::kWait;
+        last_gap_.idle = waited ? std::clamp(ready, last_.mark, std::max(last_.mark, now())) - last_.mark : 0;
+    }
     bool start(uint64_t ready) {
-        last_gap_.idle =
-            last_.doing == Doing::kWait ? std::clamp(ready, last_.mark, std::max(last_.mark, now())) - last_.mark : 0;
+        if (__builtin_expect(last_.waited_for != 0, 0)) note_idle_before(ready);
         close(now(), ready);
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
         frame.ready = std::min(ready, now());
@@ -638,8 +641,10 @@ bool ThreadWalk<Observer>::apply() {
         what_ = "is damaged: event of an unknown construct";
         return false;
     }
-    if (last_.told.construct && !is_one_of(kOfDeferred)) last_.told = {};
-    if (last_.untold.ticks && !is_one_of(kOfUndeferred)) last_.untold = {};
+    if (last_.told.construct | last_.untold.ticks) {
+        if (!is_one_of(kOfDeferred)) last_.told = {};
+        if (!is_one_of(kOfUndeferred)) last_.untold = {};
+    }
     const bool is_sound = take();
     if (__builtin_expect(last_.waited_for != 0, 0) && record_.is_timed()) last_.waited_for = 0;
     if (__builtin_expect(is_sound || last_.after_pause, 1)) return true;
