@@ -74,8 +74,8 @@ void Absences::read_clocks(uint64_t processor_ns) {
 
 // The `missing` ticks before `now`, of which the last are blocked, are the next absences.
 void Absences::place_before(uint64_t now, uint64_t missing, uint64_t blocked) {
-    next_ = {now - missing, now - blocked, false};
-    guessed_ = {now - blocked, now, true};
+    next_ = {now - missing, now - blocked, false, true};
+    guessed_ = {now - blocked, now, true, true};
 }
 
 bool Absences::guess() {
@@ -161,7 +161,7 @@ void Absences::read_records() {
             n_switches_ += record.n / 2;
             break;
         case ProcessorRing::Kind::kReturned:
-            if (left_) next_ = {left_time_, time, left_blocked_};
+            if (left_) next_ = {left_time_, time, left_blocked_, false};
             left_ = false;
             known_ = time;
             n_switches_++;
@@ -174,9 +174,8 @@ void Absences::read_records() {
     }
 }
 
-bool Absences::load(uint64_t end, ThreadLog *log) {
+bool Absences::load(uint64_t end) {
     if (next_.end) return true;
-    bool is_guess = true;
     if (guessed_.end) {
         next_ = guessed_;
         guessed_ = {};
@@ -184,28 +183,26 @@ bool Absences::load(uint64_t end, ThreadLog *log) {
         if (!ask_clock(end)) return false;
     } else {
         read_records();
-        is_guess = false;
         if (!next_.end) {
             if (ring_.has_overflown()) {
                 if (!guess()) next_ = guessed_ = {};
-                is_guess = true;
             } else if (clock::monotonic_ns() - monotonic_ns_ > kBetweenReadings) {
                 read_clocks(processor_ns());
             }
             if (!next_.end) return false;
         }
     }
-    const uint64_t ticks = next_.end - next_.begin;
-    if (!is_guess) add(since_, next_.blocked, ticks);
-    if (log && ticks) log->untimed(next_.blocked ? format::kBlocked : format::kPreempted, is_guess, next_.begin, ticks);
+    if (!next_.guessed) add(since_, next_.blocked, next_.end - next_.begin);
     return true;
 }
 
 format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
     format::AbsentTicks sum = {};
-    while (load(end, log) && next_.begin < end) {
-        const uint64_t until = std::min(next_.end, end);
-        add(sum, next_.blocked, until - next_.begin);
+    while (load(end) && next_.begin < end) {
+        const uint64_t until = std::min(next_.end, end), ticks = until - next_.begin;
+        add(sum, next_.blocked, ticks);
+        if (log && ticks)
+            log->untimed(next_.blocked ? format::kBlocked : format::kPreempted, next_.guessed, next_.begin, ticks);
         if (until < next_.end) {
             next_.begin = until;
             break;
@@ -226,10 +223,12 @@ format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
     format::AbsentTicks sum = {};
     bool away = false, blocked = false;
     uint64_t since = 0;
-    const auto add_until = [&](uint64_t until) {
-        const uint64_t first = std::max(since, begin), last = std::min(until, end);
-        if (first < last) add(sum, blocked, last - first);
+    const auto add_between = [&](Interval interval) {
+        const uint64_t first = std::max(interval.begin, begin), last = std::min(interval.end, end);
+        if (first < last) add(sum, interval.blocked, last - first);
     };
+    add_between(next_); // what a stretch has left of an absence
+    add_between(guessed_);
     if (by_clock_) {
         // clock_getcpuclockid(3) of a thread; the order of what is not told yet is that of place_before()
         const uint64_t ran_ns = processor_ns_of(static_cast<clockid_t>(~tid_ << 3 | 6)) - processor_ns_;
@@ -242,7 +241,7 @@ format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
     }
     ring_.peek([&](const ProcessorRing::Record &record) {
         if (record.kind == ProcessorRing::Kind::kReturned) {
-            if (away) add_until(record.time);
+            if (away) add_between({since, record.time, blocked, false});
             away = false;
         } else {
             away = true;
@@ -250,7 +249,7 @@ format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
             blocked = record.kind == ProcessorRing::Kind::kBlocked;
         }
     });
-    if (away) add_until(end);
+    if (away) add_between({since, end, blocked, false});
     return sum;
 }
 

@@ -31,7 +31,7 @@ public:
     }
 
     // What lies before `end` of the absences not taken yet, which it takes. `end` may not decrease, or what lies before the
-    // last one is not told again. New ones go to `log`, if that is not null.
+    // last one is not told again. Each goes to `log`, if that is not null, as far as it is taken.
     format::AbsentTicks take_until(uint64_t end, ThreadLog *log);
 
     format::AbsentTicks told() const { return told_; } // the sum of all that was taken
@@ -44,10 +44,10 @@ public:
 private:
     struct Interval {
         uint64_t begin, end;
-        bool blocked;
+        bool blocked, guessed;
     };
 
-    bool load(uint64_t end, ThreadLog *log); // the next absence into next_; false when there is none
+    bool load(uint64_t end); // the next absence into next_; false when there is none
     void read_records();
     bool guess(); // what records that were lost would have told
     bool ask_clock(uint64_t end); // what there are no records of, because they are dear

@@ -118,7 +118,7 @@ void end_region(ThreadState &thread) {
     slot.wall_ticks += duration;
     slot.capacity_ticks += duration * instance->team_size;
     if (instance->team_size > slot.max_team_size) slot.max_team_size = instance->team_size;
-    if (const uint32_t what = waited_for(*instance, region->n_barriers); what && thread.tracing)
+    if (const uint32_t what = settle_waited_for(*instance, region->n_barriers); what && thread.tracing)
         thread.log.untimed(format::kWaitedFor, what);
     if (thread.tracing)
         thread.log.timed(format::kRegionEnd, instance->team_size, now, instance->id,
@@ -248,8 +248,9 @@ static void leave_region(ThreadState &thread, const TaskState &task) {
     auto &absences = thread.header->pending_absences[place];
     absences = {};
     if (has_absences(thread)) { // all members have arrived; the end of the region may not be known yet
-        const uint64_t end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
-        const uint64_t until = end ? end : clock::now(),
+        // The clock first: while this thread is off its processor the region may end.
+        const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
+        const uint64_t until = end ? end : now,
                        arrival = __atomic_load_n(&region->instance->last_arrival[(region->n_barriers - 1) & 1],
                                                  __ATOMIC_ACQUIRE);
         pass_absences(thread, part.begin);

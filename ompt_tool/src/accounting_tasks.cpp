@@ -2,6 +2,7 @@
 // Undeferred tasks that are timed, and deferred ones from creation to completion.
 #include "accounting_tasks.h"
 
+#include "accounting_waits.h"
 #include "process_log.h"
 
 namespace ompass {
@@ -317,7 +318,11 @@ void resume_task(ThreadState &thread, TaskState *task) {
         place = task->flags & kUntied ? take_part(thread, task) : task;
         place->below = top;
         if (!(task->flags & (kUntied | kImplicit | kInline))) place->local = thread.constructs.of(task->construct);
-        if (place->flags & kWaiting) place->wait = &thread.places.wait_of(place->wait->id);
+        if (place->flags & kWaiting) { // which lasts from here on, for the account and for the trace
+            place->wait = &thread.places.wait_of(place->wait->id);
+            place->wait_begin = now;
+            if (thread.tracing) trace_place(thread, *place->wait);
+        }
     }
     if (thread.tracing) {
         const uint64_t waited = now > task->ready ? now - task->ready : 0;

@@ -87,17 +87,25 @@ uint32_t take_over(const ThreadState &thread, uint64_t lock) {
     return (before & ~kConstruct) == (mine & ~kConstruct) ? static_cast<uint32_t>(before & kConstruct) : 0;
 }
 
-void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
-    if (thread.traced_wait == wait.id) return;
-    thread.traced_wait = wait.id;
-    thread.log.untimed(format::kWaitPlace, wait.id);
+// A thread that is told late that its wait is over must not change what the end of the region has settled.
+void correct_waited_for(format::RegionInstance &instance, uint32_t n_barriers, uint32_t construct) {
+    uint64_t *place = &instance.waited_for[(n_barriers - 1) & 1];
+    uint64_t known = __atomic_load_n(place, __ATOMIC_RELAXED);
+    const uint64_t better = static_cast<uint64_t>(n_barriers) << 32 | construct;
+    while (!(known & format::kSettled) &&
+           !__atomic_compare_exchange_n(place, &known, better, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
 } // namespace
 
 uint32_t waited_for(const format::RegionInstance &instance, uint32_t n_barriers) {
-    const uint64_t known = __atomic_load_n(&instance.waited_for[(n_barriers - 1) & 1], __ATOMIC_RELAXED);
-    return known >> 32 == n_barriers ? static_cast<uint32_t>(known) : 0;
+    return format::waited_for(__atomic_load_n(&instance.waited_for[(n_barriers - 1) & 1], __ATOMIC_RELAXED),
+                              n_barriers);
+}
+
+uint32_t settle_waited_for(format::RegionInstance &instance, uint32_t n_barriers) {
+    return format::waited_for(
+        __atomic_fetch_or(&instance.waited_for[(n_barriers - 1) & 1], format::kSettled, __ATOMIC_RELAXED), n_barriers);
 }
 
 void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap, uint32_t waited_for) {
@@ -164,7 +172,7 @@ static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     uint32_t what = 0;
     if (gap.is_long && instance) {
         if (had_tasks) what = last_ended(thread, arrival > gap_begin ? arrival : gap_begin, now);
-        if (what) note_waited_for(*instance, region->n_barriers, what);
+        if (what) correct_waited_for(*instance, region->n_barriers, what);
         what = waited_for(*instance, region->n_barriers);
         if (what && thread.tracing) thread.log.untimed(format::kWaitedFor, what);
     }

@@ -98,6 +98,11 @@ CASES = (
         )
         for compiler, toolchain in (("flang", "clang-19"), ("gfortran", "gcc-12-libomp-19"))
     ),
+    # Of format version 2: waits and loops with their places, absences from processors.
+    Case("loops", "kinds/worksharing_loops.c", environment={"OMP_WAIT_POLICY": "passive"}),
+    Case("dependences", "kinds/depend_mutexinoutset.c"),
+    Case("waits", "waits/waits.c", environment={"OMPASS_SAMPLE": "0"}),
+    Case("absences", "processor/sleeps.c", ("200", "6", "2")),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),
 )

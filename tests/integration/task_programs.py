@@ -30,6 +30,7 @@ class TaskProgram:
     ends_in_flight: bool = (
         False  # the process ends while tasks are under way, so that some are never completed
     )
+    ends_in_region: bool = False  # the process ends while other threads are in the middle of an event
     lacks: Mapping[str, str] = field(default_factory=dict)  # toolchain -> why this program cannot work there
     variant: str = ""  # of a program that is listed twice
 
@@ -54,11 +55,12 @@ _NEEDS: dict[str, TaskProgram] = {
             },
         ),
         TaskProgram("kinds/depend_undeferred.c", lacks={"clang-19-libomp-15": _NO_TASKWAIT_DEPS}),
-        TaskProgram("kinds/detached_thread.c", ends_in_flight=True),
+        TaskProgram("kinds/detached_thread.c", ends_in_flight=True, ends_in_region=True),
         TaskProgram("kinds/detach_early.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/detach_late_pthread.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/detach_late_task.c", lacks={"gcc-12-libomp-19": _NO_GOMP_DETACH}),
         TaskProgram("kinds/dlopen_library.c", is_library_too=True),
+        TaskProgram("kinds/exit_in_region.c", ends_in_region=True),
         TaskProgram("kinds/fork_exec.c", n_processes=2),
         TaskProgram("kinds/fork_openmp.c", n_processes=2),
         TaskProgram(

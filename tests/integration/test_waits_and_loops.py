@@ -120,6 +120,15 @@ def test_each_wait_has_its_line_its_cost_and_its_cause(
     seen.check_waited_for(dependence, "task", "before")
 
 
+def test_tasks_ready_at_the_same_moment_share_one_idle_time(
+    toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    seen = recorded("waits/one_before_many.c", toolchain, "trace", compile_program, run_recorded)
+    dependence = seen.wait("after", "dependence")
+    assert dependence["count"] == 8
+    assert dependence["idle_ns"] <= dependence["max_ns"]
+
+
 def loops_run_on(toolchain: Toolchain) -> bool:
     """Programs of clang 19 call, for a dynamic loop, a function that older runtimes lack."""
     return toolchain.name != "clang-19-libomp-15"

@@ -273,7 +273,7 @@ Problem Pyramid::open(const std::string &directory, bool keep) {
 Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, StretchSink &sink) {
     const std::vector<WalkCheckpoint> &marks = checkpoints_[thread];
     auto after = std::ranges::upper_bound(marks, begin_ns, {}, [&](const WalkCheckpoint &mark) {
-        return clock_->since_start(mark.mark) + kClockSlackNs;
+        return clock_->since_start(mark.last.mark) + kClockSlackNs;
     });
     StretchWatcher watcher(*clock_, regions_, end_, nullptr, times_.get(), sink);
     StretchWatcher::Walk walk(run_, thread, watcher);

@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint32_t kFileVersion = 2;
+constexpr uint32_t kFileVersion = 3;
 constexpr const char *kFileName = "/pyramid.cache";
 
 uint64_t checksum(const char *bytes, size_t n_bytes) {
@@ -153,17 +153,12 @@ void Pyramid::transfer(Archive &archive) {
     archive.each(checkpoints_, [&](std::vector<WalkCheckpoint> &marks) {
         archive.each(marks, [&](WalkCheckpoint &mark) {
             archive.value(mark.place);
-            archive.value(mark.mark);
-            archive.value(mark.doing);
-            archive.value(mark.after_pause);
-            archive.value(mark.domain);
-            archive.value(mark.placed);
-            archive.value(mark.told);
-            archive.value(mark.untold);
+            archive.value(mark.last);
             archive.value(mark.data);
             archive.value(mark.frames);
             archive.value(mark.parts);
             archive.value(mark.kernels);
+            archive.value(mark.works);
             archive.value(mark.absences);
         });
     });
@@ -189,14 +184,16 @@ bool Pyramid::fits_run() const {
     const auto known = [&](uint32_t construct) { return construct < run_.definitions.size(); };
     for (const std::vector<WalkCheckpoint> &marks : checkpoints_)
         for (const WalkCheckpoint &mark : marks) {
-            if (mark.frames.empty() || mark.parts.empty() || !known(mark.told.construct)) return false;
+            if (mark.frames.empty() || mark.parts.empty() || !known(mark.last.told.construct)) return false;
             if (mark.frames[0].kind != StretchWatcher::Frame::kOutside) return false;
             for (const auto &frame : mark.frames)
-                if (!known(frame.construct)) return false;
+                if (!known(frame.construct) || !known(frame.wait_place)) return false;
             for (const auto &part : mark.parts)
                 if (!known(part.construct)) return false;
             for (const OpenKernel &kernel : mark.kernels)
                 if (!known(kernel.construct)) return false;
+            for (const OpenWork &work : mark.works)
+                if (!known(work.construct)) return false;
         }
     return true;
 }

@@ -28,9 +28,6 @@ struct ReplayRun {
     // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
     struct Earlier {
         uint64_t worked = 0, ready = 0, start = 0;
-        uint32_t wait_kind = 0,
-                 wait_place = 0; // the wait in which the task was suspended; 0: none whose place is known
-        uint64_t wait_begin = 0;
     };
     std::unordered_map<uint64_t, Earlier> earlier;
     struct Completion {
@@ -40,7 +37,8 @@ struct ReplayRun {
     std::vector<Completion> pieced_together;
 };
 
-void count_duration(const RunClock &clock, ConstructSlot &slot, uint64_t ticks, uint32_t weight) {
+[[gnu::always_inline]] inline void count_duration(const RunClock &clock, ConstructSlot &slot, uint64_t ticks,
+                                                  uint32_t weight) {
     slot.inclusive_ticks += ticks * weight;
     if (slot.n_timed++ == 0 || ticks < slot.min_ticks) slot.min_ticks = ticks;
     slot.max_ticks = std::max(slot.max_ticks, ticks);
@@ -56,6 +54,7 @@ public:
         uint32_t weight = 1;
     };
     struct OfPart {
+        RegionSlot *slot = nullptr; // where its times go; null: not looked up yet
         uint32_t loop = 0; // the last one that the implicit task left, until the barrier behind it is over,
         uint64_t loop_end = 0; // and when
     };
@@ -84,17 +83,18 @@ public:
 
     void stretch(Walk &walk, State state, uint64_t begin, uint64_t end, uint32_t weight) {
         const uint64_t ticks = in_window(begin, end);
-        RegionSlot &here = account_.regions[walk.part().construct];
+        RegionSlot &here = time_region(walk);
         here.state_ticks[static_cast<size_t>(state)] += ticks;
-        const format::AbsentTicks absent = walk.absent(std::max(begin, shared_.start), std::min(end, shared_.end));
-        here.absent[static_cast<size_t>(state)] += absent;
-        if (state == State::kWork) return worked(here, walk.current(), end - begin, ticks, absent);
-        if (weight > 1) here.create_weight += ticks * weight;
-        if (walk.doing() != Doing::kWait || waits_.empty()) return;
-        OpenWait &wait = waits_.back();
-        if (end > begin) wait.ticks[static_cast<size_t>(state)] += ticks;
-        if (wait.place) format::gap_ticks(time_wait(wait.place), state) += ticks;
-        if (state == State::kIdle) last_idle_ = {end, ticks};
+        if (__builtin_expect(!walk.absences().empty(), 0)) charge_absences(walk, here, state, begin, end);
+        if (state == State::kWork) return worked(here, walk.current(), end - begin, ticks);
+        if (state == State::kCreate) {
+            if (weight > 1) here.create_weight += ticks * weight;
+            return;
+        }
+        if (walk.doing() != Doing::kWait) return;
+        if (const uint32_t place = walk.current().wait_place) format::gap_ticks(time_wait(place), state) += ticks;
+        if (shared_.observer && !waits_.empty() && end > begin)
+            waits_.back().ticks[static_cast<size_t>(state)] += ticks;
     }
 
     // ---------------------------------------------------------------- tasks
@@ -146,17 +146,7 @@ public:
         construct.n_other_thread += format::thread_of_id(task.id) != walk.thread();
         construct.n_other_core += (moved & format::kOtherCore) != 0;
         construct.n_other_domain += (moved & format::kOtherDomain) != 0;
-        const auto dependence = shared_.dependences.find(task.construct);
-        if (walk.waited_for() && dependence != shared_.dependences.end()) {
-            const uint64_t delay = task.ready - std::min(index.created_at(task.id), task.ready);
-            format::WaitSlot &wait = wait_slot(dependence->second);
-            wait.n_waits++;
-            wait.n_long += delay > exit_ticks_;
-            wait.delay_ticks += delay;
-            wait.max_ticks = std::max(wait.max_ticks, delay);
-            if (last_idle_.end == task.ready) format::gap_ticks(wait, State::kIdle) += last_idle_.ticks;
-            format::count_waited_for(wait, walk.waited_for(), delay);
-        }
+        if (walk.waited_for()) count_dependence(walk, task);
         if (task.home >= 0) {
             RegionSlot &here = region_slot(walk);
             here.domain = walk.domain();
@@ -169,39 +159,23 @@ public:
         ReplayRun::Earlier &earlier = shared_.earlier[task.id];
         earlier.worked += task.data.worked;
         if (!task.resumed) earlier.ready = task.ready, earlier.start = task.start;
-        if (!waits_.empty() && waits_.back().task == &task) {
-            earlier.wait_kind = waits_.back().kind;
-            earlier.wait_place = waits_.back().place;
-            earlier.wait_begin = waits_.back().whole_begin;
-        }
         end_waits_of(walk, task);
     }
 
     void resumed(Walk &walk, Frame &task, bool) {
-        if (!task.waiting || (!waits_.empty() && waits_.back().task == &task)) return;
-        const auto found = shared_.earlier.find(task.id);
-        const bool is_known = found != shared_.earlier.end() && found->second.wait_place;
-        open_wait(walk, is_known ? found->second.wait_kind : 0, is_known ? found->second.wait_place : 0);
-        if (is_known) waits_.back().whole_begin = found->second.wait_begin;
+        if (task.waiting && (waits_.empty() || waits_.back().task != &task)) show_wait(walk, kind_of(task.wait_place));
     }
 
     void completed(Walk &walk, Frame &task, bool detached) {
-        if (task.resumed && counted_ == &account_)
-            shared_.pieced_together.push_back({walk.thread(), task.construct, task.id, task.data.worked, walk.now()});
-        else if (!task.resumed &&
-                 task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
+        if (__builtin_expect(task.resumed, 0))
+            note_last_part(walk, task);
+        else if (task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
             count_duration(shared_.clock, slot(task.construct), task.data.worked, 1);
-        if (shared_.observer && task.kind == Frame::kUndeferred)
-            tell_undeferred(walk, task, task.owner->data.worked - task.data.worked);
-        else if (shared_.observer && !task.resumed)
-            shared_.observer->completed({walk.thread(), task.construct, task.id, 0, index.created_at(task.id),
-                                         index.created_latest(task.id), task.ready, task.start, walk.now(),
-                                         task.data.worked, true});
         if (!detached) {
             slot(task.construct).n_completed++;
             region_slot(walk).n_tasks++;
         }
-        end_waits_of(walk, task);
+        if (shared_.observer) tell_completed(walk, task);
     }
 
     void discarded(Walk &, uint64_t, uint32_t construct) { slot(construct).n_cancelled++; }
@@ -218,22 +192,20 @@ public:
     // ---------------------------------------------------------------- waits
 
     void began_wait(Walk &walk, uint32_t kind) {
-        open_wait(walk, kind, walk.wait_place());
+        show_wait(walk, kind);
         if (walk.wait_place()) wait_slot(walk.wait_place()).n_waits++;
         OfPart &part = walk.part().data;
         if (format::is_barrier(kind) && part.loop && walk.now() - part.loop_end > after_loop_ticks_) part.loop = 0;
     }
     void ended_wait(Walk &walk, uint32_t kind) {
-        if (!waits_.empty() && waits_.back().place) {
-            const OpenWait &wait = waits_.back();
-            format::WaitSlot &slot = wait_slot(wait.place);
-            const uint64_t ticks = walk.now() - wait.whole_begin;
-            time_wait(wait.place).ticks += in_window(wait.whole_begin, walk.now());
-            slot.max_ticks = std::max(slot.max_ticks, ticks);
+        if (const Frame &task = walk.current(); task.wait_place) {
+            format::WaitSlot &slot = wait_slot(task.wait_place);
+            time_wait(task.wait_place).ticks += in_window(task.wait_begin, walk.now());
+            slot.max_ticks = std::max(slot.max_ticks, walk.now() - task.wait_begin);
             count_last_gap(walk, slot, format::is_barrier(kind) ? walk.part().data.loop : 0);
         }
         if (format::is_barrier(kind)) walk.part().data.loop = 0;
-        end_wait(walk, kind);
+        if (shared_.observer) end_wait(walk, kind);
     }
     void got_lock(Walk &walk, uint32_t kind, uint64_t asked) {
         const uint64_t ticks = in_window(asked, walk.now());
@@ -266,7 +238,7 @@ public:
         if (part.outer->id) account_.regions[part.outer->construct].nested_ticks += duration;
     }
     void ended_implicit(Walk &walk, Frame &task, bool worker) {
-        if (worker && !waits_.empty() && waits_.back().task == &task) leave_wait(walk);
+        if (worker && task.waiting) leave_wait(walk);
         end_waits_of(walk, task);
     }
 
@@ -287,7 +259,7 @@ public:
         loop.n_chunks += n_chunks;
         loop.n_taken += n_taken;
         if (is_shared(work.construct) && walk.part().id && walk.current().kind == Frame::kImplicit)
-            walk.part().data = {work.construct, walk.now()};
+            walk.part().data.loop = work.construct, walk.part().data.loop_end = walk.now();
     }
 
     // ---------------------------------------------------------------- kernels and the rest
@@ -314,17 +286,25 @@ public:
     void recording_resumed(Walk &walk) {
         dirty_ = sampling_ = false;
         waits_.clear();
-        if (walk.current().waiting) open_wait(walk, 0, 0);
+        if (walk.current().waiting) show_wait(walk, 0);
     }
 
-    // After the walk: what the end of the run cut off.
-    void finish(Walk &walk) {
+    // After the walk: what the end of the run cut off. `gap_begin`: of the gap that was open.
+    void finish(Walk &walk, uint64_t gap_begin) {
         account_.last = std::min(walk.mark(), shared_.end);
         const format::CpuSource source = shared_.files.threads[walk.thread()].header->cpu_source;
         if (source == format::CpuSource::kSwitches) account_.cpu_source = source; // clocks are not in the trace
         account_.n_events = walk.decoder().n_records();
         end_phase(index.end);
-        if (!waits_.empty() && walk.part().id && !walk.part().primary && region(walk.part().id).end) leave_wait(walk);
+        if (walk.mark() >= shared_.end) { // waits that are open where the window ends
+            for (const Frame *task = &walk.current(); task; task = task->below)
+                if (task->wait_place) time_wait(task->wait_place).ticks += in_window(task->wait_begin, shared_.end);
+        } else if (const Frame &task = walk.current(); task.wait_place && walk.doing() == Doing::kWait) {
+            if (walk.part().id && !walk.part().primary && region(walk.part().id).end)
+                leave_wait(walk);
+            else // it has not ended: its last gap alone counts
+                time_wait(task.wait_place).ticks += in_window(gap_begin, walk.mark());
+        }
         while (!waits_.empty()) end_wait(walk, 0);
         const bool whole = shared_.end == ~uint64_t{0};
         for (const OpenKernel &open : walk.kernels())
@@ -338,11 +318,11 @@ public:
     }
 
 private:
-    // A wait that a task is in.
-    struct OpenWait {
+    // A wait that a task is in, or a part of it, for the observer.
+    struct ShownWait {
         const Frame *task;
-        uint32_t kind, place; // place 0: not known
-        uint64_t begin, whole_begin; // whole: before the task was suspended in it
+        uint32_t kind;
+        uint64_t begin;
         uint64_t ticks[format::kStates];
     };
 
@@ -365,9 +345,13 @@ private:
     format::LoopSlot &time_loop(uint32_t construct) { return named(account_.loops[construct], construct); }
     bool is_shared(uint32_t loop) const { return format::is_shared(shared_.files.definitions[loop].flags); }
 
-    void open_wait(Walk &walk, uint32_t kind, uint32_t place) {
-        waits_.push_back({&walk.current(), kind, place, walk.now(), walk.now(), {}});
+    void show_wait(Walk &walk, uint32_t kind) {
+        if (shared_.observer) add_shown(walk, kind);
     }
+    [[gnu::noinline]] void add_shown(Walk &walk, uint32_t kind) {
+        waits_.push_back({&walk.current(), kind, walk.now(), {}});
+    }
+    uint32_t kind_of(uint32_t wait) const { return wait ? shared_.files.definitions[wait].flags : 0; }
     void count_last_gap(Walk &walk, format::WaitSlot &wait, uint32_t loop) {
         const LastGap &gap = walk.last_gap();
         if (loop) loop_slot(loop).imbalance_ticks += gap.until_arrival;
@@ -377,10 +361,24 @@ private:
     }
     // A worker's last wait ended with its region.
     void leave_wait(Walk &walk) {
-        const OpenWait &wait = waits_.back();
-        if (!wait.place) return;
-        time_wait(wait.place).ticks += in_window(wait.whole_begin, walk.mark());
-        count_last_gap(walk, wait_slot(wait.place), walk.part().data.loop);
+        const Frame &task = walk.current();
+        if (!task.wait_place) return;
+        time_wait(task.wait_place).ticks += in_window(task.wait_begin, walk.mark());
+        count_last_gap(walk, wait_slot(task.wait_place), walk.part().data.loop);
+    }
+    // Of the task that starts, after the one that it depended on.
+    [[gnu::noinline]] void count_dependence(Walk &walk, const Frame &task) {
+        const auto dependence = shared_.dependences.find(task.construct);
+        if (dependence == shared_.dependences.end()) return;
+        const uint64_t delay = task.ready - std::min(index.created_at(task.id), task.ready);
+        format::WaitSlot &wait = wait_slot(dependence->second);
+        wait.n_waits++;
+        wait.n_long += delay > exit_ticks_;
+        wait.delay_ticks += delay;
+        wait.max_ticks = std::max(wait.max_ticks, delay);
+        format::gap_ticks(time_wait(dependence->second), State::kIdle) +=
+            in_window(task.ready - walk.last_gap().idle, task.ready);
+        format::count_waited_for(wait, walk.waited_for(), delay);
     }
 
     // Where times go, and where what happens counts.
@@ -391,20 +389,32 @@ private:
         slot.id = construct;
         return slot;
     }
+    RegionSlot &time_region(Walk &walk) {
+        RegionSlot *&slot = walk.part().data.slot;
+        if (__builtin_expect(!slot, 0)) slot = &account_.regions[walk.part().construct];
+        return *slot;
+    }
     RegionSlot &region_slot(Walk &walk) { return counted_->regions[walk.part().construct]; }
 
-    // `ticks` of the work are in the window, and of these the thread was `absent` for some.
-    void worked(RegionSlot &here, Frame &task, uint64_t all_ticks, uint64_t ticks, format::AbsentTicks absent) {
+    // Before the stretch is charged: for how long of it, as far as it lies in the window, the thread was absent.
+    [[gnu::noinline]] void charge_absences(Walk &walk, RegionSlot &here, State state, uint64_t begin, uint64_t end) {
+        const format::AbsentTicks absent = walk.absent(std::max(begin, shared_.start), std::min(end, shared_.end));
+        here.absent[static_cast<size_t>(state)] += absent;
+        if (state != State::kWork || absent.preempted + absent.blocked == 0) return;
+        const uint32_t construct = walk.current().construct;
+        (dirty_ ? account_.pool_absent : construct ? time_slot(construct).absent : here.absent_implicit) += absent;
+    }
+
+    // `ticks` of the work are in the window.
+    void worked(RegionSlot &here, Frame &task, uint64_t all_ticks, uint64_t ticks) {
         task.owner->data.worked += all_ticks;
         if (dirty_) {
             account_.pool_ticks += ticks;
-            account_.pool_absent += absent;
             dirty_ = false;
             return;
         }
         if (task.construct && ticks == 0) return void(sampling_ = false); // the construct may not be in the window
         (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
-        (task.construct ? time_slot(task.construct).absent : here.absent_implicit) += absent;
         if (!sampling_) return;
         (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * sample_weight_;
         sampling_ = false;
@@ -415,7 +425,20 @@ private:
         sample_weight_ = weight;
     }
 
-    void tell_undeferred(Walk &walk, const Frame &task, uint64_t worked) {
+    [[gnu::noinline]] void note_last_part(Walk &walk, const Frame &task) {
+        if (!is_counted()) return;
+        shared_.pieced_together.push_back({walk.thread(), task.construct, task.id, task.data.worked, walk.now()});
+    }
+    [[gnu::noinline]] void tell_completed(Walk &walk, const Frame &task) {
+        if (task.kind == Frame::kUndeferred)
+            tell_undeferred(walk, task, task.owner->data.worked - task.data.worked);
+        else if (!task.resumed)
+            shared_.observer->completed({walk.thread(), task.construct, task.id, 0, index.created_at(task.id),
+                                         index.created_latest(task.id), task.ready, task.start, walk.now(),
+                                         task.data.worked, true});
+        end_waits_of(walk, task);
+    }
+    [[gnu::noinline]] void tell_undeferred(Walk &walk, const Frame &task, uint64_t worked) {
         ReplayObserver::TaskRun run{walk.thread(), task.construct, 0, task.explicit_id(), 0, 0, 0, 0, 0, 0, false};
         if (task.timed)
             run.created = run.created_latest = run.ready = run.start = task.start, run.end = walk.now(),
@@ -424,15 +447,14 @@ private:
     }
 
     // `kind`: as known at the end, 0 as at the begin.
-    void end_wait(Walk &walk, uint32_t kind) {
+    [[gnu::noinline]] void end_wait(Walk &walk, uint32_t kind) {
         if (waits_.empty()) return;
-        OpenWait &wait = waits_.back();
+        ShownWait &wait = waits_.back();
         if (kind) wait.kind = kind;
-        if (!shared_.observer) return waits_.pop_back();
         const auto spent = [&](State state) { return wait.ticks[static_cast<size_t>(state)]; };
         shared_.observer->wait({walk.thread(), false, wait.kind, wait.task->explicit_id(), wait.begin,
                                 std::max(wait.begin, walk.mark()), spent(State::kIdle), spent(State::kSchedule),
-                                spent(State::kSync), wait.place});
+                                spent(State::kSync), wait.task->wait_place});
         waits_.pop_back();
     }
     // The task is suspended or gone.
@@ -465,10 +487,7 @@ private:
     bool sampling_ = false; // the open stretch is a sample
     uint32_t sample_weight_ = 1;
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
-    std::vector<OpenWait> waits_; // the innermost last
-    struct {
-        uint64_t end, ticks;
-    } last_idle_ = {}; // stretch in a wait
+    std::vector<ShownWait> waits_; // the innermost last; of an observer
     const uint64_t exit_ticks_ = shared_.clock.ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.ticks(format::kAfterLoopNanoseconds);
 };
@@ -523,6 +542,7 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, 
     ReplayRun shared{run, clock, observer, 0, ~uint64_t{0}, find_dependences(run), {}, {}, {}};
     if (window.start_ns > 0) shared.start = start + clock.ticks(std::min(window.start_ns, whole_ns));
     if (window.end_ns <= whole_ns) shared.end = start + clock.ticks(window.end_ns);
+    const bool is_windowed = shared.start != 0 || shared.end != ~uint64_t{0};
     shared.index.with_doubt = observer != nullptr; // only rows tell of it
     if (Problem problem = read_trace_index(run, shared.index)) return problem;
     accounts.clear();
@@ -533,16 +553,17 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, 
         ThreadReplay::Walk walk(run, i, replay);
         bool is_over = false;
         while (!is_over && walk.advance()) {
-            replay.at_event(walk.now());
+            if (is_windowed) replay.at_event(walk.now());
             if (!walk.apply()) break;
-            is_over = replay.is_over(walk);
+            is_over = is_windowed && replay.is_over(walk);
         }
         if (Problem problem = walk.problem()) return problem;
+        const uint64_t gap_begin = walk.mark();
         if (!is_over) {
-            replay.at_event(shared.index.end);
+            if (is_windowed) replay.at_event(shared.index.end);
             walk.finish();
         }
-        replay.finish(walk);
+        replay.finish(walk, gap_begin);
     }
     piece_together(shared, accounts);
     return {};

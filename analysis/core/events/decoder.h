@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "format/run_files.h"
@@ -49,9 +50,7 @@ public:
     [[gnu::always_inline]] bool next(EventRecord &record) {
         while (take(at_, record, what_)) {
             if (__builtin_expect(!(kShort >> record.kind & 1), 1)) {
-                const uint64_t makes_id = kNumbered >> record.kind & 1;
-                n_ids_ += makes_id;
-                record.id = makes_id ? first_id_ | n_ids_ : 0;
+                record.id = kNumbered >> record.kind & 1 ? first_id_ | ++n_ids_ : 0;
                 return true;
             }
             if (record.kind == format::kInlineCode) {
@@ -136,6 +135,19 @@ private:
                                        uint64_t{1} << format::kWrite | uint64_t{1} << format::kReadNear |
                                        uint64_t{1} << format::kWriteNear;
 
+    // Of kEventTraits, at hand in one line of the cache.
+    static constexpr auto kWords = [] {
+        std::array<uint8_t, format::kEventKinds> words{};
+        for (unsigned kind = 0; kind < format::kEventKinds; kind++) words[kind] = format::kEventTraits[kind].words;
+        return words;
+    }();
+    static constexpr uint64_t kTimed = [] {
+        uint64_t set = 0;
+        for (unsigned kind = 0; kind < format::kEventKinds; kind++)
+            set |= uint64_t{format::kEventTraits[kind].timed} << kind;
+        return set;
+    }();
+
     [[gnu::always_inline]] bool take(Position &at, EventRecord &record, const char *&what) const {
         for (;;) {
             if (at.place == at.end) {
@@ -160,17 +172,17 @@ private:
                 }
                 continue;
             }
-            const format::EventTraits &traits = format::kEventTraits[kind];
-            if (__builtin_expect(at.end - at.place < traits.words, 0)) { // cut by the end of the file
+            const unsigned n_words = kWords[kind];
+            if (__builtin_expect(at.end - at.place < n_words, 0)) { // cut by the end of the file
                 at.place = at.end;
                 continue;
             }
-            at.time += format::event_delta(word) & -uint64_t{traits.timed};
+            at.time += format::event_delta(word) & -(kTimed >> kind & 1);
             record.kind = kind;
             record.argument = format::event_argument(word);
             record.time = at.time;
             record.words = at.place;
-            at.place += traits.words;
+            at.place += n_words;
             at.n_records++;
             return true;
         }

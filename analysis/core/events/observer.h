@@ -24,7 +24,9 @@ struct TaskFrame {
     uint32_t construct = 0; // 0: implicit, or outside
     Kind kind = kOutside;
     bool timed = false; // undeferred: begin and end have a time
-    bool waiting = false; // is in a wait
+    bool waiting = false; // is in a wait,
+    uint32_t wait_place = 0; // of this construct, unless that is not known (0),
+    uint64_t wait_begin = 0; // since then
     bool resumed = false; // began elsewhere
     bool rescued = false; // runs outside of its home, since the program would have hung
     int32_t home = -1; // domain in which the locality extension placed it; -1: without it
@@ -38,6 +40,7 @@ struct TaskFrame {
         construct = of_construct;
         kind = of_kind;
         timed = waiting = resumed = rescued = false;
+        wait_place = 0;
         home = -1;
         owner = kind == kUndeferred ? owner_below : this;
         data = {};
@@ -70,7 +73,7 @@ struct OpenWork {
     uint64_t begin;
 };
 
-// The gap at the end of a wait, or the wait for a lock.
+// The gap at the end of a wait, or before a task that waited for another; or the wait for a lock.
 struct LastGap {
     uint64_t until_arrival; // of the last thread, at barriers
     uint64_t idle; // in all

@@ -9,14 +9,16 @@ namespace ompass {
 
 namespace {
 
+// `end`: raised to the time of the last record.
 template <typename Take>
-Problem for_each_record(const RunFiles &run, Take take) {
+Problem for_each_record(const RunFiles &run, uint64_t &end, Take take) {
     for (uint32_t i = 0; i < run.threads.size(); i++) {
         EventDecoder decoder(run.threads[i], i);
         EventRecord record;
         auto take_one = take(i);
         while (decoder.next(record)) take_one(decoder, record);
         if (Problem problem = decoder.problem()) return problem;
+        end = std::max(end, decoder.time());
     }
     return {};
 }
@@ -26,23 +28,22 @@ Problem for_each_record(const RunFiles &run, Take take) {
 Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     index.threads.resize(run.threads.size());
     index.end = run.process->end_ticks;
-    return for_each_record(run, [&](uint32_t thread) {
-        return [&index, pass = FirstPass(run, index, thread)](const EventDecoder &decoder,
-                                                              const EventRecord &record) mutable {
-            pass.take(decoder, record);
-            index.end = std::max(index.end, record.time);
-        };
+    return for_each_record(run, index.end, [&](uint32_t thread) {
+        return [&index, pass = FirstPass(run, index, thread)](
+                   const EventDecoder &decoder, const EventRecord &record) mutable { pass.take(decoder, record); };
     });
 }
 
 Problem read_regions(const RunFiles &run, RecordedRegions &regions) {
-    return for_each_record(run, [&](uint32_t) {
+    uint64_t end = 0;
+    return for_each_record(run, end, [&](uint32_t) {
         return [&](const EventDecoder &, const EventRecord &record) { FirstPass::note_region(record, regions); };
     });
 }
 
 Problem for_each_predecessor(const RunFiles &run, const std::function<void(uint64_t)> &visit) {
-    return for_each_record(run, [&](uint32_t) {
+    uint64_t end = 0;
+    return for_each_record(run, end, [&](uint32_t) {
         return [&](const EventDecoder &, const EventRecord &record) {
             if (const uint64_t task = predecessor_in(record)) visit(task);
         };

@@ -21,12 +21,14 @@ namespace ompass {
 // The dates of one thread's creations, in the order of its log.
 class CreationDates {
 public:
-    explicit CreationDates(const RunFiles &run) : bracketed_(run.process->brackets != 0) {}
+    // `with_doubt`: until when a creation may have been matters, too; else `latest` may be too early.
+    explicit CreationDates(const RunFiles &run, bool with_doubt = true)
+        : bracketed_(run.process->brackets != 0), with_doubt_(with_doubt) {}
 
     // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
         const bool timed = record.is_timed();
-        if (timed && !bracketed_) return {record.time, record.time, record.time};
+        if (!bracketed_ && (timed || !with_doubt_)) return {record.time, record.time, record.time};
         if (decoder.n_records() > searched_) search(decoder, record.time);
         if (span_begin_ != kNoSpan && (!timed || span_begin_ <= record.time)) {
             const uint64_t time = std::max(record.time, span_begin_);
@@ -65,7 +67,7 @@ private:
         searched_ = ahead.n_records();
     }
 
-    const bool bracketed_;
+    const bool bracketed_, with_doubt_;
     uint64_t searched_ = 0; // up to this record the answers below hold,
     uint64_t span_begin_ = kNoSpan;
     uint64_t next_timed_ = 0; // and up to this one the next:
@@ -76,11 +78,15 @@ private:
 class FirstPass {
 public:
     FirstPass(const RunFiles &run, TraceIndex &index, uint32_t thread)
-        : index_(index), of_thread_(index.threads[thread]), dates_(run) {
+        : index_(index), of_thread_(index.threads[thread]), dates_(run, index.with_doubt) {
         of_thread_.created.push_back(0); // ids count from 1 on
     }
 
     void take(const EventDecoder &decoder, const EventRecord &record) {
+        if (!(kLearnt >> record.kind & 1)) {
+            if (__builtin_expect(waited_for_ != 0, 0) && record.is_timed()) waited_for_ = 0;
+            return;
+        }
         switch (record.kind) {
         case format::kCreate:
             if (record.is_timed()) return of_thread_.created.push_back(record.time);
@@ -88,10 +94,9 @@ public:
         case format::kImplicitBegin: return of_thread_.created.push_back(0);
         case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
         case format::kRegionEnd: note_region(record, index_.regions, waited_for_); break;
-        case format::kWaitedFor: waited_for_ = record.argument; return;
         default: break;
         }
-        if (record.is_timed()) waited_for_ = 0;
+        waited_for_ = record.kind == format::kWaitedFor ? record.argument : 0;
     }
 
     static void note_region(const EventRecord &record, RecordedRegions &regions, uint32_t waited_for = 0) {
@@ -110,6 +115,10 @@ public:
     }
 
 private:
+    static constexpr uint64_t kLearnt = uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin |
+                                        uint64_t{1} << format::kRegionBegin | uint64_t{1} << format::kRegionEnd |
+                                        uint64_t{1} << format::kWaitedFor;
+
     void note_creation(Creation creation) {
         of_thread_.created.push_back(creation.time);
         if (creation.latest == creation.time || !index_.with_doubt) return;
@@ -144,7 +153,8 @@ public:
 
     ThreadWalk(const RunFiles &run, uint32_t thread, Observer &observer)
         : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
-          exit_ticks_(RunClock(*run.process).ticks(format::kExitNanoseconds)), dates_(run) {
+          n_definitions_(run.definitions.size()), exit_ticks_(RunClock(*run.process).ticks(format::kExitNanoseconds)),
+          dates_(run) {
         base_.owner = current_ = &base_;
         part_ = &outside_;
         observer_.began_thread(*this);
@@ -161,19 +171,26 @@ public:
         return what_ ? Problem{run_.threads[thread_].file.path(), decoder_.offset(), what_} : decoder_.problem();
     }
 
+    // What one event leaves for the next ones, beside stacks.
+    struct Lasting {
+        uint64_t mark = 0;
+        Doing doing = Doing::kUnknown;
+        bool after_pause = false; // what began during the pause ends from now on
+        uint32_t wait_place = 0, waited_for = 0;
+        uint32_t domain = 0; // 1 + the argument of the last such event; 0: none
+        uint32_t placed = 0; // the same of the task that starts next
+        Told told = {}; // the deferred creation told last, until its span is
+        Untold untold = {}; // a span whose task is told next
+    };
     // Where the walk stands between two events. Another walk of the same thread can go on from there.
     struct Checkpoint {
         EventDecoder::Bookmark place;
-        uint64_t mark;
-        Doing doing;
-        bool after_pause;
-        uint32_t domain, placed;
-        Told told;
-        Untold untold;
+        Lasting last;
         typename Observer::OfThread data;
         std::vector<Frame> frames; // from the bottom of the stack; their pointers mean nothing
         std::vector<Part> parts; // likewise
         std::vector<OpenKernel> kernels;
+        std::vector<OpenWork> works;
         std::vector<AbsentInterval> absences;
     };
     Checkpoint checkpoint() const;
@@ -183,18 +200,18 @@ public:
     typename Observer::OfThread data{};
     uint32_t thread() const { return thread_; }
     uint64_t now() const { return record_.time; }
-    uint64_t mark() const { return mark_; } // begin of the open stretch
-    Doing doing() const { return doing_; }
+    uint64_t mark() const { return last_.mark; } // begin of the open stretch
+    Doing doing() const { return last_.doing; }
     Frame &current() { return *current_; }
     Frame &base() { return base_; }
     Part &part() { return *part_; }
     // Of the deferred task that the thread is in, or else of the region; 0 outside.
     uint32_t construct() const { return current_->owner->construct ? current_->owner->construct : part_->construct; }
-    uint32_t domain() const { return domain_; } // 1 + that in which the thread starts tasks; 0: not told
+    uint32_t domain() const { return last_.domain; } // 1 + that in which the thread starts tasks; 0: not told
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
-    uint32_t wait_place() const { return wait_place_; } // construct of the waits that begin; 0: not told
-    uint32_t waited_for() const { return waited_for_; } // construct for which the wait that ends did; 0: not told
-    const LastGap &last_gap() const { return last_gap_; } // of that wait
+    uint32_t wait_place() const { return last_.wait_place; } // construct of the waits that begin; 0: not told
+    uint32_t waited_for() const { return last_.waited_for; } // construct for which the wait that ends did; 0: not told
+    const LastGap &last_gap() const { return last_gap_; } // of that wait, or before the task that waited
     const EventDecoder &decoder() const { return decoder_; }
 
     bool knows_absences() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
@@ -241,38 +258,41 @@ private:
     // ---------------------------------------------------------------- stretches
 
     void spend(State state, uint64_t end, uint32_t weight = 1) {
-        observer_.stretch(*this, state, mark_, end, weight);
-        mark_ = end;
+        observer_.stretch(*this, state, last_.mark, end, weight);
+        last_.mark = end;
+        if (__builtin_expect(!absent_.empty(), 0)) forget_absences(end);
+    }
+    [[gnu::noinline]] void forget_absences(uint64_t end) {
         while (!absent_.empty() && absent_.front().end <= end) absent_.pop_front();
     }
     // Until `since` a wait lacked something to run; `rest` is what the time after that was.
     void spend_waiting(uint64_t since, State rest, uint64_t end) {
-        const uint64_t split = std::min(std::max(since, mark_), end);
-        if (split > mark_) spend(State::kIdle, split);
-        if (end != mark_) spend(end > mark_ ? rest : State::kSync, end);
+        const uint64_t split = std::min(std::max(since, last_.mark), end);
+        if (split > last_.mark) spend(State::kIdle, split);
+        if (end != last_.mark) spend(end > last_.mark ? rest : State::kSync, end);
     }
     // A wait ends because it is over: the last thread arrived at `arrival`, and unless that was only just now, tasks ran
     // elsewhere, if there were any.
     void pass_wait(uint64_t arrival, bool had_tasks, uint64_t end) {
-        const bool tasks_ran = had_tasks && std::max(arrival, mark_) + exit_ticks_ < end;
-        const uint64_t length = std::max(end, mark_) - mark_;
-        last_gap_.until_arrival = std::min(std::max(arrival, mark_) - mark_, length);
+        const bool tasks_ran = had_tasks && std::max(arrival, last_.mark) + exit_ticks_ < end;
+        const uint64_t length = std::max(end, last_.mark) - last_.mark;
+        last_gap_.until_arrival = std::min(std::max(arrival, last_.mark) - last_.mark, length);
         last_gap_.idle = tasks_ran ? length : last_gap_.until_arrival;
         last_gap_.is_long = last_gap_.idle > exit_ticks_;
         spend_waiting(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
     // `ready`: since when the task that starts now could have.
-    void close(uint64_t end, uint64_t ready = ~uint64_t{0}) {
-        switch (doing_) {
+    [[gnu::always_inline]] void close(uint64_t end, uint64_t ready = ~uint64_t{0}) {
+        switch (last_.doing) {
         case Doing::kWork: return spend(State::kWork, end);
         case Doing::kWait: return spend_waiting(ready, State::kSchedule, end);
         case Doing::kFork: return spend(State::kSync, end);
-        case Doing::kUnknown: mark_ = end;
+        case Doing::kUnknown: last_.mark = end;
         }
     }
     void go_on() {
-        mark_ = now();
-        doing_ = current_->waiting ? Doing::kWait : Doing::kWork;
+        last_.mark = now();
+        last_.doing = current_->waiting ? Doing::kWait : Doing::kWork;
     }
     bool close_work_at_now() {
         spend(State::kWork, now());
@@ -318,7 +338,7 @@ private:
     // ---------------------------------------------------------------- tasks
 
     bool create() {
-        told_ = {record_.id, record_.argument};
+        last_.told = {record_.id, record_.argument};
         observer_.created(*this, record_.id, record_.argument);
         return true;
     }
@@ -326,27 +346,27 @@ private:
     bool end_creation(uint64_t ticks, uint32_t weight, bool is_told) {
         spend(State::kWork, now() - ticks);
         spend(State::kCreate, now(), weight);
-        doing_ = Doing::kWork;
-        if (is_told && told_.construct)
-            observer_.creation_cost(*this, told_.task, told_.construct, ticks, weight);
+        last_.doing = Doing::kWork;
+        if (is_told && last_.told.construct)
+            observer_.creation_cost(*this, last_.told.task, last_.told.construct, ticks, weight);
         else if (is_told)
-            untold_ = {ticks, weight};
-        told_ = {};
+            last_.untold = {ticks, weight};
+        last_.told = {};
         return true;
     }
 
     bool begin_undeferred(uint32_t construct, bool timed = false) {
         if (timed) {
             close(now());
-            doing_ = Doing::kWork;
+            last_.doing = Doing::kWork;
         }
         Frame &frame = push(Frame::kUndeferred, 0, construct);
         frame.timed = timed;
         if (timed) frame.ready = frame.start = now();
         observer_.began_undeferred(*this, frame);
-        if (untold_.ticks) {
-            observer_.creation_cost(*this, 0, construct, untold_.ticks, untold_.weight);
-            untold_ = {};
+        if (last_.untold.ticks) {
+            observer_.creation_cost(*this, 0, construct, last_.untold.ticks, last_.untold.weight);
+            last_.untold = {};
         }
         return true;
     }
@@ -357,20 +377,25 @@ private:
         return pop();
     }
 
+    [[gnu::noinline]] void note_idle_before(uint64_t ready) {
+        const bool waited = last_.doing == Doing::kWait;
+        last_gap_.idle = waited ? std::clamp(ready, last_.mark, std::max(last_.mark, now())) - last_.mark : 0;
+    }
     bool start(uint64_t ready) {
+        if (__builtin_expect(last_.waited_for != 0, 0)) note_idle_before(ready);
         close(now(), ready);
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
         frame.ready = std::min(ready, now());
         frame.start = now();
         // Tasks that the extension did not hold cannot be told from those that it placed here: it holds all or none.
-        if (domain_) {
-            frame.home = static_cast<int32_t>(placed_ ? (placed_ - 1) >> 1 : domain_ - 1);
-            frame.rescued = placed_ && (placed_ - 1) & 1;
-            placed_ = 0;
+        if (last_.domain) {
+            frame.home = static_cast<int32_t>(last_.placed ? (last_.placed - 1) >> 1 : last_.domain - 1);
+            frame.rescued = last_.placed && (last_.placed - 1) & 1;
+            last_.placed = 0;
         }
         observer_.started(*this, frame, record_.kind == format::kStartReady,
                           record_.words[1] & (format::kOtherCore | format::kOtherDomain));
-        doing_ = Doing::kWork;
+        last_.doing = Doing::kWork;
         return true;
     }
 
@@ -379,6 +404,7 @@ private:
         close(now(), now() - std::min(record_.words[2] >> 1, now()));
         const bool here = return_to(id);
         if (!here) push(record_.argument ? Frame::kDeferred : Frame::kImplicit, id, record_.argument).resumed = true;
+        if (!here && record_.words[2] & 1) enter_wait();
         current_->waiting = record_.words[2] & 1;
         go_on();
         observer_.resumed(*this, *current_, here);
@@ -402,10 +428,16 @@ private:
 
     // ---------------------------------------------------------------- waits
 
+    void enter_wait() {
+        current_->waiting = true;
+        current_->wait_place = last_.wait_place;
+        current_->wait_begin = now();
+    }
+
     bool begin_wait() {
         close(now());
-        current_->waiting = true;
-        doing_ = Doing::kWait;
+        enter_wait();
+        last_.doing = Doing::kWait;
         part_->n_barriers += format::is_barrier(record_.argument);
         observer_.began_wait(*this, record_.argument);
         return true;
@@ -415,12 +447,13 @@ private:
         pass_wait(arrival, had_tasks, now());
         observer_.ended_wait(*this, record_.argument);
         current_->waiting = false;
-        doing_ = Doing::kWork;
+        current_->wait_place = 0;
+        last_.doing = Doing::kWork;
         return true;
     }
 
     bool get_lock() {
-        const uint64_t asked = mark_;
+        const uint64_t asked = last_.mark;
         spend(State::kSync, now());
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
         observer_.got_lock(*this, record_.argument, asked);
@@ -448,7 +481,7 @@ private:
         close(now());
         push_part(record_.words[1], record_.argument, static_cast<uint32_t>(record_.words[2]), now(), true);
         observer_.began_region(*this, *part_);
-        doing_ = Doing::kFork;
+        last_.doing = Doing::kFork;
         return true;
     }
 
@@ -468,7 +501,7 @@ private:
             if (joined.construct >= run_.definitions.size()) return false;
             push_part(id, joined.construct, joined.level, joined.begin, false);
             observer_.joined_region(*this, *part_);
-            mark_ = joined.begin;
+            last_.mark = joined.begin;
             spend(State::kSync, now());
         } else {
             close(now());
@@ -485,7 +518,7 @@ private:
         close(now());
         if (current_->kind != Frame::kImplicit) return false;
         observer_.ended_implicit(*this, *current_, false);
-        doing_ = part_->id ? Doing::kFork : Doing::kUnknown;
+        last_.doing = part_->id ? Doing::kFork : Doing::kUnknown;
         return pop();
     }
 
@@ -494,15 +527,16 @@ private:
         close_part();
         observer_.ended_implicit(*this, *current_, true);
         pop_part();
-        doing_ = Doing::kUnknown;
+        last_.doing = Doing::kUnknown;
         return pop();
     }
 
     // The last wait of a worker ends with its region, whenever the worker learns of that.
     void close_part() {
         const RecordedRegion &left = observer_.region(part_->id);
-        waited_for_ = left.waited_for;
-        pass_wait(left.last_arrival, left.had_tasks, left.end ? left.end : std::max(mark_, observer_.end_of_run()));
+        last_.waited_for = left.waited_for;
+        pass_wait(left.last_arrival, left.had_tasks,
+                  left.end ? left.end : std::max(last_.mark, observer_.end_of_run()));
     }
 
     // ---------------------------------------------------------------- loops
@@ -545,12 +579,13 @@ private:
     bool resume_recording() {
         const uint64_t end_of_region = observer_.region(part_->id).end;
         // Else the worker has left a region that ended meanwhile: its wait ends with it, as the next event tells.
-        if (doing_ != Doing::kWait || part_->primary || !end_of_region || end_of_region > now()) {
+        if (last_.doing != Doing::kWait || part_->primary || !end_of_region || end_of_region > now()) {
             close(now());
             current_->waiting = record_.argument != 0;
+            current_->wait_place = 0;
             go_on();
         }
-        after_pause_ = true;
+        last_.after_pause = true;
         observer_.recording_resumed(*this);
         return true;
     }
@@ -569,7 +604,8 @@ private:
     // The tool knew how long the thread had been absent in the stretch that was open in the end; mostly its last moments.
     void note_last_absences(uint64_t end) {
         const format::AbsentTicks open = run_.threads[thread_].header->open;
-        const uint64_t told = std::clamp(absent_.empty() ? mark_ : absent_.back().end, mark_, std::max(mark_, end));
+        const uint64_t told =
+            std::clamp(absent_.empty() ? last_.mark : absent_.back().end, last_.mark, std::max(last_.mark, end));
         const uint64_t blocked = end - std::min(open.blocked, end - std::min(told, end));
         const uint64_t preempted = blocked - std::min(open.preempted, blocked - std::min(told, blocked));
         if (preempted < blocked) note_absence({preempted, blocked, false, true});
@@ -580,13 +616,13 @@ private:
     const uint32_t thread_;
     Observer &observer_;
     EventDecoder decoder_;
+    const size_t n_definitions_;
     const uint64_t exit_ticks_; // a thread may take so long to notice that a wait is over
     EventRecord record_{};
     CreationDates dates_;
     const char *what_ = nullptr;
 
-    uint64_t mark_ = 0;
-    Doing doing_ = Doing::kUnknown;
+    Lasting last_;
     Frame base_;
     Frame *current_;
     std::deque<Frame> storage_; // of the deepest stack so far
@@ -594,29 +630,24 @@ private:
     Part *part_;
     std::deque<Part> parts_;
     std::vector<OpenKernel> kernels_;
-    std::deque<AbsentInterval> absent_; // those that end after mark_
-    Told told_ = {}; // the deferred creation told last, until its span is
-    Untold untold_ = {}; // a span whose task is told next
     std::vector<OpenWork> works_;
-    LastGap last_gap_{};
-    uint32_t wait_place_ = 0;
-    uint32_t waited_for_ = 0;
-    uint32_t domain_ = 0; // 1 + the argument of the last such event; 0: none
-    uint32_t placed_ = 0; // the same of the task that starts next
-    bool after_pause_ = false; // what began during the pause ends from now on
+    std::deque<AbsentInterval> absent_; // those that end after the mark
+    LastGap last_gap_{}; // told by the event that closed it
 };
 
 template <typename Observer>
 bool ThreadWalk<Observer>::apply() {
-    if (__builtin_expect(is_one_of(kNamesConstruct) && record_.argument >= run_.definitions.size(), 0)) {
+    if (__builtin_expect(record_.argument >= n_definitions_ && is_one_of(kNamesConstruct), 0)) {
         what_ = "is damaged: event of an unknown construct";
         return false;
     }
-    if (told_.construct && !is_one_of(kOfDeferred)) told_ = {};
-    if (untold_.ticks && !is_one_of(kOfUndeferred)) untold_ = {};
+    if (last_.told.construct | last_.untold.ticks) {
+        if (!is_one_of(kOfDeferred)) last_.told = {};
+        if (!is_one_of(kOfUndeferred)) last_.untold = {};
+    }
     const bool is_sound = take();
-    if (record_.is_timed()) waited_for_ = 0;
-    if (__builtin_expect(is_sound || after_pause_, 1)) return true;
+    if (__builtin_expect(last_.waited_for != 0, 0) && record_.is_timed()) last_.waited_for = 0;
+    if (__builtin_expect(is_sound || last_.after_pause, 1)) return true;
     what_ = "is damaged: event out of place";
     return false;
 }
@@ -627,8 +658,8 @@ bool ThreadWalk<Observer>::take() {
     const uint64_t *words = record_.words;
     switch (record_.kind) {
     case format::kOutside:
-        mark_ = now();
-        doing_ = thread_ == 0 ? Doing::kWork : Doing::kUnknown;
+        last_.mark = now();
+        last_.doing = thread_ == 0 ? Doing::kWork : Doing::kUnknown;
         return true;
     case format::kCreate: return create();
     case format::kCreateSpan: return end_creation(argument, 1, true);
@@ -674,12 +705,12 @@ bool ThreadWalk<Observer>::take() {
         observer_.counted(*this, argument, words[1]);
         return true;
     case format::kResync: return resume_recording();
-    case format::kDomain: domain_ = argument + 1; return true;
-    case format::kPlaced: placed_ = argument + 1; return true;
+    case format::kDomain: last_.domain = argument + 1; return true;
+    case format::kPlaced: last_.placed = argument + 1; return true;
     case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
     case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
-    case format::kWaitPlace: wait_place_ = argument; return true;
-    case format::kWaitedFor: waited_for_ = argument; return true;
+    case format::kWaitPlace: last_.wait_place = argument; return true;
+    case format::kWaitedFor: last_.waited_for = argument; return true;
     case format::kWorkBegin: return begin_work();
     case format::kWorkEnd: return end_work();
     case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); return true;
@@ -715,10 +746,10 @@ Precondition ThreadWalk<Observer>::precondition() const {
 template <typename Observer>
 void ThreadWalk<Observer>::finish() {
     const uint64_t end_of_region = observer_.region(part_->id).end;
-    if (doing_ == Doing::kUnknown) return;
-    const uint64_t end = std::max(mark_, end_of_region ? end_of_region : observer_.end_of_run());
+    if (last_.doing == Doing::kUnknown) return;
+    const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
     note_last_absences(end);
-    if (end_of_region && doing_ == Doing::kWait && !part_->primary)
+    if (end_of_region && last_.doing == Doing::kWait && !part_->primary)
         close_part();
     else
         close(end);
@@ -726,14 +757,11 @@ void ThreadWalk<Observer>::finish() {
 
 template <typename Observer>
 typename ThreadWalk<Observer>::Checkpoint ThreadWalk<Observer>::checkpoint() const {
-    Checkpoint at{
-        decoder_.bookmark(), mark_, doing_, after_pause_, domain_, placed_, told_, untold_, data, {}, {}, {}, {}};
+    Checkpoint at{decoder_.bookmark(), last_, data, {}, {}, kernels_, works_, {absent_.begin(), absent_.end()}};
     for (const Frame *frame = current_; frame; frame = frame->below) at.frames.push_back(*frame);
     for (const Part *part = part_; part; part = part->outer) at.parts.push_back(*part);
     std::ranges::reverse(at.frames);
     std::ranges::reverse(at.parts);
-    at.kernels = kernels_;
-    at.absences.assign(absent_.begin(), absent_.end());
     return at;
 }
 
@@ -741,15 +769,10 @@ template <typename Observer>
 bool ThreadWalk<Observer>::go_to(const Checkpoint &at) {
     if (at.frames.empty() || at.parts.empty() || !decoder_.go_to(at.place)) return false;
     record_.time = at.place.time;
-    mark_ = at.mark;
-    doing_ = at.doing;
-    after_pause_ = at.after_pause;
-    domain_ = at.domain;
-    placed_ = at.placed;
-    told_ = at.told;
-    untold_ = at.untold;
+    last_ = at.last;
     data = at.data;
     kernels_ = at.kernels;
+    works_ = at.works;
     absent_.assign(at.absences.begin(), at.absences.end());
     for (const Frame &frame : at.frames) {
         Frame *place = &frame == &at.frames.front() ? &base_ : &push(frame.kind, frame.id, frame.construct);

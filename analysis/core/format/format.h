@@ -138,12 +138,17 @@ struct alignas(64) RegionInstance {
     uint32_t primary_thread;
     uint64_t last_arrival[2]; // latest arrival at an odd / even barrier of the region
     uint64_t index; // place in the pool
-    uint64_t waited_for[2]; // number of such a barrier << 32 | construct for which its threads waited; atomic
+    uint64_t
+        waited_for[2]; // number of such a barrier << 32 | kSettled | construct for which its threads waited; atomic
     uint32_t end_wait; // construct of the wait at the region's end
     uint32_t unused_;
     uint64_t unused[2];
 };
 static_assert(sizeof(RegionInstance) == 128);
+inline constexpr uint64_t kSettled = uint64_t{1} << 31; // the region has ended: the answer stays
+constexpr uint32_t waited_for(uint64_t entry, uint32_t n_barriers) {
+    return entry >> 32 == n_barriers ? static_cast<uint32_t>(entry & (kSettled - 1)) : 0;
+}
 
 // ---------------------------------------------------------------- thread-NNNNN.log
 
@@ -329,9 +334,9 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 #undef OMPASS_EVENT_TRAITS
 };
 
-// kPreempted and kBlocked come in order of their time, which is that of their words, and each before the record that closes
-// the first stretch that it is part of. Where records of switches were lost, how long both were together is known still;
-// which of both, and when, is a guess.
+// kPreempted and kBlocked come in order of their time, which is that of their words. They are cut where stretches end, and
+// each comes before the record that closes the stretch that it is part of. Where records of switches were lost, how long
+// both were together is known still; which of both, and when, is a guess.
 
 inline constexpr unsigned kConstructBits = 26; // of an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;

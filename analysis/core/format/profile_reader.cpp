@@ -76,6 +76,7 @@ void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccou
     if (end < part.begin) { // see close_part() of the tool
         add(slot, State::kSync, end - part.begin);
         format::gap_ticks(wait, State::kSync) += end - part.begin;
+        wait.ticks += end - part.begin;
         return;
     }
     const uint64_t exit_ticks = RunClock(*run.process).ticks(format::kExitNanoseconds);
@@ -91,10 +92,10 @@ void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccou
     format::gap_ticks(wait, State::kSync) += is_idle ? 0 : rest;
     wait.ticks += end - part.begin;
     if (loop_id && loop_id < run.definitions.size()) account.loop(loop_id).imbalance_ticks += arrival - part.begin;
-    const uint64_t waited_for = instance.waited_for[(part.n_barriers - 1) & 1];
     if (idle <= exit_ticks) return;
     wait.n_long++;
-    if (waited_for >> 32 == part.n_barriers) format::count_waited_for(wait, static_cast<uint32_t>(waited_for), idle);
+    if (const uint32_t what = format::waited_for(instance.waited_for[(part.n_barriers - 1) & 1], part.n_barriers))
+        format::count_waited_for(wait, what, idle);
 }
 
 void close_pending_parts(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account,

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// A walk that goes on from a checkpoint tells what a walk from the first event tells: on every golden trace, from places
+// all over each thread's log.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "events/walker.h"
+
+namespace ompass {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Writes down whatever it is told, with all that it may ask the walk.
+struct Diary : IndexedObserver {
+    using IndexedObserver::IndexedObserver;
+    using Entry = std::vector<uint64_t>;
+
+    void note(auto &walk, uint64_t what, std::initializer_list<uint64_t> figures) {
+        auto &task = walk.current();
+        Entry entry = {what,
+                       walk.now(),
+                       walk.mark(),
+                       static_cast<uint64_t>(walk.doing()),
+                       task.id,
+                       task.construct,
+                       task.owner->id,
+                       task.waiting,
+                       task.wait_place,
+                       walk.part().id,
+                       walk.part().n_barriers,
+                       walk.domain(),
+                       walk.kernels().size(),
+                       walk.wait_place(),
+                       walk.waited_for(),
+                       walk.decoder().n_records()};
+        entry.insert(entry.end(), figures);
+        entries.push_back(std::move(entry));
+    }
+    // Of tasks without times both may be anything.
+    static bool has_times(const auto &task) { return task.timed || (task.kind != task.kUndeferred && !task.resumed); }
+    static uint64_t start(const auto &task) { return has_times(task) ? task.start : 0; }
+    static uint64_t ready(const auto &task) { return has_times(task) ? task.ready : 0; }
+
+    void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t weight) {
+        const format::AbsentTicks absent = walk.absent(begin, end);
+        note(walk, 1, {static_cast<uint64_t>(state), begin, end, weight, absent.preempted, absent.blocked});
+    }
+    void created(auto &walk, uint64_t task, uint32_t construct) {
+        const Creation creation = walk.date_creation();
+        note(walk, 2, {task, construct, creation.begin, creation.time, creation.latest});
+    }
+    void creation_cost(auto &walk, uint64_t task, uint32_t construct, uint64_t ticks, uint32_t weight) {
+        note(walk, 3, {task, construct, ticks, weight});
+    }
+    void began_undeferred(auto &walk, auto &task) { note(walk, 4, {task.timed, start(task)}); }
+    void ended_undeferred(auto &walk, auto &task) { note(walk, 5, {task.timed, start(task)}); }
+    void started(auto &walk, auto &task, bool after_others, uint64_t moved) {
+        note(walk, 6,
+             {task.ready, static_cast<uint64_t>(task.home), task.rescued, after_others, moved,
+              walk.waited_for() ? walk.last_gap().idle : 0});
+    }
+    void suspended(auto &walk, auto &task) { note(walk, 7, {task.id, task.waiting}); }
+    void resumed(auto &walk, auto &, bool here) { note(walk, 8, {here}); }
+    void completed(auto &walk, auto &task, bool detached) { note(walk, 9, {ready(task), start(task), detached}); }
+    void began_wait(auto &walk, uint32_t kind) { note(walk, 10, {kind}); }
+    void ended_wait(auto &walk, uint32_t kind) {
+        const LastGap &gap = walk.last_gap();
+        note(walk, 11, {kind, walk.current().wait_begin, gap.until_arrival, gap.idle, gap.is_long});
+    }
+    void got_lock(auto &walk, uint32_t kind, uint64_t asked) { note(walk, 12, {kind, asked}); }
+    void ended_region(auto &walk, auto &part, uint32_t team_size) { note(walk, 13, {part.begin, team_size}); }
+    void ended_implicit(auto &walk, auto &task, bool worker) { note(walk, 14, {start(task), worker}); }
+    void began_work(auto &walk, const OpenWork &work, uint64_t n) { note(walk, 15, {work.construct, n}); }
+    void ended_work(auto &walk, const OpenWork &work, uint64_t n_chunks, uint64_t n_taken) {
+        note(walk, 16, {work.construct, work.begin, n_chunks, n_taken});
+    }
+    void ended_kernel(auto &walk, const OpenKernel &kernel, uint32_t construct) {
+        note(walk, 17, {construct, kernel.begin, kernel.read_bytes, kernel.absent.preempted, kernel.absent.blocked});
+    }
+    void absent(auto &walk, const AbsentInterval &absence) { note(walk, 18, {absence.begin, absence.end}); }
+
+    std::vector<Entry> entries;
+};
+
+class GoldenTraces : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string name = (fs::temp_directory_path() / "ompass-golden-XXXXXX").string();
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        folder_ = name;
+        for (const auto &entry : fs::directory_iterator(OMPASS_GOLDEN_TRACES))
+            if (entry.path().extension() == ".xz") {
+                const std::string unpack =
+                    "cd '" + name + "' && '" OMPASS_CMAKE "' -E tar xf '" + entry.path().string() + "'";
+                ASSERT_EQ(std::system(unpack.c_str()), 0) << entry.path();
+            }
+    }
+    void TearDown() override { fs::remove_all(folder_); }
+
+    fs::path folder_;
+};
+
+void check_thread(const RunFiles &run, const TraceIndex &index, uint32_t thread) {
+    using Walk = ThreadWalk<Diary>;
+    struct Place {
+        Walk::Checkpoint at;
+        size_t n_entries;
+    };
+    constexpr uint64_t kPlaces = 60;
+    Diary whole(index);
+    Walk walk(run, thread, whole);
+    std::vector<Place> places;
+    EventDecoder counting(run.threads[thread], thread);
+    for (EventRecord record; counting.next(record);) {}
+    const uint64_t spacing = counting.n_records() / kPlaces + 1;
+    while (walk.advance()) {
+        ASSERT_TRUE(walk.apply());
+        if (walk.decoder().n_records() % spacing == 0) places.push_back({walk.checkpoint(), whole.entries.size()});
+    }
+    walk.finish();
+    for (const Place &place : places) {
+        Diary rest(index);
+        Walk later(run, thread, rest);
+        ASSERT_TRUE(later.go_to(place.at));
+        ASSERT_FALSE(walk_thread(later));
+        ASSERT_EQ(rest.entries.size(), whole.entries.size() - place.n_entries);
+        for (size_t i = 0; i < rest.entries.size(); i++)
+            ASSERT_EQ(rest.entries[i], whole.entries[place.n_entries + i])
+                << "from record " << place.at.place.n_records;
+    }
+}
+
+TEST_F(GoldenTraces, AWalkGoesOnFromAnyCheckpointAsFromTheBegin) {
+    unsigned n_runs = 0;
+    for (const auto &entry : fs::directory_iterator(folder_)) {
+        SCOPED_TRACE(entry.path().filename());
+        RunFiles run;
+        ASSERT_FALSE(open_run(entry.path().string(), run));
+        if (lacks_trace(run)) continue;
+        TraceIndex index;
+        ASSERT_FALSE(read_trace_index(run, index));
+        for (uint32_t thread = 0; thread < run.threads.size(); thread++)
+            if (run.threads[thread].header) check_thread(run, index, thread);
+        n_runs++;
+    }
+    EXPECT_GT(n_runs, 30u);
+}
+
+} // namespace
+} // namespace ompass
