@@ -131,7 +131,7 @@ def test_a_clock_takes_the_place_of_records_that_come_too_thick(
 ) -> None:
     yields = compile_program("processor/yields.c", default_toolchain, "-O1")
     recorded = run_recorded(
-        yields, default_toolchain, "3000", "100", threads=3, mode="trace", environment=PASSIVE
+        yields, default_toolchain, "9000", "100", threads=3, mode="trace", environment=PASSIVE
     )
     profile = check_sound(recorded.run_dir)
     recorded_ns = sum(thread.last_ns - thread.first_ns for thread in profile.threads)
