@@ -100,7 +100,7 @@ bool Absences::ask_clock(uint64_t end) {
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t absent_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
     // What is longer than the stretch lay in short ones before it, and is told with the next.
-    const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, std::max(known_, asked_until_)));
+    const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, asked_until_));
     known_ = now;
     if (absent_ns < kShortestNanoseconds || missing == 0) return false;
     rusage use;
@@ -120,8 +120,8 @@ void Absences::begin_by_clock() {
     by_clock_since_ = clock::now();
     left_ = false;
     known_ = std::max(known_, by_clock_since_);
-    ring_.close();
     read_clocks(processor_ns());
+    ring_.close(); // may take long
     rusage use;
     getrusage(RUSAGE_THREAD, &use);
     switches_ = {static_cast<uint64_t>(use.ru_nvcsw), static_cast<uint64_t>(use.ru_nivcsw)};
@@ -129,8 +129,10 @@ void Absences::begin_by_clock() {
 
 void Absences::end_by_clock() {
     if (!ring_.open()) return;
-    known_ = std::max(known_, clock::now());
-    clock_ticks_ = clock_ticks(known_);
+    const uint64_t now = clock::now();
+    ask_clock(now); // opening may have taken long
+    known_ = std::max(known_, now);
+    clock_ticks_ = clock_ticks(now);
     by_clock_ = false;
     read_clocks(processor_ns());
 }
@@ -234,7 +236,7 @@ format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
         const uint64_t ran_ns = processor_ns_of(static_cast<clockid_t>(~tid_ << 3 | 6)) - processor_ns_;
         const uint64_t past_ns = clock::monotonic_ns() - monotonic_ns_;
         const uint64_t now = clock::now();
-        const uint64_t missing = std::min(clock::from_ns(past_ns > ran_ns ? past_ns - ran_ns : 0), now - known_);
+        const uint64_t missing = std::min(clock::from_ns(past_ns > ran_ns ? past_ns - ran_ns : 0), now - std::min(now, asked_until_));
         away = true;
         since = now - missing;
         blocked = told_.blocked > told_.preempted;

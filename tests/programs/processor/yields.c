@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // More threads than processors that yield to each other thousands of times a second:
 //   yields TASKS YIELDS_PER_TASK
-// Prints for each thread what the system says of its time in the region, THREAD tid= running_ns=
+// Prints for each thread what the system says of its time in the region, THREAD tid= running_ns= switches= ns=
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-static int64_t processor_ns(void) {
+static int64_t read_ns(clockid_t clock) {
     struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    clock_gettime(clock, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static long n_switches(void) {
+    struct rusage use;
+    getrusage(RUSAGE_THREAD, &use);
+    return use.ru_nvcsw + use.ru_nivcsw;
 }
 
 int main(int n_arguments, char **arguments) {
@@ -28,15 +35,18 @@ int main(int n_arguments, char **arguments) {
     sched_setaffinity(0, sizeof one, &one);
 #pragma omp parallel
     {
-        const int64_t before = processor_ns();
+        const int64_t before = read_ns(CLOCK_THREAD_CPUTIME_ID), begin = read_ns(CLOCK_MONOTONIC);
+        const long switches_before = n_switches();
 #pragma omp single
         for (long i = 0; i < n_tasks; i++) {
 #pragma omp task
             for (long k = 0; k < n_yields; k++) sched_yield();
         }
-        const int64_t after = processor_ns();
+        const int64_t after = read_ns(CLOCK_THREAD_CPUTIME_ID), end = read_ns(CLOCK_MONOTONIC);
+        const long switches = n_switches() - switches_before;
 #pragma omp critical
-        printf("THREAD tid=%ld running_ns=%lld\n", (long)syscall(SYS_gettid), (long long)(after - before));
+        printf("THREAD tid=%ld running_ns=%lld switches=%ld ns=%lld\n", (long)syscall(SYS_gettid),
+               (long long)(after - before), switches, (long long)(end - begin));
     }
     printf("FACTS tasks=%ld created=%ld\n", n_tasks, n_tasks);
     return 0;
