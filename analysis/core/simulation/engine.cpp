@@ -55,12 +55,15 @@ private:
     void look(Thread &thread);
     void start(Thread &thread, uint32_t place);
     bool start_ready(Thread &thread);
-    void queue(Thread &thread, uint32_t queue, uint32_t place);
+    void enqueue(Thread &thread, uint32_t queue, uint32_t place);
     void set_out(Thread &thread, Victim victim);
+    uint64_t theft_ns(Victim victim) const;
     void wake(Thread &thread, uint64_t now, uint64_t cost);
     void wake_ready(uint64_t now);
     void unpark(Thread &thread, uint64_t now);
     void call_somebody(uint32_t queue, uint32_t place, uint64_t now);
+    void call_to(uint32_t queue, uint64_t now);
+    void call(Thread &thief, uint32_t queue, uint64_t now, bool at_home);
     bool rescue();
 
     const TaskProgram &program_;
@@ -83,6 +86,7 @@ private:
     } region_;
     uint32_t main_ = kNone; // the program
     uint64_t in_regions_ns_ = 0, n_completed_ = 0;
+    uint64_t last_find_ = 0; // by a thread that was called, of a queue that holds tasks
     bool done_ = false, stopped_ = false;
     Simulated result_;
 };
@@ -123,6 +127,7 @@ void Engine::take_step(Thread &thread) {
     if (thread.step == Thread::Step::kOperation) return take_operation(thread);
     const uint32_t target = thread.target;
     thread.target = kNoQueue;
+    if (target != kNoQueue) ready_.has_come(target);
     if (thread.current && tasks_.is_over(tasks_[thread.current])) {
         leave_wait(thread);
     } else if (thread.current == kNone && start_ready(thread)) {
@@ -133,6 +138,7 @@ void Engine::take_step(Thread &thread) {
         const uint32_t stolen = ready_.take_stolen(thread, target);
         if (!stolen) {
             result_.n_steals_false_negative += ready_.any();
+            call_to(target, thread.now);
             return look(thread);
         }
         result_.n_steals_successful++;
@@ -140,7 +146,7 @@ void Engine::take_step(Thread &thread) {
         return start(thread, stolen);
     }
     // It was on its way to a task, and goes elsewhere: somebody else may have it.
-    if (target != kNoQueue && ready_.n_tasks(target)) call_somebody(target, ready_.oldest(target), thread.now);
+    call_to(target, thread.now);
 }
 
 // ---------------------------------------------------------------- operations of tasks
@@ -235,11 +241,11 @@ void Engine::create(Thread &thread, uint32_t number) {
     }
     thread.spend(State::kCreate, terms_.cost.enqueue);
     if (policy_.child_first) {
-        queue(thread, of_task, creator);
+        enqueue(thread, of_task, creator);
         thread.current = kNone;
         return start(thread, place);
     }
-    queue(thread, of_task, place);
+    enqueue(thread, of_task, place);
     go_on(thread);
 }
 
@@ -255,7 +261,7 @@ void Engine::end_task(Thread &thread) {
     if (ended.own_group) tasks_.close_group(ended.own_group);
     thread.current = ended.inlined || policy_.waiting == Waiting::kNests ? ended.below : kNone;
     pending_.completed(ended.task, [&](uint32_t task, uint32_t ready) {
-        queue(thread, ready_.queue_for(thread, program_.tasks[task]), ready);
+        enqueue(thread, ready_.queue_for(thread, program_.tasks[task]), ready);
     });
     if (ended.implicit && !ended.inlined) {
         region_.n_ended++;
@@ -300,7 +306,7 @@ void Engine::wait_is_over(uint32_t place, Thread &by) {
     }
     task.waits = Waits::kNo;
     task.next_op++;
-    if (policy_.waiting == Waiting::kAnywhere) return queue(by, ready_.queue_for(by, ProgramTask{}), place);
+    if (policy_.waiting == Waiting::kAnywhere) return enqueue(by, ready_.queue_for(by, ProgramTask{}), place);
     owner.ready.push_back(place);
     if (owner.parked) wake(owner, by.now, terms_.cost.wake);
 }
@@ -349,9 +355,11 @@ void Engine::check_barrier(Thread &thread) {
 
 void Engine::start(Thread &thread, uint32_t place) {
     Live &task = tasks_[place];
-    task.thread = thread.number;
-    if (!task.started) {
+    if (task.started) {
+        task.thread = thread.number;
+    } else {
         task.started = true;
+        tasks_.runs_on(place, thread.number);
         const ProgramTask &of_program = program_.tasks[task.task];
         if (!task.inlined) task.below = thread.current;
         if (of_program.flags & ProgramTask::kGrouped) tasks_.open_group(place);
@@ -382,21 +390,27 @@ void Engine::look(Thread &thread) {
         return start(thread, own);
     }
     const Victim victim = ready_.any() ? victims_.choose(thread) : Victim{};
-    if (victim.queue == kNoQueue) return threads_.park(thread);
+    if (victim.queue == kNoQueue || ready_.is_too_late(victim.queue, thread.now + theft_ns(victim)))
+        return threads_.park(thread);
     set_out(thread, victim);
+}
+
+uint64_t Engine::theft_ns(Victim victim) const {
+    return (policy_.free_choice ? 0 : victim.n_failed * terms_.cost.failed_steal) +
+           (policy_.free_steals ? 0 : terms_.cost.steal);
 }
 
 void Engine::set_out(Thread &thread, Victim victim) {
     result_.n_steals_attempted += victim.n_failed;
     result_.n_steals_false_negative += victim.n_failed;
-    if (!policy_.free_choice) thread.spend(State::kSchedule, victim.n_failed * terms_.cost.failed_steal);
-    if (!policy_.free_steals) thread.spend(State::kSchedule, terms_.cost.steal);
+    thread.spend(State::kSchedule, theft_ns(victim));
     if (ready_.is_shared(victim.queue)) ready_.use_lock(thread, victim.queue);
     thread.target = victim.queue;
+    ready_.comes(victim.queue, thread.now);
     threads_.wait_for_step(thread, Thread::Step::kSteal);
 }
 
-void Engine::queue(Thread &thread, uint32_t queue, uint32_t place) {
+void Engine::enqueue(Thread &thread, uint32_t queue, uint32_t place) {
     ready_.push(thread, queue, place);
     if (threads_.n_parked()) call_somebody(queue, place, thread.now);
 }
@@ -420,28 +434,52 @@ void Engine::unpark(Thread &thread, uint64_t now) {
     threads_.unpark(thread, now);
 }
 
-// Sends a parked thread for a task that has just been queued.
+// Sends a parked thread for a task that has just been queued: one without a task to return to, or one that waits for an
+// ancestor of this one.
 void Engine::call_somebody(uint32_t queue, uint32_t place, uint64_t now) {
-    const bool shared = ready_.is_shared(queue);
+    const uint32_t n_domains = terms_.n_domains;
     const uint32_t home = policy_.queues == Queues::kPlaced ? ready_.set_of(queue)
-                          : shared                          ? queue
-                                                            : random_.below(terms_.n_domains);
-    for (uint32_t i = 0; i < (policy_.strict ? 1 : terms_.n_domains); i++)
+                          : ready_.is_shared(queue)         ? queue
+                          : n_domains > 1                   ? random_.below(n_domains)
+                                                            : 0;
+    const Live &task = tasks_[place];
+    for (uint32_t i = 0; i < (policy_.strict ? 1 : n_domains); i++)
         for (const bool bound : {false, true}) {
-            const NumberSet &parked = threads_.parked_in((home + i) % terms_.n_domains, bound);
-            if (parked.empty()) continue;
+            const NumberSet &parked = threads_.parked_in((home + i) % n_domains, bound);
+            if (parked.empty() || (bound && ready_.is_bound(task))) continue;
             const uint32_t first = random_.below(parked.size()), glances = ready_.glances(parked.size());
             for (uint32_t k = 0; k < glances; k++) {
                 Thread &thief = threads_[parked[(first + k) % parked.size()]];
-                if (thief.now > now || !ready_.may_run(thief, place)) continue;
-                const uint32_t n_looking = threads_.n_parked(); // all of them try, one finds it first
-                unpark(thief, now);
-                thief.spend(State::kSchedule, terms_.cost.wake);
-                if (shared && (policy_.queues == Queues::kPerDomain ? thief.domain == queue : i == 0))
-                    return threads_.wait_for_step(thief, Thread::Step::kLook);
-                return set_out(thief, {queue, victims_.n_failed_of(n_looking)});
+                if (thief.now <= now) return call(thief, queue, now, i == 0);
             }
         }
+    if (policy_.waiting != Waiting::kNests || !ready_.is_bound(task)) return;
+    for (uint32_t ancestor = task.parent; ancestor; ancestor = tasks_[ancestor].foreign) {
+        Thread &thief = threads_[tasks_[ancestor].thread];
+        if (thief.parked && thief.current && thief.now <= now && ready_.may_run(thief, place))
+            return call(thief, queue, now, thief.domain == home);
+    }
+}
+
+// A task is left in a queue, from which a thread went elsewhere that might have taken it.
+void Engine::call_to(uint32_t queue, uint64_t now) {
+    if (queue != kNoQueue && ready_.n_tasks(queue) && threads_.n_parked())
+        call_somebody(queue, ready_.oldest(queue), now);
+}
+
+// All who are parked or on their way try at random, and find tasks one after the other; the thief is the next of them.
+void Engine::call(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
+    const uint32_t n_looking = threads_.n_parked() + ready_.n_coming();
+    unpark(thief, now);
+    thief.spend(State::kSchedule, terms_.cost.wake);
+    if (ready_.is_shared(queue) && at_home) return threads_.wait_for_step(thief, Thread::Step::kLook);
+    Victim victim{queue};
+    if (policy_.steals == Steals::kRandom && terms_.cost.failed_steal) {
+        if (last_find_ > thief.now) victim.n_failed = (last_find_ - thief.now) / terms_.cost.failed_steal;
+        victim.n_failed += victims_.n_failed_of(n_looking);
+        last_find_ = thief.now + victim.n_failed * terms_.cost.failed_steal;
+    }
+    set_out(thief, victim);
 }
 
 // Everybody waits. A queued task that nobody may run for the rules of tied tasks or domains is run all the same.

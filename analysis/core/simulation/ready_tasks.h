@@ -33,6 +33,20 @@ public:
 
     uint32_t size() const { return static_cast<uint32_t>(queues_.size()); }
     uint32_t n_tasks(uint32_t queue) const { return queues_[queue].tasks.size(); }
+    // Thieves on their way to a queue, and when the last one that set out will be there.
+    void comes(uint32_t queue, uint64_t arrival) {
+        n_coming_++;
+        queues_[queue].n_coming++;
+        queues_[queue].due = arrival;
+    }
+    void has_come(uint32_t queue) {
+        n_coming_--;
+        queues_[queue].n_coming--;
+    }
+    uint32_t n_coming() const { return n_coming_; }
+    bool is_too_late(uint32_t queue, uint64_t arrival) const {
+        return queues_[queue].n_coming >= n_tasks(queue) && arrival >= queues_[queue].due;
+    }
     uint32_t oldest(uint32_t queue) const { return queues_[queue].tasks[0]; }
     uint32_t set_of(uint32_t queue) const { return queues_[queue].set; }
     bool is_shared(uint32_t queue) const { return policy_.queues == Queues::kPerDomain || queue >= n_threads_; }
@@ -78,13 +92,10 @@ public:
     bool may_run(const Thread &thread, uint32_t place) const {
         if (thread.current == kNone) return true;
         const Live &task = tasks_[place];
-        if (task.untied || untied_) return true;
-        const Live &waiting = tasks_[thread.current];
-        uint32_t ancestor = task.parent;
-        while (tasks_[ancestor].depth > waiting.depth) ancestor = tasks_[ancestor].parent;
-        return ancestor == thread.current;
+        return task.untied || untied_ || tasks_.is_descendant(task, thread.current);
     }
-    // At how many of n queues, tasks or threads one looks for one that suits. Queues whose tasks are all descendants of
+    bool is_bound(const Live &task) const { return !task.untied && !untied_; }
+    // At how many of n queues or tasks one looks for one that suits. Queues whose tasks are all descendants of
     // what their owner runs suit at their ends or not at all; only dependences bring others in.
     uint32_t glances(uint32_t n) const { return in_order_ ? std::min(n, kGlances) : n; }
     // The index in the queue of a task that the thread may run; kNoQueue: none.
@@ -116,6 +127,8 @@ private:
     struct Queue {
         TaskQueue tasks;
         uint32_t set = 0; // of queues that hold tasks
+        uint32_t n_coming = 0;
+        uint64_t due = 0;
         uint64_t free_at = 0; // shared queues: from when on its lock is free
     };
 
@@ -134,7 +147,7 @@ private:
     const uint64_t lock_ns_;
     std::vector<Queue> queues_; // of the threads (or domains); then the mailboxes of domains
     std::vector<NumberSet> holding_;
-    uint32_t n_holding_ = 0;
+    uint32_t n_holding_ = 0, n_coming_ = 0;
 };
 
 } // namespace ompass::simulation

@@ -24,6 +24,7 @@ struct Live {
     uint32_t group = 0; // to which it belongs; 0: none
     uint32_t own_group = 0; // of its descendants
     uint32_t thread = 0; // that ran it last
+    uint32_t foreign = kNone; // nearest ancestor that another thread runs; known from its start on
     uint32_t untraced = 0; // ns that are still to be taken off its work
     uint16_t depth = 0;
     Waits waits = Waits::kNo;
@@ -88,6 +89,21 @@ public:
             live_.free(place);
             place = parent;
         }
+    }
+
+    void runs_on(uint32_t place, uint32_t thread) {
+        Live &task = live_[place];
+        const Live &parent = live_[task.parent];
+        task.thread = thread;
+        task.foreign = parent.thread == thread ? parent.foreign : task.parent;
+    }
+    // Of a task that waits, on the thread that it began on.
+    bool is_descendant(const Live &task, uint32_t waiting) const {
+        const uint32_t depth = live_[waiting].depth, thread = live_[waiting].thread;
+        uint32_t ancestor = task.parent;
+        while (live_[ancestor].depth > depth)
+            ancestor = live_[ancestor].thread == thread ? live_[ancestor].parent : live_[ancestor].foreign;
+        return ancestor == waiting;
     }
 
     bool is_over(const Live &task) const { // what it waits for

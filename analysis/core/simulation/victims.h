@@ -20,10 +20,8 @@ class Victims {
 public:
     Victims(const Policy &policy, const ReadyTasks &ready, uint32_t n_domains, Random &random);
     Victim choose(const Thread &thread);
-    // How many attempts fail until `n_looking` threads, which all try at random, find the one queue that holds a task.
-    uint64_t n_failed_of(uint32_t n_looking) {
-        return policy_.steals == Steals::kRandom ? failures(n_looking * log_miss_[1]) : 0;
-    }
+    // How often each of `n_looking` threads, which all try at random, fails until the first of them finds a task.
+    uint64_t n_failed_of(uint32_t n_looking) { return failures(n_looking * log_miss_[ready_.holding(0).size()]); }
 
 private:
     Victim choose_in(const Thread &thread, const NumberSet &queues);
