@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -16,14 +17,17 @@ from ompass import _core
 from ompass._core import SimulatedRun, TaskProgram
 from ompass.commands.main import app
 from ompass.errors import NothingToShowError, OmpassError, UsageError
+from ompass.readers.events import event_kinds, read_events
 from ompass.readers.simulation import read_task_program, run_simulation
 from ompass.simulation.advice import advise
 from ompass.simulation.calibration import as_toml, costs_from
 from ompass.simulation.machine import MACHINES, find_machine, read_machine
 from ompass.simulation.runs import POLICIES, predict, simulate
+from ompass.topology import recorded_topology, synthetic_topology
 from unit.made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from unit.test_task_graph import bodies, fib
 
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 MANY = 64  # threads, more than any made body has tasks at a time
 FREE = read_machine(str(MACHINES / "reference.toml")).with_topology("pack:1 core:64 pu:1")
 
@@ -171,6 +175,68 @@ def test_advice_is_silent_about_what_does_not_gain(tmp_path: Path) -> None:
     assert content.causal[0].gain == pytest.approx(0.5, abs=0.02)
 
 
+# ---------------------------------------------------------------- memory
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "kernels.ompass").mkdir()
+    with tarfile.open(GOLDEN / "kernels.tar.xz") as archive:
+        for entry in archive:
+            if contents := archive.extractfile(entry):
+                (folder / entry.name).write_bytes(contents.read())
+    return folder / "kernels.ompass"
+
+
+def test_declared_data_are_simulated_where_caches_are_known(kernels: Path) -> None:
+    program = read_task_program(kernels)
+    named = [name for name, _ in event_kinds()]
+    declared = [
+        named[kind] in ("read", "write", "read_near", "write_near") for kind in read_events(kernels).kind
+    ]
+    assert program.n_accesses == sum(declared) > 0
+    known = simulate(kernels, threads=[1, 2])
+    for one in known.predictions:
+        assert one.run.memory_ns > 0
+        assert len(one.run.levels) == len(recorded_topology(kernels).caches)
+        states = one.run.work_ns + one.run.create_ns + one.run.schedule_ns + one.run.sync_ns + one.run.idle_ns
+        assert states == one.threads * one.run.wall_ns
+    assert "Caches and memory are modelled" in known.notes[0]
+    unknown = simulate(kernels, threads=[1, 4096])  # more than the recorded machine has
+    assert all(one.run.work_ns == program.work_ns and not one.run.levels for one in unknown.predictions)
+    assert "not modelled where no caches are known" in unknown.notes[0]
+
+
+def test_a_program_without_declared_data_says_that_inflation_is_not_modelled(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    simulation = simulate(path, threads=[2], machine=find_machine("2x-epyc-7763"))
+    assert not simulation.predictions[0].run.levels
+    assert simulation.notes[0].endswith("caches and memory is not modelled.")
+
+
+def test_remote_memory_and_small_caches_make_kernels_slower(kernels: Path, tmp_path: Path) -> None:
+    def memory_ns(text: str) -> int:
+        file = tmp_path / "m.toml"
+        file.write_text(text, encoding="utf-8")
+        return simulate(kernels, threads=[2], machine=read_machine(str(file))).predictions[0].run.memory_ns
+
+    near = 'topology = "pack:1 numa:1 l2:1(size=1048576) core:2 pu:1"\n[memory]\nl2 = [4, 60]\n'
+    assert memory_ns(near + "local = [900, 1]") > memory_ns(near + "local = [90, 15]")
+    apart = 'topology = "pack:2 numa:1 l2:1(size=1048576) core:1 pu:1"\n[memory]\nremote = [5000, 1]\n'
+    assert memory_ns(apart + 'pages = "interleaved"') > memory_ns(near)
+    tiny = near.replace("1048576", "2048")
+    assert memory_ns(tiny) > memory_ns(near)
+
+
+def test_caches_and_nodes_of_a_described_machine() -> None:
+    topology = synthetic_topology("pack:2 numa:1 l3:2(size=4194304) l2:2(size=65536) core:1 pu:1")
+    l2, l3 = (next(caches for caches in topology.caches if caches.level == level) for level in (2, 3))
+    assert (l2.size_bytes, l2.of_cpu) == (65536, tuple(range(8)))
+    assert (l3.size_bytes, l3.of_cpu) == (4194304, (0, 0, 1, 1, 2, 2, 3, 3))
+    assert topology.nodes == (0, 0, 0, 0, 1, 1, 1, 1)
+
+
 # ---------------------------------------------------------------- commands
 
 
@@ -233,6 +299,15 @@ def test_simulate_refuses_by_one_line(tmp_path: Path, options: list[str], expect
         ("topology = 7", "`topology` is not a text"),
         ('topology = "pack:0"', "hwloc cannot read it"),
         ("[recording]\ntask = -3", "not a time in ns"),
+        ("memory = 1", "`memory` is not a table"),
+        ("[memory]\nl4 = [1, 2]", "`memory.l4` is not a key"),
+        ("[memory]\nl1 = 3", "`memory.l1` is not [latency"),
+        ("[memory]\nlocal = [-1, 2]", "a latency below 0"),
+        ("[memory]\nlocal = [90, 0]", "`memory.local` has no bandwidth"),
+        ("[memory]\nnode = nan", "`memory.node` has no bandwidth"),
+        ("[memory]\nblock = 1000", "`memory.block` is not a power of two"),
+        ("[memory]\nblock = 0", "`memory.block` is not from 64"),
+        ('[memory]\npages = "last-touch"', "`memory.pages` is none of first-touch"),
         ("= =", "not TOML"),
     ],
 )

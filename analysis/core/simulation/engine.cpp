@@ -10,6 +10,7 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "format/invariants.h"
 #include "pending.h"
@@ -25,6 +26,13 @@ namespace {
 
 constexpr uint64_t kProgressEvery = 1 << 20;
 
+// As much of what is to be taken off as there is.
+uint64_t taken_off(uint32_t &rest, uint64_t of) {
+    const auto off = static_cast<uint32_t>(std::min<uint64_t>(of, rest));
+    rest -= off;
+    return off;
+}
+
 class Engine {
 public:
     Engine(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
@@ -32,15 +40,24 @@ public:
         : program_(program), policy_(policy), team_(team), terms_(program, machine, policy, team, changes),
           tasks_(program), threads_(team.n_threads, machine, terms_.n_domains), random_(team.seed),
           ready_(program, policy, tasks_, threads_, terms_.n_domains, changes.untied, terms_.cost.lock),
-          victims_(policy, ready_, terms_.n_domains, random_), pending_(program) {}
+          victims_(policy, ready_, terms_.n_domains, random_), pending_(program) {
+        if (machine.memory.levels.empty() || !machine.recorded || program.accesses.empty()) return;
+        memory_ = std::make_unique<Memory>(program, machine.memory);
+        recorded_ = machine.recorded;
+    }
     Simulated run();
 
 private:
     void take_step(Thread &thread);
+    static void pay(Thread &thread, State state, uint64_t cost, Simulated::Paid &paid) {
+        thread.spend(state, cost);
+        paid.add(cost);
+    }
 
     // ---------------------------------------------------------------- operations of tasks
     void go_on(Thread &thread);
     void take_operation(Thread &thread);
+    void access(Thread &thread, uint32_t number);
     void create(Thread &thread, uint32_t task);
     void end_task(Thread &thread);
 
@@ -58,7 +75,7 @@ private:
     void enqueue(Thread &thread, uint32_t queue, uint32_t place);
     void set_out(Thread &thread, Victim victim);
     uint64_t theft_ns(Victim victim) const;
-    void wake(Thread &thread, uint64_t now, uint64_t cost);
+    void wake(Thread &thread, uint64_t now, bool from_wait);
     void wake_ready(uint64_t now);
     void unpark(Thread &thread, uint64_t now);
     void call_somebody(uint32_t queue, uint32_t place, uint64_t now);
@@ -76,6 +93,8 @@ private:
     ReadyTasks ready_;
     Victims victims_;
     PendingTasks pending_;
+    std::unique_ptr<Memory> memory_; // null: not modelled
+    const RecordedMemory *recorded_ = nullptr;
 
     struct {
         uint32_t n_implicit = 0, n_arrived = 0, n_ended = 0;
@@ -120,6 +139,7 @@ Simulated Engine::run() {
         result_.sync_ns += thread.ns[static_cast<size_t>(State::kSync)];
         result_.idle_ns += thread.ns[static_cast<size_t>(State::kIdle)];
     }
+    if (memory_) result_.memory = memory_->counts();
     return result_;
 }
 
@@ -158,25 +178,28 @@ void Engine::go_on(Thread &thread) {
         const Operation operation = program_.operations[task.next_op];
         switch (operation.does()) {
         case Does::kWork: {
-            uint64_t ns = terms_.work_ns(operation);
-            if (task.untraced) {
-                const auto off = static_cast<uint32_t>(std::min<uint64_t>(ns, task.untraced));
-                task.untraced -= off;
-                ns -= off;
-            }
+            uint64_t ns = operation.value();
+            if (task.data_ns) ns -= taken_off(task.data_ns, ns);
+            ns = terms_.scaled(ns, operation.construct());
+            if (task.untraced) ns -= taken_off(task.untraced, ns);
             thread.spend(State::kWork, ns);
             continue;
         }
+        case Does::kAccess:
+            if (!memory_) continue;
+            break;
+        case Does::kKernelEnd: task.data_ns = 0; continue;
         case Does::kBlocked: thread.spend(State::kSync, operation.value()); continue;
         case Does::kCreate: {
             const uint32_t child = operation.task();
             if (!terms_.runs_inline(program_.tasks[child], child, pending_.waits(child)))
-                thread.spend(State::kCreate, terms_.creation_ns(operation));
+                pay(thread, State::kCreate, terms_.creation_ns(operation), result_.paid.create);
             task.untraced += terms_.changes.untraced_creation_ns;
             break;
         }
         case Does::kEnd:
-            if (!task.serial && !task.implicit) thread.spend(State::kSchedule, task.inlined ? 0 : terms_.cost.complete);
+            if (!task.serial && !task.implicit && !task.inlined)
+                pay(thread, State::kSchedule, terms_.cost.complete, result_.paid.complete);
             break;
         default: break;
         }
@@ -203,12 +226,20 @@ void Engine::take_operation(Thread &thread) {
         thread.current = kNone;
         check_barrier(thread);
         return look(thread);
+    case Does::kAccess: task.next_op++; return access(thread, static_cast<uint32_t>(operation.value()));
     case Does::kRegion: return enter_region(thread, static_cast<uint32_t>(operation.value()));
     case Does::kEnd: return end_task(thread);
     default: break;
     }
     task.next_op++;
-    if (!task.serial) thread.spend(State::kSync, terms_.cost.wait);
+    if (!task.serial) pay(thread, State::kSync, terms_.cost.wait, result_.paid.wait);
+    go_on(thread);
+}
+
+void Engine::access(Thread &thread, uint32_t number) {
+    const auto ns = static_cast<double>(memory_->access(number, thread.number, thread.now));
+    thread.spend(State::kWork, whole(ns * recorded_->scale[number]));
+    tasks_[thread.current].data_ns += recorded_->ns[number];
     go_on(thread);
 }
 
@@ -236,10 +267,10 @@ void Engine::create(Thread &thread, uint32_t number) {
         child.below = creator;
         thread.current = place;
         result_.n_inlined++;
-        if (!child.serial) thread.spend(State::kCreate, terms_.cost.inlined);
+        if (!child.serial) pay(thread, State::kCreate, terms_.cost.inlined, result_.paid.inlined);
         return start(thread, place);
     }
-    thread.spend(State::kCreate, terms_.cost.enqueue);
+    pay(thread, State::kCreate, terms_.cost.enqueue, result_.paid.enqueue);
     if (policy_.child_first) {
         enqueue(thread, of_task, creator);
         thread.current = kNone;
@@ -276,7 +307,7 @@ void Engine::end_task(Thread &thread) {
     if (ended.inlined) return go_on(thread);
     if (thread.current && tasks_.is_over(tasks_[thread.current])) return leave_wait(thread);
     if (ended.implicit || terms_.cost.between == 0) return look(thread);
-    thread.spend(State::kSchedule, terms_.cost.between);
+    pay(thread, State::kSchedule, terms_.cost.between, result_.paid.between);
     threads_.wait_for_step(thread, Thread::Step::kLook);
 }
 
@@ -293,7 +324,7 @@ void Engine::leave_wait(Thread &thread) {
     Live &task = tasks_[thread.current];
     task.waits = Waits::kNo;
     task.next_op++;
-    thread.spend(State::kSync, terms_.cost.wait);
+    pay(thread, State::kSync, terms_.cost.wait, result_.paid.wait);
     go_on(thread);
 }
 
@@ -301,14 +332,14 @@ void Engine::wait_is_over(uint32_t place, Thread &by) {
     Live &task = tasks_[place];
     Thread &owner = threads_[task.thread];
     if (policy_.waiting == Waiting::kNests) { // the thread looks for itself, once nothing runs on top
-        if (owner.parked && owner.current == place) wake(owner, by.now, terms_.cost.wake);
+        if (owner.parked && owner.current == place) wake(owner, by.now, true);
         return;
     }
     task.waits = Waits::kNo;
     task.next_op++;
     if (policy_.waiting == Waiting::kAnywhere) return enqueue(by, ready_.queue_for(by, ProgramTask{}), place);
     owner.ready.push_back(place);
-    if (owner.parked) wake(owner, by.now, terms_.cost.wake);
+    if (owner.parked) wake(owner, by.now, true);
 }
 
 void Engine::enter_region(Thread &thread, uint32_t number) {
@@ -375,10 +406,10 @@ bool Engine::start_ready(Thread &thread) {
     const uint32_t place = thread.ready.back();
     thread.ready.pop_back();
     const Live &task = tasks_[place];
-    if (task.implicit)
-        thread.spend(State::kSync, task.started ? terms_.cost.barrier : terms_.cost.fork);
-    else if (place == main_)
-        thread.spend(State::kSync, terms_.cost.barrier);
+    if (task.implicit && !task.started)
+        pay(thread, State::kSync, terms_.cost.fork, result_.paid.fork);
+    else if (task.implicit || place == main_)
+        pay(thread, State::kSync, terms_.cost.barrier, result_.paid.barrier);
     start(thread, place);
     return true;
 }
@@ -386,7 +417,7 @@ bool Engine::start_ready(Thread &thread) {
 void Engine::look(Thread &thread) {
     if (thread.current == kNone && start_ready(thread)) return;
     if (const uint32_t own = ready_.take_own(thread)) {
-        thread.spend(State::kSchedule, terms_.cost.dequeue);
+        pay(thread, State::kSchedule, terms_.cost.dequeue, result_.paid.dequeue);
         return start(thread, own);
     }
     const Victim victim = ready_.any() ? victims_.choose(thread) : Victim{};
@@ -404,6 +435,9 @@ void Engine::set_out(Thread &thread, Victim victim) {
     result_.n_steals_attempted += victim.n_failed;
     result_.n_steals_false_negative += victim.n_failed;
     thread.spend(State::kSchedule, theft_ns(victim));
+    result_.paid.failed_steal.n += victim.n_failed;
+    if (!policy_.free_choice) result_.paid.failed_steal.ns += victim.n_failed * terms_.cost.failed_steal;
+    result_.paid.steal.add(policy_.free_steals ? 0 : terms_.cost.steal);
     if (ready_.is_shared(victim.queue)) ready_.use_lock(thread, victim.queue);
     thread.target = victim.queue;
     ready_.comes(victim.queue, thread.now);
@@ -416,15 +450,15 @@ void Engine::enqueue(Thread &thread, uint32_t queue, uint32_t place) {
 }
 
 // Ends the parking of a thread, which then looks around.
-void Engine::wake(Thread &thread, uint64_t now, uint64_t cost) {
+void Engine::wake(Thread &thread, uint64_t now, bool from_wait) {
     unpark(thread, now);
-    thread.spend(State::kSync, cost);
+    if (from_wait) pay(thread, State::kSync, terms_.cost.wake, result_.paid.wake);
     threads_.wait_for_step(thread, Thread::Step::kLook);
 }
 
 void Engine::wake_ready(uint64_t now) {
     for (Thread &member : threads_)
-        if (member.parked && !member.ready.empty()) wake(member, now, 0);
+        if (member.parked && !member.ready.empty()) wake(member, now, false);
 }
 
 void Engine::unpark(Thread &thread, uint64_t now) {
@@ -471,7 +505,7 @@ void Engine::call_to(uint32_t queue, uint64_t now) {
 void Engine::call(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
     const uint32_t n_looking = threads_.n_parked() + ready_.n_coming();
     unpark(thief, now);
-    thief.spend(State::kSchedule, terms_.cost.wake);
+    pay(thief, State::kSchedule, terms_.cost.wake, result_.paid.wake);
     if (ready_.is_shared(queue) && at_home) return threads_.wait_for_step(thief, Thread::Step::kLook);
     Victim victim{queue};
     if (policy_.steals == Steals::kRandom && terms_.cost.failed_steal) {

@@ -21,6 +21,7 @@ constexpr uint32_t kUnknownTask = 0; // the program itself is never created
 // A task whose operations are still coming in.
 struct Draft {
     uint32_t task = 0;
+    bool in_kernel = false; // that has declared data
     bool serialised = false; // in a team of one, where waits after tasks that ran at once leave no event
     std::vector<Operation> operations;
 };
@@ -214,6 +215,22 @@ public:
         if (frame.data.own) end(walk, frame.data.draft);
     }
 
+    // ---------------------------------------------------------------- kernels
+
+    void began_kernel(Walk &walk, const OpenKernel &) { work_until_now(walk); }
+    void accessed(Walk &walk, const OpenKernel &, uint64_t address, uint64_t bytes, bool write) {
+        if (!is_simulated(walk) || bytes == 0 || address > ~uint64_t{0} - bytes) return;
+        Draft &draft = draft_of(walk.current());
+        draft.operations.push_back(Operation::of(Does::kAccess, program_.accesses.size()));
+        draft.in_kernel = true;
+        program_.accesses.push_back({address, bytes, walk.thread(), write});
+    }
+    void ended_kernel(Walk &walk, const OpenKernel &, uint32_t) {
+        work_until_now(walk);
+        Draft &draft = draft_of(walk.current());
+        if (std::exchange(draft.in_kernel, false)) draft.operations.push_back(Operation::of(Does::kKernelEnd));
+    }
+
     void finish() {
         for (const uint32_t draft : open_drafts()) store(draft);
         for (const Seen *seen : regions_) {
@@ -286,6 +303,10 @@ private:
         thread.ended.clear();
     }
 
+    void work_until_now(Walk &walk) {
+        if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), walk.now());
+    }
+
     // A piece of work of the frame ends here, at a time that is not known.
     void cut(Walk &walk, Frame &frame) {
         if (!is_simulated(walk)) return;
@@ -353,6 +374,7 @@ private:
             if (operation.does() != Does::kWork || operation.value()) program_.operations.push_back(operation);
         program_.operations.push_back(Operation::of(Does::kEnd));
         draft.operations.clear();
+        draft.in_kernel = false;
         if (draft.operations.capacity() > kKeptOperations) draft.operations.shrink_to_fit();
         draft.task = kStored;
         free_.push_back(place);
@@ -418,6 +440,8 @@ std::string check_program(const TaskProgram &program) {
         n_entered += operation.does() == Does::kRegion;
         if (operation.does() == Does::kRegion && operation.value() >= program.regions.size())
             return "a task enters a region that does not exist";
+        if (operation.does() == Does::kAccess && operation.value() >= program.accesses.size())
+            return "a kernel touches data that do not exist";
     }
     for (uint32_t op = program.tasks[0].first_op; op < n_ops && program.operations[op].does() != Does::kEnd; op++)
         n_entered -= program.operations[op].does() == Does::kRegion;

@@ -26,6 +26,7 @@ struct Live {
     uint32_t thread = 0; // that ran it last
     uint32_t foreign = kNone; // nearest ancestor that another thread runs; known from its start on
     uint32_t untraced = 0; // ns that are still to be taken off its work
+    uint32_t data_ns = 0; // that its kernel's data took in the recorded run, to be taken off its work too
     uint16_t depth = 0;
     Waits waits = Waits::kNo;
     bool inlined : 1 = false, started : 1 = false, untied : 1 = false, serial : 1 = false, implicit : 1 = false;

@@ -27,10 +27,10 @@ struct Terms {
         if (changes.min_ns) inclusive_ = inclusive_work(program);
     }
 
-    uint64_t work_ns(Operation operation) const {
-        const uint64_t factor = factor_of_[operation.construct()];
-        if (factor == kOne) return operation.value();
-        return static_cast<uint64_t>(static_cast<unsigned __int128>(operation.value()) * factor >> 32);
+    uint64_t scaled(uint64_t work_ns, uint32_t construct) const {
+        const uint64_t factor = factor_of_[construct];
+        if (factor == kOne) return work_ns;
+        return static_cast<uint64_t>(static_cast<unsigned __int128>(work_ns) * factor >> 32);
     }
     uint64_t creation_ns(Operation operation) const { return creation_given_ ? cost.create : operation.cost(); }
     // dependent: on tasks that have not completed

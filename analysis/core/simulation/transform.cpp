@@ -55,7 +55,7 @@ void for_each_row(const TaskProgram &program, const Operations &operations, uint
         if (creates(program, operations[i], construct)) {
             if (n++ == 0) end = i + 1;
             begin = i;
-        } else if (operations[i].does() != Does::kWork && n) {
+        } else if (n && (!operations[i].is_own() || operations[i].does() == Does::kBlocked)) {
             found(begin, end, n);
             n = 0;
         }
@@ -82,9 +82,7 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
             for (size_t i = begin; i < end; i++) {
                 const Operation operation = operations[i];
                 const bool is_leaf = operation.does() == Does::kCreate && !dependent.contains(operation.task()) &&
-                                     std::ranges::all_of(operations_of(program, operation.task()), [](Operation inner) {
-                                         return inner.does() == Does::kWork || inner.does() == Does::kBlocked;
-                                     });
+                                     std::ranges::all_of(operations_of(program, operation.task()), &Operation::is_own);
                 if (operation.does() == Does::kCreate && is_leaf && n && n < grain) {
                     merged.emplace_back(first, operation.task());
                     n++;
@@ -182,7 +180,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
                 if (in_a_row[child]++ == 0) seen.push_back(child);
                 shapes[child].most_in_a_row = std::max(shapes[child].most_in_a_row, in_a_row[child]);
                 created = true;
-            } else if (operation.does() != Does::kWork) {
+            } else if (!operation.is_own() || operation.does() == Does::kBlocked) {
                 phases += created && operation.does() == Does::kTaskwait;
                 created = false;
                 close();

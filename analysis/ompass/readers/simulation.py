@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ompass import _core
-from ompass._core import LogError, SimulatedRun, TaskProgram, TaskShape
+from ompass._core import LogError, MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, TaskShape
 from ompass.errors import NothingToShowError
 from ompass.readers.core import check_directory, core_errors
 
@@ -51,6 +51,8 @@ def run_simulation(
     untied: bool = False,
     untraced_task_ns: int = 0,
     untraced_creation_ns: int = 0,
+    memory: MemorySystem | None = None,
+    recorded: RecordedMemory | None = None,
 ) -> SimulatedRun:
     """One simulated run; NothingToShowError when its tasks wait for each other."""
     try:
@@ -70,6 +72,8 @@ def run_simulation(
             untied=untied,
             untraced_task_ns=untraced_task_ns,
             untraced_creation_ns=untraced_creation_ns,
+            memory=memory,
+            recorded=recorded,
         )
     except LogError as error:
         raise NothingToShowError(

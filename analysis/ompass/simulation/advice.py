@@ -23,7 +23,7 @@ from ompass.readers.simulation import (
 )
 from ompass.reports.content import same_place
 from ompass.simulation.machine import Machine, read_machine
-from ompass.simulation.runs import notes_on, predict
+from ompass.simulation.runs import DeclaredData, notes_on, predict
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
 FASTER = 2.0  # of a construct, for the causal profile
@@ -116,7 +116,7 @@ def advise(
     machine.check_threads(threads)
     resolver = Resolver.of_run(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
-    trial = _Trial(program, machine, threads)
+    trial = _Trial(program, machine, threads, DeclaredData.of(path, program))
     found: list[tuple[Change, Simulate]] = []
     for what, change, again in _changes(trial):
         progress(what)
@@ -135,15 +135,18 @@ def advise(
         changes=tuple(change for change in changes if change.low > 0),
         causal=tuple(causal_profile(trial, same_place(run, locations))),
         locations=locations,
-        notes=notes_on(program),
+        notes=notes_on(program, [trial.base]),
     )
 
 
 class _Trial:
     """Simulated runs of one program on one machine, against the unchanged one."""
 
-    def __init__(self, program: TaskProgram, machine: Machine, threads: int) -> None:
+    def __init__(
+        self, program: TaskProgram, machine: Machine, threads: int, memory: DeclaredData | None
+    ) -> None:
         self.program = program
+        self.memory = memory
         self.machine = machine
         self.threads = threads
         self.base = self.simulate()
@@ -167,6 +170,7 @@ class _Trial:
             policy,
             threads or self.threads,
             untraced=True,
+            memory=self.memory,
             **changes,  # type: ignore[arg-type]
         )
 

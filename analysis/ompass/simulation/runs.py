@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass import _core
-from ompass._core import SimulatedRun, TaskProgram
+from ompass._core import MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, recorded_memory
 from ompass.errors import UsageError
 from ompass.readers.simulation import read_task_program, run_simulation
 from ompass.simulation.machine import Machine, Recording, read_machine
+from ompass.topology import Topology, recorded_topology
 from ompass.units import duration, percent, plural
 
 POLICIES = tuple(policy.name for policy in _core.policies())
+_WITHOUT_CACHES = (
+    " where no caches are known: choose threads that the recorded machine has, or give a --machine."
+)
 _MUCH = 0.01  # of the work, from which on a remark is worth its line
 
 
@@ -72,15 +76,46 @@ def simulate(
     for n in threads:
         machine.check_threads(n)
     program = program or read_task_program(path)
+    threads = threads or (program.n_threads,)
+    memory = DeclaredData.of(path, program)
+    if memory and any(memory.system(machine, n) is None for n in threads):
+        memory = None  # for none, so that runs can be compared
     found: list[Prediction] = []
     for policy in policies:
         wall_1_ns = 0
-        for n in threads or (program.n_threads,):
+        for n in threads:
             progress(f"simulating {policy} on {plural(n, 'thread')}")
-            run = predict(program, machine, policy, n, seed=seed, untraced=untraced)
+            run = predict(program, machine, policy, n, seed=seed, untraced=untraced, memory=memory)
             wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
             found.append(Prediction(policy, n, run, wall_1_ns))
-    return Simulation(path, program, machine, seed, tuple(found), notes_on(program))
+    return Simulation(
+        path, program, machine, seed, tuple(found), notes_on(program, [one.run for one in found])
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredData:
+    """What the data that kernels declare took in the recorded run, and the machine that recorded it."""
+
+    topology: Topology
+    recorded: RecordedMemory
+
+    @classmethod
+    def of(cls, path: Path, program: TaskProgram) -> DeclaredData | None:
+        """None when the program declares none, or the recorded machine's caches are not known."""
+        topology = recorded_topology(path)
+        costs = read_machine().memory
+        if not program.n_accesses or costs is None:
+            return None
+        system = costs.system(topology, max(program.n_threads, len(topology.cpus)))
+        return cls(topology, recorded_memory(program, system)) if system else None
+
+    def system(self, machine: Machine, threads: int) -> MemorySystem | None:
+        """The memory of that machine; without a topology of its own it has that of the recorded one."""
+        topology = machine.topology or self.topology
+        if machine.memory is None or threads > len(topology.cpus):
+            return None
+        return machine.memory.system(topology, threads)
 
 
 def check_policy(name: str) -> None:
@@ -92,9 +127,12 @@ def check_policy(name: str) -> None:
 def predict(
     program: TaskProgram, machine: Machine, policy: str, threads: int, *, seed: int = 1,
     speed: Mapping[int, float] | None = None, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False,
-    untied: bool = False, untraced: bool = False,
+    untied: bool = False, untraced: bool = False, memory: DeclaredData | None = None,
 ) -> SimulatedRun:  # fmt: skip
-    """One run of the program, as it is or changed; `untraced`: without what recording added to its times."""
+    """One run of the program, as it is or changed.
+
+    `untraced`: without what recording added to its times; `memory`: with caches and memory.
+    """
     costs = dict(machine.costs_of(policy))
     recording = machine.recording if untraced else Recording()
     if recording.create is not None:
@@ -114,14 +152,25 @@ def predict(
         untied=untied,
         untraced_task_ns=round(recording.task),
         untraced_creation_ns=round(recording.creation),
+        memory=memory.system(machine, threads) if memory else None,
+        recorded=memory.recorded if memory else None,
     )
 
 
-def notes_on(program: TaskProgram) -> tuple[str, ...]:
+def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[str, ...]:
     """What of this program the simulation does not know."""
-    notes = [
-        "The time of work is the recorded one: how it changes with other caches and memory is not modelled."
-    ]
+    notes = []
+    if not all(run.levels for run in runs) or not runs:
+        notes.append(
+            "The time of work is the recorded one: how it changes with other caches and memory is not "
+            "modelled" + (_WITHOUT_CACHES if program.n_accesses else ".")
+        )
+    else:
+        notes.append(
+            "Caches and memory are modelled for "
+            f"{plural(program.n_accesses, 'declared access', 'declared accesses')}; other work takes the "
+            "recorded time."
+        )
     if program.n_serialised:
         notes.append(
             f"{plural(program.n_serialised, 'task')} ran in a team of one thread, which runs every task at "
