@@ -493,9 +493,10 @@ class SimulatedRun(Row):
 
 class Policy(Row):
     """A scheduler that can be simulated."""
-    def __init__(self, *, name: str = '', meaning: str = '') -> None: ...
+    def __init__(self, *, name: str = '', meaning: str = '', can_record: bool = False) -> None: ...
     name: Final[str]  # as --policy takes it
     meaning: Final[str]  # in a few words
+    can_record: Final[bool]  # whether simulate() can write its runs as logs
 
 class SimulatedCost(Row):
     """A cost that a machine file may give."""
@@ -535,8 +536,8 @@ def simulated_costs() -> tuple[SimulatedCost, ...]:
 def task_program(directory: str) -> TaskProgram:
     """What the tasks of a run do; LogError when the run has no trace."""
 
-def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None) -> SimulatedRun:
-    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each task, and of its creator; `memory` is that of the machine, `recorded` what recorded_memory() gives: without both, work takes as long as it was recorded. LogError when no task can go on."""
+def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
+    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each task, and of its creator; `memory` is that of the machine, `recorded` what recorded_memory() gives: without both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the simulated run, with the definitions of `recorded_run`. LogError when no task can go on."""
 
 class Slices(Columns):
     """Slices of threads, one thread after the other; of a thread, in the order in which they ended."""

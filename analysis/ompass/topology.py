@@ -11,7 +11,7 @@ import ctypes.util
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ompass.errors import IncompleteInstallationError, UsageError
@@ -58,6 +58,7 @@ class Topology:
     cpus: tuple[int, ...]
     caches: tuple[Caches, ...] = ()  # by level, from the first on; those that every CPU has
     nodes: tuple[int, ...] = ()  # the memory of each CPU, by its place
+    xml: str = field(default="", repr=False, compare=False)  # from which it was read
 
     def group_of_thread(self, n_threads: int, place: str = "compact") -> list[int]:
         """The index of the group of each thread, more threads than CPUs going round again.
@@ -160,7 +161,7 @@ def _topology_of_xml(text: str, description: str) -> Topology:
         )
         for index, (shared, members) in enumerate(cpus_of.items())
     )
-    return Topology(description, groups, tuple(cpus), _caches(chains), _nodes(chains))
+    return Topology(description, groups, tuple(cpus), _caches(chains), _nodes(chains), text)
 
 
 def _caches(chains: list[list[ElementTree.Element]]) -> tuple[Caches, ...]:

@@ -116,7 +116,7 @@ TaskProgram two_kernels() {
     write(1, {Operation::create(2, 0), Operation::of(Does::kTaskwait), Operation::create(3, 0)});
     for (const uint32_t task : {0u, 1u}) {
         program.accesses.push_back({0, kBlock, 0, false});
-        write(task + 2, {Operation::of(Does::kAccess, task), Operation::of(Does::kWork, 1000, 1),
+        write(task + 2, {Operation::of(Does::kKernelBegin, 0, 1), Operation::of(Does::kAccess, task), Operation::of(Does::kWork, 1000, 1),
                          Operation::of(Does::kKernelEnd), Operation::of(Does::kWork, 77, 1)});
     }
     return program;

@@ -22,7 +22,7 @@ from ompass.readers.simulation import read_task_program, run_simulation
 from ompass.simulation.advice import advise
 from ompass.simulation.calibration import as_toml, costs_from
 from ompass.simulation.machine import MACHINES, find_machine, read_machine
-from ompass.simulation.runs import POLICIES, predict, simulate
+from ompass.simulation.runs import POLICIES, RECORDABLE, predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
 from unit.made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from unit.test_task_graph import bodies, fib
@@ -235,6 +235,82 @@ def test_caches_and_nodes_of_a_described_machine() -> None:
     assert (l2.size_bytes, l2.of_cpu) == (65536, tuple(range(8)))
     assert (l3.size_bytes, l3.of_cpu) == (4194304, (0, 0, 1, 1, 2, 2, 3, 3))
     assert topology.nodes == (0, 0, 0, 0, 1, 1, 1, 1)
+
+
+# ---------------------------------------------------------------- simulated runs as run directories
+
+
+def recorded_again(path: Path, folder: Path, threads: int, policy: str) -> tuple[Path, SimulatedRun]:
+    out = folder / f"{policy}-{threads}.ompass"
+    simulation = simulate(path, threads=[threads], policies=[policy], record=out)
+    return out, simulation.predictions[0].run
+
+
+def states_in(profile: _core.Run, *states: str) -> list[int]:
+    return [sum(getattr(row, f"{state}_ns") for row in profile.regions) for state in states]
+
+
+@settings(max_examples=40, deadline=None)
+@given(bodies, st.integers(1, 4), st.sampled_from(RECORDABLE), st.integers(0, 9))
+def test_a_simulated_run_can_be_read_as_a_recorded_one(
+    body: Body, threads: int, policy: str, bracket_ns: int
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        body = (*body, Spawn((Work(7),)))
+        path = write_trace(folder / "made.ompass", Schedule(body, 2, bracket_ns=bracket_ns))
+        out, run = recorded_again(path, folder, threads, policy)
+        for profile in (_core.read_profile(str(out)), _core.replay_trace(str(out))):
+            assert profile.wall_ns == run.wall_ns
+            assert states_in(profile, "create") == [run.create_ns]
+            if threads > 1:  # else parts of the recorded team begin and pass barriers within its work
+                assert states_in(profile, "work") == [run.work_ns]
+        assert not _core.validate(str(out))
+        before, after = _core.task_program(str(path)), _core.task_program(str(out))
+        assert after.n_out_of_order == 0
+        assert after.n_dependences <= before.n_dependences
+        assert after.n_deferred + run.n_inlined == before.n_deferred
+
+
+def test_kernels_and_data_of_a_simulated_run_are_those_of_the_recorded_one(
+    kernels: Path, tmp_path: Path
+) -> None:
+    out, run = recorded_again(kernels, tmp_path, 2, "omp_ext")
+    assert read_task_program(out).n_accesses == read_task_program(kernels).n_accesses
+    assert read_task_program(out).work_ns == run.work_ns
+
+    def bytes_of(path: Path) -> list[tuple[int, int, int]]:
+        rows = [row for row in _core.read_profile(str(path)).constructs if row.read_bytes + row.write_bytes]
+        found: dict[int, list[int]] = {}
+        for row in rows:
+            total = found.setdefault(row.construct, [0, 0])
+            total[0] += row.read_bytes
+            total[1] += row.write_bytes
+        return sorted((construct, read, written) for construct, (read, written) in found.items())
+
+    assert bytes_of(out) == bytes_of(kernels)
+
+
+@pytest.mark.parametrize("command", ["report", "graph", "krd", "info", "validate", "simulate", "advise"])
+def test_commands_read_a_simulated_run(command: str, kernels: Path, tmp_path: Path) -> None:
+    out = tmp_path / "simulated.ompass"
+    machine = "pack:2 l3:1(size=4194304) core:2 pu:1"
+    result = call("simulate", kernels, "--threads", "4", "--machine", machine, "--record", out)
+    assert result.exit_code == 0, result.output
+    result = call(command, out)
+    assert result.exit_code == 0, result.output
+    assert result.output
+
+
+def test_a_simulated_run_is_written_once_and_alone(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    out = tmp_path / "out.ompass"
+    assert "one run" in error_of(call("simulate", path, "--threads", "1,2", "--record", out))
+    assert "no trace can tell" in error_of(call("simulate", path, "--policy", "work-first", "--record", out))
+    assert not out.exists()
+    assert call("simulate", path, "--record", out).exit_code == 0
+    assert "does not exist yet" in error_of(call("simulate", path, "--record", out))
+    assert "does not exist yet" in error_of(call("simulate", path, "--record", tmp_path / "no" / "where"))
 
 
 # ---------------------------------------------------------------- commands

@@ -11,6 +11,7 @@
 
 #include "bindings.h"
 #include "simulation/engine.h"
+#include "simulation/recorder.h"
 #include "simulation/transform.h"
 
 namespace ompass {
@@ -48,7 +49,8 @@ using namespace simulation;
 
 #define OMPASS_POLICY(X)                                                                                               \
     X(std::string, name, "as --policy takes it", from.name)                                                            \
-    X(std::string, meaning, "in a few words", from.meaning)
+    X(std::string, meaning, "in a few words", from.meaning)                                                            \
+    X(bool, can_record, "whether simulate() can write its runs as logs", Recorder::can_record(from))
 
 #define OMPASS_COST(X)                                                                                                 \
     X(std::string, name, "as a machine file names it", from.first)                                                     \
@@ -124,7 +126,8 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
                                  const std::map<uint32_t, double> &speed, uint32_t max_depth, uint64_t min_ns,
                                  bool serial_below, bool untied, uint32_t untraced_task_ns,
                                  uint32_t untraced_creation_ns, const MemorySystem *memory,
-                                 const RecordedMemory *recorded) {
+                                 const RecordedMemory *recorded, const std::string &record_in,
+                                 const std::string &recorded_run) {
     const Policy *policy = find_policy(policy_name);
     if (!policy) throw nb::value_error(("no policy is called " + policy_name).c_str());
     if (n_threads < 1 || n_threads > kMaxThreads) throw nb::value_error("the number of threads is out of range");
@@ -141,12 +144,22 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
     };
     Machine machine = machine_of(domains, n_domains, clock_ratio, costs);
     if (memory && recorded) machine.memory = *memory, machine.recorded = recorded;
+    if (!record_in.empty() && !Recorder::can_record(*policy))
+        throw nb::value_error(("records cannot tell of runs under " + policy->name).c_str());
     Simulated from;
+    Problem problem;
     {
         const nb::gil_scoped_release release;
-        from = simulate(program, machine, *policy, team, changes);
+        RunFiles run;
+        std::unique_ptr<Recorder> recorder;
+        if (!record_in.empty() && !(problem = open_run(recorded_run, run)))
+            recorder = std::make_unique<Recorder>(program, run.definitions, *policy, domains, n_threads);
+        team.recorder = recorder.get();
+        if (!problem) from = simulate(program, machine, *policy, team, changes);
+        if (recorder && from.problem.empty()) problem = recorder->write(record_in, run, from.wall_ns);
     }
     if (PyErr_Occurred()) throw nb::python_error();
+    if (problem) throw LogError(problem.text());
     if (!from.problem.empty()) throw LogError(from.problem);
     return OMPASS_ROW(PythonSimulated, OMPASS_SIMULATED);
 }
@@ -297,11 +310,14 @@ void bind_simulation(nb::module_ &m) {
           nb::arg("speed") = std::map<uint32_t, double>{}, nb::arg("max_depth") = 0, nb::arg("min_ns") = 0,
           nb::arg("serial_below") = false, nb::arg("untied") = false, nb::arg("untraced_task_ns") = 0,
           nb::arg("untraced_creation_ns") = 0, nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(),
+          nb::arg("record_in") = "", nb::arg("recorded_run") = "",
           "One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times "
           "faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run "
           "inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each "
           "task, and of its creator; `memory` is that of the machine, `recorded` what recorded_memory() gives: without "
-          "both, work takes as long as it was recorded. LogError when no task can go on.");
+          "both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the "
+          "simulated run, with "
+          "the definitions of `recorded_run`. LogError when no task can go on.");
 }
 
 } // namespace ompass

@@ -15,6 +15,7 @@
 #include "format/invariants.h"
 #include "pending.h"
 #include "ready_tasks.h"
+#include "recorder.h"
 #include "tasks_in_flight.h"
 #include "terms.h"
 #include "threads.h"
@@ -33,6 +34,8 @@ uint64_t taken_off(uint32_t &rest, uint64_t of) {
     return off;
 }
 
+Does operation_of(Waits waits) { return waits == Waits::kGroup ? Does::kGroupEnd : Does::kTaskwait; }
+
 class Engine {
 public:
     Engine(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
@@ -40,7 +43,7 @@ public:
         : program_(program), policy_(policy), team_(team), terms_(program, machine, policy, team, changes),
           tasks_(program), threads_(team.n_threads, machine, terms_.n_domains), random_(team.seed),
           ready_(program, policy, tasks_, threads_, terms_.n_domains, changes.untied, terms_.cost.lock),
-          victims_(policy, ready_, terms_.n_domains, random_), pending_(program) {
+          victims_(policy, ready_, terms_.n_domains, random_), pending_(program), recorder_(team.recorder) {
         if (machine.memory.levels.empty() || !machine.recorded || program.accesses.empty()) return;
         memory_ = std::make_unique<Memory>(program, machine.memory);
         recorded_ = machine.recorded;
@@ -75,6 +78,7 @@ private:
     void enqueue(Thread &thread, uint32_t queue, uint32_t place);
     void set_out(Thread &thread, Victim victim);
     uint64_t theft_ns(Victim victim) const;
+    bool is_last_barrier(uint32_t op) const { return program_.operations[op + 1].does() == Does::kEnd; }
     void wake(Thread &thread, uint64_t now, bool from_wait);
     void wake_ready(uint64_t now);
     void unpark(Thread &thread, uint64_t now);
@@ -95,6 +99,7 @@ private:
     PendingTasks pending_;
     std::unique_ptr<Memory> memory_; // null: not modelled
     const RecordedMemory *recorded_ = nullptr;
+    Recorder *const recorder_; // null: nobody asked
 
     struct {
         uint32_t n_implicit = 0, n_arrived = 0, n_ended = 0;
@@ -186,10 +191,18 @@ void Engine::go_on(Thread &thread) {
             continue;
         }
         case Does::kAccess:
+            if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
             if (!memory_) continue;
             break;
-        case Does::kKernelEnd: task.data_ns = 0; continue;
-        case Does::kBlocked: thread.spend(State::kSync, operation.value()); continue;
+        case Does::kKernelBegin:
+        case Does::kKernelEnd:
+            if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
+            task.data_ns = 0;
+            continue;
+        case Does::kBlocked:
+            thread.spend(State::kSync, operation.value());
+            if (recorder_) recorder_->wait_for_lock(thread.number, thread.now - operation.value(), thread.now);
+            continue;
         case Does::kCreate: {
             const uint32_t child = operation.task();
             if (!terms_.runs_inline(program_.tasks[child], child, pending_.waits(child)))
@@ -221,6 +234,7 @@ void Engine::take_operation(Thread &thread) {
     case Does::kBarrier:
         if (!task.implicit) break;
         region_.n_arrived++;
+        if (recorder_) recorder_->arrive(thread.number, is_last_barrier(task.next_op), thread.now);
         region_.arrived.push_back(thread.current);
         task.waits = Waits::kBarrier;
         thread.current = kNone;
@@ -232,7 +246,10 @@ void Engine::take_operation(Thread &thread) {
     default: break;
     }
     task.next_op++;
+    const bool is_wait = operation.does() == Does::kTaskwait || operation.does() == Does::kGroupEnd;
+    if (recorder_ && is_wait) recorder_->begin_wait(thread.number, operation.does(), thread.now);
     if (!task.serial) pay(thread, State::kSync, terms_.cost.wait, result_.paid.wait);
+    if (recorder_ && is_wait) recorder_->end_wait(thread.number, operation.does(), thread.now);
     go_on(thread);
 }
 
@@ -251,8 +268,10 @@ void Engine::create(Thread &thread, uint32_t number) {
     region_.n_unfinished += region_.open;
     tasks_.enter_group(place, creator);
     result_.n_tasks++;
+    const uint64_t creation_ns = terms_.creation_ns(program_.operations[tasks_[creator].next_op - 1]);
     if (pending_.waits(number)) { // queued by the last task that it waits for
         pending_.created(number, place);
+        if (recorder_) recorder_->create(thread.number, number, thread.now, creation_ns);
         return go_on(thread);
     }
     Live &child = tasks_[place];
@@ -267,10 +286,15 @@ void Engine::create(Thread &thread, uint32_t number) {
         child.below = creator;
         thread.current = place;
         result_.n_inlined++;
+        const uint64_t before = undeferred ? 0 : creation_ns;
         if (!child.serial) pay(thread, State::kCreate, terms_.cost.inlined, result_.paid.inlined);
+        if (recorder_)
+            recorder_->begin_inline(thread.number, number, thread.now,
+                                    before + (child.serial ? 0 : terms_.cost.inlined));
         return start(thread, place);
     }
     pay(thread, State::kCreate, terms_.cost.enqueue, result_.paid.enqueue);
+    if (recorder_) recorder_->create(thread.number, number, thread.now, creation_ns + terms_.cost.enqueue);
     if (policy_.child_first) {
         enqueue(thread, of_task, creator);
         thread.current = kNone;
@@ -287,11 +311,16 @@ void Engine::end_task(Thread &thread) {
         done_ = true;
         return;
     }
+    if (recorder_ && ended.inlined) recorder_->end_inline(thread.number, ended.task, thread.now);
+    if (recorder_ && !ended.inlined && ended.implicit) recorder_->arrive(thread.number, true, thread.now);
+    if (recorder_ && !ended.inlined && !ended.implicit)
+        recorder_->complete(thread.number, thread.now - terms_.cost.complete);
     if (team_.completed) team_.completed(ended.task, thread.number, thread.now);
     if (++n_completed_ % kProgressEvery == 0 && team_.progress) stopped_ = !team_.progress(n_completed_);
     if (ended.own_group) tasks_.close_group(ended.own_group);
     thread.current = ended.inlined || policy_.waiting == Waiting::kNests ? ended.below : kNone;
     pending_.completed(ended.task, [&](uint32_t task, uint32_t ready) {
+        if (recorder_) recorder_->ready(task, thread.now);
         enqueue(thread, ready_.queue_for(thread, program_.tasks[task]), ready);
     });
     if (ended.implicit && !ended.inlined) {
@@ -314,6 +343,7 @@ void Engine::end_task(Thread &thread) {
 // ---------------------------------------------------------------- waits and regions
 
 void Engine::begin_wait(Thread &thread, Waits waits) {
+    if (recorder_) recorder_->begin_wait(thread.number, operation_of(waits), thread.now);
     tasks_[thread.current].waits = waits;
     tasks_[thread.current].thread = thread.number;
     if (policy_.waiting != Waiting::kNests) thread.current = kNone;
@@ -322,9 +352,10 @@ void Engine::begin_wait(Thread &thread, Waits waits) {
 
 void Engine::leave_wait(Thread &thread) {
     Live &task = tasks_[thread.current];
+    pay(thread, State::kSync, terms_.cost.wait, result_.paid.wait);
+    if (recorder_) recorder_->end_wait(thread.number, operation_of(task.waits), thread.now);
     task.waits = Waits::kNo;
     task.next_op++;
-    pay(thread, State::kSync, terms_.cost.wait, result_.paid.wait);
     go_on(thread);
 }
 
@@ -351,6 +382,7 @@ void Engine::enter_region(Thread &thread, uint32_t number) {
     region_.n_unfinished = 0;
     region_.open = true;
     region_.begin = thread.now;
+    if (recorder_) recorder_->begin_region(number, thread.now);
     // A team smaller than the recorded one: its threads take several parts each, up to the next barrier one after the other.
     for (uint32_t i = region_.n_implicit; i-- > 0;) {
         const uint32_t place = tasks_.make(region.implicit[i], main_);
@@ -370,6 +402,8 @@ void Engine::check_barrier(Thread &thread) {
         region_.open = false;
         in_regions_ns_ += thread.now - region_.begin;
         region_.arrived = {main_};
+    } else if (recorder_) {
+        recorder_->release(thread.now);
     }
     for (size_t i = region_.arrived.size(); i-- > 0;) {
         Live &task = tasks_[region_.arrived[i]];
@@ -393,6 +427,7 @@ void Engine::start(Thread &thread, uint32_t place) {
         tasks_.runs_on(place, thread.number);
         const ProgramTask &of_program = program_.tasks[task.task];
         if (!task.inlined) task.below = thread.current;
+        if (recorder_ && !task.inlined && !task.implicit) recorder_->start(thread.number, task.task, thread.now);
         if (of_program.flags & ProgramTask::kGrouped) tasks_.open_group(place);
         if (of_program.home >= 0)
             result_.n_remote += static_cast<uint32_t>(of_program.home) % terms_.n_domains != thread.domain;
@@ -410,6 +445,10 @@ bool Engine::start_ready(Thread &thread) {
         pay(thread, State::kSync, terms_.cost.fork, result_.paid.fork);
     else if (task.implicit || place == main_)
         pay(thread, State::kSync, terms_.cost.barrier, result_.paid.barrier);
+    if (recorder_ && place == main_) recorder_->end_region(thread.now);
+    if (recorder_ && task.implicit && !task.started) recorder_->begin_part(thread.number, thread.now);
+    if (recorder_ && task.implicit && task.started && !is_last_barrier(task.next_op - 1))
+        recorder_->pass(thread.number, thread.now);
     start(thread, place);
     return true;
 }

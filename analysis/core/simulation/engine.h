@@ -49,6 +49,8 @@ struct Simulated {
     std::string problem; // empty: the program ran to its end
 };
 
+class Recorder;
+
 struct Team {
     uint32_t n_threads = 1;
     uint64_t seed = 1;
@@ -56,6 +58,7 @@ struct Team {
     std::function<bool(uint64_t)> progress;
     // Called at each completion of a task, in order of time: for tests.
     std::function<void(uint32_t task, uint32_t thread, uint64_t time)> completed;
+    Recorder *recorder = nullptr; // hears of everything; only with policies that it can record
 };
 
 // Any thread of control may call it, several at once on one program. Memory: some 60 bytes per task that is created and

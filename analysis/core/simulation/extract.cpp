@@ -21,7 +21,6 @@ constexpr uint32_t kUnknownTask = 0; // the program itself is never created
 // A task whose operations are still coming in.
 struct Draft {
     uint32_t task = 0;
-    bool in_kernel = false; // that has declared data
     bool serialised = false; // in a team of one, where waits after tasks that ran at once leave no event
     std::vector<Operation> operations;
 };
@@ -217,18 +216,15 @@ public:
 
     // ---------------------------------------------------------------- kernels
 
-    void began_kernel(Walk &walk, const OpenKernel &) { work_until_now(walk); }
+    void began_kernel(Walk &walk, const OpenKernel &kernel) { mark_kernel(walk, Does::kKernelBegin, kernel.construct); }
     void accessed(Walk &walk, const OpenKernel &, uint64_t address, uint64_t bytes, bool write) {
         if (!is_simulated(walk) || bytes == 0 || address > ~uint64_t{0} - bytes) return;
         Draft &draft = draft_of(walk.current());
         draft.operations.push_back(Operation::of(Does::kAccess, program_.accesses.size()));
-        draft.in_kernel = true;
         program_.accesses.push_back({address, bytes, walk.thread(), write});
     }
-    void ended_kernel(Walk &walk, const OpenKernel &, uint32_t) {
-        work_until_now(walk);
-        Draft &draft = draft_of(walk.current());
-        if (std::exchange(draft.in_kernel, false)) draft.operations.push_back(Operation::of(Does::kKernelEnd));
+    void ended_kernel(Walk &walk, const OpenKernel &kernel, uint32_t) {
+        mark_kernel(walk, Does::kKernelEnd, kernel.construct);
     }
 
     void finish() {
@@ -303,8 +299,10 @@ private:
         thread.ended.clear();
     }
 
-    void work_until_now(Walk &walk) {
+    void mark_kernel(Walk &walk, Does does, uint32_t construct) {
+        if (!is_simulated(walk)) return;
         if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), walk.now());
+        draft_of(walk.current()).operations.push_back(Operation::of(does, 0, number_of(construct)));
     }
 
     // A piece of work of the frame ends here, at a time that is not known.
@@ -374,7 +372,6 @@ private:
             if (operation.does() != Does::kWork || operation.value()) program_.operations.push_back(operation);
         program_.operations.push_back(Operation::of(Does::kEnd));
         draft.operations.clear();
-        draft.in_kernel = false;
         if (draft.operations.capacity() > kKeptOperations) draft.operations.shrink_to_fit();
         draft.task = kStored;
         free_.push_back(place);

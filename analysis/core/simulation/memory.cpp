@@ -162,9 +162,10 @@ RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &r
     for (const Operation operation : program.operations) {
         const Does does = operation.does();
         if (does == Does::kAccess) {
-            if (of_kernel.empty()) worked = 0;
             of_kernel.push_back(static_cast<uint32_t>(operation.value()));
             modelled += found.ns[of_kernel.back()];
+        } else if (does == Does::kKernelBegin) {
+            worked = 0;
         } else if (does == Does::kWork) {
             worked += operation.value();
         } else if ((does == Does::kKernelEnd || does == Does::kEnd) && !of_kernel.empty()) {

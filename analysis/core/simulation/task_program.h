@@ -25,7 +25,8 @@ enum class Does : uint8_t {
     kBlocked, // waited value() ns for a lock
     kRegion, // enters the parallel region value(), and goes on after it
     kAccess, // its kernel reads or writes the data value()
-    kKernelEnd, // of the kernel whose accesses came before
+    kKernelBegin, // of construct()
+    kKernelEnd,
 };
 
 // One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
@@ -47,7 +48,7 @@ struct Operation {
     // Does it concern no other task? Creations and waits do.
     bool is_own() const {
         return does() == Does::kWork || does() == Does::kBlocked || does() == Does::kAccess ||
-               does() == Does::kKernelEnd;
+               does() == Does::kKernelBegin || does() == Does::kKernelEnd;
     }
     uint32_t task() const { return static_cast<uint32_t>(word >> 32); }
     uint32_t cost() const { return static_cast<uint32_t>(word >> 4) & kMaxCost; }

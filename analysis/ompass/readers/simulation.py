@@ -53,8 +53,13 @@ def run_simulation(
     untraced_creation_ns: int = 0,
     memory: MemorySystem | None = None,
     recorded: RecordedMemory | None = None,
+    record_in: Path | None = None,
+    recorded_run: Path | None = None,
 ) -> SimulatedRun:
-    """One simulated run; NothingToShowError when its tasks wait for each other."""
+    """One simulated run; NothingToShowError when its tasks wait for each other.
+
+    `record_in`, an existing directory, gets its logs, with the definitions of `recorded_run`.
+    """
     try:
         return _core.simulate(
             program,
@@ -74,6 +79,8 @@ def run_simulation(
             untraced_creation_ns=untraced_creation_ns,
             memory=memory,
             recorded=recorded,
+            record_in=str(record_in or ""),
+            recorded_run=str(recorded_run or ""),
         )
     except LogError as error:
         raise NothingToShowError(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,14 @@ from pathlib import Path
 from ompass import _core
 from ompass._core import MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, recorded_memory
 from ompass.errors import UsageError
+from ompass.readers.files import read_small_file
 from ompass.readers.simulation import read_task_program, run_simulation
 from ompass.simulation.machine import Machine, Recording, read_machine
 from ompass.topology import Topology, recorded_topology
 from ompass.units import duration, percent, plural
 
 POLICIES = tuple(policy.name for policy in _core.policies())
+RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_record)
 _WITHOUT_CACHES = (
     " where no caches are known: choose threads that the recorded machine has, or give a --machine."
 )
@@ -62,11 +65,13 @@ def simulate(
     seed: int = 1,
     untraced: bool = False,
     program: TaskProgram | None = None,
+    record: Path | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
     """Simulate the run in a directory; `threads` () is the recorded number, `program` saves reading it twice.
 
-    `untraced`: without what recording added to its times.
+    `untraced`: without what recording added to its times. `record`: a run directory to make of the simulated
+    run, which must be one.
 
     Raises UsageError for policies and threads that do not exist, and what read_task_program raises.
     """
@@ -80,17 +85,58 @@ def simulate(
     memory = DeclaredData.of(path, program)
     if memory and any(memory.system(machine, n) is None for n in threads):
         memory = None  # for none, so that runs can be compared
+    if record:
+        _prepare(record, path, machine, policies, threads, seed)
     found: list[Prediction] = []
     for policy in policies:
         wall_1_ns = 0
         for n in threads:
             progress(f"simulating {policy} on {plural(n, 'thread')}")
-            run = predict(program, machine, policy, n, seed=seed, untraced=untraced, memory=memory)
+            run = predict(
+                program, machine, policy, n, seed=seed, untraced=untraced, memory=memory,
+                record_in=record, recorded_run=path,
+            )  # fmt: skip
             wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
             found.append(Prediction(policy, n, run, wall_1_ns))
     return Simulation(
         path, program, machine, seed, tuple(found), notes_on(program, [one.run for one in found])
     )
+
+
+def _prepare(
+    record: Path, recorded: Path, machine: Machine, policies: Sequence[str], threads: Sequence[int], seed: int
+) -> None:
+    """The directory with all that a run directory has beside logs."""
+    if len(policies) != 1 or len(threads) != 1:
+        raise UsageError(
+            f"--record {record}", "it holds one run", "name one policy and one number of threads"
+        )
+    if policies[0] not in RECORDABLE:
+        raise UsageError(
+            f"--record {record}",
+            f"under {policies[0]} threads leave their implicit tasks for others, which no trace can tell",
+            f"choose from {', '.join(RECORDABLE)}",
+        )
+    try:
+        record.mkdir()
+        try:
+            meta = json.loads(read_small_file(recorded / "meta.json"))
+        except (OSError, ValueError):
+            meta = {}
+        meta |= {
+            "mode": "trace",
+            "runtime": f"simulated: {policies[0]} on {machine.name}, seed {seed}",
+            "counters": [],
+            "environment": {"OMP_NUM_THREADS": str(threads[0])},
+        }
+        (record / "meta.json").write_text(json.dumps(meta, indent=2), encoding="utf-8")
+        topology = machine.topology or recorded_topology(recorded)
+        if topology.xml:
+            (record / "topology.xml").write_text(topology.xml, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"--record {record}", error.strerror or str(error), "name a directory that does not exist yet"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +174,7 @@ def predict(
     program: TaskProgram, machine: Machine, policy: str, threads: int, *, seed: int = 1,
     speed: Mapping[int, float] | None = None, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False,
     untied: bool = False, untraced: bool = False, memory: DeclaredData | None = None,
+    record_in: Path | None = None, recorded_run: Path | None = None,
 ) -> SimulatedRun:  # fmt: skip
     """One run of the program, as it is or changed.
 
@@ -154,6 +201,8 @@ def predict(
         untraced_creation_ns=round(recording.creation),
         memory=memory.system(machine, threads) if memory else None,
         recorded=memory.recorded if memory else None,
+        record_in=record_in,
+        recorded_run=recorded_run,
     )
 
 
