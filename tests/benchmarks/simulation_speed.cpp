@@ -2,7 +2,8 @@
 // How many tasks the simulator takes per second of processor time, on how many threads, and in how much memory: a binary
 // tree of tasks that wait for their children, one producer of leaves, and the same with declared data. Build it against the core:
 //   g++ -std=c++20 -O2 -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
-//       analysis/core/events/*.cpp analysis/core/format/*.cpp -o simulation_speed && ./simulation_speed 10000000
+//       analysis/core/analyses/trace_replay.cpp analysis/core/events/*.cpp analysis/core/format/*.cpp
+//       -o simulation_speed && ./simulation_speed 10000000
 #include <sys/resource.h>
 
 #include <cstdio>

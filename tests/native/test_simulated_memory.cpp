@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "simulation/engine.h"
+#include "simulation/transform.h"
 
 namespace ompass::simulation {
 namespace {
@@ -116,8 +117,9 @@ TaskProgram two_kernels() {
     write(1, {Operation::create(2, 0), Operation::of(Does::kTaskwait), Operation::create(3, 0)});
     for (const uint32_t task : {0u, 1u}) {
         program.accesses.push_back({0, kBlock, 0, false});
-        write(task + 2, {Operation::of(Does::kKernelBegin, 0, 1), Operation::of(Does::kAccess, task), Operation::of(Does::kWork, 1000, 1),
-                         Operation::of(Does::kKernelEnd), Operation::of(Does::kWork, 77, 1)});
+        write(task + 2, {Operation::of(Does::kKernelBegin, 0, 1), Operation::of(Does::kAccess, task),
+                         Operation::of(Does::kWork, 1000, 1), Operation::of(Does::kKernelEnd),
+                         Operation::of(Does::kWork, 77, 1)});
     }
     return program;
 }
@@ -138,6 +140,34 @@ TEST(SimulatedMemory, AKernelTakesItsComputationAndItsDataHere) {
     EXPECT_EQ(slower.memory.memory_ns, 300 + 1u);
     machine.memory.levels.clear();
     EXPECT_EQ(simulate(program, machine, policy, {1, 1, {}, {}}).work_ns, program.work_ns());
+}
+
+TEST(SimulatedMemory, SubtreesArePlacedInEqualStretchesWithAllBelowThem) {
+    TaskProgram program;
+    program.constructs = {0, 1, 2};
+    program.operations = {Operation::of(Does::kEnd)};
+    program.tasks.resize(2);
+    const auto task = [&](uint32_t creator, uint16_t construct, uint8_t flags = 0) {
+        ProgramTask &made = program.tasks.emplace_back();
+        made.creator = creator;
+        made.construct = construct;
+        made.flags = flags;
+        return static_cast<uint32_t>(program.tasks.size() - 1);
+    };
+    std::vector<uint32_t> roots, below;
+    for (int i = 0; i < 4; i++) {
+        roots.push_back(task(1, 1));
+        below.push_back(task(task(roots.back(), 1), 2));
+    }
+    const uint32_t other = task(1, 2), inlined = task(1, 1, ProgramTask::kInline);
+    const TaskProgram placed = place_subtrees(program, 1, 2);
+    for (size_t i = 0; i < 4; i++) {
+        EXPECT_EQ(placed.tasks[roots[i]].home, static_cast<int>(i / 2));
+        EXPECT_EQ(placed.tasks[below[i]].home, static_cast<int>(i / 2));
+    }
+    EXPECT_EQ(placed.tasks[other].home, -1);
+    EXPECT_EQ(placed.tasks[inlined].home, -1);
+    EXPECT_EQ(placed.n_domains, 2u);
 }
 
 TEST(SimulatedMemory, DataTakeNoMoreThanTheirKernelOnTheRecordingMachine) {

@@ -18,7 +18,7 @@ from ompass._core import SimulatedRun, TaskProgram
 from ompass.commands.main import app
 from ompass.errors import NothingToShowError, OmpassError, UsageError
 from ompass.readers.events import event_kinds, read_events
-from ompass.readers.simulation import read_task_program, run_simulation
+from ompass.readers.simulation import placed, read_task_program, run_simulation, task_shapes
 from ompass.simulation.advice import advise
 from ompass.simulation.calibration import as_toml, costs_from
 from ompass.simulation.machine import MACHINES, find_machine, read_machine
@@ -227,6 +227,26 @@ def test_remote_memory_and_small_caches_make_kernels_slower(kernels: Path, tmp_p
     assert memory_ns(apart + 'pages = "interleaved"') > memory_ns(near)
     tiny = near.replace("1048576", "2048")
     assert memory_ns(tiny) > memory_ns(near)
+
+
+def test_placement_is_tried_where_data_is_declared_and_there_are_domains(
+    kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[tuple[int, int]] = []
+
+    def place(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
+        tried.append((construct, n_domains))
+        return placed(program, construct, n_domains)
+
+    monkeypatch.setattr("ompass.simulation.advice.placed", place)
+    two = find_machine("pack:2 l3:1(size=4194304) core:2 pu:1")
+    advise(kernels, machine=two, threads=4)
+    tasks = {shape.construct for shape in task_shapes(read_task_program(kernels)) if shape.deepest}
+    assert tried == [(construct, 2) for construct in sorted(tasks)] and tasks
+    tried.clear()
+    advise(kernels, machine=find_machine("pack:1 l3:1(size=4194304) core:4 pu:1"), threads=4)
+    advise(write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2)), machine=two, threads=4)
+    assert not tried
 
 
 def test_caches_and_nodes_of_a_described_machine() -> None:

@@ -299,6 +299,17 @@ void bind_simulation(nb::module_ &m) {
         },
         nb::arg("program"), nb::arg("construct"),
         "The program whose tasks of the construct keep only the last of their taskwaits.");
+    m.def(
+        "place_subtrees",
+        [](const TaskProgram &program, uint32_t construct, uint32_t n_domains) {
+            if (n_domains < 1 || n_domains > kMaxThreads)
+                throw nb::value_error("the number of domains is out of range");
+            return changed(program, construct,
+                           [&](uint16_t place) { return place_subtrees(program, place, n_domains); });
+        },
+        nb::arg("program"), nb::arg("construct"), nb::arg("n_domains"),
+        "The program whose outermost tasks of the construct are placed, each domain getting an equal stretch of them, "
+        "with all below them.");
     m.attr("MAX_SIMULATED_THREADS") = kMaxThreads;
     m.def("policies", &policy_rows, "All policies.");
     m.def("simulated_costs", &cost_rows, "All costs.");

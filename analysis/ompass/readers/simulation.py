@@ -108,3 +108,8 @@ def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> 
 def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
     """The program whose tasks of the construct keep only the last of their taskwaits."""
     return _core.join_phases(program, construct)
+
+
+def placed(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
+    """The program whose outermost tasks of the construct are placed, in equal stretches."""
+    return _core.place_subtrees(program, construct, n_domains)

@@ -16,6 +16,7 @@ from ompass.model import Run
 from ompass.readers import open_run
 from ompass.readers.simulation import (
     coarser,
+    placed,
     read_task_program,
     spread_out,
     task_shapes,
@@ -51,9 +52,9 @@ class Tried:
 class Change:
     """A change, at its best value. Gains are shares of the wall time as simulated without it."""
 
-    kind: str  # depth, time, grain, producer, phases, untied, extension, threads
+    kind: str  # depth, time, grain, producer, phases, untied, extension, placement, threads
     construct: int | None  # that the change is made to; None: none in particular
-    value: int  # best: levels, ns, tasks, threads; 0: without one
+    value: int  # best: levels, ns, tasks, domains, threads; 0: without one
     wall_ns: int
     gain: float
     low: float = 0.0
@@ -174,6 +175,11 @@ class _Trial:
             **changes,  # type: ignore[arg-type]
         )
 
+    @property
+    def n_domains(self) -> int:
+        """Domains of the threads, where data is declared and memory is modelled; else 1."""
+        return max(self.machine.domains(self.threads), default=0) + 1 if self.base.levels else 1
+
     def gain(self, changed: SimulatedRun) -> float:
         return _gain(self.base, changed)
 
@@ -270,6 +276,14 @@ def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
         "extension",
         *_best(trial, "extension", None, [0], lambda _: partial(trial.simulate, policy="omp_ext")),
     )
+    n_domains = trial.n_domains
+    if n_domains > 1:
+        for shape in tasks:
+            programs = {n_domains: placed(program, shape.construct, n_domains)}
+            yield "placement", *_best(
+                trial, "placement", shape.construct, [n_domains],
+                partial(_of_placed, trial, programs),
+            )  # fmt: skip
     more = 2 * trial.threads
     if trial.machine.topology is None or more <= len(trial.machine.topology.cpus):
         yield "threads", *_best(trial, "threads", None, [more], lambda n: partial(trial.simulate, threads=n))
@@ -277,6 +291,10 @@ def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
 
 def _of_program(trial: _Trial, programs: Mapping[int, TaskProgram], value: int) -> Simulate:
     return partial(trial.simulate, program=programs[value])
+
+
+def _of_placed(trial: _Trial, programs: Mapping[int, TaskProgram], value: int) -> Simulate:
+    return partial(trial.simulate, program=programs[value], policy="locality")
 
 
 def causal_profile(trial: _Trial, same: Mapping[int, int]) -> Iterator[Causal]:
