@@ -47,6 +47,7 @@ Memory::Memory(const TaskProgram &program, const MemorySystem &system) : program
     const uint64_t size = system.block_bytes;
     // Blocks that are touched get numbers in the order of their addresses, so that a range stays one.
     std::vector<std::pair<uint64_t, uint64_t>> touched; // first block and the one after the last
+    touched.reserve(program.accesses.size());
     for (const DataAccess &access : program.accesses)
         touched.emplace_back(access.address / size, (access.address + access.bytes - 1) / size + 1);
     std::ranges::sort(touched);

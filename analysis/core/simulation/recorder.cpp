@@ -182,6 +182,7 @@ void Recorder::kernel(uint32_t number, Operation operation, uint64_t now) {
 
 Problem Recorder::write(const std::string &directory, const RunFiles &like, uint64_t wall_ns) const {
     std::vector<MadeLog> logs;
+    logs.reserve(threads_.size());
     for (const OfThread &thread : threads_) logs.push_back(thread.log);
     if (Problem problem = write_run(directory, like, logs, wall_ns)) return problem;
     RunFiles run;
