@@ -50,7 +50,7 @@ class Definition(Row):
 
 class ThreadRow(Row):
     """One recorded thread."""
-    def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0) -> None: ...
+    def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, by_clock_ns: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0) -> None: ...
     thread: Final[int]  # number of its log
     tid: Final[int]  # number in the operating system
     kind: Final[str]  # initial, worker or other
@@ -61,6 +61,7 @@ class ThreadRow(Row):
     n_migrations: Final[int]  # changes of CPU that were seen
     cpu_source: Final[str]  # where preempted and blocked times come from: switches (the kernel's records), clocks (of the thread; no state is known), or empty: not known, and 0
     n_lost_switches: Final[int]  # records of switches lost, so that which of both is in part a guess
+    by_clock_ns: Final[int]  # time in which its clock took the place of records of switches, since they came too thick
     unaccounted_preempted_ns: Final[int]  # preempted between regions, and outside of all that is accounted
     unaccounted_blocked_ns: Final[int]  # blocked there
     ended_ns: Final[int]  # when the thread ended; 0: not before the recording
@@ -441,6 +442,7 @@ class TaskProgram:
     n_dependent_waits: Final[int]  # `taskwait depend`, taken for a taskwait
     n_detached: Final[int]  # detached tasks, taken to be complete at their end
     n_out_of_order: Final[int]  # events whose cause the trace does not hold
+    n_accesses: Final[int]  # to data that kernels declared
     blocked_ns: Final[int]  # waits for locks, which are repeated as they were
     preempted_ns: Final[int]  # in which other programs had the processor: left out of the work
     work_ns: Final[int]  # of all tasks, the serial parts included
@@ -448,12 +450,29 @@ class TaskProgram:
     n_dependences: Final[int]  # between tasks
     work_of_constructs: Final[dict[int, int]]  # work in ns by number of the construct
 
+class MemorySystem:
+    """Caches and memory of a machine, and which of them each thread has."""
+    def __init__(self, *, levels: Sequence[tuple[int, tuple[float, float], Sequence[int]]], nodes: Sequence[int], local: tuple[float, float], remote: tuple[float, float], other_cache: tuple[float, float], node_ns_per_byte: float, block_bytes: int, page_bytes: int, interleaved: bool) -> None: """`levels` from the thread on: bytes of one cache, (latency in ns, ns per byte), and the cache of each thread; `nodes`: the memory of each thread."""
+
+class RecordedMemory:
+    """What declared data took of the recorded times."""
+
+def recorded_memory(program: TaskProgram, system: MemorySystem) -> RecordedMemory:
+    """What declared data took on the machine that recorded the program."""
+
+class SimulatedLevel(Row):
+    """Caches of one level, all together."""
+    def __init__(self, *, n_hits: int = 0, n_misses: int = 0, n_invalid: int = 0) -> None: ...
+    n_hits: Final[int]  # blocks that were found in it
+    n_misses: Final[int]  # blocks that were not
+    n_invalid: Final[int]  # of these, those that another thread had written since
+
 class SimulatedRun(Row):
     """
     One simulated run.
     work_ns + create_ns + schedule_ns + sync_ns + idle_ns == threads * wall_ns.
     """
-    def __init__(self, *, wall_ns: int = 0, serial_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, n_tasks: int = 0, n_inlined: int = 0, n_steals_attempted: int = 0, n_steals_successful: int = 0, n_steals_false_negative: int = 0, n_remote: int = 0) -> None: ...
+    def __init__(self, *, wall_ns: int = 0, serial_ns: int = 0, work_ns: int = 0, create_ns: int = 0, schedule_ns: int = 0, sync_ns: int = 0, idle_ns: int = 0, n_tasks: int = 0, n_inlined: int = 0, n_steals_attempted: int = 0, n_steals_successful: int = 0, n_steals_false_negative: int = 0, n_remote: int = 0, operations: Mapping[str, tuple[int, int]] = {}, memory_ns: int = 0, busy_ns: int = 0, levels: tuple[SimulatedLevel, ...] = (), link_bytes: tuple[tuple[int, ...], ...] = ()) -> None: ...
     wall_ns: Final[int]  # of the whole program
     serial_ns: Final[int]  # part of it outside of parallel regions
     work_ns: Final[int]  # in user code, all threads
@@ -467,12 +486,18 @@ class SimulatedRun(Row):
     n_steals_successful: Final[int]  # of these, those that got one
     n_steals_false_negative: Final[int]  # those that failed while some queue held a task
     n_remote: Final[int]  # tasks that ran in another domain than they were placed in
+    operations: Final[dict[str, tuple[int, int]]]  # how often each operation of the runtime happened, and what that took in ns
+    memory_ns: Final[int]  # what the declared data took, part of the work; 0: not modelled
+    busy_ns: Final[int]  # part of it, waiting for memory that others use
+    levels: Final[tuple[SimulatedLevel, ...]]  # of caches, from the first on
+    link_bytes: Final[tuple[tuple[int, ...], ...]]  # from the memory of each node to the threads of each
 
 class Policy(Row):
     """A scheduler that can be simulated."""
-    def __init__(self, *, name: str = '', meaning: str = '') -> None: ...
+    def __init__(self, *, name: str = '', meaning: str = '', can_record: bool = False) -> None: ...
     name: Final[str]  # as --policy takes it
     meaning: Final[str]  # in a few words
+    can_record: Final[bool]  # whether simulate() can write its runs as logs
 
 class SimulatedCost(Row):
     """A cost that a machine file may give."""
@@ -501,6 +526,9 @@ def spread(program: TaskProgram, construct: int, least: int, n_parts: int) -> Ta
 def join_phases(program: TaskProgram, construct: int) -> TaskProgram:
     """The program whose tasks of the construct keep only the last of their taskwaits."""
 
+def place_subtrees(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
+    """The program whose outermost tasks of the construct are placed, each domain getting an equal stretch of them, with all below them."""
+
 MAX_SIMULATED_THREADS: int = 4096
 
 def policies() -> tuple[Policy, ...]:
@@ -512,8 +540,8 @@ def simulated_costs() -> tuple[SimulatedCost, ...]:
 def task_program(directory: str) -> TaskProgram:
     """What the tasks of a run do; LogError when the run has no trace."""
 
-def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0) -> SimulatedRun:
-    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each task, and of its creator. LogError when no task can go on."""
+def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
+    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each task, and of its creator; `memory` is that of the machine, `recorded` what recorded_memory() gives: without both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the simulated run, with the definitions of `recorded_run`. LogError when no task can go on."""
 
 class Slices(Columns):
     """Slices of threads, one thread after the other; of a thread, in the order in which they ended."""

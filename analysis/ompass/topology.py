@@ -11,7 +11,7 @@ import ctypes.util
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ompass.errors import IncompleteInstallationError, UsageError
@@ -41,12 +41,24 @@ class CacheGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class Caches:
+    """The data caches of one level."""
+
+    level: int
+    size_bytes: int  # of one; 0: not known
+    of_cpu: tuple[int, ...]  # which of them, by place in Topology.cpus
+
+
+@dataclass(frozen=True, slots=True)
 class Topology:
     """The cache groups of a machine; `cpus` are all of them in hwloc's order, neighbours side by side."""
 
     description: str  # "recorded machine", or the synthetic string
     groups: tuple[CacheGroup, ...]
     cpus: tuple[int, ...]
+    caches: tuple[Caches, ...] = ()  # by level, from the first on; those that every CPU has
+    nodes: tuple[int, ...] = ()  # the memory of each CPU, by its place
+    xml: str = field(default="", repr=False, compare=False)  # from which it was read
 
     def group_of_thread(self, n_threads: int, place: str = "compact") -> list[int]:
         """The index of the group of each thread, more threads than CPUs going round again.
@@ -126,7 +138,9 @@ def _topology_of_xml(text: str, description: str) -> Topology:
     cpus_of: dict[ElementTree.Element, list[int]] = {}
     l2_bytes: dict[ElementTree.Element, int] = {}
     cpus = []
+    chains = []
     for cpu, above in _cpus(root, []):
+        chains.append(above)
         caches = [element for element in above if _DATA_CACHE.fullmatch(element.get("type", ""))]
         packages = [element for element in above if element.get("type") == "Package"]
         # The caches from the machine down: the first is the last level.
@@ -147,7 +161,33 @@ def _topology_of_xml(text: str, description: str) -> Topology:
         )
         for index, (shared, members) in enumerate(cpus_of.items())
     )
-    return Topology(description, groups, tuple(cpus))
+    return Topology(description, groups, tuple(cpus), _caches(chains), _nodes(chains), text)
+
+
+def _caches(chains: list[list[ElementTree.Element]]) -> tuple[Caches, ...]:
+    levels = []
+    for level in range(1, 6):
+        mine = [next((e for e in chain if e.get("type") == f"L{level}Cache"), None) for chain in chains]
+        found = [cache for cache in mine if cache is not None]
+        if len(found) == len(chains):
+            size = int(found[0].get("cache_size", "0"))
+            levels.append(Caches(level, size, _numbered(found)))
+    return tuple(levels)
+
+
+def _nodes(chains: list[list[ElementTree.Element]]) -> tuple[int, ...]:
+    """hwloc lists memory beside the objects that are close to it."""
+
+    def with_memory(chain: list[ElementTree.Element]) -> ElementTree.Element:
+        near = (e for e in reversed(chain) if any(c.get("type") == "NUMANode" for c in e.findall("object")))
+        return next(near, chain[0])
+
+    return _numbered([with_memory(chain) for chain in chains])
+
+
+def _numbered(elements: list[ElementTree.Element]) -> tuple[int, ...]:
+    numbers: dict[ElementTree.Element, int] = {}
+    return tuple(numbers.setdefault(element, len(numbers)) for element in elements)
 
 
 def _cpus(

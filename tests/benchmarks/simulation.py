@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds simulated runs against recorded ones: every benchmark program on one and two threads, as a table.
 
-Records each program --rounds times on one and on two threads, keeps the recording with the shortest time in
-parallel regions, and predicts: two threads from their own trace, two from the trace of one thread, and one
-from the trace of two. Costs are calibrated first. Writes the table as Markdown, as docs/simulation.md shows
-it. Needs the build (release preset), an idle machine, and the Python that has the package installed.
+Records each program --rounds times on one and on two threads, in turn, keeps the recordings with the
+shortest time in parallel regions, and predicts: two threads from their own trace, two from the trace of one
+thread, and one from the trace of two. Then runs the programs with a cut-off by depth at each depth, and
+holds the measured best and its gain against those that a trace of the deepest predicts. Costs are calibrated
+first. Writes both tables as Markdown, for docs/simulation.md. Needs the build (release preset), an idle
+machine, and the Python that has the package installed.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from ompass.simulation.runs import predict
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SUFFIX = "-tasks"
+DEEPEST = 24
+MOST_TASKS = 300_000  # of a run whose cut-off is tried
 
 
 @dataclass(frozen=True)
@@ -42,20 +46,22 @@ class Row:
     one_from_two_ns: int
 
 
-def record(program: Path, threads: int, arguments: list[str], folder: Path, rounds: int) -> TaskProgram:
-    """The recording with the shortest time in parallel regions."""
-    found = []
-    for k in range(rounds):
-        directory = folder / f"{program.name}-{threads}-{k}.ompass"
-        command = [
-            sys.executable, "-m", "ompass", "run", "--mode", "trace", "--quiet", "-o", str(directory), "--",
-            str(program), "--threads", str(threads), *arguments,
-        ]  # fmt: skip
-        subprocess.run(
-            command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_PROC_BIND": "close"}
-        )
-        found.append(read_task_program(directory))
-    return min(found, key=lambda recorded: recorded.regions_ns)
+def record(
+    program: Path, threads: int, arguments: list[str], folder: Path, name: str
+) -> tuple[Path, TaskProgram]:
+    directory = folder / f"{program.name}-{name}.ompass"
+    command = [
+        sys.executable, "-m", "ompass", "run", "--mode", "trace", "--quiet", "-o", str(directory), "--",
+        str(program), "--threads", str(threads), *arguments,
+    ]  # fmt: skip
+    subprocess.run(
+        command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_PROC_BIND": "close"}
+    )
+    return directory, read_task_program(directory)
+
+
+def shortest(programs: list[TaskProgram]) -> TaskProgram:
+    return min(programs, key=lambda recorded: recorded.regions_ns)
 
 
 def regions_ns(program: TaskProgram, machine: Machine, threads: int) -> int:
@@ -64,8 +70,11 @@ def regions_ns(program: TaskProgram, machine: Machine, threads: int) -> int:
 
 
 def measure(program: Path, machine: Machine, arguments: list[str], folder: Path, rounds: int) -> Row:
-    one = record(program, 1, arguments, folder, rounds)
-    two = record(program, 2, arguments, folder, rounds)
+    ones, twos = [], []
+    for k in range(rounds):
+        ones.append(record(program, 1, arguments, folder, f"1-{k}")[1])
+        twos.append(record(program, 2, arguments, folder, f"2-{k}")[1])
+    one, two = shortest(ones), shortest(twos)
     return Row(
         program.name.removesuffix(SUFFIX),
         two.n_deferred,
@@ -75,6 +84,85 @@ def measure(program: Path, machine: Machine, arguments: list[str], folder: Path,
         regions_ns(one, machine, 2),
         regions_ns(two, machine, 1),
     )
+
+
+@dataclass(frozen=True)
+class CutOff:
+    """One program with a cut-off by depth: times measured, and predicted from the deepest trace, s."""
+
+    program: str
+    depths: list[int]
+    measured: list[float]
+    predicted: list[float]
+
+    def best(self, seconds: list[float]) -> int:
+        return seconds.index(min(seconds))
+
+    def gain(self, seconds: list[float]) -> float:
+        """Of the measured best value over the deepest."""
+        return 1 - seconds[self.best(self.measured)] / seconds[-1]
+
+
+def run_once(program: Path, arguments: list[str]) -> tuple[float, int]:
+    """Seconds and tasks of a run that nobody records."""
+    command = [str(program), "--threads", "2", "--json", *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    result = json.loads(done.stdout)
+    return float(result["seconds"]), int(result["tasks"])
+
+
+def measure_cut_off(
+    program: Path, machine: Machine, arguments: list[str], folder: Path, rounds: int
+) -> CutOff | None:
+    """None for programs without a cut-off by depth, or with fewer than three values of it."""
+    described = json.loads(
+        subprocess.run([str(program), "--describe"], check=True, capture_output=True, text=True).stdout
+    )
+    if list(described["cuts"]) != ["depth"] or "manual" not in described["cutoffs"]:
+        return None
+    tasks: dict[int, int] = {}
+    for depth in range(1, DEEPEST + 1):
+        tasks[depth] = run_once(program, [*arguments, "--depth", str(depth)])[1]
+        if tasks[depth] > MOST_TASKS or tasks[depth] == tasks.get(depth - 1):
+            break
+    depths = list(tasks)[:-1]
+    if len(depths) < 3:
+        return None
+    found: dict[int, list[float]] = {depth: [] for depth in depths}
+    for _ in range(rounds):
+        for depth in depths:
+            found[depth].append(run_once(program, [*arguments, "--depth", str(depth)])[0])
+    traces = [
+        record(program, 2, [*arguments, "--depth", str(depths[-1])], folder, f"deepest-{k}")[1]
+        for k in range(rounds)
+    ]
+    trace = shortest(traces)
+    cut = {
+        level: predict(trace, machine, "libomp", 2, max_depth=level, serial_below=True, untraced=True)
+        for level in range(1, DEEPEST + 4)
+    }
+    predicted = []
+    for depth in depths:  # the program's depth and ours may differ by a level
+        run = min(cut.values(), key=lambda run: abs(run.n_tasks - run.n_inlined - tasks[depth]))
+        predicted.append((run.wall_ns - run.serial_ns) / 1e9)
+    return CutOff(
+        program.name.removesuffix(SUFFIX), depths, [min(found[depth]) for depth in depths], predicted
+    )
+
+
+def cut_off_table(rows: list[CutOff]) -> Iterator[str]:
+    yield "| program | depths | best measured | best predicted | gain measured | predicted |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for row in rows:
+        yield (
+            f"| {row.program} | {row.depths[0]} to {row.depths[-1]} | {row.depths[row.best(row.measured)]} "
+            f"| {row.depths[row.best(row.predicted)]} | {row.gain(row.measured):.0%} "
+            f"| {row.gain(row.predicted):.0%} |"
+        )
+    yield ""
+    steps = sum(abs(row.best(row.measured) - row.best(row.predicted)) <= 1 for row in rows)
+    points = sum(abs(row.gain(row.measured) - row.gain(row.predicted)) <= 0.15 for row in rows)
+    yield f"Cut-offs: {steps} of {len(rows)} within a step, {points} gains within 15 points."
 
 
 def table(rows: list[Row]) -> Iterator[str]:
@@ -112,6 +200,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[Row] = []
+    cut_offs: list[CutOff] = []
     with tempfile.TemporaryDirectory(prefix="ompass-simulation-") as name:
         folder = Path(name)
         here = folder / "here.toml"
@@ -122,11 +211,15 @@ def main() -> None:
                 continue
             rows.append(measure(program, machine, ["--class", options.size], folder, options.rounds))
             print(rows[-1], file=sys.stderr, flush=True)
+            cut_off = measure_cut_off(program, machine, ["--class", options.size], folder, options.rounds)
+            if cut_off:
+                cut_offs.append(cut_off)
+                print(cut_off, file=sys.stderr, flush=True)
             for recorded in folder.glob(f"{program.name}-*.ompass"):
                 subprocess.run(["rm", "-r", str(recorded)], check=True)
-    print("\n".join(table(rows)))
+    print("\n".join([*table(rows), "", *cut_off_table(cut_offs)]))
     if options.json:
-        options.json.write_text(json.dumps([row.__dict__ for row in rows], indent=2))
+        options.json.write_text(json.dumps([row.__dict__ for row in [*rows, *cut_offs]], indent=2))
 
 
 if __name__ == "__main__":

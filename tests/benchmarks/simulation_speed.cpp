@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many tasks the simulator takes per second of processor time, on how many threads, and in how much memory: a binary
-// tree of tasks that wait for their children, and one producer of leaves. Build it against the core:
+// tree of tasks that wait for their children, one producer of leaves, and the same with declared data. Build it against the core:
 //   g++ -std=c++20 -O2 -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
-//       analysis/core/events/*.cpp analysis/core/format/*.cpp -o simulation_speed && ./simulation_speed 10000000
+//       analysis/core/analyses/trace_replay.cpp analysis/core/events/*.cpp analysis/core/format/*.cpp
+//       -o simulation_speed && ./simulation_speed 10000000
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -81,6 +82,39 @@ TaskProgram producer(uint32_t n) {
     return std::move(maker.program);
 }
 
+// Leaves that touch three ranges of 1 KiB each, at odd places, so that each is in two blocks.
+TaskProgram with_data(const TaskProgram &from) {
+    TaskProgram program = from;
+    program.operations.clear();
+    for (uint32_t task = 0; task < from.tasks.size(); task++) {
+        program.tasks[task].first_op = static_cast<uint32_t>(program.operations.size());
+        for (uint64_t k = 0; task > 1 && k < 3; k++) {
+            program.operations.push_back(Operation::of(Does::kAccess, program.accesses.size()));
+            program.accesses.push_back({task * 7919u % 50000 * 2048ull + k * 1'000'000, 1024, 0, k == 2});
+        }
+        uint32_t op = from.tasks[task].first_op;
+        do program.operations.push_back(from.operations[op]);
+        while (from.operations[op++].does() != Does::kEnd);
+    }
+    return program;
+}
+
+MemorySystem memory_of(uint32_t threads) {
+    MemorySystem system;
+    system.levels = {{32 << 10, {1, 0.01}, {}}, {512 << 10, {4, 0.02}, {}}, {32 << 20, {15, 0.03}, {}}};
+    for (uint32_t i = 0; i < threads; i++) {
+        system.levels[0].of_thread.push_back(i);
+        system.levels[1].of_thread.push_back(i);
+        system.levels[2].of_thread.push_back(i / 8);
+        system.node_of_thread.push_back(i / 64);
+    }
+    system.local = {90, 0.07};
+    system.remote = {150, 0.1};
+    system.other_cache = {100, 0.07};
+    system.node_ns_per_byte = 0.01;
+    return system;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -90,15 +124,18 @@ int main(int argc, char **argv) {
     machine.costs.steal.points = {{1, 100}};
     machine.costs.failed_steal.points = {{1, 80}};
     machine.costs.wake.points = {{1, 200}};
-    for (const char *shape : {"tree", "producer"}) {
-        const TaskProgram program = std::string(shape) == "tree" ? tree(n) : producer(n);
+    for (const std::string shape : {"tree", "producer", "data"}) {
+        const TaskProgram program = shape == "tree" ? tree(n) : shape == "data" ? with_data(producer(n)) : producer(n);
+        const RecordedMemory recorded = recorded_memory(program, memory_of(2));
         for (const char *policy : {"libomp", "work-first", "occupancy"})
             for (const uint32_t threads : {2u, 8u, 32u, 128u}) {
+                machine.memory = memory_of(threads);
+                machine.recorded = &recorded;
                 const double begin = cpu_seconds();
                 const Simulated run = simulate(program, machine, *find_policy(policy), {threads, 1, {}, {}});
                 const double seconds = cpu_seconds() - begin;
-                std::printf("%-9s %-11s %4u threads: %6.2f s, %5.2f million tasks/s%s\n", shape, policy, threads,
-                            seconds, static_cast<double>(run.n_tasks) / seconds / 1e6, run.problem.c_str());
+                std::printf("%-9s %-11s %4u threads: %6.2f s, %5.2f million tasks/s%s\n", shape.c_str(), policy,
+                            threads, seconds, static_cast<double>(run.n_tasks) / seconds / 1e6, run.problem.c_str());
             }
     }
     rusage usage{};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <random>
 #include <vector>
@@ -319,6 +320,25 @@ TEST(Simulation, AChangeDoesWhatItSays) {
     EXPECT_EQ(wall(coarse), 10 + 600 + 400u);
     coarse.min_ns = 100;
     EXPECT_EQ(wall(coarse), wall({}));
+}
+
+// One of many threads that look at random finds a task soon, however long each of them would take alone.
+TEST(Simulation, ManyThreadsFindOneTaskTogether) {
+    constexpr unsigned kTasks = 20000, kThreads = 64;
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    for (unsigned i = 0; i < kTasks; i++) build.work(build.create(implicit), 1000);
+    const TaskProgram &program = build.finish();
+    Machine machine;
+    machine.costs.failed_steal.points = {{1, 100}};
+    machine.costs.steal.points = {{1, 100}};
+    // The creator's rest is in one queue, all look for it: the chance that all miss it is (62 / 63)^63 each time.
+    const Simulated work_first = simulate(program, machine, *find_policy("work-first"), {kThreads, 1, {}, {}});
+    const double all_miss = std::pow(62.0 / 63, 63);
+    EXPECT_NEAR(static_cast<double>(work_first.wall_ns) / kTasks, 100 + 100 * all_miss / (1 - all_miss), 20);
+    // Its children are in one queue, and each thread looks for the next after the last.
+    const Simulated help_first = simulate(program, machine, *find_policy("help-first"), {kThreads, 1, {}, {}});
+    EXPECT_NEAR(static_cast<double>(help_first.wall_ns) / kTasks, (1000 + 100 + 62 * 100) / 64.0, 12);
 }
 
 TEST(Simulation, ACostGrowsOnALineBetweenItsPoints) {

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Predictions against recorded runs whose times are known, and against the program truly changed.
 
-The tasks sleep: they take their time whatever else the machine does. Where four threads share two processors,
-who takes which task of a tree is chance, so trees are predicted for two.
+The tasks sleep: they take their time whatever else the machine does, and the program tells how late the
+system woke them. Of several rounds those count that were woken least late; whether a prediction was right
+decides nothing. Where four threads share two processors, who takes which task of a tree is chance, so trees
+are predicted for two.
 """
 
 from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,9 @@ from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SOURCE = "simulation/sleepers.c"
 POINTS = 0.03  # by which the gain of a faster construct may be off
+ROUNDS = 8
+BEST = 3  # rounds that count
+Shape = tuple[str, ...]
 
 
 @pytest.fixture(scope="module")
@@ -30,28 +35,43 @@ def sleepers(compile_program: CompileProgram, default_toolchain: Toolchain) -> P
     return compile_program(SOURCE, default_toolchain, "-O1")
 
 
-def wall_ns(program: Path, threads: int, *arguments: str, rounds: int = 3) -> int:
-    """The shortest of several runs that nobody records."""
-    found = []
-    for _ in range(rounds):
-        done = subprocess.run(
-            [str(program), *arguments],
-            env={"OMP_NUM_THREADS": str(threads), "PATH": "/usr/bin"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        match = re.search(r"WALL ns=(\d+)", done.stdout)
-        assert match
-        found.append(int(match[1]))
-    return min(found)
+def least_late(rounds: list[tuple[int, int]]) -> int:
+    """The shortest of the rounds (lateness, time) that were woken least late."""
+    return min(time for _, time in sorted(rounds)[:BEST])
 
 
-def recorded(
+def told(output: str) -> tuple[int, int]:
+    """(lateness, wall time), ns."""
+    match = re.search(r"WALL ns=(\d+) late=(\d+)", output)
+    assert match
+    return int(match[2]), int(match[1])
+
+
+def wall_ns(program: Path, runs: Mapping[str, tuple[int, Shape]]) -> dict[str, int]:
+    """Of each kind of run (threads, arguments), unrecorded; the kinds take turns."""
+    found: dict[str, list[tuple[int, int]]] = {name: [] for name in runs}
+    for _ in range(ROUNDS):
+        for name, (threads, arguments) in runs.items():
+            done = subprocess.run(
+                [str(program), *arguments],
+                env={"OMP_NUM_THREADS": str(threads), "PATH": "/usr/bin"},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            found[name].append(told(done.stdout))
+    return {name: least_late(rounds) for name, rounds in found.items()}
+
+
+def traces(
     run_recorded: RunRecorded, toolchain: Toolchain, program: Path, threads: int, *arguments: str
-) -> tuple[Path, TaskProgram]:
-    run = run_recorded(program, toolchain, *arguments, mode="trace", threads=threads, preload=True)
-    return run.run_dir, read_task_program(run.run_dir)
+) -> list[tuple[int, Path, TaskProgram]]:
+    """(lateness, directory, program) of the recorded rounds that were woken least late."""
+    found = []
+    for _ in range(ROUNDS):
+        run = run_recorded(program, toolchain, *arguments, mode="trace", threads=threads, preload=True)
+        found.append((told(run.process.stdout)[0], run.run_dir, read_task_program(run.run_dir)))
+    return sorted(found, key=lambda one: one[0])[:BEST]
 
 
 def region_ns(program: TaskProgram, threads: int, **changes: object) -> int:
@@ -59,52 +79,54 @@ def region_ns(program: TaskProgram, threads: int, **changes: object) -> int:
     return run.wall_ns - run.serial_ns
 
 
-def undisturbed(check: Callable[[], None]) -> None:
-    """Check until it holds, five times at most: what disturbs a run makes it longer, never as predicted."""
-    for _ in range(4):
-        try:
-            return check()
-        except AssertionError:
-            continue
-    return check()
-
-
-@pytest.mark.parametrize("shape", [("flat", "20"), ("tree", "20"), ("chain", "20", "20")], ids=lambda s: s[0])
+@pytest.mark.parametrize(
+    ("recorded", "error", "shape"),
+    [
+        (2, 0.1, ("flat", "20")),
+        (2, 0.1, ("tree", "20")),
+        (2, 0.1, ("chain", "20", "20")),
+        (1, 0.2, ("flat", "20")),  # a team of one tells nothing of dependences
+        (1, 0.2, ("tree", "20")),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else str(value),
+)
 def test_other_numbers_of_threads_are_predicted(
-    sleepers: Path, run_recorded: RunRecorded, default_toolchain: Toolchain, shape: tuple[str, ...]
+    sleepers: Path,
+    run_recorded: RunRecorded,
+    default_toolchain: Toolchain,
+    recorded: int,
+    error: float,
+    shape: Shape,
 ) -> None:
-    def check() -> None:
-        _, program = recorded(run_recorded, default_toolchain, sleepers, 2, *shape)
-        for threads in (1, 2) if shape[0] == "tree" else (1, 2, 4):
-            assert region_ns(program, threads) == pytest.approx(wall_ns(sleepers, threads, *shape), rel=0.1)
-
-    undisturbed(check)
-
-
-@pytest.mark.parametrize("shape", [("flat", "20"), ("tree", "20")], ids=lambda s: s[0])
-def test_a_trace_of_one_thread_predicts_several(
-    sleepers: Path, run_recorded: RunRecorded, default_toolchain: Toolchain, shape: tuple[str, ...]
-) -> None:
-    def check() -> None:
-        _, program = recorded(run_recorded, default_toolchain, sleepers, 1, *shape)
-        assert program.n_serialised > 0
-        for threads in (1, 2) if shape[0] == "tree" else (1, 2, 4):
-            assert region_ns(program, threads) == pytest.approx(wall_ns(sleepers, threads, *shape), rel=0.2)
-
-    undisturbed(check)
+    programs = [one[2] for one in traces(run_recorded, default_toolchain, sleepers, recorded, *shape)]
+    assert all((program.n_serialised > 0) == (recorded == 1) for program in programs)
+    numbers = (1, 2) if shape[0] == "tree" else (1, 2, 4)
+    walls = wall_ns(sleepers, {str(threads): (threads, shape) for threads in numbers})
+    for threads in numbers:
+        predicted = min(region_ns(program, threads) for program in programs)
+        assert predicted == pytest.approx(walls[str(threads)], rel=error)
 
 
 def test_the_causal_profile_is_right_about_the_program_truly_changed(
     sleepers: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    def check() -> None:
-        directory, program = recorded(run_recorded, default_toolchain, sleepers, 2, "chain", "40", "40")
+    walls = wall_ns(
+        sleepers,
+        {
+            "as it is": (2, ("chain", "40", "40")),
+            "chain": (2, ("chain", "20", "40")),
+            "free": (2, ("chain", "40", "20")),
+        },
+    )
+    gains: dict[str, list[float]] = {"chain": [], "free": []}
+    for _, directory, program in traces(run_recorded, default_toolchain, sleepers, 2, "chain", "40", "40"):
         tasks = [d.id for d in open_run(directory).definitions if d.kind == "task"]
         on_path, off_path = sorted(tasks, key=lambda construct: -program.work_of_constructs[construct])
-        before, base = wall_ns(sleepers, 2, "chain", "40", "40"), region_ns(program, 2)
-        gains = [1 - region_ns(program, 2, speed={one: 2.0}) / base for one in (on_path, off_path)]
-        for gain, changed in zip(gains, (("20", "40"), ("40", "20")), strict=True):
-            assert gain == pytest.approx(1 - wall_ns(sleepers, 2, "chain", *changed) / before, abs=POINTS)
-        assert gains[0] > 0.3 and gains[1] < POINTS
-
-    undisturbed(check)
+        base = region_ns(program, 2)
+        gains["chain"].append(1 - region_ns(program, 2, speed={on_path: 2.0}) / base)
+        gains["free"].append(1 - region_ns(program, 2, speed={off_path: 2.0}) / base)
+    for name, found in gains.items():
+        assert sorted(found)[len(found) // 2] == pytest.approx(
+            1 - walls[name] / walls["as it is"], abs=POINTS
+        )
+    assert min(gains["chain"]) > 0.3 and max(gains["free"]) < POINTS

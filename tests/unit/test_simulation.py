@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -16,14 +17,17 @@ from ompass import _core
 from ompass._core import SimulatedRun, TaskProgram
 from ompass.commands.main import app
 from ompass.errors import NothingToShowError, OmpassError, UsageError
-from ompass.readers.simulation import read_task_program, run_simulation
+from ompass.readers.events import event_kinds, read_events
+from ompass.readers.simulation import placed, read_task_program, run_simulation, task_shapes
 from ompass.simulation.advice import advise
 from ompass.simulation.calibration import as_toml, costs_from
 from ompass.simulation.machine import MACHINES, find_machine, read_machine
-from ompass.simulation.runs import POLICIES, predict, simulate
+from ompass.simulation.runs import POLICIES, RECORDABLE, predict, simulate
+from ompass.topology import recorded_topology, synthetic_topology
 from unit.made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from unit.test_task_graph import bodies, fib
 
+GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 MANY = 64  # threads, more than any made body has tasks at a time
 FREE = read_machine(str(MACHINES / "reference.toml")).with_topology("pack:1 core:64 pu:1")
 
@@ -171,6 +175,164 @@ def test_advice_is_silent_about_what_does_not_gain(tmp_path: Path) -> None:
     assert content.causal[0].gain == pytest.approx(0.5, abs=0.02)
 
 
+# ---------------------------------------------------------------- memory
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("kernels")
+    (folder / "kernels.ompass").mkdir()
+    with tarfile.open(GOLDEN / "kernels.tar.xz") as archive:
+        for entry in archive:
+            if contents := archive.extractfile(entry):
+                (folder / entry.name).write_bytes(contents.read())
+    return folder / "kernels.ompass"
+
+
+def test_declared_data_are_simulated_where_caches_are_known(kernels: Path) -> None:
+    program = read_task_program(kernels)
+    named = [name for name, _ in event_kinds()]
+    declared = [
+        named[kind] in ("read", "write", "read_near", "write_near") for kind in read_events(kernels).kind
+    ]
+    assert program.n_accesses == sum(declared) > 0
+    known = simulate(kernels, threads=[1, 2])
+    for one in known.predictions:
+        assert one.run.memory_ns > 0
+        assert len(one.run.levels) == len(recorded_topology(kernels).caches)
+        states = one.run.work_ns + one.run.create_ns + one.run.schedule_ns + one.run.sync_ns + one.run.idle_ns
+        assert states == one.threads * one.run.wall_ns
+    assert "Caches and memory are modelled" in known.notes[0]
+    unknown = simulate(kernels, threads=[1, 4096])  # more than the recorded machine has
+    assert all(one.run.work_ns == program.work_ns and not one.run.levels for one in unknown.predictions)
+    assert "not modelled where no caches are known" in unknown.notes[0]
+
+
+def test_a_program_without_declared_data_says_that_inflation_is_not_modelled(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    simulation = simulate(path, threads=[2], machine=find_machine("2x-epyc-7763"))
+    assert not simulation.predictions[0].run.levels
+    assert simulation.notes[0].endswith("caches and memory is not modelled.")
+
+
+def test_remote_memory_and_small_caches_make_kernels_slower(kernels: Path, tmp_path: Path) -> None:
+    def memory_ns(text: str) -> int:
+        file = tmp_path / "m.toml"
+        file.write_text(text, encoding="utf-8")
+        return simulate(kernels, threads=[2], machine=read_machine(str(file))).predictions[0].run.memory_ns
+
+    near = 'topology = "pack:1 numa:1 l2:1(size=1048576) core:2 pu:1"\n[memory]\nl2 = [4, 60]\n'
+    assert memory_ns(near + "local = [900, 1]") > memory_ns(near + "local = [90, 15]")
+    apart = 'topology = "pack:2 numa:1 l2:1(size=1048576) core:1 pu:1"\n[memory]\nremote = [5000, 1]\n'
+    assert memory_ns(apart + 'pages = "interleaved"') > memory_ns(near)
+    tiny = near.replace("1048576", "2048")
+    assert memory_ns(tiny) > memory_ns(near)
+
+
+def test_placement_is_tried_where_data_is_declared_and_there_are_domains(
+    kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[tuple[int, int]] = []
+
+    def place(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
+        tried.append((construct, n_domains))
+        return placed(program, construct, n_domains)
+
+    monkeypatch.setattr("ompass.simulation.advice.placed", place)
+    two = find_machine("pack:2 l3:1(size=4194304) core:2 pu:1")
+    advise(kernels, machine=two, threads=4)
+    tasks = {shape.construct for shape in task_shapes(read_task_program(kernels)) if shape.deepest}
+    assert tried == [(construct, 2) for construct in sorted(tasks)] and tasks
+    tried.clear()
+    advise(kernels, machine=find_machine("pack:1 l3:1(size=4194304) core:4 pu:1"), threads=4)
+    advise(write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2)), machine=two, threads=4)
+    assert not tried
+
+
+def test_caches_and_nodes_of_a_described_machine() -> None:
+    topology = synthetic_topology("pack:2 numa:1 l3:2(size=4194304) l2:2(size=65536) core:1 pu:1")
+    l2, l3 = (next(caches for caches in topology.caches if caches.level == level) for level in (2, 3))
+    assert (l2.size_bytes, l2.of_cpu) == (65536, tuple(range(8)))
+    assert (l3.size_bytes, l3.of_cpu) == (4194304, (0, 0, 1, 1, 2, 2, 3, 3))
+    assert topology.nodes == (0, 0, 0, 0, 1, 1, 1, 1)
+
+
+# ---------------------------------------------------------------- simulated runs as run directories
+
+
+def recorded_again(path: Path, folder: Path, threads: int, policy: str) -> tuple[Path, SimulatedRun]:
+    out = folder / f"{policy}-{threads}.ompass"
+    simulation = simulate(path, threads=[threads], policies=[policy], record=out)
+    return out, simulation.predictions[0].run
+
+
+def states_in(profile: _core.Run, *states: str) -> list[int]:
+    return [sum(getattr(row, f"{state}_ns") for row in profile.regions) for state in states]
+
+
+@settings(max_examples=40, deadline=None)
+@given(bodies, st.integers(1, 4), st.sampled_from(RECORDABLE), st.integers(0, 9))
+def test_a_simulated_run_can_be_read_as_a_recorded_one(
+    body: Body, threads: int, policy: str, bracket_ns: int
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        body = (*body, Spawn((Work(7),)))
+        path = write_trace(folder / "made.ompass", Schedule(body, 2, bracket_ns=bracket_ns))
+        out, run = recorded_again(path, folder, threads, policy)
+        for profile in (_core.read_profile(str(out)), _core.replay_trace(str(out))):
+            assert profile.wall_ns == run.wall_ns
+            assert states_in(profile, "create") == [run.create_ns]
+            if threads > 1:  # else parts of the recorded team begin and pass barriers within its work
+                assert states_in(profile, "work") == [run.work_ns]
+        assert not _core.validate(str(out))
+        before, after = _core.task_program(str(path)), _core.task_program(str(out))
+        assert after.n_out_of_order == 0
+        assert after.n_dependences <= before.n_dependences
+        assert after.n_deferred + run.n_inlined == before.n_deferred
+
+
+def test_kernels_and_data_of_a_simulated_run_are_those_of_the_recorded_one(
+    kernels: Path, tmp_path: Path
+) -> None:
+    out, run = recorded_again(kernels, tmp_path, 2, "omp_ext")
+    assert read_task_program(out).n_accesses == read_task_program(kernels).n_accesses
+    assert read_task_program(out).work_ns == run.work_ns
+
+    def bytes_of(path: Path) -> list[tuple[int, int, int]]:
+        rows = [row for row in _core.read_profile(str(path)).constructs if row.read_bytes + row.write_bytes]
+        found: dict[int, list[int]] = {}
+        for row in rows:
+            total = found.setdefault(row.construct, [0, 0])
+            total[0] += row.read_bytes
+            total[1] += row.write_bytes
+        return sorted((construct, read, written) for construct, (read, written) in found.items())
+
+    assert bytes_of(out) == bytes_of(kernels)
+
+
+@pytest.mark.parametrize("command", ["report", "graph", "krd", "info", "validate", "simulate", "advise"])
+def test_commands_read_a_simulated_run(command: str, kernels: Path, tmp_path: Path) -> None:
+    out = tmp_path / "simulated.ompass"
+    machine = "pack:2 l3:1(size=4194304) core:2 pu:1"
+    result = call("simulate", kernels, "--threads", "4", "--machine", machine, "--record", out)
+    assert result.exit_code == 0, result.output
+    result = call(command, out)
+    assert result.exit_code == 0, result.output
+    assert result.output
+
+
+def test_a_simulated_run_is_written_once_and_alone(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
+    out = tmp_path / "out.ompass"
+    assert "one run" in error_of(call("simulate", path, "--threads", "1,2", "--record", out))
+    assert "no trace can tell" in error_of(call("simulate", path, "--policy", "work-first", "--record", out))
+    assert not out.exists()
+    assert call("simulate", path, "--record", out).exit_code == 0
+    assert "does not exist yet" in error_of(call("simulate", path, "--record", out))
+    assert "does not exist yet" in error_of(call("simulate", path, "--record", tmp_path / "no" / "where"))
+
+
 # ---------------------------------------------------------------- commands
 
 
@@ -233,6 +395,15 @@ def test_simulate_refuses_by_one_line(tmp_path: Path, options: list[str], expect
         ("topology = 7", "`topology` is not a text"),
         ('topology = "pack:0"', "hwloc cannot read it"),
         ("[recording]\ntask = -3", "not a time in ns"),
+        ("memory = 1", "`memory` is not a table"),
+        ("[memory]\nl4 = [1, 2]", "`memory.l4` is not a key"),
+        ("[memory]\nl1 = 3", "`memory.l1` is not [latency"),
+        ("[memory]\nlocal = [-1, 2]", "a latency below 0"),
+        ("[memory]\nlocal = [90, 0]", "`memory.local` has no bandwidth"),
+        ("[memory]\nnode = nan", "`memory.node` has no bandwidth"),
+        ("[memory]\nblock = 1000", "`memory.block` is not a power of two"),
+        ("[memory]\nblock = 0", "`memory.block` is not from 64"),
+        ('[memory]\npages = "last-touch"', "`memory.pages` is none of first-touch"),
         ("= =", "not TOML"),
     ],
 )

@@ -5,11 +5,13 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 
 #include "bindings.h"
 #include "simulation/engine.h"
+#include "simulation/recorder.h"
 #include "simulation/transform.h"
 
 namespace ompass {
@@ -32,11 +34,23 @@ using namespace simulation;
     X(uint64_t, n_steals_successful, "of these, those that got one", from.n_steals_successful)                         \
     X(uint64_t, n_steals_false_negative, "those that failed while some queue held a task",                             \
       from.n_steals_false_negative)                                                                                    \
-    X(uint64_t, n_remote, "tasks that ran in another domain than they were placed in", from.n_remote)
+    X(uint64_t, n_remote, "tasks that ran in another domain than they were placed in", from.n_remote)                  \
+    X(OperationCounts, operations, "how often each operation of the runtime happened, and what that took in ns",       \
+      operation_counts(from))                                                                                          \
+    X(uint64_t, memory_ns, "what the declared data took, part of the work; 0: not modelled", from.memory.memory_ns)    \
+    X(uint64_t, busy_ns, "part of it, waiting for memory that others use", from.memory.waited_ns)                      \
+    X(Rows<PythonLevel>, levels, "of caches, from the first on", level_rows(from.memory))                              \
+    X(Matrix, link_bytes, "from the memory of each node to the threads of each", link_rows(from.memory))
+
+#define OMPASS_LEVEL(X)                                                                                                \
+    X(uint64_t, n_hits, "blocks that were found in it", from.hits)                                                     \
+    X(uint64_t, n_misses, "blocks that were not", from.misses)                                                         \
+    X(uint64_t, n_invalid, "of these, those that another thread had written since", from.invalid)
 
 #define OMPASS_POLICY(X)                                                                                               \
     X(std::string, name, "as --policy takes it", from.name)                                                            \
-    X(std::string, meaning, "in a few words", from.meaning)
+    X(std::string, meaning, "in a few words", from.meaning)                                                            \
+    X(bool, can_record, "whether simulate() can write its runs as logs", Recorder::can_record(from))
 
 #define OMPASS_COST(X)                                                                                                 \
     X(std::string, name, "as a machine file names it", from.first)                                                     \
@@ -49,12 +63,38 @@ using namespace simulation;
     X(uint64_t, most_phases, "creations, each ended by a taskwait, in one task of it", from.most_phases)               \
     X(uint32_t, deepest, "levels of creation above it, at most", from.deepest)
 
+using OperationCounts = std::map<std::string, std::pair<uint64_t, uint64_t>>;
+
+OMPASS_STRUCT(PythonLevel, Row, OMPASS_LEVEL);
 OMPASS_STRUCT(PythonSimulated, Row, OMPASS_SIMULATED);
 OMPASS_STRUCT(PythonPolicy, Row, OMPASS_POLICY);
 OMPASS_STRUCT(PythonCost, Row, OMPASS_COST);
 OMPASS_STRUCT(PythonShape, Row, OMPASS_SHAPE);
 
+OperationCounts operation_counts(const Simulated &run) {
+    return {
+#define OMPASS_SIMULATED_COST(name, meaning) {#name, {run.paid.name.n, run.paid.name.ns}},
+        OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
+#undef OMPASS_SIMULATED_COST
+    };
+}
+
+Rows<PythonLevel> level_rows(const MemoryCounts &counts) {
+    return to_tuple(counts.levels,
+                    [](const MemoryCounts::OfLevel &from) { return OMPASS_ROW(PythonLevel, OMPASS_LEVEL); });
+}
+
+Matrix link_rows(const MemoryCounts &counts) {
+    const auto n = static_cast<size_t>(std::llround(std::sqrt(static_cast<double>(counts.link_bytes.size()))));
+    std::vector<std::vector<uint64_t>> rows(n);
+    for (size_t i = 0; i < counts.link_bytes.size(); i++) rows[i / n].push_back(counts.link_bytes[i]);
+    return to_tuple(
+        rows, [](const std::vector<uint64_t> &row) { return to_tuple(row, [](uint64_t bytes) { return bytes; }); });
+}
+
 using Points = std::vector<std::pair<uint32_t, double>>;
+using PythonDistance = std::pair<double, double>; // latency in ns, ns per byte
+using PythonCache = std::tuple<uint64_t, PythonDistance, std::vector<uint32_t>>;
 
 // `changed` and the others share what they need of the run; programs are never changed once made.
 using ProgramPointer = std::shared_ptr<const TaskProgram>;
@@ -85,7 +125,9 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
                                  const std::map<std::string, Points> &costs, uint64_t seed,
                                  const std::map<uint32_t, double> &speed, uint32_t max_depth, uint64_t min_ns,
                                  bool serial_below, bool untied, uint32_t untraced_task_ns,
-                                 uint32_t untraced_creation_ns) {
+                                 uint32_t untraced_creation_ns, const MemorySystem *memory,
+                                 const RecordedMemory *recorded, const std::string &record_in,
+                                 const std::string &recorded_run) {
     const Policy *policy = find_policy(policy_name);
     if (!policy) throw nb::value_error(("no policy is called " + policy_name).c_str());
     if (n_threads < 1 || n_threads > kMaxThreads) throw nb::value_error("the number of threads is out of range");
@@ -100,13 +142,24 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
         const nb::gil_scoped_acquire acquire;
         return PyErr_CheckSignals() == 0;
     };
-    const Machine machine = machine_of(domains, n_domains, clock_ratio, costs);
+    Machine machine = machine_of(domains, n_domains, clock_ratio, costs);
+    if (memory && recorded) machine.memory = *memory, machine.recorded = recorded;
+    if (!record_in.empty() && !Recorder::can_record(*policy))
+        throw nb::value_error(("records cannot tell of runs under " + policy->name).c_str());
     Simulated from;
+    Problem problem;
     {
         const nb::gil_scoped_release release;
-        from = simulate(program, machine, *policy, team, changes);
+        RunFiles run;
+        std::unique_ptr<Recorder> recorder;
+        if (!record_in.empty() && !(problem = open_run(recorded_run, run)))
+            recorder = std::make_unique<Recorder>(program, run.definitions, *policy, domains, n_threads);
+        team.recorder = recorder.get();
+        if (!problem) from = simulate(program, machine, *policy, team, changes);
+        if (recorder && from.problem.empty()) problem = recorder->write(record_in, run, from.wall_ns);
     }
     if (PyErr_Occurred()) throw nb::python_error();
+    if (problem) throw LogError(problem.text());
     if (!from.problem.empty()) throw LogError(from.problem);
     return OMPASS_ROW(PythonSimulated, OMPASS_SIMULATED);
 }
@@ -162,6 +215,9 @@ void bind_simulation(nb::module_ &m) {
         .def_ro("n_dependent_waits", &TaskProgram::n_dependent_waits, "`taskwait depend`, taken for a taskwait")
         .def_ro("n_detached", &TaskProgram::n_detached, "detached tasks, taken to be complete at their end")
         .def_ro("n_out_of_order", &TaskProgram::n_out_of_order, "events whose cause the trace does not hold")
+        .def_prop_ro(
+            "n_accesses", [](const TaskProgram &program) { return program.accesses.size(); },
+            "to data that kernels declared")
         .def_ro("blocked_ns", &TaskProgram::blocked_ns, "waits for locks, which are repeated as they were")
         .def_ro("preempted_ns", &TaskProgram::preempted_ns,
                 "in which other programs had the processor: left out of the work")
@@ -180,6 +236,41 @@ void bind_simulation(nb::module_ &m) {
                 return work;
             },
             "work in ns by number of the construct");
+    nb::class_<MemorySystem>(m, "MemorySystem", "Caches and memory of a machine, and which of them each thread has.")
+        .def(
+            "__init__",
+            [](MemorySystem *made, const std::vector<PythonCache> &levels, const std::vector<uint32_t> &nodes,
+               PythonDistance local, PythonDistance remote, PythonDistance other_cache, double node_ns_per_byte,
+               uint32_t block_bytes, uint32_t page_bytes, bool interleaved) {
+                if (levels.empty() || block_bytes == 0 || page_bytes == 0)
+                    throw nb::value_error("no cache, or no block");
+                new (made) MemorySystem;
+                for (const auto &[bytes, distance, of_thread] : levels)
+                    made->levels.push_back({bytes, {distance.first, distance.second}, of_thread});
+                made->node_of_thread = nodes;
+                made->local = {local.first, local.second};
+                made->remote = {remote.first, remote.second};
+                made->other_cache = {other_cache.first, other_cache.second};
+                made->node_ns_per_byte = node_ns_per_byte;
+                made->block_bytes = block_bytes;
+                made->page_bytes = page_bytes;
+                made->interleaved = interleaved;
+            },
+            nb::kw_only(), nb::arg("levels"), nb::arg("nodes"), nb::arg("local"), nb::arg("remote"),
+            nb::arg("other_cache"), nb::arg("node_ns_per_byte"), nb::arg("block_bytes"), nb::arg("page_bytes"),
+            nb::arg("interleaved"),
+            "`levels` from the thread on: bytes of one cache, (latency in ns, ns per byte), and the cache of each "
+            "thread; "
+            "`nodes`: the memory of each thread.");
+    nb::class_<RecordedMemory>(m, "RecordedMemory", "What declared data took of the recorded times.");
+    m.def(
+        "recorded_memory",
+        [](const TaskProgram &program, const MemorySystem &system) {
+            const nb::gil_scoped_release release;
+            return recorded_memory(program, system);
+        },
+        nb::arg("program"), nb::arg("system"), "What declared data took on the machine that recorded the program.");
+    bind_row<PythonLevel>(m, "SimulatedLevel", "Caches of one level, all together.");
     bind_row<PythonSimulated>(m, "SimulatedRun",
                               "One simulated run.\n\n"
                               "work_ns + create_ns + schedule_ns + sync_ns + idle_ns == threads * wall_ns.");
@@ -208,6 +299,17 @@ void bind_simulation(nb::module_ &m) {
         },
         nb::arg("program"), nb::arg("construct"),
         "The program whose tasks of the construct keep only the last of their taskwaits.");
+    m.def(
+        "place_subtrees",
+        [](const TaskProgram &program, uint32_t construct, uint32_t n_domains) {
+            if (n_domains < 1 || n_domains > kMaxThreads)
+                throw nb::value_error("the number of domains is out of range");
+            return changed(program, construct,
+                           [&](uint16_t place) { return place_subtrees(program, place, n_domains); });
+        },
+        nb::arg("program"), nb::arg("construct"), nb::arg("n_domains"),
+        "The program whose outermost tasks of the construct are placed, each domain getting an equal stretch of them, "
+        "with all below them.");
     m.attr("MAX_SIMULATED_THREADS") = kMaxThreads;
     m.def("policies", &policy_rows, "All policies.");
     m.def("simulated_costs", &cost_rows, "All costs.");
@@ -218,11 +320,15 @@ void bind_simulation(nb::module_ &m) {
           nb::arg("costs") = std::map<std::string, Points>{}, nb::arg("seed") = 1,
           nb::arg("speed") = std::map<uint32_t, double>{}, nb::arg("max_depth") = 0, nb::arg("min_ns") = 0,
           nb::arg("serial_below") = false, nb::arg("untied") = false, nb::arg("untraced_task_ns") = 0,
-          nb::arg("untraced_creation_ns") = 0,
+          nb::arg("untraced_creation_ns") = 0, nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(),
+          nb::arg("record_in") = "", nb::arg("recorded_run") = "",
           "One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times "
           "faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run "
           "inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each "
-          "task, and of its creator. LogError when no task can go on.");
+          "task, and of its creator; `memory` is that of the machine, `recorded` what recorded_memory() gives: without "
+          "both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the "
+          "simulated run, with "
+          "the definitions of `recorded_run`. LogError when no task can go on.");
 }
 
 } // namespace ompass

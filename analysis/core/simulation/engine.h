@@ -3,7 +3,7 @@
 // input and seed give the same run, to the nanosecond.
 //
 //   work + create + schedule + sync + idle  =  threads x wall time, in integer nanoseconds
-//   work  =  the program's work (each piece divided by the machine's clock ratio, and without Changes)
+//   work  =  the program's work (each piece divided by the machine's clock ratio; without Changes, and without memory)
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,21 @@ struct Simulated {
     uint64_t n_inlined = 0; // of these, the latter
     uint64_t n_steals_attempted = 0, n_steals_successful = 0, n_steals_false_negative = 0;
     uint64_t n_remote = 0; // tasks that ran in another domain than they were placed in
+    // How often each operation of the runtime happened, and what that took.
+    struct Paid {
+        uint64_t n = 0, ns = 0;
+        void add(uint64_t cost) { n++, ns += cost; }
+    };
+    struct {
+#define OMPASS_SIMULATED_COST(name, meaning) Paid name;
+        OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
+#undef OMPASS_SIMULATED_COST
+    } paid;
+    MemoryCounts memory; // without levels: it was not modelled
     std::string problem; // empty: the program ran to its end
 };
+
+class Recorder;
 
 struct Team {
     uint32_t n_threads = 1;
@@ -45,6 +58,7 @@ struct Team {
     std::function<bool(uint64_t)> progress;
     // Called at each completion of a task, in order of time: for tests.
     std::function<void(uint32_t task, uint32_t thread, uint64_t time)> completed;
+    Recorder *recorder = nullptr; // hears of everything; only with policies that it can record
 };
 
 // Any thread of control may call it, several at once on one program. Memory: some 60 bytes per task that is created and

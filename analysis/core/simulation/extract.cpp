@@ -214,6 +214,19 @@ public:
         if (frame.data.own) end(walk, frame.data.draft);
     }
 
+    // ---------------------------------------------------------------- kernels
+
+    void began_kernel(Walk &walk, const OpenKernel &kernel) { mark_kernel(walk, Does::kKernelBegin, kernel.construct); }
+    void accessed(Walk &walk, const OpenKernel &, uint64_t address, uint64_t bytes, bool write) {
+        if (!is_simulated(walk) || bytes == 0 || address > ~uint64_t{0} - bytes) return;
+        Draft &draft = draft_of(walk.current());
+        draft.operations.push_back(Operation::of(Does::kAccess, program_.accesses.size()));
+        program_.accesses.push_back({address, bytes, walk.thread(), write});
+    }
+    void ended_kernel(Walk &walk, const OpenKernel &kernel, uint32_t) {
+        mark_kernel(walk, Does::kKernelEnd, kernel.construct);
+    }
+
     void finish() {
         for (const uint32_t draft : open_drafts()) store(draft);
         for (const Seen *seen : regions_) {
@@ -284,6 +297,12 @@ private:
         add_work(frame.draft, frame.construct, rest);
         for (const uint32_t draft : thread.ended) store(draft);
         thread.ended.clear();
+    }
+
+    void mark_kernel(Walk &walk, Does does, uint32_t construct) {
+        if (!is_simulated(walk)) return;
+        if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), walk.now());
+        draft_of(walk.current()).operations.push_back(Operation::of(does, 0, number_of(construct)));
     }
 
     // A piece of work of the frame ends here, at a time that is not known.
@@ -418,6 +437,8 @@ std::string check_program(const TaskProgram &program) {
         n_entered += operation.does() == Does::kRegion;
         if (operation.does() == Does::kRegion && operation.value() >= program.regions.size())
             return "a task enters a region that does not exist";
+        if (operation.does() == Does::kAccess && operation.value() >= program.accesses.size())
+            return "a kernel touches data that do not exist";
     }
     for (uint32_t op = program.tasks[0].first_op; op < n_ops && program.operations[op].does() != Does::kEnd; op++)
         n_entered -= program.operations[op].does() == Does::kRegion;

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "memory.h"
+
 namespace ompass::simulation {
 
 inline uint64_t whole(double value) { return static_cast<uint64_t>(std::llround(value)); }
@@ -54,6 +56,8 @@ struct Machine {
     std::vector<uint32_t> domain_of_thread; // of as many threads as are simulated; empty: all in domain 0
     double clock_ratio = 1; // speed of a core, that of the recorded machine being 1
     Costs costs;
+    MemorySystem memory;
+    const RecordedMemory *recorded = nullptr; // of the program; memory is modelled when both are there
 };
 
 } // namespace ompass::simulation

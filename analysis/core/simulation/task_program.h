@@ -24,6 +24,9 @@ enum class Does : uint8_t {
     kBarrier, // waits for its team and all tasks of the region
     kBlocked, // waited value() ns for a lock
     kRegion, // enters the parallel region value(), and goes on after it
+    kAccess, // its kernel reads or writes the data value()
+    kKernelBegin, // of construct()
+    kKernelEnd,
 };
 
 // One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
@@ -42,6 +45,11 @@ struct Operation {
     Does does() const { return static_cast<Does>(word & 15); }
     uint32_t construct() const { return static_cast<uint32_t>(word >> 4) & 0xffff; }
     uint64_t value() const { return word >> 20; }
+    // Does it concern no other task? Creations and waits do.
+    bool is_own() const {
+        return does() == Does::kWork || does() == Does::kBlocked || does() == Does::kAccess ||
+               does() == Does::kKernelBegin || does() == Does::kKernelEnd;
+    }
     uint32_t task() const { return static_cast<uint32_t>(word >> 32); }
     uint32_t cost() const { return static_cast<uint32_t>(word >> 4) & kMaxCost; }
 };
@@ -68,6 +76,13 @@ struct ProgramRegion {
     std::vector<uint32_t> implicit; // tasks, by the order in which they began
 };
 
+// What a kernel declared, in the order of the recorded run.
+struct DataAccess {
+    uint64_t address = 0, bytes = 0; // at least one
+    uint32_t thread = 0; // of the recorded run
+    bool write = false;
+};
+
 struct Dependence {
     uint32_t before, after; // tasks
     auto operator<=>(const Dependence &) const = default;
@@ -78,6 +93,7 @@ struct TaskProgram {
     std::vector<ProgramTask> tasks;
     std::vector<ProgramRegion> regions;
     std::vector<Dependence> dependences; // in order
+    std::vector<DataAccess> accesses;
     std::vector<uint32_t> constructs; // number here to number in the run; 0 is the program
     uint64_t wall_ns = 0; // of the recorded run
     uint64_t regions_ns = 0; // of it, in parallel regions

@@ -55,7 +55,7 @@ void for_each_row(const TaskProgram &program, const Operations &operations, uint
         if (creates(program, operations[i], construct)) {
             if (n++ == 0) end = i + 1;
             begin = i;
-        } else if (operations[i].does() != Does::kWork && n) {
+        } else if (n && (!operations[i].is_own() || operations[i].does() == Does::kBlocked)) {
             found(begin, end, n);
             n = 0;
         }
@@ -82,9 +82,7 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
             for (size_t i = begin; i < end; i++) {
                 const Operation operation = operations[i];
                 const bool is_leaf = operation.does() == Does::kCreate && !dependent.contains(operation.task()) &&
-                                     std::ranges::all_of(operations_of(program, operation.task()), [](Operation inner) {
-                                         return inner.does() == Does::kWork || inner.does() == Does::kBlocked;
-                                     });
+                                     std::ranges::all_of(operations_of(program, operation.task()), &Operation::is_own);
                 if (operation.does() == Does::kCreate && is_leaf && n && n < grain) {
                     merged.emplace_back(first, operation.task());
                     n++;
@@ -160,6 +158,30 @@ TaskProgram join_phases(const TaskProgram &program, uint16_t construct) {
     });
 }
 
+TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint32_t n_domains) {
+    TaskProgram placed = program;
+    std::vector<uint32_t> root(program.tasks.size()); // of the subtree of each task; 0: in none
+    uint64_t n = 0;
+    for (uint32_t task = 1; task < program.tasks.size(); task++) {
+        const ProgramTask &one = program.tasks[task];
+        root[task] = root[one.creator];
+        if (root[task] || one.construct != construct || one.flags & ProgramTask::kInline) continue;
+        root[task] = task;
+        n++;
+    }
+    uint64_t k = 0;
+    for (uint32_t task = 1; task < program.tasks.size(); task++) {
+        int16_t &home = placed.tasks[task].home;
+        home = -1;
+        if (root[task] == task)
+            home = static_cast<int16_t>(k++ * n_domains / n);
+        else if (root[task])
+            home = placed.tasks[root[task]].home;
+    }
+    placed.n_domains = n_domains;
+    return placed;
+}
+
 std::vector<Shape> shapes_of(const TaskProgram &program) {
     std::vector<Shape> shapes(program.constructs.size());
     std::vector<uint64_t> in_a_row(shapes.size());
@@ -182,7 +204,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
                 if (in_a_row[child]++ == 0) seen.push_back(child);
                 shapes[child].most_in_a_row = std::max(shapes[child].most_in_a_row, in_a_row[child]);
                 created = true;
-            } else if (operation.does() != Does::kWork) {
+            } else if (!operation.is_own() || operation.does() == Does::kBlocked) {
                 phases += created && operation.does() == Does::kTaskwait;
                 created = false;
                 close();

@@ -18,6 +18,10 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
 // dependences in place of the waits could give at most.
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
+// Deferred tasks of `construct` that have none of it above them, n of them in the order of creation, are placed with all below
+// them: the first n / n_domains in domain 0, and so on.
+TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint32_t n_domains);
+
 // What of this could be tried, by construct.
 struct Shape {
     uint64_t n_tasks = 0;

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,6 +29,8 @@ _EPILOG = """
   ompass simulate t.ompass --machine-file 4x-xeon-x7550 --threads 32 --policy strict,locality
 
   ompass simulate t.ompass --threads 1,2,4 --json > predicted.json
+
+  ompass simulate t.ompass --threads 16 --record sixteen.ompass; ompass report sixteen.ompass
 
 [bold]Policies[/bold]
 
@@ -87,6 +90,14 @@ def simulate_command(
             help="Take off what recording added to each task, so that runs without Ompass are predicted.",
         ),
     ] = False,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            "--record",
+            metavar="DIR",
+            help="Write the simulated run, one, as a run directory for the other commands.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     output: OutputOption = None,
 ) -> None:
@@ -106,6 +117,7 @@ def simulate_command(
             policies=list(dict.fromkeys(policy.split(","))),
             seed=seed,
             untraced=untraced,
+            record=record,
         )
     report = simulation_report(simulation)
     if as_json:

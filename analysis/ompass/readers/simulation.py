@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ompass import _core
-from ompass._core import LogError, SimulatedRun, TaskProgram, TaskShape
+from ompass._core import LogError, MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, TaskShape
 from ompass.errors import NothingToShowError
 from ompass.readers.core import check_directory, core_errors
 
@@ -51,8 +51,15 @@ def run_simulation(
     untied: bool = False,
     untraced_task_ns: int = 0,
     untraced_creation_ns: int = 0,
+    memory: MemorySystem | None = None,
+    recorded: RecordedMemory | None = None,
+    record_in: Path | None = None,
+    recorded_run: Path | None = None,
 ) -> SimulatedRun:
-    """One simulated run; NothingToShowError when its tasks wait for each other."""
+    """One simulated run; NothingToShowError when its tasks wait for each other.
+
+    `record_in`, an existing directory, gets its logs, with the definitions of `recorded_run`.
+    """
     try:
         return _core.simulate(
             program,
@@ -70,6 +77,10 @@ def run_simulation(
             untied=untied,
             untraced_task_ns=untraced_task_ns,
             untraced_creation_ns=untraced_creation_ns,
+            memory=memory,
+            recorded=recorded,
+            record_in=str(record_in or ""),
+            recorded_run=str(recorded_run or ""),
         )
     except LogError as error:
         raise NothingToShowError(
@@ -97,3 +108,8 @@ def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> 
 def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
     """The program whose tasks of the construct keep only the last of their taskwaits."""
     return _core.join_phases(program, construct)
+
+
+def placed(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
+    """The program whose outermost tasks of the construct are placed, in equal stretches."""
+    return _core.place_subtrees(program, construct, n_domains)

@@ -24,6 +24,7 @@ _TITLES: Mapping[str, Callable[[Change], str]] = {
     "phases": lambda c: "Wait for what is needed instead of for all",
     "untied": lambda c: "Make the tasks untied",
     "extension": lambda c: "Schedule by libomp_ext.so instead of libomp",
+    "placement": lambda c: f"Place the subtrees of these tasks on {c.value} domains",
     "threads": lambda c: f"Run on {plural(c.value, 'thread')}",
 }
 _CURES: Mapping[str, Callable[[Change], str]] = {
@@ -39,6 +40,10 @@ _CURES: Mapping[str, Callable[[Change], str]] = {
     "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
     "untied": lambda c: "write `untied` on the task construct",
     "extension": lambda c: "start the program with `LD_PRELOAD=libomp_ext.so OMP_EXT_SCHEDULE=1`",
+    "placement": lambda c: (
+        f"call `omp_child_task_affinity(i * {c.value} / n)` before the i-th of n tasks is created, and link "
+        "the program with libomp_ext.so"
+    ),
     "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine that has as many cores",
 }
 

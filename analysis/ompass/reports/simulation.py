@@ -90,4 +90,19 @@ def _record(prediction: Prediction) -> dict[str, object]:
             "successful": run.n_steals_successful,
             "false_negatives": run.n_steals_false_negative,
         },
+        "operations": {name: {"count": n, "ns": ns} for name, (n, ns) in sorted(run.operations.items())},
+        "memory": _memory(prediction) if run.levels else None,
+    }
+
+
+def _memory(prediction: Prediction) -> dict[str, object]:
+    run = prediction.run
+    return {
+        "memory_ns": run.memory_ns,
+        "busy_ns": run.busy_ns,
+        "levels": [
+            {"hits": level.n_hits, "misses": level.n_misses, "invalid": level.n_invalid}
+            for level in run.levels
+        ],
+        "link_bytes": run.link_bytes,
     }

@@ -16,6 +16,7 @@ from ompass.model import Run
 from ompass.readers import open_run
 from ompass.readers.simulation import (
     coarser,
+    placed,
     read_task_program,
     spread_out,
     task_shapes,
@@ -23,7 +24,7 @@ from ompass.readers.simulation import (
 )
 from ompass.reports.content import same_place
 from ompass.simulation.machine import Machine, read_machine
-from ompass.simulation.runs import notes_on, predict
+from ompass.simulation.runs import DeclaredData, notes_on, predict
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
 FASTER = 2.0  # of a construct, for the causal profile
@@ -51,9 +52,9 @@ class Tried:
 class Change:
     """A change, at its best value. Gains are shares of the wall time as simulated without it."""
 
-    kind: str  # depth, time, grain, producer, phases, untied, extension, threads
+    kind: str  # depth, time, grain, producer, phases, untied, extension, placement, threads
     construct: int | None  # that the change is made to; None: none in particular
-    value: int  # best: levels, ns, tasks, threads; 0: without one
+    value: int  # best: levels, ns, tasks, domains, threads; 0: without one
     wall_ns: int
     gain: float
     low: float = 0.0
@@ -116,7 +117,7 @@ def advise(
     machine.check_threads(threads)
     resolver = Resolver.of_run(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
-    trial = _Trial(program, machine, threads)
+    trial = _Trial(program, machine, threads, DeclaredData.of(path, program))
     found: list[tuple[Change, Simulate]] = []
     for what, change, again in _changes(trial):
         progress(what)
@@ -135,15 +136,18 @@ def advise(
         changes=tuple(change for change in changes if change.low > 0),
         causal=tuple(causal_profile(trial, same_place(run, locations))),
         locations=locations,
-        notes=notes_on(program),
+        notes=notes_on(program, [trial.base]),
     )
 
 
 class _Trial:
     """Simulated runs of one program on one machine, against the unchanged one."""
 
-    def __init__(self, program: TaskProgram, machine: Machine, threads: int) -> None:
+    def __init__(
+        self, program: TaskProgram, machine: Machine, threads: int, memory: DeclaredData | None
+    ) -> None:
         self.program = program
+        self.memory = memory
         self.machine = machine
         self.threads = threads
         self.base = self.simulate()
@@ -167,8 +171,14 @@ class _Trial:
             policy,
             threads or self.threads,
             untraced=True,
+            memory=self.memory,
             **changes,  # type: ignore[arg-type]
         )
+
+    @property
+    def n_domains(self) -> int:
+        """Domains of the threads, where data is declared and memory is modelled; else 1."""
+        return max(self.machine.domains(self.threads), default=0) + 1 if self.base.levels else 1
 
     def gain(self, changed: SimulatedRun) -> float:
         return _gain(self.base, changed)
@@ -266,6 +276,14 @@ def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
         "extension",
         *_best(trial, "extension", None, [0], lambda _: partial(trial.simulate, policy="omp_ext")),
     )
+    n_domains = trial.n_domains
+    if n_domains > 1:
+        for shape in tasks:
+            programs = {n_domains: placed(program, shape.construct, n_domains)}
+            yield "placement", *_best(
+                trial, "placement", shape.construct, [n_domains],
+                partial(_of_placed, trial, programs),
+            )  # fmt: skip
     more = 2 * trial.threads
     if trial.machine.topology is None or more <= len(trial.machine.topology.cpus):
         yield "threads", *_best(trial, "threads", None, [more], lambda n: partial(trial.simulate, threads=n))
@@ -273,6 +291,10 @@ def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
 
 def _of_program(trial: _Trial, programs: Mapping[int, TaskProgram], value: int) -> Simulate:
     return partial(trial.simulate, program=programs[value])
+
+
+def _of_placed(trial: _Trial, programs: Mapping[int, TaskProgram], value: int) -> Simulate:
+    return partial(trial.simulate, program=programs[value], policy="locality")
 
 
 def causal_profile(trial: _Trial, same: Mapping[int, int]) -> Iterator[Causal]:

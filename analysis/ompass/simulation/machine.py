@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ompass import _core
+from ompass._core import MemorySystem
 from ompass.errors import UsageError
 from ompass.topology import Topology, synthetic_topology
 
@@ -27,7 +28,13 @@ DEFAULT = "reference"
 MOST_THREADS = _core.MAX_SIMULATED_THREADS
 
 _COSTS = tuple(cost.name for cost in _core.simulated_costs())
-_KEYS = {"name", "source", "topology", "clock_ghz", "clock_ratio", "costs", "libomp", "omp_ext", "recording"}
+_KEYS = {
+    "name", "source", "topology", "clock_ghz", "clock_ratio", "costs", "libomp", "omp_ext",
+    "recording", "memory",
+}  # fmt: skip
+_SIZES_BYTES = {1: 32 << 10, 2: 1 << 20, 3: 32 << 20}  # of caches whose topology does not tell
+_PLACEMENTS = ("first-touch", "interleaved")
+_SMALLEST_BLOCK, _LARGEST_BLOCK = 64, 1 << 20
 _LONGEST_NS = 1e9  # of one operation
 _RATIOS = (0.01, 100.0)
 
@@ -43,6 +50,48 @@ class Recording:
     create: float | None = None  # what a creation takes without a trace; None: as recorded
 
 
+Distance = tuple[float, float]  # latency in ns, ns per byte
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCosts:
+    """What data take, by where they are found."""
+
+    levels: tuple[Distance, ...]  # of caches, from the first on; the last stands for further ones
+    local: Distance
+    remote: Distance
+    other_cache: Distance
+    node_ns_per_byte: float
+    block: int = 1024
+    page: int = 4096
+    interleaved: bool = False
+
+    def system(self, topology: Topology, n_threads: int) -> MemorySystem | None:
+        """The memory of that many threads, neighbours side by side; None when no caches are known."""
+        n = len(topology.cpus)
+        if not topology.caches or not n:
+            return None
+        places = [thread % n for thread in range(n_threads)]
+        return MemorySystem(
+            levels=[
+                (
+                    caches.size_bytes or _SIZES_BYTES.get(caches.level, _SIZES_BYTES[3]),
+                    self.levels[min(caches.level, len(self.levels)) - 1],
+                    [caches.of_cpu[place] for place in places],
+                )
+                for caches in topology.caches
+            ],
+            nodes=[topology.nodes[place] for place in places],
+            local=self.local,
+            remote=self.remote,
+            other_cache=self.other_cache,
+            node_ns_per_byte=self.node_ns_per_byte,
+            block_bytes=self.block,
+            page_bytes=self.page,
+            interleaved=self.interleaved,
+        )
+
+
 @dataclass(frozen=True)
 class Machine:
     """Cores, their speed, and costs in nanoseconds by name."""
@@ -54,6 +103,7 @@ class Machine:
     # Of libomp and omp_ext; those of the reference machine where its file has none.
     by_runtime: Mapping[str, Mapping[str, Points]] = field(default_factory=dict)
     recording: Recording = Recording()
+    memory: MemoryCosts | None = None  # None: not modelled
 
     def costs_of(self, policy: str) -> Mapping[str, Points]:
         """Costs under a policy: those of its runtime, as far as the file has them."""
@@ -151,7 +201,69 @@ def _machine(name: str, values: Mapping[str, Any]) -> Machine:
         costs=costs,
         by_runtime=by_runtime,
         recording=_recording(name, values),
+        memory=_memory(name, values),
     )
+
+
+def _memory(name: str, values: Mapping[str, Any]) -> MemoryCosts | None:
+    given = values.get("memory")
+    if given is None:
+        return None if name == DEFAULT else read_machine().memory
+
+    def refuse(what: str) -> UsageError:
+        return UsageError(f"--machine-file {name}", what, "see `ompass docs simulation`")
+
+    if not isinstance(given, dict):
+        raise refuse("`memory` is not a table")
+    given = {**_default_memory(name), **given}
+    unknown = sorted(
+        set(given) - {"l1", "l2", "l3", "local", "remote", "cache", "node", "block", "page", "pages"}
+    )
+    if unknown:
+        raise refuse(f"`memory.{unknown[0]}` is not a key of a memory")
+
+    def bandwidth(key: str, value: object) -> float:
+        if not _is_number(value) or not 0.01 <= value <= 1e5:  # type: ignore[operator]
+            raise refuse(f"`memory.{key}` has no bandwidth from 0.01 to 100,000 GB/s")
+        return 1 / float(value)  # type: ignore[arg-type]
+
+    def distance(key: str) -> Distance:
+        value = given.get(key)
+        if not isinstance(value, list) or len(value) != 2 or not _is_number(value[0]):
+            raise refuse(f"`memory.{key}` is not [latency in ns, bandwidth in GB/s]")
+        if not 0 <= value[0] <= _LONGEST_NS:
+            raise refuse(f"`memory.{key}` has a latency below 0 or above a second")
+        return float(value[0]), bandwidth(key, value[1])
+
+    def size(key: str) -> int:
+        value = given.get(key)
+        if not isinstance(value, int) or isinstance(value, bool) or value & (value - 1):
+            raise refuse(f"`memory.{key}` is not a power of two")
+        if not _SMALLEST_BLOCK <= value <= _LARGEST_BLOCK:
+            raise refuse(f"`memory.{key}` is not from {_SMALLEST_BLOCK} to {_LARGEST_BLOCK} bytes")
+        return value
+
+    if given.get("pages") not in _PLACEMENTS:
+        raise refuse(f"`memory.pages` is none of {', '.join(_PLACEMENTS)}")
+    return MemoryCosts(
+        levels=tuple(distance(key) for key in ("l1", "l2", "l3")),
+        local=distance("local"),
+        remote=distance("remote"),
+        other_cache=distance("cache"),
+        node_ns_per_byte=bandwidth("node", given.get("node")),
+        block=size("block"),
+        page=size("page"),
+        interleaved=given["pages"] == "interleaved",
+    )
+
+
+def _default_memory(name: str) -> Mapping[str, Any]:
+    """The table of the reference machine, for what others leave out."""
+    if name == DEFAULT:
+        return {}
+    table = tomllib.loads((MACHINES / f"{DEFAULT}.toml").read_text(encoding="utf-8"))["memory"]
+    assert isinstance(table, dict)
+    return table
 
 
 def _recording(name: str, values: Mapping[str, Any]) -> Recording:

@@ -3,18 +3,25 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ompass import _core
-from ompass._core import SimulatedRun, TaskProgram
+from ompass._core import MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, recorded_memory
 from ompass.errors import UsageError
+from ompass.readers.files import read_small_file
 from ompass.readers.simulation import read_task_program, run_simulation
 from ompass.simulation.machine import Machine, Recording, read_machine
+from ompass.topology import Topology, recorded_topology
 from ompass.units import duration, percent, plural
 
 POLICIES = tuple(policy.name for policy in _core.policies())
+RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_record)
+_WITHOUT_CACHES = (
+    " where no caches are known: choose threads that the recorded machine has, or give a --machine."
+)
 _MUCH = 0.01  # of the work, from which on a remark is worth its line
 
 
@@ -58,11 +65,13 @@ def simulate(
     seed: int = 1,
     untraced: bool = False,
     program: TaskProgram | None = None,
+    record: Path | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
     """Simulate the run in a directory; `threads` () is the recorded number, `program` saves reading it twice.
 
-    `untraced`: without what recording added to its times.
+    `untraced`: without what recording added to its times. `record`: a run directory to make of the simulated
+    run, which must be one.
 
     Raises UsageError for policies and threads that do not exist, and what read_task_program raises.
     """
@@ -72,15 +81,87 @@ def simulate(
     for n in threads:
         machine.check_threads(n)
     program = program or read_task_program(path)
+    threads = threads or (program.n_threads,)
+    memory = DeclaredData.of(path, program)
+    if memory and any(memory.system(machine, n) is None for n in threads):
+        memory = None  # for none, so that runs can be compared
+    if record:
+        _prepare(record, path, machine, policies, threads, seed)
     found: list[Prediction] = []
     for policy in policies:
         wall_1_ns = 0
-        for n in threads or (program.n_threads,):
+        for n in threads:
             progress(f"simulating {policy} on {plural(n, 'thread')}")
-            run = predict(program, machine, policy, n, seed=seed, untraced=untraced)
+            run = predict(
+                program, machine, policy, n, seed=seed, untraced=untraced, memory=memory,
+                record_in=record, recorded_run=path,
+            )  # fmt: skip
             wall_1_ns = run.wall_ns if n == 1 else wall_1_ns
             found.append(Prediction(policy, n, run, wall_1_ns))
-    return Simulation(path, program, machine, seed, tuple(found), notes_on(program))
+    return Simulation(
+        path, program, machine, seed, tuple(found), notes_on(program, [one.run for one in found])
+    )
+
+
+def _prepare(
+    record: Path, recorded: Path, machine: Machine, policies: Sequence[str], threads: Sequence[int], seed: int
+) -> None:
+    """The directory with all that a run directory has beside logs."""
+    if len(policies) != 1 or len(threads) != 1:
+        raise UsageError(
+            f"--record {record}", "it holds one run", "name one policy and one number of threads"
+        )
+    if policies[0] not in RECORDABLE:
+        raise UsageError(
+            f"--record {record}",
+            f"under {policies[0]} threads leave their implicit tasks for others, which no trace can tell",
+            f"choose from {', '.join(RECORDABLE)}",
+        )
+    try:
+        record.mkdir()
+        try:
+            meta = json.loads(read_small_file(recorded / "meta.json"))
+        except (OSError, ValueError):
+            meta = {}
+        meta |= {
+            "mode": "trace",
+            "runtime": f"simulated: {policies[0]} on {machine.name}, seed {seed}",
+            "counters": [],
+            "environment": {"OMP_NUM_THREADS": str(threads[0])},
+        }
+        (record / "meta.json").write_text(json.dumps(meta, indent=2), encoding="utf-8")
+        topology = machine.topology or recorded_topology(recorded)
+        if topology.xml:
+            (record / "topology.xml").write_text(topology.xml, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(
+            f"--record {record}", error.strerror or str(error), "name a directory that does not exist yet"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredData:
+    """What the data that kernels declare took in the recorded run, and the machine that recorded it."""
+
+    topology: Topology
+    recorded: RecordedMemory
+
+    @classmethod
+    def of(cls, path: Path, program: TaskProgram) -> DeclaredData | None:
+        """None when the program declares none, or the recorded machine's caches are not known."""
+        topology = recorded_topology(path)
+        costs = read_machine().memory
+        if not program.n_accesses or costs is None:
+            return None
+        system = costs.system(topology, max(program.n_threads, len(topology.cpus)))
+        return cls(topology, recorded_memory(program, system)) if system else None
+
+    def system(self, machine: Machine, threads: int) -> MemorySystem | None:
+        """The memory of that machine; without a topology of its own it has that of the recorded one."""
+        topology = machine.topology or self.topology
+        if machine.memory is None or threads > len(topology.cpus):
+            return None
+        return machine.memory.system(topology, threads)
 
 
 def check_policy(name: str) -> None:
@@ -92,9 +173,13 @@ def check_policy(name: str) -> None:
 def predict(
     program: TaskProgram, machine: Machine, policy: str, threads: int, *, seed: int = 1,
     speed: Mapping[int, float] | None = None, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False,
-    untied: bool = False, untraced: bool = False,
+    untied: bool = False, untraced: bool = False, memory: DeclaredData | None = None,
+    record_in: Path | None = None, recorded_run: Path | None = None,
 ) -> SimulatedRun:  # fmt: skip
-    """One run of the program, as it is or changed; `untraced`: without what recording added to its times."""
+    """One run of the program, as it is or changed.
+
+    `untraced`: without what recording added to its times; `memory`: with caches and memory.
+    """
     costs = dict(machine.costs_of(policy))
     recording = machine.recording if untraced else Recording()
     if recording.create is not None:
@@ -114,14 +199,27 @@ def predict(
         untied=untied,
         untraced_task_ns=round(recording.task),
         untraced_creation_ns=round(recording.creation),
+        memory=memory.system(machine, threads) if memory else None,
+        recorded=memory.recorded if memory else None,
+        record_in=record_in,
+        recorded_run=recorded_run,
     )
 
 
-def notes_on(program: TaskProgram) -> tuple[str, ...]:
+def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[str, ...]:
     """What of this program the simulation does not know."""
-    notes = [
-        "The time of work is the recorded one: how it changes with other caches and memory is not modelled."
-    ]
+    notes = []
+    if not all(run.levels for run in runs) or not runs:
+        notes.append(
+            "The time of work is the recorded one: how it changes with other caches and memory is not "
+            "modelled" + (_WITHOUT_CACHES if program.n_accesses else ".")
+        )
+    else:
+        notes.append(
+            "Caches and memory are modelled for "
+            f"{plural(program.n_accesses, 'declared access', 'declared accesses')}; other work takes the "
+            "recorded time."
+        )
     if program.n_serialised:
         notes.append(
             f"{plural(program.n_serialised, 'task')} ran in a team of one thread, which runs every task at "

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// How threads come to tasks. One without anything to do is parked: it takes no steps. A task that is queued sends one parked
+// thread on its way, which arrives after as many failed attempts as its policy would have needed.
+//
+//   as long as an unbound thread is parked, there are no more queued tasks than threads on their way to one
+#include <algorithm>
+
+#include "simulated_run.h"
+
+namespace ompass::simulation {
+
+void SimulatedRun::start(Thread &thread, uint32_t place) {
+    Live &task = tasks_[place];
+    if (task.started) {
+        task.thread = thread.number;
+    } else {
+        task.started = true;
+        tasks_.runs_on(place, thread.number);
+        const ProgramTask &of_program = program_.tasks[task.task];
+        if (!task.inlined) task.below = thread.current;
+        if (recorder_ && !task.inlined && !task.implicit) recorder_->start(thread.number, task.task, thread.now);
+        if (of_program.flags & ProgramTask::kGrouped) tasks_.open_group(place);
+        if (of_program.home >= 0)
+            result_.n_remote += static_cast<uint32_t>(of_program.home) % terms_.n_domains != thread.domain;
+    }
+    thread.current = place;
+    go_on(thread);
+}
+
+bool SimulatedRun::start_ready(Thread &thread) {
+    if (thread.ready.empty()) return false;
+    const uint32_t place = thread.ready.back();
+    thread.ready.pop_back();
+    const Live &task = tasks_[place];
+    if (task.implicit && !task.started)
+        pay(thread, State::kSync, terms_.cost.fork, result_.paid.fork);
+    else if (task.implicit || place == main_)
+        pay(thread, State::kSync, terms_.cost.barrier, result_.paid.barrier);
+    if (recorder_ && place == main_) recorder_->end_region(thread.now);
+    if (recorder_ && task.implicit && !task.started) recorder_->begin_part(thread.number, thread.now);
+    if (recorder_ && task.implicit && task.started && !is_last_barrier(task.next_op - 1))
+        recorder_->pass(thread.number, thread.now);
+    start(thread, place);
+    return true;
+}
+
+void SimulatedRun::look(Thread &thread) {
+    if (thread.current == kNone && start_ready(thread)) return;
+    if (const uint32_t own = ready_.take_own(thread)) {
+        pay(thread, State::kSchedule, terms_.cost.dequeue, result_.paid.dequeue);
+        return start(thread, own);
+    }
+    const Victim victim = ready_.any() ? victims_.choose(thread) : Victim{};
+    if (victim.queue == kNoQueue || ready_.is_too_late(victim.queue, thread.now + theft_ns(victim)))
+        return threads_.park(thread);
+    set_out(thread, victim);
+}
+
+uint64_t SimulatedRun::theft_ns(Victim victim) const {
+    return (policy_.free_choice ? 0 : victim.n_failed * terms_.cost.failed_steal) +
+           (policy_.free_steals ? 0 : terms_.cost.steal);
+}
+
+void SimulatedRun::set_out(Thread &thread, Victim victim) {
+    result_.n_steals_attempted += victim.n_failed;
+    result_.n_steals_false_negative += victim.n_failed;
+    thread.spend(State::kSchedule, theft_ns(victim));
+    result_.paid.failed_steal.n += victim.n_failed;
+    if (!policy_.free_choice) result_.paid.failed_steal.ns += victim.n_failed * terms_.cost.failed_steal;
+    result_.paid.steal.add(policy_.free_steals ? 0 : terms_.cost.steal);
+    if (ready_.is_shared(victim.queue)) ready_.use_lock(thread, victim.queue);
+    thread.target = victim.queue;
+    ready_.comes(victim.queue, thread.now);
+    threads_.wait_for_step(thread, Thread::Step::kSteal);
+}
+
+void SimulatedRun::enqueue(Thread &thread, uint32_t queue, uint32_t place) {
+    ready_.push(thread, queue, place);
+    if (threads_.n_parked()) call_somebody(queue, place, thread.now);
+}
+
+// Ends the parking of a thread, which then looks around.
+void SimulatedRun::wake(Thread &thread, uint64_t now, bool from_wait) {
+    unpark(thread, now);
+    if (from_wait) pay(thread, State::kSync, terms_.cost.wake, result_.paid.wake);
+    threads_.wait_for_step(thread, Thread::Step::kLook);
+}
+
+void SimulatedRun::wake_ready(uint64_t now) {
+    for (Thread &member : threads_)
+        if (member.parked && !member.ready.empty()) wake(member, now, false);
+}
+
+void SimulatedRun::unpark(Thread &thread, uint64_t now) {
+    if (now > thread.now && terms_.cost.failed_steal && policy_.steals == Steals::kRandom && region_.open)
+        result_.n_steals_attempted +=
+            (now - std::max(thread.now, std::min(region_.begin, now))) / terms_.cost.failed_steal;
+    threads_.unpark(thread, now);
+}
+
+// Sends a parked thread for a task that has just been queued: one without a task to return to, or one that waits for an
+// ancestor of this one.
+void SimulatedRun::call_somebody(uint32_t queue, uint32_t place, uint64_t now) {
+    const uint32_t n_domains = terms_.n_domains;
+    const uint32_t home = policy_.queues == Queues::kPlaced ? ready_.set_of(queue)
+                          : ready_.is_shared(queue)         ? queue
+                          : n_domains > 1                   ? random_.below(n_domains)
+                                                            : 0;
+    const Live &task = tasks_[place];
+    for (uint32_t i = 0; i < (policy_.strict ? 1 : n_domains); i++)
+        for (const bool bound : {false, true}) {
+            const NumberSet &parked = threads_.parked_in((home + i) % n_domains, bound);
+            if (parked.empty() || (bound && ready_.is_bound(task))) continue;
+            const uint32_t first = random_.below(parked.size()), glances = ready_.glances(parked.size());
+            for (uint32_t k = 0; k < glances; k++) {
+                Thread &thief = threads_[parked[(first + k) % parked.size()]];
+                if (thief.now <= now) return call(thief, queue, now, i == 0);
+            }
+        }
+    if (policy_.waiting != Waiting::kNests || !ready_.is_bound(task)) return;
+    for (uint32_t ancestor = task.parent; ancestor; ancestor = tasks_[ancestor].foreign) {
+        Thread &thief = threads_[tasks_[ancestor].thread];
+        if (thief.parked && thief.current && thief.now <= now && ready_.may_run(thief, place))
+            return call(thief, queue, now, thief.domain == home);
+    }
+}
+
+// A task is left in a queue, from which a thread went elsewhere that might have taken it.
+void SimulatedRun::call_to(uint32_t queue, uint64_t now) {
+    if (queue != kNoQueue && ready_.n_tasks(queue) && threads_.n_parked())
+        call_somebody(queue, ready_.oldest(queue), now);
+}
+
+// All who are parked or on their way try at random, and find tasks one after the other; the thief is the next of them.
+void SimulatedRun::call(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
+    const uint32_t n_looking = threads_.n_parked() + ready_.n_coming();
+    unpark(thief, now);
+    pay(thief, State::kSchedule, terms_.cost.wake, result_.paid.wake);
+    if (ready_.is_shared(queue) && at_home) return threads_.wait_for_step(thief, Thread::Step::kLook);
+    Victim victim{queue};
+    if (policy_.steals == Steals::kRandom && terms_.cost.failed_steal) {
+        if (last_find_ > thief.now) victim.n_failed = (last_find_ - thief.now) / terms_.cost.failed_steal;
+        victim.n_failed += victims_.n_failed_of(n_looking);
+        last_find_ = thief.now + victim.n_failed * terms_.cost.failed_steal;
+    }
+    set_out(thief, victim);
+}
+
+// Everybody waits. A queued task that nobody may run for the rules of tied tasks or domains is run all the same.
+bool SimulatedRun::rescue() {
+    for (uint32_t set = 0; set < ready_.n_sets(); set++)
+        for (uint32_t i = 0; i < ready_.holding(set).size(); i++) {
+            const uint32_t queue = ready_.holding(set)[i];
+            Thread &thread = threads_[queue < threads_.size() ? queue : 0];
+            if (!thread.parked) continue;
+            uint64_t now = 0;
+            for (const Thread &other : threads_) now = std::max(now, other.now);
+            unpark(thread, now);
+            start(thread, ready_.take(queue, 0));
+            return true;
+        }
+    return false;
+}
+
+} // namespace ompass::simulation

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ompass::simulation {
+
+namespace {
+
+uint32_t at(const std::vector<uint32_t> &of_thread, uint32_t thread) {
+    return of_thread.empty() ? 0 : of_thread[thread % of_thread.size()];
+}
+
+uint32_t n_of(const std::vector<uint32_t> &of_thread) {
+    return of_thread.empty() ? 1 : *std::ranges::max_element(of_thread) + 1;
+}
+
+} // namespace
+
+uint32_t MemorySystem::n_nodes() const { return n_of(node_of_thread); }
+uint32_t MemorySystem::n_caches(size_t level) const { return n_of(levels[level].of_thread); }
+
+// ---------------------------------------------------------------- one cache
+
+BlockCache::BlockCache(uint64_t n_blocks)
+    : n_sets_(static_cast<uint32_t>(std::clamp<uint64_t>(n_blocks / kWays, 1, ~0u))),
+      n_ways_(static_cast<uint32_t>(std::clamp<uint64_t>(n_blocks, 1, kWays))), lines_(size_t{n_sets_} * kWays) {}
+
+BlockCache::Found BlockCache::touch(uint32_t block, uint32_t version) {
+    Line *set = &lines_[size_t{block % n_sets_} * kWays];
+    uint32_t way = 0;
+    while (way < n_ways_ && set[way].block != block) way++;
+    Found found = Found::kNo;
+    if (way < n_ways_)
+        found = set[way].version == version ? Found::kYes : Found::kInvalid;
+    else
+        way--;
+    for (; way > 0; way--) set[way] = set[way - 1];
+    set[0] = {block, version};
+    return found;
+}
+
+// ---------------------------------------------------------------- all of them
+
+Memory::Memory(const TaskProgram &program, const MemorySystem &system) : program_(program), system_(system) {
+    const uint64_t size = system.block_bytes;
+    // Blocks that are touched get numbers in the order of their addresses, so that a range stays one.
+    std::vector<std::pair<uint64_t, uint64_t>> touched; // first block and the one after the last
+    touched.reserve(program.accesses.size());
+    for (const DataAccess &access : program.accesses)
+        touched.emplace_back(access.address / size, (access.address + access.bytes - 1) / size + 1);
+    std::ranges::sort(touched);
+    size_t n = 0;
+    for (const auto &range : touched) {
+        if (n && range.first <= touched[n - 1].second)
+            touched[n - 1].second = std::max(touched[n - 1].second, range.second);
+        else
+            touched[n++] = range;
+    }
+    touched.resize(n);
+    std::vector<uint32_t> first_of; // number of each stretch's first block
+    uint32_t n_blocks = 0, n_pages = 0;
+    uint64_t last_page = ~uint64_t{0};
+    const uint64_t page = std::max<uint64_t>(size, system.page_bytes);
+    for (const auto &[first, end] : touched) {
+        first_of.push_back(n_blocks);
+        for (uint64_t block = first; block < end; block++, n_blocks++) {
+            if (block * size / page != last_page) n_pages++;
+            last_page = block * size / page;
+            blocks_.push_back({0, n_pages - 1, kUntouched});
+        }
+    }
+    for (const DataAccess &access : program.accesses) {
+        const uint64_t first = access.address / size;
+        const auto stretch = std::ranges::upper_bound(touched, first, {}, &std::pair<uint64_t, uint64_t>::first) - 1;
+        const auto offset = static_cast<uint32_t>(first - stretch->first);
+        ranges_.push_back({first_of[static_cast<size_t>(stretch - touched.begin())] + offset,
+                           static_cast<uint32_t>((access.address + access.bytes - 1) / size - first + 1)});
+    }
+    node_.assign(n_pages, kUntouched);
+    const uint32_t n_nodes = system.n_nodes();
+    if (system.interleaved)
+        for (uint32_t i = 0; i < n_pages; i++) node_[i] = static_cast<uint16_t>(i % n_nodes);
+    for (size_t level = 0; level < system.levels.size(); level++)
+        caches_.emplace_back(system.n_caches(level), BlockCache(system.levels[level].bytes / size));
+    const std::vector<uint32_t> &groups = system.levels.back().of_thread;
+    node_of_group_.resize(n_of(groups));
+    for (uint32_t thread = 0; thread < groups.size(); thread++)
+        node_of_group_[groups[thread]] = at(system.node_of_thread, thread);
+    free_at_.resize(n_nodes);
+    from_.resize(system.levels.size() + 2 * size_t{n_nodes});
+    counts_.levels.resize(system.levels.size());
+    counts_.link_bytes.resize(size_t{n_nodes} * n_nodes);
+}
+
+uint32_t Memory::cache_of(size_t level, uint32_t thread) const { return at(system_.levels[level].of_thread, thread); }
+
+uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
+    const DataAccess &access = program_.accesses[number];
+    const size_t n_levels = system_.levels.size(), n_nodes = free_at_.size();
+    const uint32_t here = at(system_.node_of_thread, thread);
+    const auto group = static_cast<uint16_t>(cache_of(n_levels - 1, thread));
+    std::ranges::fill(from_, Bytes{});
+    uint64_t begin = access.address, left = access.bytes;
+    for (uint32_t block = ranges_[number].first; left; block++) {
+        const uint64_t bytes = std::min(left, system_.block_bytes - begin % system_.block_bytes);
+        begin += bytes, left -= bytes;
+        Block &state = blocks_[block];
+        size_t level = 0;
+        for (; level < n_levels; level++) {
+            const BlockCache::Found found = caches_[level][cache_of(level, thread)].touch(block, state.version);
+            if (found == BlockCache::Found::kYes) break;
+            counts_.levels[level].misses++;
+            counts_.levels[level].invalid += found == BlockCache::Found::kInvalid;
+        }
+        if (level < n_levels) {
+            counts_.levels[level].hits++;
+            from_[level].n += bytes;
+        } else {
+            uint16_t &home = node_[state.page];
+            if (home == kUntouched) home = static_cast<uint16_t>(here);
+            const bool dirty = state.writer != kUntouched && state.writer != group;
+            from_[n_levels + (dirty ? n_nodes + node_of_group_[state.writer] : home)].n += bytes;
+            state.writer = kUntouched; // reading it has written it back
+        }
+        if (!access.write) continue;
+        state.version++;
+        state.writer = group;
+        for (level = 0; level < n_levels; level++) caches_[level][cache_of(level, thread)].touch(block, state.version);
+    }
+    double ns = 0;
+    for (size_t level = 0; level < n_levels; level++) ns += from_[level].ns(system_.levels[level].distance);
+    for (uint32_t node = 0; node < n_nodes; node++) {
+        const Bytes memory = from_[n_levels + node], cache = from_[n_levels + n_nodes + node];
+        counts_.link_bytes[node * n_nodes + here] += memory.n + cache.n;
+        ns += cache.ns(system_.other_cache);
+        if (memory.n == 0) continue;
+        const double alone = memory.ns(node == here ? system_.local : system_.remote);
+        const double arrives = static_cast<double>(now) + ns;
+        free_at_[node] = std::max(free_at_[node], arrives) + static_cast<double>(memory.n) * system_.node_ns_per_byte;
+        const double waited = std::max(0.0, free_at_[node] - arrives - alone);
+        counts_.waited_ns += static_cast<uint64_t>(waited);
+        ns += alone + waited;
+    }
+    const auto whole = static_cast<uint64_t>(std::llround(ns));
+    counts_.memory_ns += whole;
+    return whole;
+}
+
+RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &recorded) {
+    RecordedMemory found;
+    found.scale.assign(program.accesses.size(), 1.0F);
+    MemorySystem idle = recorded; // when it was busy is not known
+    idle.node_ns_per_byte = 0;
+    Memory memory(program, idle);
+    for (uint32_t i = 0; i < program.accesses.size(); i++)
+        found.ns.push_back(
+            static_cast<uint32_t>(std::min<uint64_t>(memory.access(i, program.accesses[i].thread, 0), ~uint32_t{0})));
+    // A kernel took at least what its data took.
+    uint64_t modelled = 0, worked = 0;
+    std::vector<uint32_t> of_kernel;
+    for (const Operation operation : program.operations) {
+        const Does does = operation.does();
+        if (does == Does::kAccess) {
+            of_kernel.push_back(static_cast<uint32_t>(operation.value()));
+            modelled += found.ns[of_kernel.back()];
+        } else if (does == Does::kKernelBegin) {
+            worked = 0;
+        } else if (does == Does::kWork) {
+            worked += operation.value();
+        } else if ((does == Does::kKernelEnd || does == Does::kEnd) && !of_kernel.empty()) {
+            for (const uint32_t access : of_kernel)
+                if (modelled > worked) {
+                    found.scale[access] =
+                        static_cast<float>(static_cast<double>(worked) / static_cast<double>(modelled));
+                    found.ns[access] =
+                        static_cast<uint32_t>(found.scale[access] * static_cast<float>(found.ns[access]));
+                }
+            of_kernel.clear();
+            modelled = 0;
+        }
+    }
+    return found;
+}
+
+} // namespace ompass::simulation

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queues of tasks that may run: one of each thread, or one of each domain, or one of each thread and a mailbox of each
+// domain, as the policy says; and which of their tasks a thread may take.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "policies.h"
+#include "queues.h"
+#include "tasks_in_flight.h"
+#include "threads.h"
+
+namespace ompass::simulation {
+
+class ReadyTasks {
+public:
+    // `untied`: every task is. `lock_ns`: for which an operation closes a shared queue.
+    ReadyTasks(const TaskProgram &program, const Policy &policy, TasksInFlight &tasks, Threads &threads,
+               uint32_t n_domains, bool untied, uint64_t lock_ns)
+        : policy_(policy), tasks_(tasks), n_threads_(threads.size()), n_domains_(n_domains), untied_(untied),
+          in_order_(program.dependences.empty()), lock_ns_(lock_ns) {
+        const uint32_t n_own = policy.queues == Queues::kPerDomain ? n_domains : n_threads_;
+        const bool placed = policy.queues == Queues::kPlaced;
+        queues_.resize(n_own + (placed ? n_domains : 0));
+        if (placed) {
+            for (uint32_t i = 0; i < n_own; i++) queues_[i].set = threads[i].domain;
+            for (uint32_t i = 0; i < n_domains; i++) queues_[n_own + i].set = i;
+        }
+        holding_.assign(placed ? n_domains : 1, NumberSet(size()));
+    }
+
+    uint32_t size() const { return static_cast<uint32_t>(queues_.size()); }
+    uint32_t n_tasks(uint32_t queue) const { return queues_[queue].tasks.size(); }
+    // Thieves on their way to a queue, and when the last one that set out will be there.
+    void comes(uint32_t queue, uint64_t arrival) {
+        n_coming_++;
+        queues_[queue].n_coming++;
+        queues_[queue].due = arrival;
+    }
+    void has_come(uint32_t queue) {
+        n_coming_--;
+        queues_[queue].n_coming--;
+    }
+    uint32_t n_coming() const { return n_coming_; }
+    bool is_too_late(uint32_t queue, uint64_t arrival) const {
+        return queues_[queue].n_coming >= n_tasks(queue) && arrival >= queues_[queue].due;
+    }
+    uint32_t oldest(uint32_t queue) const { return queues_[queue].tasks[0]; }
+    uint32_t set_of(uint32_t queue) const { return queues_[queue].set; }
+    bool is_shared(uint32_t queue) const { return policy_.queues == Queues::kPerDomain || queue >= n_threads_; }
+    bool any() const { return n_holding_ != 0; }
+    // Queues that hold tasks: all of them, or with placement those of a domain.
+    const NumberSet &holding(uint32_t set) const { return holding_[set]; }
+    uint32_t n_sets() const { return static_cast<uint32_t>(holding_.size()); }
+
+    uint32_t queue_for(const Thread &thread, const ProgramTask &task) const {
+        if (policy_.queues == Queues::kPerDomain) return thread.domain;
+        if (policy_.queues == Queues::kPlaced && task.home >= 0) {
+            const uint32_t home = static_cast<uint32_t>(task.home) % n_domains_;
+            if (home != thread.domain) return n_threads_ + home;
+        }
+        return thread.number;
+    }
+
+    void push(Thread &thread, uint32_t number, uint32_t place) {
+        Queue &queue = queues_[number];
+        if (is_shared(number)) use_lock(thread, number);
+        if (queue.tasks.size() == 0) {
+            holding_[queue.set].add(number);
+            n_holding_++;
+        }
+        queue.tasks.push(place);
+    }
+    uint32_t take(uint32_t number, uint32_t i) {
+        Queue &queue = queues_[number];
+        const uint32_t place = queue.tasks.take(i);
+        if (queue.tasks.size() == 0) {
+            holding_[queue.set].remove(number);
+            n_holding_--;
+        }
+        return place;
+    }
+    void use_lock(Thread &thread, uint32_t number) {
+        Queue &queue = queues_[number];
+        if (queue.free_at > thread.now) thread.spend(State::kSync, queue.free_at - thread.now);
+        queue.free_at = thread.now + lock_ns_;
+    }
+
+    // On top of a tied task that waits, only its descendants.
+    bool may_run(const Thread &thread, uint32_t place) const {
+        if (thread.current == kNone) return true;
+        const Live &task = tasks_[place];
+        return task.untied || untied_ || tasks_.is_descendant(task, thread.current);
+    }
+    bool is_bound(const Live &task) const { return !task.untied && !untied_; }
+    // At how many of n queues or tasks one looks for one that suits. Queues whose tasks are all descendants of
+    // what their owner runs suit at their ends or not at all; only dependences bring others in.
+    uint32_t glances(uint32_t n) const { return in_order_ ? std::min(n, kGlances) : n; }
+    // The index in the queue of a task that the thread may run; kNoQueue: none.
+    uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {
+        const TaskQueue &tasks = queues_[number].tasks;
+        const uint32_t n = tasks.size(), n_glances = glances(n);
+        for (uint32_t k = 0; k < n_glances; k++) {
+            const uint32_t i = newest ? n - 1 - k : k;
+            if (may_run(thread, tasks[i])) return i;
+        }
+        return kNoQueue;
+    }
+
+    uint32_t take_own(Thread &thread) {
+        if (policy_.queues == Queues::kPerDomain) return take_from(thread, thread.domain, true);
+        if (const uint32_t own = take_from(thread, thread.number, true)) return own;
+        if (policy_.queues != Queues::kPlaced) return kNone;
+        return take_from(thread, n_threads_ + thread.domain, false);
+    }
+    uint32_t take_stolen(const Thread &thread, uint32_t number) {
+        if (queues_[number].tasks.size() == 0) return kNone;
+        const uint32_t i = find_allowed(thread, number, false);
+        return i == kNoQueue ? kNone : take(number, i);
+    }
+
+private:
+    static constexpr uint32_t kGlances = 8;
+
+    struct Queue {
+        TaskQueue tasks;
+        uint32_t set = 0; // of queues that hold tasks
+        uint32_t n_coming = 0;
+        uint64_t due = 0;
+        uint64_t free_at = 0; // shared queues: from when on its lock is free
+    };
+
+    uint32_t take_from(Thread &thread, uint32_t number, bool newest) {
+        if (queues_[number].tasks.size() == 0) return kNone;
+        const uint32_t i = find_allowed(thread, number, newest);
+        if (i == kNoQueue) return kNone;
+        if (is_shared(number)) use_lock(thread, number);
+        return take(number, i);
+    }
+
+    const Policy &policy_;
+    const TasksInFlight &tasks_;
+    const uint32_t n_threads_, n_domains_;
+    const bool untied_, in_order_;
+    const uint64_t lock_ns_;
+    std::vector<Queue> queues_; // of the threads (or domains); then the mailboxes of domains
+    std::vector<NumberSet> holding_;
+    uint32_t n_holding_ = 0, n_coming_ = 0;
+};
+
+} // namespace ompass::simulation

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes down a simulated run as the tool would have recorded it: the events of each thread. A thread has one implicit task
+// in a region, whatever parts of the recorded team it takes over. Times are ns since the start of the run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "format/run_writer.h"
+#include "policies.h"
+#include "task_program.h"
+
+namespace ompass::simulation {
+
+class Recorder {
+public:
+    // `definitions`: those of the run from which the program is.
+    Recorder(const TaskProgram &program, const std::vector<Definition> &definitions, const Policy &policy,
+             const std::vector<uint32_t> &domain_of_thread, uint32_t n_threads);
+
+    // Can records tell of runs under the policy? Not where a thread leaves its implicit task for another.
+    static bool can_record(const Policy &policy) { return policy.waiting == Waiting::kNests; }
+
+    void begin_region(uint32_t number, uint64_t now);
+    void begin_part(uint32_t thread, uint64_t now); // of the recorded team
+    void arrive(uint32_t thread, bool at_end, uint64_t now); // a part at a barrier
+    void pass(uint32_t thread, uint64_t now);
+    void release(uint64_t now); // the barrier is over
+    void end_region(uint64_t now);
+
+    void create(uint32_t thread, uint32_t task, uint64_t now, uint64_t cost);
+    void begin_inline(uint32_t thread, uint32_t task, uint64_t now, uint64_t cost);
+    void end_inline(uint32_t thread, uint32_t task, uint64_t now);
+    void ready(uint32_t task, uint64_t now); // it has waited for others
+    void start(uint32_t thread, uint32_t task, uint64_t now);
+    void complete(uint32_t thread, uint64_t now);
+    void begin_wait(uint32_t thread, Does does, uint64_t now);
+    void end_wait(uint32_t thread, Does does, uint64_t now);
+    void wait_for_lock(uint32_t thread, uint64_t begin, uint64_t end);
+    void kernel(uint32_t thread, Operation operation, uint64_t now);
+
+    // The directory exists, and `like` is the run from which the program is.
+    Problem write(const std::string &directory, const RunFiles &like, uint64_t wall_ns) const;
+
+private:
+    struct OfThread {
+        MadeLog log;
+        uint32_t n_parts = 0, n_arrived = 0; // of the team in the region
+        bool joined = false, at_barrier = false;
+    };
+    uint32_t construct_of(uint32_t task) const { return program_.constructs[program_.tasks[task].construct]; }
+    bool is_task(uint32_t task) const;
+    void join(OfThread &thread, uint64_t now);
+    void enter_barrier(OfThread &thread, uint32_t kind, uint64_t now);
+
+    const TaskProgram &program_;
+    const std::vector<Definition> &definitions_;
+    const bool placed_;
+    std::vector<OfThread> threads_;
+    std::vector<uint32_t> domain_of_;
+    std::vector<uint64_t> id_; // by task
+    std::vector<uint64_t> ready_; // by task, 1 + ns; 0: at its creation
+    std::vector<Dependence> before_; // by the later task
+    uint64_t region_ = 0, last_arrival_ = 0;
+    uint32_t team_size_ = 0;
+    bool has_tasks_ = false;
+};
+
+} // namespace ompass::simulation

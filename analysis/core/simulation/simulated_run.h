@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// One simulated run. A thread does what concerns nobody else (work, costs) at once, and stands in the order of time with the
+// next step that others can see: a task is queued, taken, completed, a wait begins. So a task takes some three steps,
+// however long it is and however many threads there are.
+//
+//   engine.cpp         what each operation of a task does
+//   engine_waits.cpp   waits, barriers and regions
+//   engine_search.cpp  how threads come to tasks
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine.h"
+#include "format/invariants.h"
+#include "pending.h"
+#include "ready_tasks.h"
+#include "recorder.h"
+#include "tasks_in_flight.h"
+#include "terms.h"
+#include "threads.h"
+#include "victims.h"
+
+namespace ompass::simulation {
+
+class SimulatedRun {
+public:
+    SimulatedRun(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
+                 const Changes &changes)
+        : program_(program), policy_(policy), team_(team), terms_(program, machine, policy, team, changes),
+          tasks_(program), threads_(team.n_threads, machine, terms_.n_domains), random_(team.seed),
+          ready_(program, policy, tasks_, threads_, terms_.n_domains, changes.untied, terms_.cost.lock),
+          victims_(policy, ready_, terms_.n_domains, random_), pending_(program), recorder_(team.recorder) {
+        if (machine.memory.levels.empty() || !machine.recorded || program.accesses.empty()) return;
+        memory_ = std::make_unique<Memory>(program, machine.memory);
+        recorded_ = machine.recorded;
+    }
+    Simulated run();
+
+private:
+    void take_step(Thread &thread);
+    static void pay(Thread &thread, State state, uint64_t cost, Simulated::Paid &paid) {
+        thread.spend(state, cost);
+        paid.add(cost);
+    }
+
+    // ---------------------------------------------------------------- operations of tasks
+    void go_on(Thread &thread);
+    void take_operation(Thread &thread);
+    void access(Thread &thread, uint32_t number);
+    void create(Thread &thread, uint32_t task);
+    void end_task(Thread &thread);
+
+    // ---------------------------------------------------------------- waits and regions
+    void begin_wait(Thread &thread, Waits waits);
+    void leave_wait(Thread &thread);
+    void wait_is_over(uint32_t place, Thread &by);
+    void enter_region(Thread &thread, uint32_t region);
+    void check_barrier(Thread &thread);
+
+    // ---------------------------------------------------------------- looking for tasks
+    void look(Thread &thread);
+    void start(Thread &thread, uint32_t place);
+    bool start_ready(Thread &thread);
+    void enqueue(Thread &thread, uint32_t queue, uint32_t place);
+    void set_out(Thread &thread, Victim victim);
+    uint64_t theft_ns(Victim victim) const;
+    bool is_last_barrier(uint32_t op) const { return program_.operations[op + 1].does() == Does::kEnd; }
+    void wake(Thread &thread, uint64_t now, bool from_wait);
+    void wake_ready(uint64_t now);
+    void unpark(Thread &thread, uint64_t now);
+    void call_somebody(uint32_t queue, uint32_t place, uint64_t now);
+    void call_to(uint32_t queue, uint64_t now);
+    void call(Thread &thief, uint32_t queue, uint64_t now, bool at_home);
+    bool rescue();
+
+    const TaskProgram &program_;
+    const Policy &policy_;
+    const Team &team_;
+    const Terms terms_;
+    TasksInFlight tasks_;
+    Threads threads_;
+    Random random_;
+    ReadyTasks ready_;
+    Victims victims_;
+    PendingTasks pending_;
+    std::unique_ptr<Memory> memory_; // null: not modelled
+    const RecordedMemory *recorded_ = nullptr;
+    Recorder *const recorder_; // null: nobody asked
+
+    struct {
+        uint32_t n_implicit = 0, n_arrived = 0, n_ended = 0;
+        uint64_t n_unfinished = 0; // explicit tasks
+        bool open = false;
+        uint64_t begin = 0;
+        std::vector<uint32_t> arrived; // implicit tasks at the barrier
+    } region_;
+    uint32_t main_ = kNone; // the program
+    uint64_t in_regions_ns_ = 0, n_completed_ = 0;
+    uint64_t last_find_ = 0; // by a thread that was called, of a queue that holds tasks
+    bool done_ = false, stopped_ = false;
+    Simulated result_;
+};
+
+} // namespace ompass::simulation

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tasks that are created and not complete, or have children that are not, and the taskgroups that they belong to: who
+// waits for whom. Places in the pools stand for tasks and groups; 0 for none.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "task_program.h"
+
+namespace ompass::simulation {
+
+inline constexpr uint32_t kNone = 0;
+
+enum class Waits : uint8_t { kNo, kChildren, kGroup, kBarrier, kRegion };
+
+struct Live {
+    uint32_t task = 0;
+    uint32_t next_op = 0;
+    uint32_t parent = kNone;
+    uint32_t below = kNone; // the task on whose stack, or inside which, it runs
+    uint32_t n_children = 0; // direct ones that are not complete
+    uint32_t refs = 1; // its own, until it completes, and its children's
+    uint32_t group = 0; // to which it belongs; 0: none
+    uint32_t own_group = 0; // of its descendants
+    uint32_t thread = 0; // that ran it last
+    uint32_t foreign = kNone; // nearest ancestor that another thread runs; known from its start on
+    uint32_t untraced = 0; // ns that are still to be taken off its work
+    uint32_t data_ns = 0; // that its kernel's data took in the recorded run, to be taken off its work too
+    uint16_t depth = 0;
+    Waits waits = Waits::kNo;
+    bool inlined : 1 = false, started : 1 = false, untied : 1 = false, serial : 1 = false, implicit : 1 = false;
+};
+
+// Descendants that a kGroupEnd waits for. A group that holds any counts as one member of the group around it.
+struct Group {
+    uint32_t n_unfinished = 0;
+    uint32_t around = 0;
+    uint32_t owner = kNone; // null: it is over, and goes when its last member does
+};
+
+template <typename T>
+class Pool {
+public:
+    Pool() { items_.emplace_back(); } // 0 stands for none
+    T &operator[](uint32_t i) { return items_[i]; }
+    const T &operator[](uint32_t i) const { return items_[i]; }
+    uint32_t make() {
+        if (free_.empty()) {
+            items_.emplace_back();
+            return static_cast<uint32_t>(items_.size() - 1);
+        }
+        const uint32_t place = free_.back();
+        free_.pop_back();
+        items_[place] = T{};
+        return place;
+    }
+    void free(uint32_t place) { free_.push_back(place); }
+
+private:
+    std::vector<T> items_;
+    std::vector<uint32_t> free_;
+};
+
+class TasksInFlight {
+public:
+    explicit TasksInFlight(const TaskProgram &program) : program_(program) {}
+
+    // References last until the next task is made.
+    Live &operator[](uint32_t place) { return live_[place]; }
+    const Live &operator[](uint32_t place) const { return live_[place]; }
+
+    uint32_t make(uint32_t task, uint32_t parent) {
+        const uint32_t place = live_.make();
+        Live &made = live_[place];
+        const ProgramTask &of_program = program_.tasks[task];
+        made.task = task;
+        made.next_op = of_program.first_op;
+        made.parent = parent;
+        made.depth = of_program.depth;
+        __builtin_prefetch(&program_.operations[of_program.first_op]);
+        made.untied = of_program.flags & ProgramTask::kUntied;
+        if (parent) live_[parent].refs++;
+        return place;
+    }
+    // It is complete: goes, and with it those of its ancestors that only waited for it to go.
+    void release(uint32_t place) {
+        while (place && --live_[place].refs == 0) {
+            const uint32_t parent = live_[place].parent;
+            live_.free(place);
+            place = parent;
+        }
+    }
+
+    void runs_on(uint32_t place, uint32_t thread) {
+        Live &task = live_[place];
+        const Live &parent = live_[task.parent];
+        task.thread = thread;
+        task.foreign = parent.thread == thread ? parent.foreign : task.parent;
+    }
+    // Of a task that waits, on the thread that it began on.
+    bool is_descendant(const Live &task, uint32_t waiting) const {
+        const uint32_t depth = live_[waiting].depth, thread = live_[waiting].thread;
+        uint32_t ancestor = task.parent;
+        while (live_[ancestor].depth > depth)
+            ancestor = live_[ancestor].thread == thread ? live_[ancestor].parent : live_[ancestor].foreign;
+        return ancestor == waiting;
+    }
+
+    bool is_over(const Live &task) const { // what it waits for
+        switch (task.waits) {
+        case Waits::kChildren: return task.n_children == 0;
+        case Waits::kGroup: return groups_[task.own_group].n_unfinished == 0;
+        default: return false;
+        }
+    }
+
+    void open_group(uint32_t place) {
+        const uint32_t group = groups_.make();
+        groups_[group] = {0, live_[place].group, place};
+        live_[place].own_group = group;
+    }
+    void close_group(uint32_t group) {
+        groups_[group].owner = kNone;
+        if (groups_[group].n_unfinished == 0) groups_.free(group);
+    }
+    // A task joins the group of its creator.
+    void enter_group(uint32_t place, uint32_t creator) {
+        uint32_t group = live_[creator].own_group ? live_[creator].own_group : live_[creator].group;
+        live_[place].group = group;
+        while (group && groups_[group].n_unfinished++ == 0) group = groups_[group].around;
+    }
+    // Calls over(place) for each task that waited for nothing but this member.
+    template <typename Over>
+    void leave_group(uint32_t group, Over over) {
+        while (group && --groups_[group].n_unfinished == 0) {
+            const Group empty = groups_[group];
+            if (!empty.owner)
+                groups_.free(group);
+            else if (live_[empty.owner].waits == Waits::kGroup)
+                over(empty.owner);
+            group = empty.around;
+        }
+    }
+    bool has_members(uint32_t group) const { return groups_[group].n_unfinished != 0; }
+
+private:
+    const TaskProgram &program_;
+    Pool<Live> live_;
+    Pool<Group> groups_;
+};
+
+} // namespace ompass::simulation

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What program, machine, policy, team and changes come to in one simulated run: how long an operation takes, and which
+// tasks run inside their creator.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "engine.h"
+
+namespace ompass::simulation {
+
+struct Terms {
+    Terms(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
+          const Changes &made)
+        : changes(made), n_domains(std::max(1u, machine.n_domains)),
+          creation_given_(!machine.costs.create.points.empty()),
+          all_inline_(policy.inline_when_alone && team.n_threads == 1) {
+#define OMPASS_SIMULATED_COST(name, meaning) cost.name = machine.costs.name.at(team.n_threads);
+        OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
+#undef OMPASS_SIMULATED_COST
+        for (size_t i = 0; i < program.constructs.size(); i++) {
+            const double faster = (i < changes.speed.size() ? changes.speed[i] : 1.0) * machine.clock_ratio;
+            factor_of_.push_back(faster == 1.0 ? kOne : whole(static_cast<double>(kOne) / faster));
+        }
+        if (changes.min_ns) inclusive_ = inclusive_work(program);
+    }
+
+    uint64_t scaled(uint64_t work_ns, uint32_t construct) const {
+        const uint64_t factor = factor_of_[construct];
+        if (factor == kOne) return work_ns;
+        return static_cast<uint64_t>(static_cast<unsigned __int128>(work_ns) * factor >> 32);
+    }
+    uint64_t creation_ns(Operation operation) const { return creation_given_ ? cost.create : operation.cost(); }
+    // dependent: on tasks that have not completed
+    bool runs_inline(const ProgramTask &task, uint32_t number, bool dependent) const {
+        if (dependent) return false;
+        return all_inline_ || task.flags & ProgramTask::kInline ||
+               (changes.max_depth && task.depth > changes.max_depth) ||
+               (changes.min_ns && inclusive_[number] < changes.min_ns);
+    }
+
+    struct {
+#define OMPASS_SIMULATED_COST(name, meaning) uint64_t name;
+        OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
+#undef OMPASS_SIMULATED_COST
+    } cost;
+    const Changes &changes;
+    const uint32_t n_domains;
+
+private:
+    static constexpr uint64_t kOne = uint64_t{1} << 32;
+
+    const bool creation_given_;
+    std::vector<uint64_t> factor_of_; // by construct: time on this machine per recorded time, 32.32 fixed point
+    std::vector<uint32_t> inclusive_; // work by task, where Changes::min_ns asks
+    const bool all_inline_;
+};
+
+} // namespace ompass::simulation

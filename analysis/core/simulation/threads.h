@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated threads: how each spends its time, whose next step is the earliest, and which are parked, because there is
+// nothing that they could run. A parked thread takes no steps, and spends its time when it is woken.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/format.h"
+#include "machine.h"
+#include "queues.h"
+#include "tasks_in_flight.h"
+
+namespace ompass::simulation {
+
+using format::State;
+
+inline constexpr uint32_t kNoQueue = ~0u;
+
+struct Thread {
+    enum class Step : uint8_t { kOperation, kSteal, kLook } step = Step::kLook;
+    bool parked = false;
+    uint32_t number = 0;
+    uint32_t current = kNone; // task on top of its stack
+    uint32_t domain = 0;
+    uint32_t target = kNoQueue; // of the theft that is under way
+    uint32_t last_victim = kNoQueue;
+    uint32_t parked_in = 0; // index of the set
+    uint64_t now = 0;
+    uint64_t ns[format::kStates] = {};
+    std::vector<uint32_t> ready; // tasks that only this thread goes on with, the next one last
+
+    void spend(State state, uint64_t duration) {
+        ns[static_cast<size_t>(state)] += duration;
+        now += duration;
+    }
+};
+
+class Threads {
+public:
+    Threads(uint32_t n_threads, const Machine &machine, uint32_t n_domains)
+        : threads_(n_threads), next_(n_threads), parked_(2 * size_t{n_domains}, NumberSet(n_threads)) {
+        for (Thread &thread : threads_) {
+            const auto i = thread.number = static_cast<uint32_t>(&thread - threads_.data());
+            thread.domain = i < machine.domain_of_thread.size() ? machine.domain_of_thread[i] % n_domains : 0;
+        }
+    }
+
+    Thread &operator[](uint32_t i) { return threads_[i]; }
+    uint32_t size() const { return static_cast<uint32_t>(threads_.size()); }
+    auto begin() { return threads_.begin(); }
+    auto end() { return threads_.end(); }
+
+    void wait_for_step(Thread &thread, Thread::Step step) {
+        thread.step = step;
+        next_.set(thread.number, thread.now);
+    }
+    bool all_parked() const { return next_.none(); }
+    Thread &next() { return threads_[next_.thread()]; }
+
+    void park(Thread &thread) {
+        thread.parked = true;
+        thread.parked_in = 2 * thread.domain + (thread.current != kNone);
+        parked_[thread.parked_in].add(thread.number);
+        n_parked_++;
+        next_.stop(thread.number);
+    }
+    void unpark(Thread &thread, uint64_t now) {
+        thread.parked = false;
+        parked_[thread.parked_in].remove(thread.number);
+        n_parked_--;
+        if (now > thread.now) thread.spend(State::kIdle, now - thread.now);
+    }
+    uint32_t n_parked() const { return n_parked_; }
+    // Bound: on top of a wait that not every task suits.
+    const NumberSet &parked_in(uint32_t domain, bool bound) const { return parked_[2 * domain + bound]; }
+
+private:
+    std::vector<Thread> threads_;
+    NextThread next_;
+    std::vector<NumberSet> parked_;
+    uint32_t n_parked_ = 0;
+};
+
+} // namespace ompass::simulation
