@@ -579,6 +579,7 @@ class Pyramid:
     def __init__(self, directory: str, keep: bool = True) -> None: """Of the trace in this directory, where it is kept for the next time if `keep`. LogError."""
     end_ns: Final[int]  # The end of the run, since its start.
     finest_shift: Final[int]  # Bins of 2^shift nanoseconds are stored; shorter ones are read from the events.
+    cpus: Final[list[int]]  # Of each thread the CPU on which it was nearly all the time; -1: on several, or not known.
     was_kept: Final[bool]  # It was read, not made.
     def totals(self, dimension: int) -> list[tuple[int, int]]: """(key, nanoseconds) of the run by 0 state, 1 construct, 2 home, 3 depth, 4 kernel, 5 absence; most first."""
     def read_tile(self, rows: Sequence[Sequence[int]], dimension: int, keys: Sequence[int], shift: int, first_bin: int, n_bins: int) -> NDArray[numpy.uint64]:

@@ -38,6 +38,20 @@ public:
         add(Dimension::kKernel, construct, begin_ns, end_ns);
     }
 
+    void seen_on_cpu(uint32_t cpu, uint64_t ns) override {
+        if (cpu_ >= 0) on_cpus_[cpu_] += ns - std::min(ns, seen_);
+        cpu_ = static_cast<int32_t>(cpu);
+        seen_ = ns;
+    }
+
+    int32_t main_cpu(uint64_t end_ns) {
+        if (cpu_ < 0) return -1;
+        seen_on_cpu(static_cast<uint32_t>(cpu_), end_ns);
+        uint64_t all = 0;
+        for (const auto &[_, ns] : on_cpus_) all += ns;
+        return on_cpus_[cpu_] >= all - all / 10 ? cpu_ : -1;
+    }
+
     ThreadBins bins() {
         ThreadBins bins;
         for (size_t i = 0; i < kDimensions; i++) bins[i] = row(parts_[i]);
@@ -94,6 +108,9 @@ private:
     const unsigned shift_;
     const uint64_t begin_, end_;
     std::array<std::vector<Part>, kDimensions> parts_;
+    std::map<int32_t, uint64_t> on_cpus_;
+    int32_t cpu_ = -1; // on which the thread is
+    uint64_t seen_ = 0; // since when
 };
 
 // Sums of 2^by bins each.
@@ -265,6 +282,7 @@ Problem Pyramid::build() {
     const uint64_t spacing = std::max(kFewestRecords, n_records / kMostCheckpoints);
     levels_.assign(1, {shift, {}});
     checkpoints_.assign(n_threads, {});
+    cpus_.assign(n_threads, -1);
     for (uint32_t i = 0; i < n_threads; i++) {
         Binner bins(shift, 0, end_ns_);
         StretchWatcher watcher(*clock_, index.regions, index.end, &index, nullptr, bins);
@@ -281,6 +299,7 @@ Problem Pyramid::build() {
         walk.finish();
         watcher.close_kernel(walk, end_);
         levels_[0].threads.push_back(bins.bins());
+        cpus_[i] = bins.main_cpu(watcher.ns(walk.now()));
     }
     end_ = index.end;
     regions_ = std::move(index.regions);

@@ -81,6 +81,7 @@ struct StretchSink {
     virtual void ended(const WatchedWait &, uint64_t /*end_ns*/, uint32_t /*waited_for*/) {}
     virtual void started_task(uint64_t /*task*/, uint32_t /*construct*/, uint32_t /*thread*/, uint64_t /*ns*/) {}
     virtual void ended_task(uint64_t /*task*/, uint32_t /*thread*/, uint64_t /*ns*/) {}
+    virtual void seen_on_cpu(uint32_t /*cpu*/, uint64_t /*ns*/) {}
     virtual void depends(uint64_t /*before*/, uint64_t /*after*/) {}
     virtual bool has_enough() const { return false; } // nothing more need be read
 };
@@ -123,6 +124,7 @@ public:
     void ended_implicit(Walk &walk, Frame &task, bool worker) {
         if (worker) end_wait(walk, task);
     }
+    void seen_on_cpu(Walk &walk, uint32_t cpu) { sink_.seen_on_cpu(cpu, ns(walk.now())); }
     void asked_for_lock(Walk &walk, uint32_t kind) { walk.data.lock = kLockWait | kind; }
     void got_lock(Walk &walk, uint32_t kind, uint64_t asked) {
         walk.data.lock = 0;
@@ -216,6 +218,8 @@ public:
     uint64_t end_ns() const { return end_ns_; }
     unsigned finest_shift() const { return levels_.front().shift; }
     bool was_kept() const { return was_kept_; }
+    // Of each thread the CPU on which it was nearly all the time; -1: on several, or not known.
+    const std::vector<int32_t> &cpus() const { return cpus_; }
     // Time by key over the whole run, most first.
     std::vector<std::pair<uint32_t, uint64_t>> totals(Dimension) const;
     // rows x bins x columns, nanoseconds.
@@ -257,6 +261,7 @@ private:
     uint64_t end_ = 0, end_ns_ = 0; // of the run
     RecordedRegions regions_;
     std::vector<BinLevel> levels_; // the finest first
+    std::vector<int32_t> cpus_; // by thread
     std::vector<std::vector<WalkCheckpoint>> checkpoints_; // by thread; the first stands at the begin of the log
     std::unique_ptr<CreationTimes> times_;
     std::mutex reading_; // of events

@@ -132,6 +132,7 @@ template <typename Archive>
 void Pyramid::transfer(Archive &archive) {
     archive.value(end_);
     archive.value(end_ns_);
+    archive.value(cpus_);
     struct Region {
         uint64_t id;
         RecordedRegion region;
@@ -168,7 +169,7 @@ void Pyramid::transfer(Archive &archive) {
 bool Pyramid::fits_run() const {
     const BinLevel &finest = levels_[0];
     if (end_ns_ == 0 || finest.shift > 40 || finest.threads.size() != run_.threads.size() ||
-        checkpoints_.size() != run_.threads.size())
+        checkpoints_.size() != run_.threads.size() || cpus_.size() != run_.threads.size())
         return false;
     const uint64_t n_bins = ((end_ns_ - 1) >> finest.shift) + 1;
     for (const ThreadBins &thread : finest.threads)

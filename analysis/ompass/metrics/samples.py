@@ -78,6 +78,15 @@ def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
     return _hottest(samples, lambda sample: sample.calls[:1])
 
 
+def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], int]:
+    """How many samples fell on each line of a file, whoever they belong to."""
+    counts: Counter[tuple[str, int]] = Counter()
+    for sample in samples:
+        if sample.calls and sample.calls[0].line:
+            counts[sample.calls[0].file, sample.calls[0].line] += sample.weight
+    return dict(counts)
+
+
 def hot_functions(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], ...]:
     """The functions, with their modules, in which samples fell."""
     return _hottest(samples, lambda sample: [(c.function or c.place, c.module) for c in sample.calls[:1]])

@@ -40,7 +40,9 @@ _POLICY = "; ".join(
 
 _TO_SERVER: Final = "; connect-src 'self'; form-action 'none'; base-uri 'none'"
 
-_CLIENT: Final = ("bins", "picture", "timeline", "graph")
+_READY: Final = "document.documentElement.dataset.ready = '';"
+"""The last thing that the scripts do: from then on everything that can be pressed answers."""
+_CLIENT: Final = ("bins", "picture", "chosen", "timeline", "graph")
 """The files of page/client, in their order."""
 
 
@@ -170,7 +172,7 @@ def _program(served: bool) -> str:
     """The client: its files are parts of one function, so that no name of theirs is the page's."""
     files = [*(f"client/{name}.js" for name in _CLIENT), *(["client/server.js"] if served else [])]
     parts = "\n".join(_file(name) for name in files)
-    return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();"
+    return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();\n{_READY}"
 
 
 def _file(name: str) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 from ompass.errors import NothingToShowError
 from ompass.page import RunPart, Timeline, html_report
-from ompass.page.excerpts import Sources
+from ompass.page.excerpts import Excerpts, Sources
 from ompass.page.graph import graph_part
 from ompass.page.markup import join
 from ompass.page.sections import Part, part_markup, reuse_part, run_parts, schedule_part
@@ -35,6 +36,10 @@ class ServedRuns:
     def timeline(self) -> Timeline | None:
         return Timeline(self.traces) if self.traces else None
 
+    @cached_property
+    def _excerpts(self) -> list[Excerpts]:
+        return [Excerpts(content) for content in self.traces]
+
     def page(self) -> str:
         """The page, whose slow sections are asked for later."""
         later = {"schedule": "Schedule", "graph": "Task graph"}
@@ -49,22 +54,33 @@ class ServedRuns:
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
         """By what is asked."""
-        names = ("tile", "stretches", "window", "part", "critical")
+        names = ("tiles", "stretches", "links", "moment", "excerpt", "window", "part", "critical")
         return {name: getattr(self, f"_{name}") for name in names}
 
     # ------------------------------------------------------------ answers
 
-    def _tile(self, question: Question) -> Answer:
-        values = self._lines.tile(
-            int(question["run"]),
-            str(question["dimension"]),
-            int(question["shift"]),
-            int(question["first"]),
-            int(question["n"]),
-            question["rows"],
-        )
-        small = not values.size or int(values.max()) < 1 << 32
-        body = values.astype("<u4" if small else "<f8").tobytes()
+    def _tiles(self, question: Question) -> Answer:
+        """The same bins of many rows, one after the other; those of one run are read together."""
+        import numpy as np
+
+        rows = question["rows"]
+        places: dict[int, list[int]] = {}
+        for place, row in enumerate(rows):
+            places.setdefault(int(row["run"]), []).append(place)
+        tiles: dict[int, Any] = {}
+        for run, own in places.items():
+            values = self._lines.tile(
+                run,
+                str(question["dimension"]),
+                int(question["shift"]),
+                int(question["first"]),
+                int(question["n"]),
+                [rows[place]["threads"] for place in own],
+            )
+            tiles.update(zip(own, values, strict=True))
+        tile = np.stack([tiles[place] for place in range(len(rows))])
+        small = not tile.size or int(tile.max()) < 1 << 32
+        body = tile.astype("<u4" if small else "<f8").tobytes()
         return Answer(body, "application/octet-stream", (("X-Value", "u4" if small else "f8"),))
 
     def _stretches(self, question: Question) -> Answer:
@@ -72,6 +88,17 @@ class ServedRuns:
             int(question["run"]), question["threads"], int(question["begin"]), int(question["end"])
         )
         return Answer.of_json(found)
+
+    def _links(self, question: Question) -> Answer:
+        run, thread, at = int(question["run"]), int(question["thread"]), int(question["at"])
+        return Answer.of_json(self._lines.links(run, int(question["task"]), thread, at))
+
+    def _moment(self, question: Question) -> Answer:
+        found = self._lines.moment(int(question["run"]), question["threads"], int(question["at"]))
+        return Answer.of_json(found)
+
+    def _excerpt(self, question: Question) -> Answer:
+        return Answer.of_json(self._excerpts[int(question["run"])].of(int(question["construct"])))
 
     def _window(self, question: Question) -> Answer:
         """The report of a window of every trace, as `ompass report --from events --window` has it."""
