@@ -129,9 +129,10 @@ class ServedBins extends Bins {
     // The stretches of these threads in the window by thread, as far as they are here; asks for them otherwise.
     stretches(run, threads, begin, end) {
         const known = this.windows.get(run);
-        if (known && known.begin <= begin && end <= known.end && threads.every((thread) => known.threads.has(thread)))
-            return known.byThread;
         const span = end - begin;
+        const isIn = known && known.begin <= begin && end <= known.end && threads.every((thread) => known.threads.has(thread));
+        // Too many for one window may be few enough for a part of it.
+        if (isIn && (known.byThread || 4 * span > known.end - known.begin)) return known.byThread;
         const window = {
             run, threads, begin: Math.max(Math.floor(begin - span / 2), 0), end: Math.ceil(end + span / 2),
         };

@@ -169,7 +169,7 @@ class Chosen {
                 make("td", {}, about.states[row.state].label), make("td", {}, what), make("td", { class: "number" }, timeText(since)),
             );
         });
-        const head = make("tr", {}, ...["thread", "state", `what it did at ${timeText(at)}`, "for"].map((text) => make("th", { scope: "col" }, text)));
+        const head = make("tr", {}, ...["thread", "state", `what it did at ${timeText(at, 1000)}`, "for"].map((text) => make("th", { scope: "col" }, text)));
         return make("div", { class: "moment" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
     }
 
