@@ -70,15 +70,16 @@ def _by_place(run: int, leaves: list[Row], domains: Mapping[int, int], cores: Ma
 
     def split(part: list[Row], ways: Sequence[Callable[[Row], str]], above: str) -> list[Row]:
         if not ways:
-            return part if len(part) <= _SINGLE else [
-                _group(run, f"{above}{few[0]['threads'][0]} to {few[-1]['threads'][0]}", few)
-                for few in _chunks(part)
+            few = [part] if len(part) <= _SINGLE else list(_chunks(part))
+            names = [f"{each[0]['threads'][0]} to {each[-1]['threads'][0]}" for each in few]
+            return part if len(few) == 1 else [
+                _group(run, name, above, each) for name, each in zip(names, few, strict=True)
             ]  # fmt: skip
         groups = _parted(part, ways[0])
         if len(groups) == 1 or max(map(len, groups.values())) == 1:
             return split(part, ways[1:], above)
         return [
-            _group(run, f"{above}{name}", split(each, ways[1:], f"{above}{name}, "))
+            _group(run, name, above, split(each, ways[1:], f"{above}{name}, "))
             for name, each in groups.items()
         ]
 
@@ -88,9 +89,10 @@ def _by_place(run: int, leaves: list[Row], domains: Mapping[int, int], cores: Ma
     return split(leaves, ways, "")
 
 
-def _group(run: int, label: str, rows: list[Row]) -> Row:
+def _group(run: int, label: str, above: str, rows: list[Row]) -> Row:
+    """`above`: what tells its name from that of others."""
     threads = [thread for row in rows for thread in row["threads"]]
-    return {"id": f"{run}.{label}", "label": label, "run": run, "threads": threads, "rows": rows}
+    return {"id": f"{run}.{above}{label}", "label": label, "run": run, "threads": threads, "rows": rows}
 
 
 def _parted(rows: Iterable[Row], name: Callable[[Row], str]) -> dict[str, list[Row]]:

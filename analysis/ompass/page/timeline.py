@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ompass.figures.style import STATE_COLOURS
 from ompass.model import WAIT_KINDS
+from ompass.page.excerpts import Excerpts
 from ompass.page.rows import rows_of
 from ompass.plain_text import visible
 from ompass.readers.pyramid import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowStretches, open_pyramid
@@ -149,8 +150,11 @@ class Timeline:
         most = _MOST_RECORDS // max(len(threads), 1)
         return _columns(self.pyramids[run].read_moment(threads, at_ns, most))
 
-    def baked(self) -> Value:
-        """What a page that stands alone holds: every dimension in bins as fine as there is room for."""
+    def baked(self, sources: bool = False) -> Value:
+        """What a page that stands alone holds: every dimension in bins as fine as there is room for.
+
+        `sources`: the lines around each construct of runs whose stretches are there, too.
+        """
         names = ["state", *(name for name, legend in self._legends.items() if legend.entries)]
         names += ["absent"] * self.has_absences
         n_columns = (
@@ -159,7 +163,16 @@ class Timeline:
         )
         n_threads = sum(len(content.run.threads) for content in self.contents)
         n_bins = max(_BAKED_BYTES // (2 * n_columns * max(n_threads, 1)), 16)
-        return {"runs": [self._baked_run(k, names, n_bins) for k in range(len(self.contents))]}
+        runs = [self._baked_run(k, names, n_bins) for k in range(len(self.contents))]
+        excerpts = {
+            f"{k}.{definition.id}": excerpt
+            for k, content in enumerate(self.contents)
+            if sources and runs[k]["stretches"]
+            for of_run in [Excerpts(content)]
+            for definition in content.run.definitions
+            if (excerpt := of_run.of(definition.id))
+        }
+        return {"runs": runs, "excerpts": excerpts}
 
     # ------------------------------------------------------------ inside
 

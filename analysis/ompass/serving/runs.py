@@ -9,7 +9,7 @@ from typing import Any
 
 from ompass.errors import NothingToShowError
 from ompass.page import RunPart, Timeline, html_report
-from ompass.page.excerpts import Excerpts, Sources
+from ompass.page.excerpts import Excerpts
 from ompass.page.graph import graph_part
 from ompass.page.markup import join
 from ompass.page.sections import Part, part_markup, reuse_part, run_parts, schedule_part
@@ -17,6 +17,7 @@ from ompass.readers import check_has_accesses, open_run, read_task_graph
 from ompass.readers.schedule import read_schedule
 from ompass.reports import ReportContent, collect
 from ompass.reports.graph import collect_graph
+from ompass.reports.ranks import job_of_reports, ranks_to_show
 from ompass.reports.reuse import collect_reuse
 from ompass.serving.server import Answer, Question
 
@@ -30,6 +31,9 @@ class ServedRuns:
     def __init__(self, contents: Sequence[ReportContent]) -> None:
         """Makes the pyramids of all traces. DamagedRunError."""
         self.contents = tuple(contents)
+        job = job_of_reports(self.contents)
+        self.shown = tuple(ranks_to_show(job, self.contents) if job else self.contents)
+        """Those whose report is on the page: of a job's ranks, two."""
         self.traces = [each for each in contents if each.run.mode == "trace"]
 
     @cached_property
@@ -44,12 +48,12 @@ class ServedRuns:
         """The page, whose slow sections are asked for later."""
         later = {"schedule": "Schedule", "graph": "Task graph"}
         parts = []
-        for content in self.contents:
+        for content in self.shown:
             of_run = dict(later) if content.run.mode == "trace" else {}
             if content.kernels and of_run:
                 of_run["reuse"] = "Reuse distance of the kernels"
             parts.append(RunPart(content, later=of_run))
-        return html_report(parts, timeline=self.timeline, served=True)
+        return html_report(parts, compared=self.contents, timeline=self.timeline, served=True)
 
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
@@ -106,13 +110,13 @@ class ServedRuns:
         blocks = []
         for number, content in enumerate(self.traces, 1):
             report = collect(open_run(content.run.path, "events", window))
-            sections = {part.section.key: part.section for part in run_parts(report, Sources(), None, None)}
+            sections = {part.section.key: part.section for part in run_parts(report, None, None, None)}
             chosen = [Part(sections[key]) for key in _IN_WINDOW if key in sections]
             blocks += [part_markup(part, f"-of-window-{number}")[0] for part in chosen]
         return Answer.of_json({"markup": join(blocks)})
 
     def _part(self, question: Question) -> Answer:
-        content = self.contents[int(question["run"])]
+        content = self.shown[int(question["run"])]
         make = {"schedule": self._schedule, "reuse": self._reuse, "graph": self._graph}[str(question["part"])]
         markup, figures = part_markup(make(content), f"-{int(question['run']) + 1}")
         return Answer.of_json({"markup": markup, "figures": figures})
