@@ -89,7 +89,7 @@ def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], i
 
 @dataclass(frozen=True, slots=True)
 class SampleNode:
-    """Samples of an owner, of a function in it, or of a line of that; what is not in a part is in no known one."""
+    """Samples of an owner, of a function in it, or of a line of that; the rest is in no known one."""
 
     what: Owner | str
     n: int
