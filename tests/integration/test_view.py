@@ -225,7 +225,7 @@ def of_dependent(browser: Browser, dependent: Path) -> Iterator[Viewed]:
 
 
 def click_on(visit: Viewed, found: str) -> Any:
-    """Clicks the middle of the first stretch drawn for which the expression of `stretch` holds; that stretch."""
+    """Clicks the first stretch drawn for which the expression of `stretch` holds; that stretch."""
     find = f"ompassTimeline.shown.find(({{stretch, left, right}}) => right - left > 3 && ({found}))"
     visit.page.wait_for_function(find)
     left, right, line, stretch = visit.page.evaluate(
@@ -243,7 +243,8 @@ def click_on(visit: Viewed, found: str) -> Any:
 def test_a_chosen_task_shows_what_it_depends_on_and_who_on_it(of_dependent: Viewed, dependent: Path) -> None:
     rows = sql(
         dependent,
-        "SELECT task, thread, start_ns, end_ns FROM tasks WHERE ready_ns > created_ns ORDER BY end_ns - start_ns",
+        "SELECT task, thread, start_ns, end_ns FROM tasks WHERE ready_ns > created_ns "
+        "ORDER BY end_ns - start_ns",
     )
     by_task = {str(row["task"]): row for row in rows}
     task = rows[-1]
@@ -292,7 +293,8 @@ def test_a_chosen_wait_shows_its_place_and_what_the_others_did(viewed: Viewed, m
 def test_absent_time_is_hatched_as_long_as_it_was(browser: Browser, marked: Path) -> None:
     rows = sql(
         marked,
-        "SELECT state, sum(preempted_ns) AS preempted, sum(blocked_ns) AS blocked FROM stretches GROUP BY state",
+        "SELECT state, sum(preempted_ns) AS preempted, sum(blocked_ns) AS blocked FROM stretches "
+        "GROUP BY state",
     )
     server, url = start(marked)
     context = browser.new_context(viewport={"width": 1400, "height": 900})
@@ -302,7 +304,7 @@ def test_absent_time_is_hatched_as_long_as_it_was(browser: Browser, marked: Path
     assert about["absences"] == any(map(any, known.values()))
     if about["absences"]:
         parts = visit.page.evaluate(
-            "() => { const t = ompassTimeline, n = 500, sums = {};"
+            "() => { const t = ompassTimeline, n = t.canvas.width, sums = {};"
             " const {row} = t.lines[0], {begin, end} = t.view;"
             " const values = t.source.fill(row, 'absent', begin, end, n);"
             " t.about.states.forEach(({label}, k) => (sums[label] = [0, 1].map(blocked =>"
@@ -504,17 +506,17 @@ def test_only_who_has_the_token_is_answered(served: str) -> None:
     )
     json_kind = "application/json"
     assert request(served)[0] == 200
-    status, tile = request(served, "POST", f"{token}tile", question, Content_Type=json_kind)
+    status, tile = request(served, "POST", f"{token}tiles", question, Content_Type=json_kind)
     assert (status, len(tile)) == (200, 2 * 4 * 5 * 4)
     for path in ("/", "/favicon.ico", "/x/", token[:-2] + "/", f"{token}../etc/passwd"):
         assert request(served, path=path)[0] == 404
     assert request(served, Host="evil.example")[0] == 404  # a name that was made to point here
     assert request(served, Host=served.split("/")[2].replace("127.0.0.1", "localhost"))[0] == 404
     foreign = {"Origin": "https://evil.example"}
-    assert request(served, "POST", f"{token}tile", question, Content_Type=json_kind, **foreign)[0] == 404
-    assert request(served, "POST", f"{token}tile", question, Content_Type="text/plain")[0] == 415
+    assert request(served, "POST", f"{token}tiles", question, Content_Type=json_kind, **foreign)[0] == 404
+    assert request(served, "POST", f"{token}tiles", question, Content_Type="text/plain")[0] == 415
     for wrong in ("{", "[]", "{}", question.replace('"n": 4', '"n": -1'), question.replace("20", '"x"')):
-        assert request(served, "POST", f"{token}tile", wrong, Content_Type=json_kind)[0] == 400
+        assert request(served, "POST", f"{token}tiles", wrong, Content_Type=json_kind)[0] == 400
     assert request(served, "POST", f"{token}nothing", question, Content_Type=json_kind)[0] == 404
 
 

@@ -29,7 +29,7 @@ from ompass.reports.run import counters_of, run_report
 from ompass.reports.scaling import ScalingContent, scaling_report
 from ompass.units import count, duration, plural
 
-_AROUND_BARS: Final = 64  # pixels of a figure's axis and legend
+_AROUND_BARS: Final = 108  # pixels of a figure's axes and legend, on a narrow page as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
 
 def _figure(name: str, spec: Spec) -> Markup:
     """Where page.js draws a figure, with its description for those who do not see it."""
-    # Its room is kept, so that nothing jumps when it is drawn.
+    # Its room is kept: what moves while it is pressed would lose the click.
     height = spec["height"] + _AROUND_BARS if isinstance(spec["height"], int) else 0
     style = f"min-height:{height}px"
     plot = element("div", class_="plot", id=name, role="img", aria_label=spec["description"], style=style)
