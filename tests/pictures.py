@@ -118,6 +118,35 @@ def single(page: Page) -> None:
     page.wait_for_timeout(600)
 
 
+def click_on(page: Page, found: str) -> None:
+    """Clicks the widest stretch in sight for which an expression of `stretch` holds."""
+    x, y = page.evaluate(
+        f"""() => {{
+        const all = ompassTimeline.shown.filter(({{stretch}}) => {found});
+        const {{left, right, line}} = all.reduce((a, b) => (b.right - b.left > a.right - a.left ? b : a));
+        return [(left + right) / 2, line.top + line.height / 2];
+    }}"""
+    )
+    box = page.locator(".threads canvas").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(1000)
+
+
+def dependences(page: Page) -> None:
+    page.evaluate("ompassTimeline.setDimension('construct')")
+    show(page, 0.9, 0.91)
+    click_on(page, "!stretch.state && stretch.task !== '0' && stretch.ready > stretch.created")
+    page.locator(".chosen .links button").first.click()
+    settle(page)
+
+
+def waiting(page: Page) -> None:
+    show(page, 0.5, 0.505)
+    click_on(page, "stretch.state > 1 && stretch.waitKind")
+
+
 def window(page: Page) -> None:
     show(page, 0.2, 0.9)
     page.evaluate("ompassTimeline.select(0.45 * ompassTimeline.end, 0.6 * ompassTimeline.end)")
@@ -163,6 +192,8 @@ VIEWS = {
     "construct": Picture(program(SORT), construct),
     "depth": Picture(program(FIB), depth),
     "task": Picture(program(FIB), single),
+    "dependences": Picture(program(LU), dependences),
+    "waiting": Picture(program(SORT), waiting),
     "window": Picture(program(LU), window, part=""),
     "critical": Picture(program(LU), critical, scheme="dark"),
     "graph": Picture(program(LU), graph, part="section[id=graph-1] .graph"),

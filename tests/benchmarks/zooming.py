@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures `ompass view` in a browser: the first picture with and without a kept pyramid, zooms and moves.
 
-Records fib without a cut-off (--size 35: some 30 million tasks), opens the trace in Chromium, and times from the
-start of the command to a whole picture, and from each step of a seeded walk of zooms and moves to the picture
-with all that it needs. Prints the figures and writes JSON. Needs the build (release preset), the package,
-Chromium, and 100 bytes of disk a task in --scratch. On a machine that does other things, too, the figures are
-theirs as well.
+Records fib without a cut-off (--size 35: some 30 million tasks), opens the trace in Chromium, and times from
+the start of the command to a whole picture, and from each step of a seeded walk of zooms and moves to the
+picture with all that it needs. Prints the figures and writes JSON. Needs the build (release preset), the
+package, Chromium, and 100 bytes of disk a task in --scratch. On a machine that does other things, too, the
+figures are theirs as well.
 """
 
 from __future__ import annotations

@@ -502,7 +502,13 @@ def request(
 def test_only_who_has_the_token_is_answered(served: str) -> None:
     token = "/" + served.split("/", 3)[3]
     question = json.dumps(
-        {"run": 0, "dimension": "state", "shift": 20, "first": 0, "n": 4, "rows": [[0], [0, 1]]}
+        {
+            "dimension": "state",
+            "shift": 20,
+            "first": 0,
+            "n": 4,
+            "rows": [{"run": 0, "threads": [0]}, {"run": 0, "threads": [0, 1]}],
+        }
     )
     json_kind = "application/json"
     assert request(served)[0] == 200

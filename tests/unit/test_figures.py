@@ -83,3 +83,13 @@ def test_specifications_are_plain_json() -> None:
     for each in RUN_FIGURES.values():
         spec = each.make([recorded()])
         assert json.loads(json.dumps(spec)) == spec
+
+
+def test_a_figure_of_a_recording_shows_itself_in_a_notebook(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", made_traces.Schedule((Spawn((Work(500),), 2), Wait()), 2, 0))
+    recording = open_recording(path)
+    shown = recording.figure("schedule")._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert "<svg" in recording._repr_html_()
+    with pytest.raises(UsageError, match="choose one of breakdown"):
+        recording.figure("nothing")
