@@ -8,8 +8,11 @@ import pytest
 
 from ompass.errors import OutputError, UsageError
 from ompass.figures import FORMATS, RUN_FIGURES, render
+from ompass.recording import open_recording
 from ompass.reports import ReportContent, collect
+from unit import made_traces
 from unit.made_runs import MS, construct, made_run, team
+from unit.made_traces import Spawn, Wait, Work, write_trace
 
 MAGIC = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".json": b"{"}
 

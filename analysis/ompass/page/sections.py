@@ -194,7 +194,7 @@ def source_part(excerpts: Excerpts) -> Part | None:
     """The hottest lines of the program with those around them; None when no source of theirs is found."""
     blocks = []
     for file, ranges in excerpts.hottest():
-        blocks.append(element("h4", element("code", file)))
+        blocks.append(element("h4", element("code", file.rsplit("/", 1)[-1], title=file)))
         blocks += [source_lines(lines) for lines in ranges]
     if not blocks:
         return None

@@ -212,17 +212,24 @@ function sourceLines(make, { file, first, line, lines, heat }) {
         bar.style.setProperty("--part", most ? n / most : 0);
         return make("span", { class: first + k === line ? "line marked" : "line" }, bar, number, text || " ");
     });
-    return make("figure", {}, make("pre", { class: "source", tabindex: 0 }, ...rows), make("figcaption", {}, file));
+    return make("figure", {}, make("pre", { class: "source", tabindex: 0 }, ...rows), make("figcaption", { title: file }, `${file.split("/").pop()}:${line}`));
 }
 
+// Along one line it bends, so that several can be told apart.
 function arrow(context, x0, y0, x1, y1) {
-    const angle = Math.atan2(y1 - y0, x1 - x0);
+    const bend = y0 === y1 ? Math.min(16, 6 + Math.abs(x1 - x0) / 40) : 0;
+    const angle = Math.atan2(y1 - y0 + (bend ? Math.min(2 * bend, Math.abs(x1 - x0) / 3) : 0), x1 - x0);
     context.beginPath();
     context.moveTo(x0, y0);
-    context.lineTo(x1, y1);
+    context.quadraticCurveTo((x0 + x1) / 2, (y0 + y1) / 2 - bend, x1, y1);
+    context.stroke();
+    context.beginPath();
     for (const side of [-0.5, 0.5]) {
         context.moveTo(x1, y1);
         context.lineTo(x1 - 8 * Math.cos(angle + side), y1 - 8 * Math.sin(angle + side));
     }
+    context.save();
+    context.setLineDash([]);
     context.stroke();
+    context.restore();
 }
