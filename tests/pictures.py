@@ -70,14 +70,17 @@ def served(*directories: Path) -> Iterator[str]:
         assert server.stderr is not None
         found = re.search(r"http://\S+", server.stderr.readline())
         assert found
-        yield found[0]
-        server.terminate()
+        try:
+            yield found[0]
+        finally:
+            server.terminate()
 
 
 def settle(page: Page) -> None:
     page.wait_for_function(
         "() => { const t = window.ompassTimeline, s = t && t.source;"
-        " return t && t.drawn && !t.due && !s.loading.size && !s.missing.size; }",
+        " return t && t.drawn && !t.due && !s.loading.size && !s.missing.size"
+        " && [...s.windows.values()].every(each => each.end); }",
         timeout=120_000,
     )
     page.wait_for_timeout(600)

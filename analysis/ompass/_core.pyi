@@ -50,7 +50,7 @@ class Definition(Row):
 
 class ThreadRow(Row):
     """One recorded thread."""
-    def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0) -> None: ...
+    def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, by_clock_ns: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0) -> None: ...
     thread: Final[int]  # number of its log
     tid: Final[int]  # number in the operating system
     kind: Final[str]  # initial, worker or other
@@ -61,6 +61,7 @@ class ThreadRow(Row):
     n_migrations: Final[int]  # changes of CPU that were seen
     cpu_source: Final[str]  # where preempted and blocked times come from: switches (the kernel's records), clocks (of the thread; no state is known), or empty: not known, and 0
     n_lost_switches: Final[int]  # records of switches lost, so that which of both is in part a guess
+    by_clock_ns: Final[int]  # time in which its clock took the place of records of switches, since they came too thick
     unaccounted_preempted_ns: Final[int]  # preempted between regions, and outside of all that is accounted
     unaccounted_blocked_ns: Final[int]  # blocked there
     ended_ns: Final[int]  # when the thread ended; 0: not before the recording
