@@ -111,7 +111,7 @@ def depth(page: Page) -> None:
 def single(page: Page) -> None:
     """A task that another thread created, with its way from there."""
     page.evaluate("ompassTimeline.setDimension('construct')")
-    show(page, 0.6, 0.6 + 2e-4)
+    show(page, 0.6, 0.6 + 3e-5)
     page.evaluate(SHOW_A_TASK)
     settle(page)
     hit = page.evaluate(ITS_MIDDLE)
@@ -121,12 +121,17 @@ def single(page: Page) -> None:
     page.wait_for_timeout(600)
 
 
-def click_on(page: Page, found: str) -> None:
-    """Clicks the widest stretch in sight for which an expression of `stretch` holds."""
+def click_on(page: Page, found: str, part: float) -> None:
+    """Looks, from the middle on, for a part of the run where `found` holds of a stretch; clicks it."""
+    all_found = f"ompassTimeline.shown.filter(({{stretch, left, right}}) => right - left > 3 && ({found}))"
+    for k in range(int(0.5 / part)):
+        show(page, 0.5 + k * part, 0.5 + (k + 1) * part)
+        if page.evaluate(f"{all_found}.length"):
+            break
     x, y = page.evaluate(
         f"""() => {{
-        const all = ompassTimeline.shown.filter(({{stretch}}) => {found});
-        const {{left, right, line}} = all.reduce((a, b) => (b.right - b.left > a.right - a.left ? b : a));
+        const width = ({{left, right}}) => right - left;
+        const {{left, right, line}} = {all_found}.reduce((a, b) => (width(b) > width(a) ? b : a));
         return [(left + right) / 2, line.top + line.height / 2];
     }}"""
     )
@@ -139,15 +144,13 @@ def click_on(page: Page, found: str) -> None:
 
 def dependences(page: Page) -> None:
     page.evaluate("ompassTimeline.setDimension('construct')")
-    show(page, 0.9, 0.91)
-    click_on(page, "!stretch.state && stretch.task !== '0' && stretch.ready > stretch.created")
+    click_on(page, "!stretch.state && stretch.task !== '0' && stretch.ready > stretch.created", 0.005)
     page.locator(".chosen .links button").first.click()
     settle(page)
 
 
 def waiting(page: Page) -> None:
-    show(page, 0.5, 0.505)
-    click_on(page, "stretch.state > 1 && stretch.waitKind")
+    click_on(page, "stretch.state > 1 && stretch.waitKind", 0.005)
 
 
 def window(page: Page) -> None:
