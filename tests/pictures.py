@@ -111,7 +111,10 @@ def depth(page: Page) -> None:
 def single(page: Page) -> None:
     """A task that another thread created, with its way from there."""
     page.evaluate("ompassTimeline.setDimension('construct')")
-    show(page, 0.6, 0.6 + 3e-5)
+    for k in range(100):  # somewhere both threads were on their processors
+        show(page, 0.5 + k / 250, 0.5 + k / 250 + 3e-5)
+        if page.evaluate("ompassTimeline.shown.some(({stretch}) => !stretch.state && stretch.task !== '0')"):
+            break
     page.evaluate(SHOW_A_TASK)
     settle(page)
     hit = page.evaluate(ITS_MIDDLE)
