@@ -70,14 +70,17 @@ def served(*directories: Path) -> Iterator[str]:
         assert server.stderr is not None
         found = re.search(r"http://\S+", server.stderr.readline())
         assert found
-        yield found[0]
-        server.terminate()
+        try:
+            yield found[0]
+        finally:
+            server.terminate()
 
 
 def settle(page: Page) -> None:
     page.wait_for_function(
         "() => { const t = window.ompassTimeline, s = t && t.source;"
-        " return t && t.drawn && !t.due && !s.loading.size && !s.missing.size; }",
+        " return t && t.drawn && !t.due && !s.loading.size && !s.missing.size"
+        " && [...s.windows.values()].every(each => each.end); }",
         timeout=120_000,
     )
     page.wait_for_timeout(600)
@@ -108,7 +111,10 @@ def depth(page: Page) -> None:
 def single(page: Page) -> None:
     """A task that another thread created, with its way from there."""
     page.evaluate("ompassTimeline.setDimension('construct')")
-    show(page, 0.6, 0.6 + 2e-4)
+    for k in range(100):  # somewhere both threads were on their processors
+        show(page, 0.5 + k / 250, 0.5 + k / 250 + 3e-5)
+        if page.evaluate("ompassTimeline.shown.some(({stretch}) => !stretch.state && stretch.task !== '0')"):
+            break
     page.evaluate(SHOW_A_TASK)
     settle(page)
     hit = page.evaluate(ITS_MIDDLE)
@@ -116,6 +122,38 @@ def single(page: Page) -> None:
     assert box is not None
     page.mouse.move(box["x"] + hit[0], box["y"] + hit[1])
     page.wait_for_timeout(600)
+
+
+def click_on(page: Page, found: str, part: float) -> None:
+    """Looks, from the middle on, for a part of the run where `found` holds of a stretch; clicks it."""
+    all_found = f"ompassTimeline.shown.filter(({{stretch, left, right}}) => right - left > 3 && ({found}))"
+    for k in range(int(0.5 / part)):
+        show(page, 0.5 + k * part, 0.5 + (k + 1) * part)
+        if page.evaluate(f"{all_found}.length"):
+            break
+    x, y = page.evaluate(
+        f"""() => {{
+        const width = ({{left, right}}) => right - left;
+        const {{left, right, line}} = {all_found}.reduce((a, b) => (width(b) > width(a) ? b : a));
+        return [(left + right) / 2, line.top + line.height / 2];
+    }}"""
+    )
+    box = page.locator(".threads canvas").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + x, box["y"] + y)
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(1000)
+
+
+def dependences(page: Page) -> None:
+    page.evaluate("ompassTimeline.setDimension('construct')")
+    click_on(page, "!stretch.state && stretch.task !== '0' && stretch.ready > stretch.created", 0.005)
+    page.locator(".chosen .links button").first.click()
+    settle(page)
+
+
+def waiting(page: Page) -> None:
+    click_on(page, "stretch.state > 1 && stretch.waitKind", 0.005)
 
 
 def window(page: Page) -> None:
@@ -163,6 +201,8 @@ VIEWS = {
     "construct": Picture(program(SORT), construct),
     "depth": Picture(program(FIB), depth),
     "task": Picture(program(FIB), single),
+    "dependences": Picture(program(LU), dependences),
+    "waiting": Picture(program(SORT), waiting),
     "window": Picture(program(LU), window, part=""),
     "critical": Picture(program(LU), critical, scheme="dark"),
     "graph": Picture(program(LU), graph, part="section[id=graph-1] .graph"),

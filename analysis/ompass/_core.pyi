@@ -571,7 +571,7 @@ NO_HOME: int = 16777215
 
 class WindowStretches(Columns):
     """What threads did in a window, thread by thread."""
-    def __init__(self, *, thread: NDArray[numpy.uint32], state: NDArray[numpy.uint8], construct: NDArray[numpy.uint32], home: NDArray[numpy.uint32], depth: NDArray[numpy.uint32], task: NDArray[numpy.uint64], begin_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64], created_ns: NDArray[numpy.int64], ready_ns: NDArray[numpy.int64], start_ns: NDArray[numpy.int64]) -> None: ...
+    def __init__(self, *, thread: NDArray[numpy.uint32], state: NDArray[numpy.uint8], construct: NDArray[numpy.uint32], home: NDArray[numpy.uint32], depth: NDArray[numpy.uint32], task: NDArray[numpy.uint64], begin_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64], created_ns: NDArray[numpy.int64], ready_ns: NDArray[numpy.int64], start_ns: NDArray[numpy.int64], absent: NDArray[numpy.uint8], wait_kind: NDArray[numpy.uint32], wait_place: NDArray[numpy.uint32], waited_for: NDArray[numpy.uint32], wait_begin_ns: NDArray[numpy.int64], wait_end_ns: NDArray[numpy.int64]) -> None: ...
     thread: Final[NDArray[numpy.uint32]]  # number of the thread
     state: Final[NDArray[numpy.uint8]]  # 0 work, 1 create, 2 schedule, 3 sync, 4 idle
     construct: Final[NDArray[numpy.uint32]]  # of the task, or of the region in implicit tasks; 0 outside
@@ -583,20 +583,42 @@ class WindowStretches(Columns):
     created_ns: Final[NDArray[numpy.int64]]  # of the task; 0: none, or not known
     ready_ns: Final[NDArray[numpy.int64]]  # of the task, likewise
     start_ns: Final[NDArray[numpy.int64]]  # of the task, likewise
+    absent: Final[NDArray[numpy.uint8]]  # 1 preempted, 2 blocked: a part of the stretch above it, on no processor; 0: a stretch
+    wait_kind: Final[NDArray[numpy.uint32]]  # of OMPT, 128 | that of a lock: why the thread does not work; 0: not known
+    wait_place: Final[NDArray[numpy.uint32]]  # construct of that wait; 0: not known
+    waited_for: Final[NDArray[numpy.uint32]]  # construct for which it did; 0: not known, or the wait ends later
+    wait_begin_ns: Final[NDArray[numpy.int64]]  # of that wait; 0: none
+    wait_end_ns: Final[NDArray[numpy.int64]]  # the same; 0: none, or later
+
+class TaskLinks(Columns):
+    """A task, and those before and after it by dependences."""
+    def __init__(self, *, role: NDArray[numpy.uint8], task: NDArray[numpy.uint64], construct: NDArray[numpy.uint32], start_thread: NDArray[numpy.uint32], end_thread: NDArray[numpy.uint32], created_ns: NDArray[numpy.int64], start_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64]) -> None: ...
+    role: Final[NDArray[numpy.uint8]]  # 0 the task itself, 1 it depends on this one, 2 this one depends on it
+    task: Final[NDArray[numpy.uint64]]  # id
+    construct: Final[NDArray[numpy.uint32]]  # of the task; 0: it was not found
+    start_thread: Final[NDArray[numpy.uint32]]  # that started it
+    end_thread: Final[NDArray[numpy.uint32]]  # that ended it
+    created_ns: Final[NDArray[numpy.int64]]  # since the start of the run; 0: not known
+    start_ns: Final[NDArray[numpy.int64]]  # 0: it was not found
+    end_ns: Final[NDArray[numpy.int64]]  # 0: it was not found
 
 class Pyramid:
     """What each thread of a trace did over time, at every zoom. Safe to use from several threads."""
     def __init__(self, directory: str, keep: bool = True) -> None: """Of the trace in this directory, where it is kept for the next time if `keep`. LogError."""
     end_ns: Final[int]  # The end of the run, since its start.
     finest_shift: Final[int]  # Bins of 2^shift nanoseconds are stored; shorter ones are read from the events.
+    cpus: Final[list[int]]  # Of each thread the CPU on which it was nearly all the time; -1: on several, or not known.
     was_kept: Final[bool]  # It was read, not made.
-    def totals(self, dimension: int) -> list[tuple[int, int]]: """(key, nanoseconds) of the run by 0 state, 1 construct, 2 home, 3 depth, 4 kernel; most first."""
+    def totals(self, dimension: int) -> list[tuple[int, int]]: """(key, nanoseconds) of the run by 0 state, 1 construct, 2 home, 3 depth, 4 kernel, 5 absence; most first."""
     def read_tile(self, rows: Sequence[Sequence[int]], dimension: int, keys: Sequence[int], shift: int, first_bin: int, n_bins: int) -> NDArray[numpy.uint64]:
         """
         Nanoseconds by row, bin and column, in bins of 2^shift nanoseconds.
-        A row is the sum of its threads. Columns by state: work, create, schedule, sync, idle. By another dimension: the work of each key, other work, create, schedule, sync, idle. LogError.
+        A row is the sum of its threads. Columns by state: work, create, schedule, sync, idle. By another dimension: the work of each key, other work, create, schedule, sync, idle. By absence: of each state the time preempted and that blocked. LogError.
         """
     def read_stretches(self, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int) -> WindowStretches | None: """The stretches of these threads in [begin_ns, end_ns); None when more than `limit`."""
+    def read_moment(self, threads: Sequence[int], at_ns: int, most_records: int) -> WindowStretches: """What each of these threads does at a moment, uncut; its wait has an end if that is found so soon."""
+    def read_links(self, task: int, thread: int, at_ns: int, most_records: int) -> TaskLinks: """A task that runs on `thread` at this moment, and those that it depends on or that depend on it."""
+    def read_dependences(self, limit: int) -> list[tuple[int, int]] | None: """(task, one that depends on it), all of the run; None when more than `limit`."""
 
 def trace_tables() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
     """The tables of a trace, each with its meaning and its columns: name, type and meaning."""

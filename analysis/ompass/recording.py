@@ -6,12 +6,16 @@ Owns no figure of its own: readers read, metrics compute, figures draw. docs/pyt
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ompass.errors import NothingToShowError, UsageError
+from ompass.figures import RUN_FIGURES, Spec
+from ompass.figures.render import Shown
+from ompass.figures.schedule import gantt, over_time, picture_stretches, who_ran_whose
 from ompass.metrics import Breakdown, ConstructTotals, Finding, Scope, time_breakdown
 from ompass.model import Run
 from ompass.model_graph import TaskGraph
@@ -109,6 +113,30 @@ class Recording:
     def reuse(self, options: ReuseOptions | None = None) -> ReuseContent:
         """Kernel reuse distances. NothingToShowError when no kernel declares accesses, or without a trace."""
         return collect_reuse(self.run, options)
+
+    # ------------------------------------------------------------ figures
+
+    def figure(self, name: str) -> Shown:
+        """A figure that a notebook shows: breakdown, threads, regions, constructs or granularity.
+
+        Of a trace also schedule, over-time and matrix. UsageError for another name, NothingToShowError
+        when the run has nothing of it.
+        """
+        schedules: dict[str, Callable[[], Spec | None]] = {
+            "schedule": lambda: gantt(self.report, self.schedule(limit=picture_stretches(self.run))),
+            "over-time": lambda: over_time(self.schedule(limit=0)),
+            "matrix": lambda: who_ran_whose(self.schedule(limit=0)),
+        }
+        if name in RUN_FIGURES:
+            spec = RUN_FIGURES[name].make([self.report])
+        elif name in schedules:
+            spec = schedules[name]()
+        else:
+            known = ", ".join([*RUN_FIGURES, *schedules])
+            raise UsageError(f"figure {name!r}", "there is none of that name", f"choose one of {known}")
+        if spec is None:
+            raise NothingToShowError(f"{self.path} has no {name}", "nothing of it was recorded")
+        return Shown(spec)
 
     # ------------------------------------------------------------ what if
 

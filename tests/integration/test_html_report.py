@@ -16,6 +16,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from needs import require
+from ompass.page import RunPart, html_report
+from ompass.reports import collect
+from unit.made_runs import MS, construct, definition, made_run, team
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -53,7 +56,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     page = folder / "report.html"
     command = [sys.executable, "-m", "ompass", "report", "sort.ompass", "health.ompass", "sort.sweep"]
-    command += ["--html", str(page)]
+    command += ["--html", str(page), "--sources"]
     subprocess.run(command, cwd=folder, check=True, capture_output=True)
     return page
 
@@ -179,10 +182,11 @@ def test_tables_sort_by_their_numbers(visit: Visit) -> None:
 
 def test_tables_are_filtered_and_copied(visit: Visit, report: Path) -> None:
     section = visit.page.locator("section[id=tasks-1]")
+    n_rows = section.locator("tr.row").count()
     section.locator("input[type=search]").fill("merge_tasks")
     rows = section.locator("tr.row:visible")
     n_shown = rows.count()
-    assert 0 < n_shown < section.locator("tr.row").count()
+    assert 0 < n_shown < n_rows
     assert all("merge_tasks" in text for text in rows.all_text_contents())
     section.locator("button", has_text="Copy as CSV").click()
     copied = list(csv.reader(visit.page.evaluate("ompassCopied").splitlines()))
@@ -192,6 +196,96 @@ def test_tables_are_filtered_and_copied(visit: Visit, report: Path) -> None:
     tasks = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["constructs"]
     works = {str(task["work_ns"]) for task in tasks}
     assert all(set(row) & works for row in copied[1:])
+
+
+def test_nothing_moves_when_figures_are_drawn(visit: Visit) -> None:
+    # What moves between the press of a button and its release loses the click.
+    visit.page.wait_for_function("document.documentElement.dataset.ready === '' && ompassTimeline.drawn")
+    visit.page.wait_for_timeout(300)  # the timeline stands
+    visit.page.evaluate(
+        "() => { window.moved = 0; new PerformanceObserver(list => list.getEntries().forEach("
+        "each => (window.moved += each.value))).observe({type: 'layout-shift'}); }"
+    )
+    visit.scroll_through()
+    visit.page.wait_for_timeout(100)
+    assert visit.page.evaluate("moved") < 0.001
+
+
+def test_the_page_says_when_it_answers(visit: Visit) -> None:
+    assert visit.page.evaluate("document.documentElement.dataset.ready") == ""
+
+
+def test_the_source_has_its_cost_and_stands_there_only_when_wanted(
+    visit: Visit, report: Path, tmp_path: Path
+) -> None:
+    source = visit.page.locator("section[id=source-1]")
+    assert "sort" in source.locator("h4").first.inner_text()
+    assert source.locator(".line .said", has_text="tasks: work").count() >= 1
+    page = tmp_path / "report.html"
+    command = [
+        sys.executable,
+        "-m",
+        "ompass",
+        "report",
+        str(report.parent / "sort.ompass"),
+        "--html",
+        str(page),
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    assert "#pragma omp" not in page.read_text(encoding="utf-8")
+    assert "#pragma omp" in report.read_text(encoding="utf-8")
+
+
+def test_a_task_on_a_page_alone_is_chosen_by_keys_and_links_itself(visit: Visit) -> None:
+    visit.page.wait_for_function("ompassTimeline.shown && ompassTimeline.drawn")
+    visit.page.evaluate(
+        "() => { const rows = [...ompassTimeline.source.stretches(0).values()].flat().filter("
+        "each => each.task !== '0' && !each.state); const {begin, end} = rows[rows.length >> 1];"
+        " ompassTimeline.show(begin - 3 * (end - begin), end + 3 * (end - begin)); }"
+    )
+    visit.page.wait_for_function("ompassTimeline.shown.length > 0")
+    visit.page.locator(".threads canvas").focus()
+    visit.page.keyboard.press("n")
+    visit.page.wait_for_function("ompassTimeline.chosen.hit")
+    visit.page.locator(".chosen h4").wait_for()
+    visit.page.wait_for_function("ompassTimeline.address && ompassTimeline.address.includes('x=')")
+    assert visit.complaints == []
+
+
+def test_a_long_table_turns_pages_and_sorts_all_its_rows(browser: Browser, tmp_path: Path) -> None:
+    n = 1234
+    report = collect(
+        made_run(
+            regions=team(0, [{"work_ns": 60 * MS}]),
+            constructs=[construct(k, 0, [k * 1000]) for k in range(1, n + 1)],
+            definitions=[definition(0, "parallel"), *(definition(k) for k in range(1, n + 1))],
+        )
+    )
+    path = tmp_path / "long.html"
+    path.write_text(html_report([RunPart(report)]), encoding="utf-8")
+    context = browser.new_context()
+    visit = Visit(context.new_page())
+    visit.page.goto(path.as_uri())
+    section = visit.page.locator("section[id=tasks-1]")
+    rows = section.locator("tr.row")
+    assert rows.count() == 500
+    assert f"rows 1 to 500 of {n}" in section.inner_text()
+    header = section.locator("th", has_text="mean work")
+    column = header.locator("button").get_attribute("data-column")
+    work = f"rows => rows.map(row => Number(row.children[{column}].dataset.key))"
+    header.locator("button").click()
+    header.locator("button").click()  # the least first
+    shown = rows.evaluate_all(work)
+    for _ in range(2):
+        section.locator("button", has_text="next rows").click()
+        shown += rows.evaluate_all(work)
+    assert section.locator("button", has_text="next rows").is_disabled()
+    assert shown == sorted(shown)
+    assert len(shown) == n
+    section.locator("button", has_text="Copy as CSV").click()
+    assert len(visit.page.evaluate("ompassCopied").splitlines()) == n + 1
+    assert visit.complaints == []
+    context.close()
 
 
 def test_a_row_unfolds_by_the_keyboard(visit: Visit) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import random
 import re
 import signal
 import subprocess
@@ -183,6 +184,135 @@ def test_proportions_are_those_of_the_recorded_states(viewed: Viewed, million: P
             for state, shown in zip(states, sums, strict=True):
                 # A bin at the edge of the window is shared out: it is shorter than a pixel.
                 assert shown == pytest.approx(known.get((line, state), 0), abs=2 * (high - low) / 1000)
+
+
+def test_proportions_of_random_windows_are_those_of_the_records(viewed: Viewed, million: Path) -> None:
+    chosen, last = random.Random(11), viewed.view()[1]
+    for _ in range(6):
+        span = last / 10 ** chosen.uniform(0, 4.5)
+        low = int(chosen.uniform(0, last - span))
+        high = int(low + span)
+        viewed.show(low, high)
+        rows = sql(
+            million,
+            f"SELECT thread, state, sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns "
+            f"FROM stretches WHERE start_ns < {high} AND end_ns > {low} GROUP BY thread, state",
+        )
+        known = {(f"0.{row['thread']}", row["state"]): row["ns"] for row in rows}
+        states = viewed.page.evaluate("ompassTimeline.about.states.map(state => state.label)")
+        for line, sums in viewed.sums().items():
+            for state, shown in zip(states, sums, strict=True):
+                of_line = known.get((line, state), 0) if line != "0" else sum(
+                    ns for (_, each), ns in known.items() if each == state
+                )  # fmt: skip
+                assert shown == pytest.approx(of_line, abs=4 * (high - low) / 1000)
+
+
+@pytest.fixture(scope="module")
+def dependent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("dependent"), "lu-depend", "--class", "test")
+
+
+@pytest.fixture
+def of_dependent(browser: Browser, dependent: Path) -> Iterator[Viewed]:
+    server, url = start(dependent)
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    visit = Viewed(context.new_page(), url)
+    yield visit
+    context.close()
+    end(server)
+    assert visit.complaints == []
+
+
+def click_on(visit: Viewed, found: str) -> Any:
+    """Clicks the first stretch drawn for which the expression of `stretch` holds; that stretch."""
+    find = f"ompassTimeline.shown.find(({{stretch, left, right}}) => right - left > 3 && ({found}))"
+    visit.page.wait_for_function(find)
+    left, right, line, stretch = visit.page.evaluate(
+        f"() => {{ const {{left, right, line, stretch}} = {find}; return [left, right, line, stretch]; }}"
+    )
+    box = visit.page.locator(".threads canvas").bounding_box()
+    assert box is not None
+    visit.page.mouse.click(
+        box["x"] + (left + right) / 2, box["y"] + line["top"] + min(line["height"] / 2, 10)
+    )
+    visit.page.wait_for_function("ompassTimeline.chosen.hit")
+    return stretch
+
+
+def test_a_chosen_task_shows_what_it_depends_on_and_who_on_it(of_dependent: Viewed, dependent: Path) -> None:
+    rows = sql(
+        dependent,
+        "SELECT task, thread, start_ns, end_ns FROM tasks WHERE ready_ns > created_ns "
+        "ORDER BY end_ns - start_ns",
+    )
+    by_task = {str(row["task"]): row for row in rows}
+    task = rows[-1]
+    length = task["end_ns"] - task["start_ns"]
+    of_dependent.show(task["start_ns"] - length, task["end_ns"] + length)
+    stretch = click_on(of_dependent, f"stretch.task === '{task['task']}' && !stretch.state")
+    of_dependent.page.locator(".chosen .links li").first.wait_for()
+    links = of_dependent.page.evaluate(
+        "ompassTimeline.chosen.links.get(`0 ${ompassTimeline.chosen.hit.stretch.task}`)"
+    )
+    assert links[0]["task"] == stretch["task"]
+    assert (links[0]["start_ns"], links[0]["end_ns"]) == (task["start_ns"], task["end_ns"])
+    before = [each for each in links if each["role"] == 1]
+    assert before
+    assert all(each["end_ns"] <= task["start_ns"] for each in before if each["end_ns"])
+    for each in links[1:]:
+        if each["task"] in by_task and each["start_ns"]:
+            assert each["start_ns"] == by_task[each["task"]]["start_ns"]
+    of_dependent.page.locator(".chosen .source .marked").wait_for()
+    # The address knows it, and Escape drops it.
+    of_dependent.page.wait_for_function("location.hash.includes('x=')")
+    of_dependent.page.locator(".threads canvas").focus()
+    of_dependent.page.keyboard.press("Escape")
+    assert of_dependent.page.evaluate("ompassTimeline.chosen.hit") is None
+
+
+def test_a_chosen_wait_shows_its_place_and_what_the_others_did(viewed: Viewed, million: Path) -> None:
+    last = viewed.view()[1]
+    viewed.show(last * 0.4, last * 0.4 + 40_000)
+    stretch = click_on(viewed, "stretch.waitKind && stretch.state > 1")
+    table = viewed.page.locator(".chosen .moment tr.row")
+    table.first.wait_for()
+    assert table.count() == 2
+    waits = sql(
+        million,
+        f"SELECT thread, kind, start_ns, end_ns FROM waits WHERE thread = {stretch['thread']} "
+        f"AND start_ns = {stretch['waitBegin']}",
+    )
+    assert "taskwait" in viewed.page.locator(".chosen p").first.inner_text()
+    assert [wait["kind"] for wait in waits] == ["taskwait"]
+
+
+def test_absent_time_is_hatched_as_long_as_it_was(browser: Browser, marked: Path) -> None:
+    rows = sql(
+        marked,
+        "SELECT state, sum(preempted_ns) AS preempted, sum(blocked_ns) AS blocked FROM stretches "
+        "GROUP BY state",
+    )
+    server, url = start(marked)
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    visit = Viewed(context.new_page(), url)
+    about = visit.page.evaluate("ompassTimeline.about")
+    known = {row["state"]: (row["preempted"] or 0, row["blocked"] or 0) for row in rows}
+    assert about["absences"] == any(map(any, known.values()))
+    if about["absences"]:
+        parts = visit.page.evaluate(
+            "() => { const t = ompassTimeline, n = t.canvas.width, sums = {};"
+            " const {row} = t.lines[0], {begin, end} = t.view;"
+            " const values = t.source.fill(row, 'absent', begin, end, n);"
+            " t.about.states.forEach(({label}, k) => (sums[label] = [0, 1].map(blocked =>"
+            " values.reduce((sum, v, i) => i % 10 === 2 * k + blocked ? sum + v : sum, 0)))); return sums; }"
+        )
+        for state, (preempted, blocked) in known.items():
+            assert parts[state] == pytest.approx([preempted, blocked], rel=1e-3, abs=100)
+        assert visit.page.locator(".legend .swatch.preempted").count() == 1
+    assert visit.complaints == []
+    context.close()
+    end(server)
 
 
 def test_a_selected_window_has_the_breakdown_of_the_report(viewed: Viewed, million: Path) -> None:
@@ -369,21 +499,27 @@ def request(
 def test_only_who_has_the_token_is_answered(served: str) -> None:
     token = "/" + served.split("/", 3)[3]
     question = json.dumps(
-        {"run": 0, "dimension": "state", "shift": 20, "first": 0, "n": 4, "rows": [[0], [0, 1]]}
+        {
+            "dimension": "state",
+            "shift": 20,
+            "first": 0,
+            "n": 4,
+            "rows": [{"run": 0, "threads": [0]}, {"run": 0, "threads": [0, 1]}],
+        }
     )
     json_kind = "application/json"
     assert request(served)[0] == 200
-    status, tile = request(served, "POST", f"{token}tile", question, Content_Type=json_kind)
+    status, tile = request(served, "POST", f"{token}tiles", question, Content_Type=json_kind)
     assert (status, len(tile)) == (200, 2 * 4 * 5 * 4)
     for path in ("/", "/favicon.ico", "/x/", token[:-2] + "/", f"{token}../etc/passwd"):
         assert request(served, path=path)[0] == 404
     assert request(served, Host="evil.example")[0] == 404  # a name that was made to point here
     assert request(served, Host=served.split("/")[2].replace("127.0.0.1", "localhost"))[0] == 404
     foreign = {"Origin": "https://evil.example"}
-    assert request(served, "POST", f"{token}tile", question, Content_Type=json_kind, **foreign)[0] == 404
-    assert request(served, "POST", f"{token}tile", question, Content_Type="text/plain")[0] == 415
+    assert request(served, "POST", f"{token}tiles", question, Content_Type=json_kind, **foreign)[0] == 404
+    assert request(served, "POST", f"{token}tiles", question, Content_Type="text/plain")[0] == 415
     for wrong in ("{", "[]", "{}", question.replace('"n": 4', '"n": -1'), question.replace("20", '"x"')):
-        assert request(served, "POST", f"{token}tile", wrong, Content_Type=json_kind)[0] == 400
+        assert request(served, "POST", f"{token}tiles", wrong, Content_Type=json_kind)[0] == 400
     assert request(served, "POST", f"{token}nothing", question, Content_Type=json_kind)[0] == 404
 
 

@@ -8,8 +8,11 @@ import pytest
 
 from ompass.errors import OutputError, UsageError
 from ompass.figures import FORMATS, RUN_FIGURES, render
+from ompass.recording import open_recording
 from ompass.reports import ReportContent, collect
+from unit import made_traces
 from unit.made_runs import MS, construct, made_run, team
+from unit.made_traces import Spawn, Wait, Work, write_trace
 
 MAGIC = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".json": b"{"}
 
@@ -83,3 +86,13 @@ def test_specifications_are_plain_json() -> None:
     for each in RUN_FIGURES.values():
         spec = each.make([recorded()])
         assert json.loads(json.dumps(spec)) == spec
+
+
+def test_a_figure_of_a_recording_shows_itself_in_a_notebook(tmp_path: Path) -> None:
+    path = write_trace(tmp_path / "made.ompass", made_traces.Schedule((Spawn((Work(500),), 2), Wait()), 2, 0))
+    recording = open_recording(path)
+    shown = recording.figure("schedule")._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert "<svg" in recording._repr_html_()
+    with pytest.raises(UsageError, match="choose one of breakdown"):
+        recording.figure("nothing")

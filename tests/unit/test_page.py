@@ -3,14 +3,17 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+from ompass.metrics.samples import Line, LocatedSample, Owner, samples_tree
 from ompass.model import Run
 from ompass.page import RunPart, html_report
-from ompass.page.excerpts import Sources
+from ompass.page.excerpts import Excerpts, Sources
 from ompass.page.markup import Markup, element
 from ompass.reports import collect
+from ompass.reports.samples import SampleContent
 from ompass.symbols.resolver import Location
 from unit.made_runs import MS, construct, definition, made_run, team
 
@@ -82,6 +85,45 @@ def test_an_excerpt_surrounds_its_line(tmp_path: Path) -> None:
     excerpt = Sources().around(Location("f", str(path), 10))
     assert excerpt is not None
     assert (excerpt.first, excerpt.lines[0], excerpt.lines[10 - excerpt.first]) == (6, "line 6", "line 10")
+
+
+def test_source_stands_on_the_page_only_when_wanted(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    path.write_text("".join(f"line {k}\n" for k in range(1, 60)))
+    content = collect(run())
+    where = Location("f", str(path), 10)
+    line = Line("f", str(path), 12, "a", "a.c:12")
+    samples = SampleContent(
+        content.run,
+        (LocatedSample(0, Owner("task", 1), (line,), "", 30),),
+        {},
+        100,
+        ("task clock",),
+        1,
+        0,
+        0,
+        0,
+        0,
+    )
+    content = replace(content, locations=dict.fromkeys(content.locations, where), samples=samples)
+    assert "line 11" not in html_report([RunPart(content)])
+    page = html_report([RunPart(content)], sources=True)
+    assert "<h3>Source</h3>" in page
+    assert 'title="30 samples"' in page
+    excerpt = Excerpts(content).of(1)
+    assert excerpt is not None
+    assert (excerpt["line"], excerpt["heat"]) == (10, {12: 30})
+    assert excerpt["first"] + len(excerpt["lines"]) - 1 == 16  # behind the sampled line, too
+
+
+def test_samples_become_a_tree_of_owners_functions_and_lines() -> None:
+    def at(function: str, line: int, n: int) -> LocatedSample:
+        return LocatedSample(0, Owner("task", 1), (Line(function, "a.c", line, "a", f"a.c:{line}"),), "", n)
+
+    [owner] = samples_tree((at("f", 3, 5), at("f", 4, 2), at("g", 9, 1)))
+    assert (owner.what, owner.n) == (Owner("task", 1), 8)
+    assert [(part.what, part.n) for part in owner.parts] == [("f", 7), ("g", 1)]
+    assert [(part.what, part.n) for part in owner.parts[0].parts] == [("a.c:3", 5), ("a.c:4", 2)]
 
 
 def test_no_source_no_excerpt(tmp_path: Path) -> None:

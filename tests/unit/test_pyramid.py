@@ -22,6 +22,7 @@ from unit.test_schedule import BODIES, MIXED
 
 N_THREADS = 3
 IS_FINAL = 144 + 8 * 64 + 4  # place of this field in process.log
+WORK_BEGIN, WORK_END = 48, 49
 LONG: Body = tuple(Spawn((Work(20), Spawn((Work(5),), 3), Wait()), 2) for _ in range(3000))
 """Long enough for several checkpoints."""
 
@@ -87,6 +88,17 @@ def test_windows_deep_in_a_long_trace_are_read_from_a_checkpoint(tmp_path: Path)
     log.write_bytes(damaged)
     rows = pyramid.read_stretches([0], pyramid.end_ns - 1000, pyramid.end_ns, 1000)
     assert rows is not None and len(rows) > 0
+
+
+def test_windows_inside_a_loop_are_read_from_a_checkpoint(tmp_path: Path) -> None:
+    schedule = made_traces.Schedule(LONG, N_THREADS, 1)
+    words = schedule.workers[0].log.words
+    begin_of_task = next(
+        k for k, word in enumerate(words) if k > 4 and word & 63 == made_traces.IMPLICIT_BEGIN
+    )
+    words[-6:-6] = [3 << 6 | WORK_END, 1, 1]  # before the end of the last barrier, and of the region
+    words[begin_of_task + 2 : begin_of_task + 2] = [3 << 6 | WORK_BEGIN, 1]
+    check_windows(write_trace(tmp_path / "made.ompass", schedule), 5, 20)
 
 
 def test_stretches_of_a_window_are_those_of_the_table(tmp_path: Path) -> None:

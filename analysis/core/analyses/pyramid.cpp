@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "format/run_profile.h"
 
@@ -30,8 +31,25 @@ public:
         add(Dimension::kHome, what.home, what.begin_ns, what.end_ns);
         add(Dimension::kDepth, what.depth, what.begin_ns, what.end_ns);
     }
+    void absent(format::State state, uint64_t begin_ns, uint64_t end_ns, bool blocked) override {
+        add(Dimension::kAbsent, 2 * static_cast<uint32_t>(state) + blocked, begin_ns, end_ns);
+    }
     void kernel(uint32_t construct, uint64_t begin_ns, uint64_t end_ns) override {
         add(Dimension::kKernel, construct, begin_ns, end_ns);
+    }
+
+    void seen_on_cpu(uint32_t cpu, uint64_t ns) override {
+        if (cpu_ >= 0) on_cpus_[cpu_] += ns - std::min(ns, seen_);
+        cpu_ = static_cast<int32_t>(cpu);
+        seen_ = ns;
+    }
+
+    int32_t main_cpu(uint64_t end_ns) {
+        if (cpu_ < 0) return -1;
+        seen_on_cpu(static_cast<uint32_t>(cpu_), end_ns);
+        uint64_t all = 0;
+        for (const auto &[_, ns] : on_cpus_) all += ns;
+        return on_cpus_[cpu_] >= all - all / 10 ? cpu_ : -1;
     }
 
     ThreadBins bins() {
@@ -90,6 +108,9 @@ private:
     const unsigned shift_;
     const uint64_t begin_, end_;
     std::array<std::vector<Part>, kDimensions> parts_;
+    std::map<int32_t, uint64_t> on_cpus_;
+    int32_t cpu_ = -1; // on which the thread is
+    uint64_t seen_ = 0; // since when
 };
 
 // Sums of 2^by bins each.
@@ -119,25 +140,57 @@ public:
     StretchCollector(uint64_t begin_ns, uint64_t end_ns, size_t limit, WindowStretches &rows)
         : begin_(begin_ns), end_(end_ns), limit_(limit), rows_(rows) {}
     void stretch(const WatchedStretch &what) override {
+        const std::vector<Absence> absences = std::exchange(absences_, {});
         if (what.end_ns <= begin_ || what.begin_ns >= end_ || rows_.too_many) return;
-        WatchedStretch *last = rows_.rows.size() > first_ ? &rows_.rows.back() : nullptr;
+        WindowStretch *last = last_ < rows_.rows.size() ? &rows_.rows[last_] : nullptr;
         if (last && last->end_ns == what.begin_ns && last->state == what.state && last->task == what.task &&
-            last->construct == what.construct && last->depth == what.depth) {
+            last->construct == what.construct && last->depth == what.depth && last->wait.begin == what.wait.begin) {
             last->end_ns = std::min(what.end_ns, end_); // events that end no stretch for the eye part it nevertheless
-            return;
+        } else {
+            last_ = rows_.rows.size();
+            add(what, WindowStretch::kPresent);
         }
-        if ((rows_.too_many = rows_.rows.size() >= limit_)) return;
-        rows_.rows.push_back(what);
-        rows_.rows.back().begin_ns = std::max(what.begin_ns, begin_);
-        rows_.rows.back().end_ns = std::min(what.end_ns, end_);
+        for (const Absence &absence : absences) {
+            WatchedStretch part = what;
+            part.begin_ns = absence.begin_ns;
+            part.end_ns = absence.end_ns;
+            if (part.end_ns > begin_ && part.begin_ns < end_) add(part, absence.kind);
+        }
     }
-    void kernel(uint32_t, uint64_t, uint64_t) override {}
-    void next_thread() { first_ = rows_.rows.size(); }
+    void absent(format::State, uint64_t begin_ns, uint64_t end_ns, bool blocked) override {
+        absences_.push_back({begin_ns, end_ns, blocked ? WindowStretch::kBlocked : WindowStretch::kPreempted});
+    }
+    void ended(const WatchedWait &wait, uint64_t end_ns, uint32_t waited_for) override {
+        for (size_t i = rows_.rows.size(); i > first_; i--) {
+            WindowStretch &row = rows_.rows[i - 1];
+            if (row.wait.begin == wait.begin && row.wait.kind == wait.kind) {
+                row.wait_end_ns = end_ns;
+                row.waited_for = waited_for;
+            } else if (row.start <= wait.begin && row.wait.begin < wait.begin) {
+                break; // what lies before it is not of the wait
+            }
+        }
+    }
+    void next_thread() { first_ = last_ = rows_.rows.size(); }
 
 private:
+    struct Absence {
+        uint64_t begin_ns, end_ns;
+        WindowStretch::Absent kind;
+    };
+
+    void add(const WatchedStretch &what, WindowStretch::Absent absent) {
+        if ((rows_.too_many = rows_.rows.size() >= limit_)) return;
+        WindowStretch &row = rows_.rows.emplace_back(WindowStretch{what});
+        row.absent = absent;
+        row.begin_ns = std::max(what.begin_ns, begin_);
+        row.end_ns = std::min(what.end_ns, end_);
+    }
+
     const uint64_t begin_, end_;
     const size_t limit_;
-    size_t first_ = 0; // row of the thread
+    size_t first_ = 0, last_ = 0; // row of the thread, and of its last stretch
+    std::vector<Absence> absences_; // of the next stretch
     WindowStretches &rows_;
 };
 
@@ -153,8 +206,17 @@ void StretchWatcher::stretch(Walk &walk, format::State state, uint64_t begin, ui
     const uint32_t home = task.home >= 0   ? static_cast<uint32_t>(task.home)
                           : task.construct ? static_cast<uint32_t>(format::thread_of_id(task.id))
                                            : kNoHome;
+    for (const AbsentInterval &interval : walk.absences()) {
+        if (interval.begin >= end) break;
+        const uint64_t first = std::max(begin, interval.begin), last = std::min(end, interval.end);
+        if (first < last) sink_.absent(state, ns(first), ns(last), interval.blocked);
+    }
+    WatchedWait wait = state == format::State::kWork || state == format::State::kCreate || !walk.current().waiting
+                           ? WatchedWait{}
+                           : walk.current().data.wait;
+    if (walk.data.lock && state == format::State::kSync) wait = {walk.data.lock, walk.wait_place(), begin};
     sink_.stretch({state, walk.thread(), walk.construct(), home, task.data.depth, task.explicit_id(), ns(begin),
-                   ns(end), task.ready, task.start});
+                   ns(end), task.ready, task.start, wait});
 }
 
 void StretchWatcher::began_kernel(Walk &walk, const OpenKernel &) {
@@ -220,6 +282,7 @@ Problem Pyramid::build() {
     const uint64_t spacing = std::max(kFewestRecords, n_records / kMostCheckpoints);
     levels_.assign(1, {shift, {}});
     checkpoints_.assign(n_threads, {});
+    cpus_.assign(n_threads, -1);
     for (uint32_t i = 0; i < n_threads; i++) {
         Binner bins(shift, 0, end_ns_);
         StretchWatcher watcher(*clock_, index.regions, index.end, &index, nullptr, bins);
@@ -236,6 +299,7 @@ Problem Pyramid::build() {
         walk.finish();
         watcher.close_kernel(walk, end_);
         levels_[0].threads.push_back(bins.bins());
+        cpus_[i] = bins.main_cpu(watcher.ns(walk.now()));
     }
     end_ = index.end;
     regions_ = std::move(index.regions);
@@ -270,7 +334,8 @@ Problem Pyramid::open(const std::string &directory, bool keep) {
     return {};
 }
 
-Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, StretchSink &sink) {
+Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_ns, StretchSink &sink,
+                              uint64_t &records) {
     const std::vector<WalkCheckpoint> &marks = checkpoints_[thread];
     auto after = std::ranges::upper_bound(marks, begin_ns, {}, [&](const WalkCheckpoint &mark) {
         return clock_->since_start(mark.last.mark) + kClockSlackNs;
@@ -284,7 +349,7 @@ Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_n
         return walk.doing() == Doing::kUnknown || watcher.ns(walk.mark()) < end_ns + kClockSlackNs;
     };
     bool more = true;
-    while (has_more() && (more = walk.advance() && walk.apply())) {}
+    while (records && has_more() && !sink.has_enough() && (more = walk.advance() && walk.apply())) records--;
     if (Problem problem = walk.problem()) return problem;
     if (!more) walk.finish();
     watcher.close_kernel(walk, more ? std::max(walk.mark(), walk.now()) : end_);
@@ -305,7 +370,7 @@ std::vector<std::pair<uint32_t, uint64_t>> Pyramid::totals(Dimension dimension) 
 Problem Pyramid::read_tile(const TileRequest &request, std::vector<uint64_t> &values) {
     using format::State;
     const size_t n_columns = request.n_columns(), n_keys = request.keys.size();
-    const bool by_state = request.dimension == Dimension::kState;
+    const bool by_state = request.dimension == Dimension::kState || request.dimension == Dimension::kAbsent;
     values.assign(request.rows.size() * request.n_bins * n_columns, 0);
     std::vector<int> column_of(1u << 8, -1); // of small keys; others are looked for
     const auto column = [&](uint32_t key) -> int {
@@ -327,7 +392,8 @@ Problem Pyramid::read_tile(const TileRequest &request, std::vector<uint64_t> &va
                     take(row + (((bin >> by) - request.first_bin) * n_columns), all.shares[i]);
         };
         const size_t base = by_state ? 0 : n_keys;
-        each(Dimension::kState, [&](uint64_t *cell, BinShare share) { cell[base + share.key()] += share.ns(); });
+        each(by_state ? request.dimension : Dimension::kState,
+             [&](uint64_t *cell, BinShare share) { cell[base + share.key()] += share.ns(); });
         if (by_state) return;
         each(request.dimension, [&](uint64_t *cell, BinShare share) {
             const int own = column(share.key());
@@ -370,13 +436,17 @@ Problem Pyramid::read_stretches(const std::vector<uint32_t> &threads, uint64_t b
         if (Problem problem = watch_window(thread, begin_ns, std::min(end_ns, end_ns_), collector)) return problem;
         if (rows.too_many) return {};
     }
-    for (const WatchedStretch &row : rows.rows) {
-        const auto at = [&](uint64_t ticks) { return row.task && ticks ? clock_->since_start(ticks) : 0; };
-        rows.created_ns.push_back(row.task ? at((*times_)(row.task)) : 0);
-        rows.ready_ns.push_back(at(row.ready));
-        rows.start_ns.push_back(at(row.start));
-    }
+    for (WindowStretch &row : rows.rows) complete(row);
     return {};
+}
+
+void Pyramid::complete(WindowStretch &row) {
+    const auto at = [&](uint64_t ticks) { return ticks ? clock_->since_start(ticks) : 0; };
+    row.wait_begin_ns = at(row.wait.begin);
+    if (!row.task) return;
+    row.created_ns = at((*times_)(row.task));
+    row.ready_ns = at(row.ready);
+    row.start_ns = at(row.start);
 }
 
 } // namespace ompass

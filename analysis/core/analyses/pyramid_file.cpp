@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint32_t kFileVersion = 3;
+constexpr uint32_t kFileVersion = 4;
 constexpr const char *kFileName = "/pyramid.cache";
 
 uint64_t checksum(const char *bytes, size_t n_bytes) {
@@ -132,6 +132,7 @@ template <typename Archive>
 void Pyramid::transfer(Archive &archive) {
     archive.value(end_);
     archive.value(end_ns_);
+    archive.value(cpus_);
     struct Region {
         uint64_t id;
         RecordedRegion region;
@@ -168,7 +169,7 @@ void Pyramid::transfer(Archive &archive) {
 bool Pyramid::fits_run() const {
     const BinLevel &finest = levels_[0];
     if (end_ns_ == 0 || finest.shift > 40 || finest.threads.size() != run_.threads.size() ||
-        checkpoints_.size() != run_.threads.size())
+        checkpoints_.size() != run_.threads.size() || cpus_.size() != run_.threads.size())
         return false;
     const uint64_t n_bins = ((end_ns_ - 1) >> finest.shift) + 1;
     for (const ThreadBins &thread : finest.threads)
@@ -177,17 +178,20 @@ bool Pyramid::fits_run() const {
             if (row.offsets.size() != n_bins + 1 || row.offsets.front() != 0 ||
                 row.offsets.back() != row.shares.size() || !std::ranges::is_sorted(row.offsets))
                 return false;
-            if (i == static_cast<size_t>(Dimension::kState) &&
-                std::ranges::any_of(row.shares, [](BinShare share) { return share.key() >= format::kStates; }))
-                return false;
+            const auto beyond = [&](Dimension dimension, uint32_t n_keys) {
+                return i == static_cast<size_t>(dimension) &&
+                       std::ranges::any_of(row.shares, [&](BinShare share) { return share.key() >= n_keys; });
+            };
+            if (beyond(Dimension::kState, format::kStates) || beyond(Dimension::kAbsent, kAbsentKeys)) return false;
         }
     const auto known = [&](uint32_t construct) { return construct < run_.definitions.size(); };
     for (const std::vector<WalkCheckpoint> &marks : checkpoints_)
         for (const WalkCheckpoint &mark : marks) {
             if (mark.frames.empty() || mark.parts.empty() || !known(mark.last.told.construct)) return false;
+            if (!known(mark.last.wait_place) || !known(mark.last.waited_for)) return false;
             if (mark.frames[0].kind != StretchWatcher::Frame::kOutside) return false;
             for (const auto &frame : mark.frames)
-                if (!known(frame.construct) || !known(frame.wait_place)) return false;
+                if (!known(frame.construct) || !known(frame.wait_place) || !known(frame.data.wait.place)) return false;
             for (const auto &part : mark.parts)
                 if (!known(part.construct)) return false;
             for (const OpenKernel &kernel : mark.kernels)

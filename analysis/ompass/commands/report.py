@@ -63,6 +63,8 @@ _EPILOG = """
 
   ompass report fib-1234.ompass --html report.html
 
+  ompass report fib-1234.ompass --html report.html --sources
+
   ompass report fib-1234.ompass --html report.html --window 10ms:12ms
 
   ompass report fib-1234.ompass fib.sweep --html report.html
@@ -126,6 +128,9 @@ def report(
             "With --html: the schedule on the page.",
         ),
     ] = "",
+    sources: Annotated[
+        bool, typer.Option("--sources", help="With --html: lines of the program's source, with their cost.")
+    ] = False,
     output: OutputOption = None,
     each: EachOption = False,
     dask: DaskOption = "",
@@ -136,6 +141,8 @@ def report(
     Of the ranks of an MPI job: how evenly the work is spread over them, too.
     """
     check_form(as_json, as_csv, output, "--html FILE")
+    if sources and html is None:
+        raise UsageError("--sources", "only a page shows source", "add --html FILE")
     start_ns, end_ns = parse_window(window)
     if window and html is None and source is not Source.EVENTS:
         raise UsageError(
@@ -154,7 +161,7 @@ def report(
     if svg is not None:
         write_result(svg_report([run_report(content) for content in contents]), svg)
     if html is not None:
-        write_result(_page(contents, sweeps, window, each), html)
+        write_result(_page(contents, sweeps, window, each, sources), html)
     if as_json:
         write_result(to_json(_json_of(contents, sweeps)), output)
     elif as_csv:
@@ -183,7 +190,9 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
         say("--each shows the reports of the ranks as well; name one run directory for that of one")
 
 
-def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: str, each: bool) -> str:
+def _page(
+    contents: list[ReportContent], sweeps: list[ScalingContent], window: str, each: bool, sources: bool
+) -> str:
     """The page: of a job, the overview of all ranks and the reports of two, or of each."""
     start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
@@ -192,7 +201,7 @@ def _page(contents: list[ReportContent], sweeps: list[ScalingContent], window: s
         RunPart(content, _schedule(content, start_ns, end_ns), _reuse(content), _graph(content))
         for content in shown
     ]
-    return html_report(parts, sweeps, contents, _timeline(parts, start_ns, end_ns))
+    return html_report(parts, sweeps, contents, _timeline(parts, start_ns, end_ns), sources=sources)
 
 
 def _graph(content: ReportContent) -> GraphContent | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +48,19 @@ def _png(spec: Spec) -> bytes:
 
 def _json(spec: Spec) -> bytes:
     return (json.dumps(spec, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A figure that a notebook shows by itself, as a picture; `spec` is its Vega-Lite specification."""
+
+    spec: Spec
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        return {
+            "image/svg+xml": _svg(self.spec).decode(),
+            "text/plain": str(self.spec.get("description", "")),
+        }
 
 
 FORMATS: Final[dict[str, Callable[[Spec], bytes]]] = {

@@ -17,7 +17,7 @@ from typing import Final
 from ompass import __version__
 from ompass.figures.render import browser_script
 from ompass.figures.style import Spec
-from ompass.page.excerpts import Sources
+from ompass.page.excerpts import Excerpts, Sources
 from ompass.page.graph import graph_part
 from ompass.page.markup import Markup, element, join
 from ompass.page.sections import Part, comparison_part, part_markup, run_parts, section_later, sweep_parts
@@ -40,7 +40,9 @@ _POLICY = "; ".join(
 
 _TO_SERVER: Final = "; connect-src 'self'; form-action 'none'; base-uri 'none'"
 
-_CLIENT: Final = ("bins", "picture", "timeline", "graph")
+_READY: Final = "document.documentElement.dataset.ready = '';"
+"""The last thing that the scripts do: from then on everything that can be pressed answers."""
+_CLIENT: Final = ("bins", "picture", "chosen", "timeline", "graph")
 """The files of page/client, in their order."""
 
 
@@ -64,14 +66,16 @@ def html_report(
     compared: Sequence[ReportContent] = (),
     timeline: Timeline | None = None,
     served: bool = False,
+    sources: bool = False,
 ) -> str:
     """The page of one or more runs and sweeps, as text.
 
     `compared`: the runs that are set side by side, where these are more than those shown one by one.
+    `sources`: with lines of the program's source, where it is found.
     `served`: by a local server that is asked for the data of the timeline; else the page holds it.
     """
     policy = _POLICY + (_TO_SERVER if served else "")
-    sources = Sources()
+    files = Sources()
     compared = compared or [run.content for run in runs]
     links: list[Markup] = []
     parts: list[Markup] = []
@@ -95,7 +99,15 @@ def html_report(
             k,
             run.content.run.path.name,
             run_report(run.content),
-            [*run_parts(run.content, sources, run.schedule, run.reuse), *_graph_parts(run)],
+            [
+                *run_parts(
+                    run.content,
+                    Excerpts(run.content, files) if sources or served else None,
+                    run.schedule,
+                    run.reuse,
+                ),
+                *_graph_parts(run),
+            ],
             run.later,
         )
         for k, run in enumerate(runs, 1)
@@ -128,7 +140,7 @@ def html_report(
             element("main", *parts, id="report", tabindex="-1"),
             element("footer", f"Made by ompass {__version__}. Nothing on this page comes from a network."),
             Markup(f'<script type="application/json" id="figures">{_as_json(figures)}</script>'),
-            _data(timeline, served) if timeline else "",
+            _data(timeline, served, sources) if timeline else "",
             Markup(f"<script>{_as_script(browser_script())}</script>") if figures or served else "",
             Markup(f"<script>{_as_script(_program(served))}</script>"),
         )
@@ -161,8 +173,8 @@ def _link(part: Part, number: str) -> Markup:
     return element("a", part.section.title, href=f"#{part.section.key}{number}")
 
 
-def _data(timeline: Timeline, served: bool) -> Markup:
-    data = {"description": timeline.describe(), "baked": None if served else timeline.baked()}
+def _data(timeline: Timeline, served: bool, sources: bool) -> Markup:
+    data = {"description": timeline.describe(), "baked": None if served else timeline.baked(sources)}
     return Markup(f'<script type="application/json" id="timeline-data">{_as_json(data)}</script>')
 
 
@@ -170,7 +182,7 @@ def _program(served: bool) -> str:
     """The client: its files are parts of one function, so that no name of theirs is the page's."""
     files = [*(f"client/{name}.js" for name in _CLIENT), *(["client/server.js"] if served else [])]
     parts = "\n".join(_file(name) for name in files)
-    return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();"
+    return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();\n{_READY}"
 
 
 def _file(name: str) -> str:

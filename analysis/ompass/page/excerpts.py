@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of source around a construct, read where the program's debug information says that they are."""
+"""Lines of source around a construct, read where the program's debug information says that they are.
+
+With the heat of each line: how many samples fell on it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from ompass.metrics.samples import samples_by_line
+from ompass.metrics.shares import share
+from ompass.plain_text import visible
+from ompass.reports.content import ReportContent
 from ompass.symbols.resolver import Location
+from ompass.units import percent
 
 _AROUND: Final = 4  # lines before and after
+_MOST_BEHIND: Final = 40  # lines behind a construct on which samples fell, and that are shown with it
+_MOST_HOT: Final = 24  # lines of the section on the source
 _LARGEST_BYTES: Final = 8 << 20
 _LONGEST_LINE: Final = 160
 
@@ -23,21 +34,58 @@ class Excerpt:
     lines: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line as it is shown; `part` of the samples of the line with most."""
+
+    number: int
+    text: str
+    samples: int
+    part: float
+    said: str
+    is_marked: bool
+
+
+def numbered_lines(
+    excerpt: Excerpt, heat: Mapping[int, int], most: int = 0, said: Mapping[int, str] | None = None
+) -> list[SourceLine]:
+    """The lines of an excerpt; `most`: samples on the hottest line, of the excerpt unless given."""
+    most = most or max(heat.values(), default=0)
+    said = said or {}
+    return [
+        SourceLine(
+            line,
+            text,
+            heat.get(line, 0),
+            share(heat.get(line, 0), most),
+            said.get(line, ""),
+            line == excerpt.line,
+        )
+        for line, text in enumerate(excerpt.lines, excerpt.first)
+    ]
+
+
 class Sources:
     """Reads each file once. Files that are gone, too large or not text have no excerpts."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, ...]] = {}
 
-    def around(self, location: Location) -> Excerpt | None:
+    def around(self, location: Location, last: int = 0) -> Excerpt | None:
+        """The lines around a construct; up to `last` and what is around that, if it is near."""
         if not location.file or not location.line:
             return None
         lines = self._lines(location.file)
         if location.line > len(lines):
             return None
         first = max(location.line - _AROUND, 1)
-        shown = lines[first - 1 : location.line + _AROUND]
-        return Excerpt(first, location.line, tuple(line[:_LONGEST_LINE] for line in shown))
+        last = max(last, location.line) + _AROUND
+        return Excerpt(first, location.line, tuple(line[:_LONGEST_LINE] for line in lines[first - 1 : last]))
+
+    def lines(self, file: str, first: int, last: int) -> Excerpt | None:
+        """The lines of a file from `first` to `last`, none of them marked; None when there is none."""
+        found = self._lines(file)[max(first, 1) - 1 : last]
+        return Excerpt(max(first, 1), 0, tuple(line[:_LONGEST_LINE] for line in found)) if found else None
 
     def _lines(self, name: str) -> tuple[str, ...]:
         if name not in self._files:
@@ -52,3 +100,91 @@ class Sources:
                 pass  # unreadable is the same as absent: the place is still named
             self._files[name] = lines
         return self._files[name]
+
+
+class Excerpts:
+    """The excerpts of one run, with the samples on each line."""
+
+    def __init__(self, content: ReportContent, sources: Sources | None = None) -> None:
+        self._content = content
+        self._sources = sources or Sources()
+        self.heat = samples_by_line(content.samples.samples) if content.samples else {}
+
+    def around(self, construct: int) -> Excerpt | None:
+        """The lines around a construct, up to the sampled ones behind it."""
+        location = self._content.location(construct)
+        near = range(location.line, location.line + _MOST_BEHIND)
+        hot = [line for line in near if self.heat.get((location.file, line))]
+        return self._sources.around(location, max(hot, default=0))
+
+    def heat_of(self, construct: int, excerpt: Excerpt) -> dict[int, int]:
+        """Samples by line of the excerpt."""
+        file = self._content.location(construct).file
+        lines = range(excerpt.first, excerpt.first + len(excerpt.lines))
+        return {line: n for line in lines if (n := self.heat.get((file, line), 0))}
+
+    def hottest(self) -> Iterator[tuple[str, list[list[SourceLine]]]]:
+        """By file, hottest first: the lines with most samples or thread-time, and those around them."""
+        said = self._said()
+        total = sum(self.heat.values())
+        hot = {place: share(n, total) for place, n in self.heat.items()}
+        weights = {place: max(hot.get(place, 0.0), part) for place, (part, _) in said.items()} | {
+            place: part for place, part in hot.items() if place not in said
+        }
+        chosen = sorted(weights, key=lambda place: (-weights[place], place))[:_MOST_HOT]
+        most = max(self.heat.values(), default=0)
+        for file in dict.fromkeys(file for file, _ in chosen):
+            ranges = []
+            for first, last in _joined(sorted(line for each, line in chosen if each == file)):
+                if excerpt := self._sources.lines(file, first, last):
+                    numbers = range(excerpt.first, excerpt.first + len(excerpt.lines))
+                    heat = {line: self.heat.get((file, line), 0) for line in numbers}
+                    words = {line: said[file, line][1] for line in numbers if (file, line) in said}
+                    ranges.append(numbered_lines(excerpt, heat, most, words))
+            if ranges:
+                yield visible(file), ranges
+
+    def _said(self) -> dict[tuple[str, int], tuple[float, str]]:
+        """Of the lines with constructs, the share of the thread-time and what it went into."""
+        content = self._content
+        whole = content.breakdown.states.total_ns
+        costs: dict[tuple[str, int], list[tuple[int, str]]] = {}
+        for task in content.tasks:
+            location = content.location(task.construct)
+            work, create = (percent(share(ns, whole)) for ns in (task.work_ns, task.create_ns))
+            words = f"tasks: work {work}, creation {create}"
+            costs.setdefault((location.file, location.line), []).append((task.cost_ns, words))
+        for wait in content.waits:
+            location = content.location(wait.construct)
+            words = f"{wait.kind}: waited {percent(share(wait.wait_ns, whole))}"
+            costs.setdefault((location.file, location.line), []).append((wait.wait_ns, words))
+        return {
+            place: (share(sum(ns for ns, _ in of), whole), visible("; ".join(words for _, words in of)))
+            for place, of in costs.items()
+            if place[0] and place[1]
+        }
+
+    def of(self, construct: int) -> dict[str, Any] | None:
+        """The excerpt as page/client/chosen.js takes it; None when there is none."""
+        excerpt = self.around(construct)
+        if excerpt is None:
+            return None
+        return {
+            "file": visible(self._content.location(construct).file),
+            "first": excerpt.first,
+            "line": excerpt.line,
+            "lines": [visible(line) for line in excerpt.lines],
+            "heat": self.heat_of(construct, excerpt),
+        }
+
+
+def _joined(lines: Iterable[int]) -> list[tuple[int, int]]:
+    """Ranges around lines, those that meet made one."""
+    ranges: list[tuple[int, int]] = []
+    for line in lines:
+        first, last = max(line - _AROUND, 1), line + _AROUND
+        if ranges and first <= ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], last)
+        else:
+            ranges.append((first, last))
+    return ranges

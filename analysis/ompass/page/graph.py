@@ -7,6 +7,7 @@ import json
 
 from ompass.figures.graph import bounds_figure
 from ompass.figures.style import CATEGORIES
+from ompass.metrics.samples import SampleNode, samples_tree
 from ompass.model_graph import GraphGroup
 from ompass.page.markup import element
 from ompass.page.sections import Part
@@ -48,7 +49,20 @@ def _groups(content: GraphContent, of_run: ReportContent) -> object:
             "critical": group.critical_ns,
         }
 
+    def sampled(node: SampleNode, colour: str) -> dict[str, object]:
+        of_run = content_of_samples
+        label = node.what if isinstance(node.what, str) else of_run.label(node.what) if of_run else ""
+        return {
+            "label": visible(label),
+            "n": node.n,
+            "colour": colour,
+            "parts": [sampled(part, colour) for part in node.parts],
+        }
+
+    content_of_samples = of_run.samples
+    owners = samples_tree(content_of_samples.samples) if content_of_samples else ()
     return {
+        "samples": [sampled(node, CATEGORIES[k % len(CATEGORIES)]) for k, node in enumerate(owners)],
         "groups": [shown(group) for group in content.graph.groups],
         "dependences": [
             {"from": d.from_group, "to": d.to_group, "n": d.n} for d in content.graph.dependences

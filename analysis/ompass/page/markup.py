@@ -16,7 +16,7 @@ from ompass.reports.model import STATES, Column, Kind, Table, words
 from ompass.units import percent, plural
 
 MOST_ROWS: Final = 500
-"""Rows of a table on the page; JSON and CSV have all."""
+"""Rows of a table that stand on the page; page.js turns to the others."""
 
 
 class Markup(str):
@@ -69,7 +69,7 @@ def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
         for place, (_, column) in enumerate(columns)
     ]
     rows: list[Markup] = []
-    for number, row in enumerate(shown.rows[:MOST_ROWS]):
+    for number, row in enumerate(shown.rows):
         cells = [_cell(column, row[k], shown, k) for k, column in columns]
         if details:
             cells.insert(0, element("td", _UNFOLD if number in details else ""))
@@ -77,9 +77,17 @@ def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
         if details:
             unfolded = element("td", details.get(number, ""), colspan=len(cells))
             rows.append(element("tr", unfolded, class_="details", hidden=True))
-    body = element("table", element("thead", element("tr", *head)), element("tbody", *rows))
+    per_row = 2 if details else 1
+    first, rest = rows[: MOST_ROWS * per_row], rows[MOST_ROWS * per_row :]
+    body = element(
+        "table",
+        element("thead", element("tr", *head)),
+        element("tbody", *first),
+        # Not a part of the page before a script asks for it.
+        element("template", element("table", element("tbody", *rest))) if rest else "",
+    )
     hidden = len(shown.rows) - MOST_ROWS
-    remarks = [f"and {plural(hidden, shown.word)} more; --json has all"] if hidden > 0 else []
+    remarks = [element("span", f"and {plural(hidden, shown.word)} more", class_="more")] if hidden > 0 else []
     return join(
         (
             element("div", body, class_="table", tabindex="0", role="region", aria_label=shown.title),

@@ -84,60 +84,108 @@
     wantsDark.addEventListener("change", (event) => setTheme(event.matches));
     document.getElementById("theme").addEventListener("click", () => setTheme(!isDark()));
 
-    function setUnfolded(row, open) {
-        const button = row.querySelector(".unfold");
-        if (!button) return;
-        button.setAttribute("aria-expanded", String(open));
-        row.nextElementSibling.hidden = !open;
-    }
+    const ROWS_ON_PAGE = 500;
+    const books = new WeakMap(); // of tables
 
-    // Rows are sorted together with what unfolds below them.
-    function sort(header, column) {
-        const table = header.closest("table");
-        const down = header.getAttribute("aria-sort") !== "descending";
-        for (const each of table.querySelectorAll("thead th[aria-sort]")) each.setAttribute("aria-sort", "none");
-        header.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const numeric = header.classList.contains("number");
-        const key = (row) => row.children[column].dataset.key ?? "";
-        const order = (a, b) => (numeric ? Number(key(a)) - Number(key(b)) : key(a).localeCompare(key(b)));
-        const body = table.tBodies[0];
-        const rows = [...body.querySelectorAll("tr.row")].map((row) => [row, row.nextElementSibling]);
-        rows.sort(([a], [b]) => (down ? -order(a, b) : order(a, b)));
-        for (const [row, details] of rows) {
-            body.append(row);
-            if (details && details.classList.contains("details")) body.append(details);
+    // All rows of a table, of which some stand on the page: those of a filter, in an order, ROWS_ON_PAGE at a time. A row
+    // is sorted together with what unfolds below it.
+    class Book {
+        constructor(table) {
+            this.table = table;
+            this.body = table.tBodies[0];
+            const further = table.querySelector("template");
+            const bodies = [this.body, ...(further ? [further.content.querySelector("tbody")] : [])];
+            this.rows = bodies.flatMap((body) => [...body.children].filter((row) => row.classList.contains("row")));
+            this.details = new Map();
+            for (const row of this.rows) {
+                const next = row.nextElementSibling;
+                if (next && next.classList.contains("details")) this.details.set(row, next);
+            }
+            further?.remove();
+            this.chosen = this.rows;
+            this.first = 0;
+        }
+
+        get isLong() { return this.rows.length > ROWS_ON_PAGE; }
+
+        sort(header, column) {
+            const down = header.getAttribute("aria-sort") !== "descending";
+            for (const each of this.table.querySelectorAll("thead th[aria-sort]")) each.setAttribute("aria-sort", "none");
+            header.setAttribute("aria-sort", down ? "descending" : "ascending");
+            const numeric = header.classList.contains("number");
+            const key = (row) => row.children[column].dataset.key ?? "";
+            const order = (a, b) => (numeric ? Number(key(a)) - Number(key(b)) : key(a).localeCompare(key(b)));
+            this.rows.sort((a, b) => (down ? -order(a, b) : order(a, b)));
+            this.filter(this.wanted || "");
+        }
+
+        filter(wanted) {
+            this.wanted = wanted;
+            this.chosen = wanted ? this.rows.filter((row) => row.textContent.toLowerCase().includes(wanted)) : this.rows;
+            this.turn(0);
+        }
+
+        // `first`: the number of the row that the page begins with.
+        turn(first) {
+            this.first = Math.max(Math.min(first, Math.floor(Math.max(this.chosen.length - 1, 0) / ROWS_ON_PAGE) * ROWS_ON_PAGE), 0);
+            const shown = this.chosen.slice(this.first, this.first + ROWS_ON_PAGE);
+            const kept = new Set(shown);
+            for (const row of this.rows) if (!kept.has(row) && row.isConnected) setUnfolded(row, this.details.get(row), false);
+            this.body.replaceChildren(...shown.flatMap((row) => [row, ...(this.details.has(row) ? [this.details.get(row)] : [])]));
+            this.tell?.();
         }
     }
 
-    // A filter of the rows, where they are many, and the rows that are shown as CSV.
+    function setUnfolded(row, details, open) {
+        const button = row.querySelector(".unfold");
+        if (!button || !details) return;
+        button.setAttribute("aria-expanded", String(open));
+        details.hidden = !open;
+    }
+
+    const made = (tag, attributes, text = "") => {
+        const element = document.createElement(tag);
+        Object.assign(element, attributes);
+        element.textContent = text;
+        return element;
+    };
+
+    // A filter of the rows, where they are many, buttons to turn pages, and the rows that are chosen as CSV.
     function equip(place) {
         const table = place.querySelector("table");
-        const rows = [...table.querySelectorAll("tbody > tr.row")];
-        const tools = document.createElement("div");
-        tools.className = "tools";
-        if (rows.length > 2) {
-            const filter = document.createElement("input");
-            filter.type = "search";
-            filter.placeholder = "filter rows";
+        const book = new Book(table);
+        books.set(table, book);
+        const tools = made("div", { className: "tools" });
+        if (book.rows.length > 2) {
+            const filter = made("input", { type: "search", placeholder: "filter rows" });
             filter.setAttribute("aria-label", `Filter rows of ${place.getAttribute("aria-label")}`);
-            filter.addEventListener("input", () => {
-                const wanted = filter.value.toLowerCase();
-                for (const row of rows) {
-                    row.hidden = !row.textContent.toLowerCase().includes(wanted);
-                    if (row.hidden) setUnfolded(row, false);
-                }
-            });
+            filter.addEventListener("input", () => book.filter(filter.value.toLowerCase()));
             tools.append(filter);
         }
-        const copy = document.createElement("button");
-        copy.type = "button";
-        copy.textContent = "Copy as CSV";
+        if (book.isLong) {
+            const at = made("span", { className: "at" });
+            at.setAttribute("aria-live", "polite");
+            const turn = (by) => () => book.turn(book.first + by * ROWS_ON_PAGE);
+            const [back, forth] = [made("button", { type: "button" }, "◂ rows before"), made("button", { type: "button" }, "next rows ▸")];
+            back.addEventListener("click", turn(-1));
+            forth.addEventListener("click", turn(1));
+            book.tell = () => {
+                const last = Math.min(book.first + ROWS_ON_PAGE, book.chosen.length);
+                at.textContent = `rows ${book.chosen.length ? book.first + 1 : 0} to ${last} of ${book.chosen.length}`;
+                back.disabled = book.first === 0;
+                forth.disabled = last === book.chosen.length;
+            };
+            book.tell();
+            tools.append(back, at, forth);
+            const more = place.nextElementSibling;
+            if (more && more.querySelector(".more")) more.remove();
+        }
+        const copy = made("button", { type: "button" }, "Copy as CSV");
         copy.addEventListener("click", () => {
             const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
             // A spreadsheet would compute what begins like this; numbers it may have.
             const harmless = (text) => (/^[=+\-@\t]/.test(text) && !Number.isFinite(Number(text)) ? `'${text}` : text);
-            const shown = [...table.querySelectorAll("thead tr, tbody > tr.row")].filter((row) => !row.hidden);
-            const lines = shown.map((row) =>
+            const lines = [...table.querySelectorAll("thead tr"), ...book.chosen].map((row) =>
                 [...row.children].filter((each) => !each.querySelector(".unfold, .unseen"))
                     .map((each) => cell(harmless(each.dataset.key ?? each.textContent.trim()))).join(","));
             window.ompassCopied = `${lines.join("\n")}\n`;
@@ -152,8 +200,10 @@
     document.addEventListener("click", (event) => {
         const button = event.target.closest("button");
         if (!button) return;
-        if (button.dataset.column !== undefined) sort(button.closest("th"), Number(button.dataset.column));
-        else if (button.classList.contains("unfold"))
-            setUnfolded(button.closest("tr"), button.getAttribute("aria-expanded") !== "true");
+        const book = books.get(button.closest("table"));
+        const row = button.closest("tr");
+        if (book && button.dataset.column !== undefined) book.sort(button.closest("th"), Number(button.dataset.column));
+        else if (book && button.classList.contains("unfold"))
+            setUnfolded(row, book.details.get(row), button.getAttribute("aria-expanded") !== "true");
     });
 })();

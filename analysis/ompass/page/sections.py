@@ -17,7 +17,7 @@ from ompass.figures.schedule import over_time, who_ran_whose
 from ompass.figures.style import Spec
 from ompass.metrics import Bin, ConstructTotals
 from ompass.metrics.granularity import trim_bins
-from ompass.page.excerpts import Excerpt, Sources
+from ompass.page.excerpts import Excerpts, SourceLine, numbered_lines
 from ompass.page.markup import Markup, element, join, table
 from ompass.plain_text import visible_values
 from ompass.readers.schedule import Schedule
@@ -29,7 +29,7 @@ from ompass.reports.run import counters_of, run_report
 from ompass.reports.scaling import ScalingContent, scaling_report
 from ompass.units import count, duration, plural
 
-_AROUND_BARS: Final = 64  # pixels of a figure's axis and legend
+_AROUND_BARS: Final = 108  # pixels of a figure's axes and legend, on a narrow page as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,12 @@ def comparison_part(contents: Sequence[ReportContent]) -> Part:
 
 
 def run_parts(
-    content: ReportContent, sources: Sources, schedule: Schedule | None, reuse: ReuseContent | None
+    content: ReportContent, excerpts: Excerpts | None, schedule: Schedule | None, reuse: ReuseContent | None
 ) -> Iterator[Part]:
-    """The parts of one run, findings first. A trace has a schedule, and reuse distances of its kernels."""
+    """The parts of one run, findings first. A trace has a schedule, and reuse distances of its kernels.
+
+    Source is shown where there are `excerpts`.
+    """
     figures = {"threads": "threads", "granularity": "granularity", "tasks": "constructs"}
     sections = run_report(content).sections
     for section in sorted(sections, key=lambda each: each.key != "findings"):
@@ -60,10 +63,12 @@ def run_parts(
         yield Part(
             section,
             {name: RUN_FIGURES[name].make([content])} if name else {},
-            {k: _task_details(content, task, sources) for k, task in enumerate(content.tasks)}
+            {k: _task_details(content, task, excerpts) for k, task in enumerate(content.tasks)}
             if section.key == "tasks"
             else {},
         )
+    if excerpts is not None and (source := source_part(excerpts)):
+        yield source
     if reuse is not None:
         yield reuse_part(reuse)
     if schedule is not None and schedule.bins:
@@ -128,7 +133,7 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
 
 def _figure(name: str, spec: Spec) -> Markup:
     """Where page.js draws a figure, with its description for those who do not see it."""
-    # Its room is kept, so that nothing jumps when it is drawn.
+    # Its room is kept: what moves while it is pressed would lose the click.
     height = spec["height"] + _AROUND_BARS if isinstance(spec["height"], int) else 0
     style = f"min-height:{height}px"
     plot = element("div", class_="plot", id=name, role="img", aria_label=spec["description"], style=style)
@@ -146,11 +151,14 @@ def _advice(advice: Advice) -> Markup:
     )
 
 
-def _task_details(content: ReportContent, task: ConstructTotals, sources: Sources) -> Markup:
+def _task_details(content: ReportContent, task: ConstructTotals, excerpts: Excerpts | None) -> Markup:
     location = content.location(task.construct)
-    excerpt = sources.around(location)
+    excerpt = excerpts and excerpts.around(task.construct)
+    absent = "The source file was not found." if excerpts else "--sources puts the source here."
     parts = [
-        source_lines(excerpt) if excerpt else element("p", "The source file was not found.", class_="note")
+        source_lines(numbered_lines(excerpt, excerpts.heat_of(task.construct, excerpt)))
+        if excerpts and excerpt
+        else element("p", absent, class_="note")
     ]
     if location.inlined_into:
         parts.append(element("p", "Inlined into ", element("code", " < ".join(location.inlined_into[:3]))))
@@ -182,15 +190,37 @@ def _histogram_bars(bins: Iterable[Bin], most: int) -> Iterator[Markup]:
         yield element("dd", bar, f" {count(b.n_tasks)}")
 
 
-def source_lines(excerpt: Excerpt) -> Markup:
-    """The excerpt with line numbers, its construct's line marked."""
+def source_part(excerpts: Excerpts) -> Part | None:
+    """The hottest lines of the program with those around them; None when no source of theirs is found."""
+    blocks = []
+    for file, ranges in excerpts.hottest():
+        blocks.append(element("h4", element("code", file.rsplit("/", 1)[-1], title=file)))
+        blocks += [source_lines(lines) for lines in ranges]
+    if not blocks:
+        return None
+    said = (
+        "The bar of a line is the share of the samples that fell on it. Behind a line that creates tasks, or "
+        "waits, stands what that took of the thread-time."
+    )
+    return Part(Section("source", "Source", (said,)), drawn=join(blocks))
+
+
+def source_lines(lines: Iterable[SourceLine]) -> Markup:
+    """Lines with their numbers, a bar for the samples on each, and what is said of them."""
     rows = [
         element(
             "span",
-            element("span", f"{excerpt.first + k:5d}  ", class_="number"),
-            text or " ",
-            class_="line marked" if excerpt.first + k == excerpt.line else "line",
+            element(
+                "span",
+                class_="heat",
+                style=f"--part:{line.part:.4f}" if line.part else None,
+                title=plural(line.samples, "sample") if line.samples else None,
+            ),
+            element("span", f"{line.number:5d}  ", class_="number"),
+            line.text or " ",
+            element("span", f"  ← {line.said}", class_="said") if line.said else "",
+            class_="line marked" if line.is_marked else "line",
         )
-        for k, text in enumerate(excerpt.lines)
+        for line in lines
     ]
     return element("pre", *rows, class_="source", tabindex="0")

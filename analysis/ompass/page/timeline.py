@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ompass.figures.style import STATE_COLOURS
-from ompass.model import Run
+from ompass.model import WAIT_KINDS
+from ompass.page.excerpts import Excerpts
+from ompass.page.rows import rows_of
 from ompass.plain_text import visible
-from ompass.readers.pyramid import DIMENSIONS, NO_HOME, Pyramid, open_pyramid
+from ompass.readers.pyramid import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowStretches, open_pyramid
 from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 
@@ -31,10 +33,12 @@ MOST_KEYS: Final = 12
 """Entries of a legend with a colour of their own."""
 MOST_STRETCHES: Final = 20_000
 """Of one window, that a page draws one by one."""
-_ROWS_IN_GROUP: Final = 16
-_SINGLE_ROWS: Final = 64  # a run with more threads has them in groups
+_MOST_RECORDS: Final = 2_000_000
+"""That are read for one question, of all threads together."""
 _BAKED_BYTES: Final = 1_800_000  # of all runs on a page that stands alone, before base64
 _BAKED_STRETCHES: Final = 12_000
+_BAKED_DEPENDENCES: Final = 20_000
+_WITH_LEGEND: Final = ("construct", "home", "depth", "kernel")
 _REST: Final = "#7a8a99"
 # None of them is like that of a state, which is drawn beside them.
 _CONSTRUCTS: Final = (
@@ -72,7 +76,8 @@ class Timeline:
         last_ns = max(pyramid.end_ns for pyramid in self.pyramids)
         self.end_ns = min(window[1], last_ns) if window[1] >= 0 else last_ns
         self.begin_ns = min(window[0], self.end_ns - 1)
-        self._legends = {name: self._legend(name) for name in DIMENSIONS[1:]}
+        self._legends = {name: self._legend(name) for name in _WITH_LEGEND}
+        self.has_absences = any(pyramid.totals(DIMENSIONS.index("absent")) for pyramid in self.pyramids)
 
     # ------------------------------------------------------------ for the page
 
@@ -86,7 +91,14 @@ class Timeline:
                  "finest": pyramid.finest_shift, "constructs": self._names(content)}
                 for content, pyramid in zip(self.contents, self.pyramids, strict=True)
             ],
-            "rows": [self._rows(k, content.run) for k, content in enumerate(self.contents)],
+            "rows": rows_of(
+                [
+                    (content.run, pyramid.cpus)
+                    for content, pyramid in zip(self.contents, self.pyramids, strict=True)
+                ]
+            ),
+            "absences": self.has_absences,
+            "waits": {str(kind): name for kind, name in WAIT_KINDS.items()},
             "states": [{"label": state, "colour": STATE_COLOURS[state]} for state in STATES],
             "dimensions": {
                 name: {
@@ -102,9 +114,12 @@ class Timeline:
     def tile(
         self, run: int, dimension: str, shift: int, first: int, n: int, rows: Sequence[Sequence[int]]
     ) -> Bins:
-        """Nanoseconds by row, bin and column of the legend; by state when the dimension is `state`."""
-        if dimension == "state":
-            return self.pyramids[run].read_tile(rows, 0, [], shift, first, n)
+        """Nanoseconds by row, bin and column of the legend; by state when the dimension is `state`.
+
+        When it is `absent`, the time preempted and blocked of each state.
+        """
+        if dimension in ("state", "absent"):
+            return self.pyramids[run].read_tile(rows, DIMENSIONS.index(dimension), [], shift, first, n)
         import numpy as np
 
         legend = self._legends[dimension]
@@ -124,21 +139,40 @@ class Timeline:
         rows = self.pyramids[run].read_stretches(threads, begin_ns, end_ns, limit)
         if rows is None:
             return None
-        columns: Value = {name: column.tolist() for name, column in rows.as_dict().items()}
-        columns["task"] = [
-            str(task) for task in columns["task"]
-        ]  # 64 bits are more than a number of JavaScript
-        return columns
+        return _columns(rows)
 
-    def baked(self) -> Value:
-        """What a page that stands alone holds: every dimension in bins as fine as there is room for."""
+    def links(self, run: int, task: int, thread: int, at_ns: int) -> Value:
+        """A task that runs on `thread` then, and those before and after it by dependences."""
+        return _columns(self.pyramids[run].read_links(task, thread, at_ns, _MOST_RECORDS))
+
+    def moment(self, run: int, threads: Sequence[int], at_ns: int) -> Value:
+        """What each of these threads does at a moment, and until when it waits."""
+        most = _MOST_RECORDS // max(len(threads), 1)
+        return _columns(self.pyramids[run].read_moment(threads, at_ns, most))
+
+    def baked(self, sources: bool = False) -> Value:
+        """What a page that stands alone holds: every dimension in bins as fine as there is room for.
+
+        `sources`: the lines around each construct of runs whose stretches are there, too.
+        """
         names = ["state", *(name for name, legend in self._legends.items() if legend.entries)]
-        n_columns = sum(
-            len(STATES) + len(self._legends[n].entries if n in self._legends else ()) for n in names
+        names += ["absent"] * self.has_absences
+        n_columns = (
+            sum(len(STATES) + len(self._legends[n].entries if n in self._legends else ()) for n in names)
+            + len(STATES) * self.has_absences
         )
         n_threads = sum(len(content.run.threads) for content in self.contents)
         n_bins = max(_BAKED_BYTES // (2 * n_columns * max(n_threads, 1)), 16)
-        return {"runs": [self._baked_run(k, names, n_bins) for k in range(len(self.contents))]}
+        runs = [self._baked_run(k, names, n_bins) for k in range(len(self.contents))]
+        excerpts = {
+            f"{k}.{definition.id}": excerpt
+            for k, content in enumerate(self.contents)
+            if sources and runs[k]["stretches"]
+            for of_run in [Excerpts(content)]
+            for definition in content.run.definitions
+            if (excerpt := of_run.of(definition.id))
+        }
+        return {"runs": runs, "excerpts": excerpts}
 
     # ------------------------------------------------------------ inside
 
@@ -165,6 +199,7 @@ class Timeline:
         }
         limit = _BAKED_STRETCHES // len(self.contents)
         stretches = self.stretches(run, threads, self.begin_ns, self.end_ns, limit)
+        pairs = self.pyramids[run].read_dependences(_BAKED_DEPENDENCES) if stretches else None
         return {
             "shift": shift,
             "first": first,
@@ -172,6 +207,7 @@ class Timeline:
             "threads": threads,
             "tiles": tiles,
             "stretches": stretches,
+            "dependences": [[str(before), str(after)] for before, after in pairs or ()],
         }
 
     def _legend(self, name: str) -> _Legend:
@@ -205,46 +241,14 @@ class Timeline:
         numbers = (definition.id for definition in content.run.definitions)
         return {str(number): construct_label(number, content) for number in numbers}
 
-    def _rows(self, run: int, recorded: Run) -> Value:
-        """A run's rows: all threads in one, and below it the threads, in groups where they are many."""
-        threads = [(row.thread, f"thread {row.thread}") for row in recorded.threads]
-        leaves = [
-            {"id": f"{run}.{number}", "label": label, "run": run, "threads": [number], "rows": []}
-            for number, label in threads
-        ]
-        homes = {row.thread: row.domain for row in recorded.regions if row.domain >= 0}
-        groups = leaves
-        if len(leaves) > _SINGLE_ROWS or len(set(homes.values())) > 1:
-            groups = [
-                {"id": f"{run}.{name}", "label": name, "run": run,
-                 "threads": [leaf["threads"][0] for leaf in part], "rows": part}
-                for name, part in _grouped(leaves, homes)
-            ]  # fmt: skip
-        return {
-            "id": f"{run}",
-            "label": "all threads" if len(self.contents) == 1 else visible(recorded.path.name),
-            "run": run,
-            "threads": [number for number, _ in threads],
-            "rows": groups,
-            "open": len(self.contents) == 1,
-        }
-
 
 _NOWHERE: Final = "implicit tasks"
 
 
-def _grouped(leaves: list[Value], homes: Mapping[int, int]) -> Iterator[tuple[str, list[Value]]]:
-    """By domain where the extension named one, else by number."""
-    if homes:
-        by_home: dict[int, list[Value]] = {}
-        for leaf in leaves:
-            by_home.setdefault(homes.get(leaf["threads"][0], -1), []).append(leaf)
-        for home, part in sorted(by_home.items()):
-            yield f"domain {home}" if home >= 0 else "no domain", part
-        return
-    for first in range(0, len(leaves), _ROWS_IN_GROUP):
-        part = leaves[first : first + _ROWS_IN_GROUP]
-        yield f"{part[0]['threads'][0]} to {part[-1]['threads'][0]}", part
+def _columns(rows: WindowStretches | TaskLinks) -> Value:
+    columns: Value = {name: column.tolist() for name, column in rows.as_dict().items()}
+    columns["task"] = [str(task) for task in columns["task"]]  # 64 bits are more than a number of JavaScript
+    return columns
 
 
 def construct_label(number: int, content: ReportContent) -> str:

@@ -29,6 +29,8 @@ class Meta:
     runtime: str = ""
     ompass_version: str = ""
     mode: str = ""
+    places: tuple[tuple[int, int], ...] = ()
+    """Core and domain of each CPU; shorter or empty where they are not known."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -49,6 +51,7 @@ def read_meta(directory: Path) -> Meta:
         runtime=_text(values.get("runtime")),
         ompass_version=_text(values.get("ompass_version")),
         mode=_text(values.get("mode")),
+        places=_places(values.get("cpu_core_and_domain")),
         environment={str(k): str(v) for k, v in _mapping(values.get("environment")).items()},
     )
 
@@ -73,6 +76,11 @@ def _values(directory: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError("it does not hold an object")
     return values
+
+
+def _places(values: Any) -> tuple[tuple[int, int], ...]:
+    pairs = [each for each in _list(values) if isinstance(each, list) and len(each) == 2]
+    return tuple((_integer(core) or 0, _integer(domain) or 0) for core, domain in pairs)
 
 
 def _integer(value: Any) -> int | None:

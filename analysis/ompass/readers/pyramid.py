@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final
 
 from ompass import _core
-from ompass._core import NO_HOME, Pyramid, WindowStretches
+from ompass._core import NO_HOME, Pyramid, TaskLinks, WindowStretches
 from ompass.readers.core import check_directory, core_errors
 
-__all__ = ["DIMENSIONS", "NO_HOME", "Pyramid", "WindowStretches", "open_pyramid"]
+__all__ = ["DIMENSIONS", "NO_HOME", "Pyramid", "TaskLinks", "WindowStretches", "open_pyramid"]
 
-DIMENSIONS: Final = ("state", "construct", "home", "depth", "kernel")
+DIMENSIONS: Final = ("state", "construct", "home", "depth", "kernel", "absent")
 """By the numbers of the core."""
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 from ompass.errors import NothingToShowError
 from ompass.page import RunPart, Timeline, html_report
-from ompass.page.excerpts import Sources
+from ompass.page.excerpts import Excerpts
 from ompass.page.graph import graph_part
 from ompass.page.markup import join
 from ompass.page.sections import Part, part_markup, reuse_part, run_parts, schedule_part
@@ -16,6 +17,7 @@ from ompass.readers import check_has_accesses, open_run, read_task_graph
 from ompass.readers.schedule import read_schedule
 from ompass.reports import ReportContent, collect
 from ompass.reports.graph import collect_graph
+from ompass.reports.ranks import job_of_reports, ranks_to_show
 from ompass.reports.reuse import collect_reuse
 from ompass.serving.server import Answer, Question
 
@@ -29,42 +31,60 @@ class ServedRuns:
     def __init__(self, contents: Sequence[ReportContent]) -> None:
         """Makes the pyramids of all traces. DamagedRunError."""
         self.contents = tuple(contents)
+        job = job_of_reports(self.contents)
+        self.shown = tuple(ranks_to_show(job, self.contents) if job else self.contents)
+        """Those whose report is on the page: of a job's ranks, two."""
         self.traces = [each for each in contents if each.run.mode == "trace"]
 
     @cached_property
     def timeline(self) -> Timeline | None:
         return Timeline(self.traces) if self.traces else None
 
+    @cached_property
+    def _excerpts(self) -> list[Excerpts]:
+        return [Excerpts(content) for content in self.traces]
+
     def page(self) -> str:
         """The page, whose slow sections are asked for later."""
         later = {"schedule": "Schedule", "graph": "Task graph"}
         parts = []
-        for content in self.contents:
+        for content in self.shown:
             of_run = dict(later) if content.run.mode == "trace" else {}
             if content.kernels and of_run:
                 of_run["reuse"] = "Reuse distance of the kernels"
             parts.append(RunPart(content, later=of_run))
-        return html_report(parts, timeline=self.timeline, served=True)
+        return html_report(parts, compared=self.contents, timeline=self.timeline, served=True)
 
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
         """By what is asked."""
-        names = ("tile", "stretches", "window", "part", "critical")
+        names = ("tiles", "stretches", "links", "moment", "excerpt", "window", "part", "critical")
         return {name: getattr(self, f"_{name}") for name in names}
 
     # ------------------------------------------------------------ answers
 
-    def _tile(self, question: Question) -> Answer:
-        values = self._lines.tile(
-            int(question["run"]),
-            str(question["dimension"]),
-            int(question["shift"]),
-            int(question["first"]),
-            int(question["n"]),
-            question["rows"],
-        )
-        small = not values.size or int(values.max()) < 1 << 32
-        body = values.astype("<u4" if small else "<f8").tobytes()
+    def _tiles(self, question: Question) -> Answer:
+        """The same bins of many rows, one after the other; those of one run are read together."""
+        import numpy as np
+
+        rows = question["rows"]
+        places: dict[int, list[int]] = {}
+        for place, row in enumerate(rows):
+            places.setdefault(int(row["run"]), []).append(place)
+        tiles: dict[int, Any] = {}
+        for run, own in places.items():
+            values = self._lines.tile(
+                run,
+                str(question["dimension"]),
+                int(question["shift"]),
+                int(question["first"]),
+                int(question["n"]),
+                [rows[place]["threads"] for place in own],
+            )
+            tiles.update(zip(own, values, strict=True))
+        tile = np.stack([tiles[place] for place in range(len(rows))])
+        small = not tile.size or int(tile.max()) < 1 << 32
+        body = tile.astype("<u4" if small else "<f8").tobytes()
         return Answer(body, "application/octet-stream", (("X-Value", "u4" if small else "f8"),))
 
     def _stretches(self, question: Question) -> Answer:
@@ -73,19 +93,30 @@ class ServedRuns:
         )
         return Answer.of_json(found)
 
+    def _links(self, question: Question) -> Answer:
+        run, thread, at = int(question["run"]), int(question["thread"]), int(question["at"])
+        return Answer.of_json(self._lines.links(run, int(question["task"]), thread, at))
+
+    def _moment(self, question: Question) -> Answer:
+        found = self._lines.moment(int(question["run"]), question["threads"], int(question["at"]))
+        return Answer.of_json(found)
+
+    def _excerpt(self, question: Question) -> Answer:
+        return Answer.of_json(self._excerpts[int(question["run"])].of(int(question["construct"])))
+
     def _window(self, question: Question) -> Answer:
         """The report of a window of every trace, as `ompass report --from events --window` has it."""
         window = (int(question["begin"]), int(question["end"]))
         blocks = []
         for number, content in enumerate(self.traces, 1):
             report = collect(open_run(content.run.path, "events", window))
-            sections = {part.section.key: part.section for part in run_parts(report, Sources(), None, None)}
+            sections = {part.section.key: part.section for part in run_parts(report, None, None, None)}
             chosen = [Part(sections[key]) for key in _IN_WINDOW if key in sections]
             blocks += [part_markup(part, f"-of-window-{number}")[0] for part in chosen]
         return Answer.of_json({"markup": join(blocks)})
 
     def _part(self, question: Question) -> Answer:
-        content = self.contents[int(question["run"])]
+        content = self.shown[int(question["run"])]
         make = {"schedule": self._schedule, "reuse": self._reuse, "graph": self._graph}[str(question["part"])]
         markup, figures = part_markup(make(content), f"-{int(question['run']) + 1}")
         return Answer.of_json({"markup": markup, "figures": figures})

@@ -16,14 +16,20 @@ class Bins {
 
     columns(dimension) {
         const states = this.description.states.length;
+        if (dimension === "absent") return 2 * states; // of each state, preempted and blocked
         return dimension === "state" ? states : this.description.dimensions[dimension].entries.length + states;
     }
 
-    // Sums of [begin, end) of a row in `n` columns of equal length. Where a tile has not come yet, a coarser one stands
-    // in for it, or nothing.
+    // Sums of [begin, end) of a row in `n` columns of equal length, those of other rows that it is made of included. Where a
+    // tile has not come yet, a coarser one stands in for it, or nothing.
     fill(row, dimension, begin, end, n) {
+        const values = new Float64Array(n * this.columns(dimension));
+        for (const part of partsOf(row)) this.fillPart(part, dimension, begin, end, n, values);
+        return values;
+    }
+
+    fillPart(row, dimension, begin, end, n, values) {
         const columns = this.columns(dimension);
-        const values = new Float64Array(n * columns);
         const wanted = Math.max(Math.floor(Math.log2(Math.max((end - begin) / n, 1))), this.finest(row.run));
         const last = Math.min(end, this.description.runs[row.run].end);
         let time = Math.max(begin, 0);
@@ -40,7 +46,6 @@ class Bins {
             if (tile) this.add(tile, index, shift, columns, Math.max(time, begin), Math.min(wantedEnd, last), begin, end, values, n, this.description.runs[row.run].end);
             time = wantedEnd;
         }
-        return values;
     }
 
     // The part of a tile in [from, to), shared out over the columns of [begin, end). The last bin ends with the run.
@@ -86,9 +91,10 @@ class ServedBins extends Bins {
         const name = `${row.id} ${dimension} ${shift} ${index}`;
         const tile = this.tiles.get(name);
         if (tile || !fetched || this.loading.has(name)) return tile;
-        const of = `${row.run} ${dimension} ${shift} ${index}`;
-        if (!this.missing.has(of)) this.missing.set(of, { run: row.run, dimension, shift, index, rows: [] });
+        const of = `${dimension} ${shift} ${index}`;
+        if (!this.missing.has(of)) this.missing.set(of, { dimension, shift, index, rows: [] });
         this.missing.get(of).rows.push(row);
+        this.loading.add(name); // asked for once, however many rows it is a part of
         return undefined;
     }
 
@@ -96,15 +102,16 @@ class ServedBins extends Bins {
     async load() {
         const missing = [...this.missing.values()];
         this.missing.clear();
-        await Promise.all(missing.map((wanted) => this.loadTile(wanted)));
+        await Promise.all(missing.map((wanted) => this.loadTiles(wanted)));
     }
 
-    async loadTile({ run, dimension, shift, index, rows }) {
+    // The same tile of many rows, also of several runs, in one answer.
+    async loadTiles({ dimension, shift, index, rows }) {
         const names = rows.map((row) => `${row.id} ${dimension} ${shift} ${index}`);
-        names.forEach((name) => this.loading.add(name));
         try {
-            const reply = await ask("tile", {
-                run, dimension, shift, first: index * BINS_IN_TILE, n: BINS_IN_TILE, rows: rows.map((row) => row.threads),
+            const reply = await ask("tiles", {
+                dimension, shift, first: index * BINS_IN_TILE, n: BINS_IN_TILE,
+                rows: rows.map((row) => ({ run: row.run, threads: row.threads })),
             });
             const bytes = await reply.arrayBuffer();
             const all = reply.headers.get("X-Value") === "f8" ? new Float64Array(bytes) : new Uint32Array(bytes);
@@ -122,9 +129,10 @@ class ServedBins extends Bins {
     // The stretches of these threads in the window by thread, as far as they are here; asks for them otherwise.
     stretches(run, threads, begin, end) {
         const known = this.windows.get(run);
-        if (known && known.begin <= begin && end <= known.end && threads.every((thread) => known.threads.has(thread)))
-            return known.byThread;
         const span = end - begin;
+        const isIn = known && known.begin <= begin && end <= known.end && threads.every((thread) => known.threads.has(thread));
+        // Too many for one window may be few enough for a part of it.
+        if (isIn && (known.byThread || 4 * span > known.end - known.begin)) return known.byThread;
         const window = {
             run, threads, begin: Math.max(Math.floor(begin - span / 2), 0), end: Math.ceil(end + span / 2),
         };
@@ -147,6 +155,13 @@ class ServedBins extends Bins {
             this.windows.delete(window.run);
         }
     }
+
+    // A task that runs on `thread` at `at`, and those before and after it by dependences.
+    async links(run, task, thread, at) { return rowsOf(await (await ask("links", { run, task, thread, at })).json()); }
+    // What each of these threads does at a moment.
+    async moment(run, threads, at) { return rowsOf(await (await ask("moment", { run, threads, at })).json()); }
+    // The source around a construct; null where it is not found.
+    async excerpt(run, construct) { return (await ask("excerpt", { run, construct })).json(); }
 }
 
 class BakedBins extends Bins {
@@ -157,13 +172,39 @@ class BakedBins extends Bins {
             place: new Map(run.threads.map((thread, k) => [thread, k])),
             values: Object.fromEntries(Object.entries(run.tiles).map(([name, text]) => [name, decode16(text)])),
             byThread: run.stretches && stretchesByThread(run.stretches),
+            dependences: run.dependences || [],
         }));
+        this.excerpts = baked.excerpts || {};
     }
 
     get isServed() { return false; }
     finest(run) { return this.runs[run].shift; }
     load() {}
     stretches(run) { return this.runs[run].byThread; }
+
+    async links(run, task) {
+        const { byThread, dependences } = this.runs[run];
+        const others = [[0, task]];
+        for (const [before, after] of dependences)
+            if (after === task) others.push([1, before]);
+            else if (before === task) others.push([2, after]);
+        return others.map(([role, id]) => {
+            const own = [...byThread.values()].flat().filter((each) => each.task === id).sort((a, b) => a.begin - b.begin);
+            const [first, last] = [own[0] || {}, own[own.length - 1] || {}];
+            return {
+                role, task: id, construct: first.construct || 0, start_thread: first.thread || 0, end_thread: last.thread || 0,
+                created_ns: first.created || 0, start_ns: first.start || 0, end_ns: last.end || 0,
+            };
+        });
+    }
+    async moment(run, threads, at) {
+        const at_moment = threads.map((thread) => (this.runs[run].byThread.get(thread) || []).find((each) => each.begin <= at && at < each.end));
+        return at_moment.filter(Boolean).map((each) => ({
+            ...each, begin_ns: each.begin, end_ns: each.end, start_ns: each.start, wait_kind: each.waitKind,
+            wait_place: each.waitPlace, waited_for: each.waitedFor, wait_begin_ns: each.waitBegin, wait_end_ns: each.waitEnd,
+        }));
+    }
+    async excerpt(run, construct) { return this.excerpts[`${run}.${construct}`] || null; }
 
     tile(row, dimension, shift, index) {
         const name = `${row.id} ${dimension} ${shift} ${index}`;
@@ -194,16 +235,35 @@ function decode16(text) {
     return new Uint16Array(bytes.buffer);
 }
 
+// The rows of one run that a row is the sum of: itself, or those of several runs.
+const partsOf = (row) => (row.run === undefined ? row.rows.flatMap(partsOf) : [row]);
+const threadsIn = (row) => partsOf(row).reduce((sum, part) => sum + part.threads.length, 0);
+
+// Columns as objects, one for each row.
+function rowsOf(columns) {
+    const names = Object.keys(columns);
+    return columns[names[0]].map((_, k) => Object.fromEntries(names.map((name) => [name, columns[name][k]])));
+}
+
+// The stretches of each thread; each has the parts of it in which the thread was on no processor.
 function stretchesByThread(columns) {
     const byThread = new Map();
+    let last = null;
     for (let k = 0; k < columns.thread.length; k++) {
         const thread = columns.thread[k];
+        if (columns.absent[k]) {
+            if (last) last.absences.push({ begin: columns.begin_ns[k], end: columns.end_ns[k], blocked: columns.absent[k] === 2 });
+            continue;
+        }
         if (!byThread.has(thread)) byThread.set(thread, []);
-        byThread.get(thread).push({
+        last = {
             thread, state: columns.state[k], construct: columns.construct[k], home: columns.home[k],
             depth: columns.depth[k], task: columns.task[k], begin: columns.begin_ns[k], end: columns.end_ns[k],
-            created: columns.created_ns[k], ready: columns.ready_ns[k], start: columns.start_ns[k],
-        });
+            created: columns.created_ns[k], ready: columns.ready_ns[k], start: columns.start_ns[k], absences: [],
+            waitKind: columns.wait_kind[k], waitPlace: columns.wait_place[k], waitedFor: columns.waited_for[k],
+            waitBegin: columns.wait_begin_ns[k], waitEnd: columns.wait_end_ns[k],
+        };
+        byThread.get(thread).push(last);
     }
     return byThread;
 }

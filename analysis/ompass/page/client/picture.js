@@ -97,6 +97,62 @@ function columnRectangles(values, n, colours, capacity, left, top, height) {
     return parts.join("");
 }
 
+// Where in the columns of a row the threads were on no processor: [column, from, to, blocked], from and to as values
+// above which it is drawn. `absent` has two values of each state; it is put at the end of what that state takes.
+function absentParts(values, absent, n, each, states) {
+    const parts = [];
+    for (let column = 0; column < n; column++) {
+        let at = 0;
+        for (let k = 0; k < each; k++) {
+            at += Math.max(values[column * each + k], 0);
+            const state = k - (each - states); // all that lies before the second state is work
+            if (state < 0) continue;
+            const [preempted, blocked] = [absent[2 * (column * states + state)], absent[2 * (column * states + state) + 1]];
+            if (preempted > 0) parts.push([column, at - blocked - preempted, at - blocked, false]);
+            if (blocked > 0) parts.push([column, at - blocked, at, true]);
+        }
+    }
+    return parts;
+}
+
+// Lines that rise where the thread was preempted, lines that fall where it was blocked. In pixels of the canvas.
+const isHatched = (x, y, blocked) => (blocked ? (x - y) & 7 : (x + y) & 7) < 2;
+
+function hatchColumns(pixels, stride, top, height, parts, capacity, ink) {
+    for (const [column, from, to, blocked] of parts) {
+        const last = Math.min(top + (to / capacity) * height, top + height);
+        for (let y = Math.round(top + Math.max(from / capacity, 0) * height); y < Math.round(last); y++) {
+            if (!isHatched(column, y, blocked)) continue;
+            const place = y * stride + column;
+            const shown = pixels[place];
+            const part = (k) => Math.round(((shown >> (8 * k)) & 255) * 0.35 + ink[k] * 0.65) << (8 * k);
+            pixels[place] = (255 << 24) | part(2) | part(1) | part(0);
+        }
+    }
+}
+
+// A pattern with the same lines, to be filled with.
+function hatching(context, blocked, ink) {
+    const tile = document.createElement("canvas");
+    tile.width = tile.height = 8;
+    const drawn = tile.getContext("2d");
+    drawn.fillStyle = ink;
+    drawn.globalAlpha = 0.65;
+    for (let x = 0; x < 8; x++) for (let y = 0; y < 8; y++) if (isHatched(x, y, blocked)) drawn.fillRect(x, y, 1, 1);
+    const pattern = context.createPattern(tile, "repeat");
+    pattern.setTransform(new DOMMatrix().scale(1 / (window.devicePixelRatio || 1)));
+    return pattern;
+}
+
+const svgHatching = (ink) => `<defs>${[false, true].map((blocked) =>
+    `<pattern id="${blocked ? "blocked" : "preempted"}" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(${blocked ? -45 : 45})">` +
+    `<rect width="1.6" height="5" fill="${ink}" opacity="0.65"/></pattern>`).join("")}</defs>`;
+
+const hatchRectangles = (parts, capacity, left, top, height) =>
+    parts.filter(([, from, to]) => ((to - from) / capacity) * height > 0.2).map(([column, from, to, blocked]) =>
+        `<rect x="${left + column}" y="${(top + (from / capacity) * height).toFixed(2)}" width="1" ` +
+        `height="${(((to - from) / capacity) * height).toFixed(2)}" fill="url(#${blocked ? "blocked" : "preempted"})"/>`).join("");
+
 const svgText = (text) =>
     text.replace(/[&<>"]/g, (letter) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[letter]);
 

@@ -4,7 +4,7 @@
 
 const KEYS_HELP =
     "w s zoom · a d pan · f all · [ ] mark the begin and end of a selection at the middle · z zoom to it · Escape drop it · " +
-    "wheel zooms, drag pans, drag with Shift selects";
+    "n p next and previous stretch · up down another thread · wheel zooms, drag pans, drag with Shift selects, a click chooses";
 const SHORTEST_NS = 20;
 const GAP = 1;
 
@@ -22,6 +22,7 @@ class Timeline {
         this.open = new Set();
         this.critical = null;
         this.build();
+        this.chosen = new Chosen(this);
         this.fromAddress();
         source.onload = () => this.draw();
         new ResizeObserver(() => this.layOut()).observe(this.plot);
@@ -87,7 +88,8 @@ class Timeline {
         this.problem = make("p", { class: "warning", role: "alert" });
         this.problem.hidden = true;
         this.selected = make("div", { class: "selected", "aria-live": "polite" });
-        this.place.append(tools, this.legend, this.plot, this.problem, make("p", { class: "note" }, KEYS_HELP), this.selected);
+        this.told = make("div", { class: "chosen", "aria-live": "polite" });
+        this.place.append(tools, this.legend, this.plot, this.problem, make("p", { class: "note" }, KEYS_HELP), this.told, this.selected);
         this.listen();
     }
 
@@ -199,6 +201,8 @@ class Timeline {
                 });
                 return button;
             }),
+            ...(this.about.absences ? ["preempted", "blocked"] : []).map((text) =>
+                this.make("span", { class: "absence" }, this.make("span", { class: `swatch ${text}` }), ` ${text}`)),
         );
     }
 
@@ -219,6 +223,12 @@ class Timeline {
     values(n) {
         return this.lines.map((line) => ({ line, values: this.source.fill(line.row, this.dimension, this.view.begin, this.view.end, n) }));
     }
+    // What of them was spent on no processor, as absentParts() has it.
+    absences(line, values, n) {
+        if (!this.about.absences || this.picked.size) return [];
+        const absent = this.source.fill(line.row, "absent", this.view.begin, this.view.end, n);
+        return absentParts(values, absent, n, values.length / n, this.about.states.length);
+    }
 
     drawNow() {
         if (!this.lines || !this.width) return;
@@ -235,7 +245,9 @@ class Timeline {
         for (const { line, values } of this.values(n)) {
             const top = Math.round(line.top * scale);
             const height = Math.min(Math.round(line.height * scale), this.canvas.height - top);
-            paintColumns(pixels, this.canvas.width, 0, top, height, values, n, colours, column * line.row.threads.length, paper);
+            const capacity = column * threadsIn(line.row);
+            paintColumns(pixels, this.canvas.width, 0, top, height, values, n, colours, capacity, paper);
+            hatchColumns(pixels, this.canvas.width, top, height, this.absences(line, values, n), capacity, colourOf(this.ink()));
         }
         context.putImageData(image, 0, 0);
         context.setTransform(scale, 0, 0, scale, 0, 0);
@@ -243,7 +255,7 @@ class Timeline {
         this.drawCritical(context);
         this.drawAxis(context);
         this.drawSelection(context);
-        this.drawArrows(context);
+        this.chosen.draw(context);
         context.setTransform(1, 0, 0, 1, 0, 0);
         this.problem.textContent = this.source.problem;
         this.problem.hidden = !this.source.problem;
@@ -255,8 +267,9 @@ class Timeline {
     drawStretches(context, colours) {
         this.shown = [];
         if (this.dimension === "kernel") return;
+        this.patterns = [false, true].map((blocked) => hatching(context, blocked, this.ink()));
         const runs = new Map();
-        for (const line of this.lines.filter((each) => each.row.threads.length === 1 && !each.row.rows.length)) {
+        for (const line of this.lines.filter((each) => each.row.run !== undefined && each.row.threads.length === 1 && !each.row.rows.length)) {
             if (!runs.has(line.row.run)) runs.set(line.row.run, []);
             runs.get(line.row.run).push(line);
         }
@@ -280,6 +293,12 @@ class Timeline {
         this.shown.push({ line, run, stretch, left, right });
         context.fillStyle = hexOf(colours[this.entryOf(run, stretch)]);
         context.fillRect(left, line.top, right - left - (right - left > 4 ? 0.5 : 0), line.height);
+        if (!this.picked.size)
+            for (const { begin, end, blocked } of stretch.absences) {
+                const [from, to] = [Math.max(this.x(begin), left), Math.min(this.x(end), right)];
+                context.fillStyle = this.patterns[Number(blocked)];
+                if (to > from) context.fillRect(from, line.top, to - from, line.height);
+            }
         if (stretch.state !== 0 || right - left < 46 || line.height < 14) return;
         context.save();
         context.beginPath();
@@ -329,27 +348,9 @@ class Timeline {
         context.fillRect(right, 0, 1.5, this.height);
     }
 
-    // Of the task under the pointer: from its creation to its start.
-    drawArrows(context) {
-        const under = this.under;
-        if (!under || under.stretch.task === "0") return;
-        const { stretch, run } = under;
-        context.strokeStyle = this.ink();
-        context.lineWidth = 2;
-        for (const each of this.shown)
-            if (each.run === run && each.stretch.task === stretch.task)
-                context.strokeRect(each.left + 1, each.line.top + 1, each.right - each.left - 2, each.line.height - 2);
-        const from = this.lineOf(run, creatorOf(stretch.task));
-        const to = this.lineOf(run, stretch.thread);
-        if (!from || !to || !stretch.created || !stretch.start) return;
-        const [x0, y0] = [this.x(stretch.created), from.top + from.height / 2];
-        const [x1, y1] = [this.x(stretch.start), to.top + to.height / 2];
-        arrow(context, x0, y0, x1, y1);
-    }
-
     lineOf(run, thread) {
-        const own = this.lines.filter((line) => line.row.run === run && line.row.threads.includes(thread));
-        return own.sort((a, b) => a.row.threads.length - b.row.threads.length)[0];
+        const own = this.lines.filter(({ row }) => partsOf(row).some((part) => part.run === run && part.threads.includes(thread)));
+        return own.sort((a, b) => threadsIn(a.row) - threadsIn(b.row))[0];
     }
 
     drawCritical(context) {
@@ -428,13 +429,19 @@ class Timeline {
             const { begin, end } = this.dragged.view;
             const by = ((this.dragged.x - event.offsetX) / this.width) * (end - begin);
             const moved = Math.min(Math.max(by, this.begin - begin), this.end - end);
-            return this.show(begin + moved, end + moved);
+            this.dragged.moved ||= Math.abs(this.dragged.x - event.offsetX) > 2;
+            return this.dragged.moved && this.show(begin + moved, end + moved);
         });
         const drop = (event) => {
             const dragged = this.dragged;
             this.dragged = null;
-            if (dragged && dragged.selection && Math.abs(event.offsetX - dragged.x) > 2)
+            if (!dragged) return;
+            if (dragged.selection && Math.abs(event.offsetX - dragged.x) > 2)
                 this.select(dragged.selection.begin, dragged.selection.end);
+            else if (Math.abs(event.offsetX - dragged.x) <= 2 && !dragged.moved) {
+                this.pointAt(event.offsetX, event.offsetY);
+                this.chosen.choose(this.under);
+            }
         };
         canvas.addEventListener("pointerup", drop);
         canvas.addEventListener("pointercancel", () => (this.dragged = null));
@@ -462,7 +469,12 @@ class Timeline {
             "[": () => this.select(middle(), Math.max(this.selection ? this.selection.end : 0, this.view.end)),
             "]": () => this.select(Math.min(this.selection ? this.selection.begin : Infinity, middle()), middle()),
             z: () => this.selection && this.show(this.selection.begin, this.selection.end),
-            Escape: () => this.select(null),
+            Escape: () => {
+                this.select(null);
+                this.chosen.choose(null);
+            },
+            n: () => this.chosen.step(1, 0), p: () => this.chosen.step(-1, 0),
+            ArrowDown: () => this.chosen.step(0, 1), ArrowUp: () => this.chosen.step(0, -1),
         };
     }
 
@@ -471,6 +483,7 @@ class Timeline {
         const hit = line && this.shown.find((each) => each.line === line && x >= each.left && x < each.right);
         const changed = (this.under && this.under.stretch) !== (hit && hit.stretch);
         this.under = hit || null;
+        if (changed) this.chosen.pointAt(this.under);
         if (!line) this.tip.hidden = true;
         else this.tell(line, hit, x, y);
         if (changed) this.draw();
@@ -483,6 +496,9 @@ class Timeline {
             lines.push(`${this.about.states[stretch.state].label} ${timeText(stretch.end - stretch.begin)}`, this.nameOf(run, stretch));
             if (stretch.task !== "0" && stretch.start)
                 lines.push(`created ${timeText(stretch.created)} by thread ${creatorOf(stretch.task)}, started ${timeText(stretch.start - stretch.created)} later`);
+            if (stretch.waitKind) lines.push(this.chosen.waitText(run, stretch));
+            for (const { begin, end, blocked } of stretch.absences.slice(0, 3))
+                lines.push(`${blocked ? "blocked" : "preempted"} for ${timeText(end - begin)}`);
             if (stretch.depth) lines.push(`${stretch.depth} task(s) on the stack`);
         } else {
             const column = (this.view.end - this.view.begin) / this.width;
@@ -491,6 +507,7 @@ class Timeline {
             this.entries().forEach((entry, k) => {
                 if (values[k] / total >= 0.005) lines.push(`${entry.label} ${((100 * values[k]) / total).toFixed(1)}%`);
             });
+            if (this.source.missing?.size) this.draw(); // asks for it
         }
         this.tip.replaceChildren(...[`${line.row.label}, ${timeText(this.time(x), (this.view.end - this.view.begin) / this.width)}`, ...lines].map((text) => this.make("div", {}, text)));
         this.tip.hidden = false;
@@ -561,9 +578,12 @@ class Timeline {
         const colours = this.colours();
         const column = (this.view.end - this.view.begin) / n;
         const left = 120;
-        const parts = this.values(n).map(({ line, values }) =>
-            `<text x="4" y="${line.top + line.height / 2 + 4}">${line.height >= 10 ? svgText(line.row.label) : ""}</text>` +
-            columnRectangles(values, n, colours, column * line.row.threads.length, left, line.top, line.height));
+        const parts = this.values(n).map(({ line, values }) => {
+            const capacity = column * threadsIn(line.row);
+            return `<text x="4" y="${line.top + line.height / 2 + 4}">${line.height >= 10 ? svgText(line.row.label) : ""}</text>` +
+                columnRectangles(values, n, colours, capacity, left, line.top, line.height) +
+                hatchRectangles(this.absences(line, values, n), capacity, left, line.top, line.height);
+        });
         const { ticks, step } = ticksOf(this.view.begin, this.view.end, this.width, 90);
         const axis = ticks.map((tick) => `<text x="${left + this.x(tick)}" y="12" text-anchor="middle">${svgText(timeText(tick, step))}</text>`);
         let at = 4;
@@ -573,7 +593,7 @@ class Timeline {
             return text;
         });
         return `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.max(left + n + 10, at)}" height="${this.height + 26}" font-family="sans-serif" font-size="11">` +
-            `<rect width="100%" height="100%" fill="${hexOf(this.paper())}"/><g fill="${this.ink()}">${axis.join("")}</g>` +
+            `${svgHatching(this.ink())}<rect width="100%" height="100%" fill="${hexOf(this.paper())}"/><g fill="${this.ink()}">${axis.join("")}</g>` +
             `<g fill="${this.ink()}">${parts.join("")}${legend.join("")}</g></svg>`;
     }
     saveSvg() { save(`${this.name()}.svg`, new Blob([this.svg()], { type: "image/svg+xml" })); }
@@ -587,6 +607,7 @@ class Timeline {
             if (this.view.begin > this.begin || this.view.end < this.end) parts.set("t", `${Math.round(this.view.begin)}:${Math.round(this.view.end)}`);
             if (this.dimension !== "state") parts.set("c", this.dimension);
             if (this.picked.size) parts.set("p", [...this.picked].join("."));
+            if (this.chosen.hit) parts.set("x", this.chosen.place());
             if (this.selection) parts.set("s", `${this.selection.begin}:${this.selection.end}`);
             if (this.open.size) parts.set("o", [...this.open].join("~"));
             this.address = parts.size ? `#view?${parts}` : location.hash.startsWith("#view?") ? "#" : location.hash;
@@ -609,6 +630,7 @@ class Timeline {
         this.layOut();
         const view = range(parts.get("t")) || { begin: this.begin, end: this.end };
         this.show(view.begin, view.end);
+        this.chosen.find(parts.get("x") || "");
         const selection = range(parts.get("s"));
         if (selection) this.select(selection.begin, selection.end);
     }
@@ -617,18 +639,6 @@ class Timeline {
 // An id is the creating thread and a counter.
 const creatorOf = (task) => Number(BigInt(task) >> 40n);
 const taskName = (task) => `${creatorOf(task)}.${BigInt(task) & ((1n << 40n) - 1n)}`;
-
-function arrow(context, x0, y0, x1, y1) {
-    const angle = Math.atan2(y1 - y0, x1 - x0);
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.lineTo(x1, y1);
-    for (const side of [-0.5, 0.5]) {
-        context.moveTo(x1, y1);
-        context.lineTo(x1 - 8 * Math.cos(angle + side), y1 - 8 * Math.sin(angle + side));
-    }
-    context.stroke();
-}
 
 // As the command reads it: 1.5ms, 2s; bare: nanoseconds. Null when it is none.
 function parseTime(text) {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the reader of a timeline asks of one moment or one task: what each thread does or waits for, and the tasks that
+// depend on each other. Reads the events around it, from checkpoints, and no more of them than it was allowed.
+#include <algorithm>
+#include <unordered_map>
+
+#include "pyramid.h"
+
+namespace ompass {
+
+namespace {
+
+constexpr uint64_t kFirstWindowNs = 1'000'000; // that is searched for a task; the next are kGrowth times as long
+constexpr uint64_t kGrowth = 8;
+
+class MomentSink final : public StretchSink {
+public:
+    MomentSink(uint64_t at_ns, WindowStretches &rows) : at_(at_ns), rows_(rows) {}
+    void stretch(const WatchedStretch &what) override {
+        is_past_ = what.begin_ns > at_ + kSlackNs;
+        if (is_found_ || what.begin_ns > at_ || what.end_ns <= at_) return;
+        rows_.rows.emplace_back(WindowStretch{what});
+        is_found_ = true;
+        has_end_ = what.wait.kind == 0;
+    }
+    void ended(const WatchedWait &wait, uint64_t end_ns, uint32_t waited_for) override {
+        if (!is_found_ || has_end_) return;
+        WindowStretch &row = rows_.rows.back();
+        if (row.wait.begin != wait.begin || row.wait.kind != wait.kind) return;
+        row.wait_end_ns = end_ns;
+        row.waited_for = waited_for;
+        has_end_ = true;
+    }
+    bool has_enough() const override { return is_found_ ? has_end_ : is_past_; }
+
+private:
+    static constexpr uint64_t kSlackNs = 10'000; // stretches may be out of order by less
+
+    const uint64_t at_;
+    WindowStretches &rows_;
+    bool is_found_ = false, has_end_ = false, is_past_ = false;
+};
+
+// Fills in where and when the tasks of a list ran.
+class TaskFinder final : public StretchSink {
+public:
+    explicit TaskFinder(std::vector<LinkedTask> &tasks) : tasks_(tasks) {
+        for (size_t i = 0; i < tasks.size(); i++) places_[tasks[i].task] = i;
+    }
+    void started_task(uint64_t task, uint32_t construct, uint32_t thread, uint64_t ns) override {
+        if (LinkedTask *found = find(task)) {
+            found->construct = construct;
+            found->start_thread = thread;
+            found->start_ns = ns;
+        }
+    }
+    void ended_task(uint64_t task, uint32_t thread, uint64_t ns) override {
+        if (LinkedTask *found = find(task)) {
+            found->end_thread = thread;
+            found->end_ns = ns;
+        }
+    }
+    bool has_enough() const override {
+        return std::ranges::all_of(tasks_, [](const LinkedTask &task) { return task.start_ns && task.end_ns; });
+    }
+
+private:
+    LinkedTask *find(uint64_t task) {
+        const auto found = places_.find(task);
+        return found == places_.end() ? nullptr : &tasks_[found->second];
+    }
+
+    std::vector<LinkedTask> &tasks_;
+    std::unordered_map<uint64_t, size_t> places_;
+};
+
+// The dependences of one task, as its creator's log tells of them.
+class DependenceFinder final : public StretchSink {
+public:
+    DependenceFinder(uint64_t task, std::vector<LinkedTask> &before, std::vector<LinkedTask> &after)
+        : task_(task), before_(before), after_(after) {}
+    void depends(uint64_t before, uint64_t after) override {
+        if (after == task_) before_.push_back({LinkedTask::kPredecessor, before});
+        if (before == task_) after_.push_back({LinkedTask::kSuccessor, after});
+    }
+
+private:
+    const uint64_t task_;
+    std::vector<LinkedTask> &before_, &after_;
+};
+
+class AllDependences final : public StretchSink {
+public:
+    AllDependences(size_t limit, std::vector<TaskPair> &pairs) : limit_(limit), pairs_(pairs) {}
+    void depends(uint64_t before, uint64_t after) override { pairs_.emplace_back(before, after); }
+    bool has_enough() const override { return pairs_.size() > limit_; }
+
+private:
+    const size_t limit_;
+    std::vector<TaskPair> &pairs_;
+};
+
+} // namespace
+
+Problem Pyramid::read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
+                             WindowStretches &rows) {
+    rows = {};
+    const std::lock_guard guard(reading_);
+    for (const uint32_t thread : threads) {
+        if (thread >= run_.threads.size()) continue;
+        MomentSink sink(at_ns, rows);
+        uint64_t records = most_records;
+        if (Problem problem = watch_window(thread, at_ns, end_ns_, sink, records)) return problem;
+    }
+    for (WindowStretch &row : rows.rows) complete(row);
+    return {};
+}
+
+Problem Pyramid::read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint64_t most_records,
+                            std::vector<LinkedTask> &tasks) {
+    tasks.clear();
+    const auto n_threads = static_cast<uint32_t>(run_.threads.size());
+    const uint64_t creator = format::thread_of_id(task);
+    if (thread >= n_threads || creator >= n_threads) return {};
+    const std::lock_guard guard(reading_);
+    const auto created_ns = [&](uint64_t id) {
+        const uint64_t ticks = (*times_)(id);
+        return ticks ? clock_->since_start(ticks) : 0;
+    };
+    // Forth and back from the moment on, in windows that grow, until everything is found or nothing is left to spend.
+    const auto search = [&](std::vector<LinkedTask> &wanted, uint64_t from_ns, bool forth,
+                            uint64_t limit_ns) -> Problem {
+        TaskFinder finder(wanted);
+        uint64_t records = most_records, length = kFirstWindowNs;
+        uint64_t begin = from_ns, end = from_ns;
+        for (bool more = true; more && records && !finder.has_enough(); length *= kGrowth) {
+            forth ? end = begin + std::min(length, limit_ns - begin) : begin = end - std::min(length, end - limit_ns);
+            for (uint32_t i = 0; i < n_threads; i++)
+                if (Problem problem = watch_window(i, begin, end, finder, records)) return problem;
+            more = forth ? end < limit_ns : begin > limit_ns;
+            (forth ? begin : end) = forth ? end : begin;
+        }
+        return {};
+    };
+    std::vector<LinkedTask> itself{{LinkedTask::kItself, task}}, before, after;
+    itself[0].created_ns = created_ns(task);
+    if (Problem problem = search(itself, at_ns, true, end_ns_)) return problem;
+    if (!itself[0].start_ns)
+        if (Problem problem = search(itself, std::min(at_ns + 1, end_ns_), false, itself[0].created_ns)) return problem;
+    // Once it has ended, nothing can be made to wait for it.
+    const uint64_t ended_ns = itself[0].end_ns ? itself[0].end_ns : end_ns_;
+    DependenceFinder dependences(task, before, after);
+    uint64_t records = most_records;
+    if (Problem problem =
+            watch_window(static_cast<uint32_t>(creator), itself[0].created_ns, ended_ns, dependences, records))
+        return problem;
+    uint64_t first_ns = end_ns_;
+    for (LinkedTask &other : before) first_ns = std::min(first_ns, other.created_ns = created_ns(other.task));
+    for (LinkedTask &other : after) other.created_ns = created_ns(other.task);
+    const uint64_t started_ns = itself[0].start_ns ? itself[0].start_ns : at_ns;
+    if (Problem problem = search(before, started_ns, false, std::min(first_ns, started_ns))) return problem;
+    if (Problem problem = search(after, std::min(ended_ns, end_ns_), true, end_ns_)) return problem;
+    tasks = std::move(itself);
+    tasks.insert(tasks.end(), before.begin(), before.end());
+    tasks.insert(tasks.end(), after.begin(), after.end());
+    return {};
+}
+
+Problem Pyramid::read_dependences(size_t limit, std::vector<TaskPair> &pairs, bool &all) {
+    const std::lock_guard guard(reading_);
+    pairs.clear();
+    AllDependences sink(limit, pairs);
+    for (uint32_t i = 0; i < run_.threads.size(); i++)
+        if (Problem problem = watch_window(i, 0, end_ns_, sink)) return problem;
+    all = pairs.size() <= limit;
+    return {};
+}
+
+} // namespace ompass
