@@ -2,7 +2,6 @@
 // Undeferred tasks that are timed, and deferred ones from creation to completion.
 #include "accounting_tasks.h"
 
-#include "accounting_waits.h"
 #include "process_log.h"
 
 namespace ompass {

@@ -14,13 +14,6 @@ void end_wait(ThreadState &thread, uint32_t kind);
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address);
 void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
 
-// The trace names the place of the waits that begin.
-inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
-    if (thread.traced_wait == wait.id) return;
-    thread.traced_wait = wait.id;
-    thread.log.untimed(format::kWaitPlace, wait.id);
-}
-
 // A gap ended with its wait: counts what it waited for, and is that of the loop behind which the barrier stands (or null).
 void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap, uint32_t waited_for);
 // For which construct the barrier that is the region's `n_barriers`th waited, as far as is known now; else 0.

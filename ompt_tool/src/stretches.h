@@ -187,6 +187,13 @@ inline uint64_t close_gap_before_task(ThreadState &thread, uint64_t ready, uint6
     return idle;
 }
 
+// The trace names the place of the waits that begin.
+inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
+    if (thread.traced_wait == wait.id) return;
+    thread.traced_wait = wait.id;
+    thread.log.untimed(format::kWaitPlace, wait.id);
+}
+
 // The gap at the end of a wait.
 struct LastGap {
     uint64_t until_arrival; // of the last thread, at barriers
