@@ -23,6 +23,9 @@ constexpr uint64_t kLeastPatience = 100'000'000, kMostPatience = 3'200'000'000; 
 // Without records. A reading takes half a microsecond, and absences are longer than it is exact.
 constexpr uint64_t kClockStepNanoseconds = 20'000;
 constexpr uint64_t kShortestNanoseconds = 1'500;
+constexpr uint64_t kRanNanoseconds = 200; // at least, of every stretch
+
+constexpr unsigned kMostTries = 100'000;
 
 uint64_t processor_ns_of(clockid_t clock) {
     timespec time;
@@ -99,8 +102,9 @@ bool Absences::ask_clock(uint64_t end) {
     const uint64_t now = clock::now();
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t absent_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
-    // What is longer than the stretch lay in short ones before it, and is told with the next.
-    const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, asked_until_));
+    // What is longer than the stretch lay in short ones before it, and is told with the next. A part of each it ran.
+    const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
+    const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, since));
     known_ = now;
     if (absent_ns < kShortestNanoseconds || missing == 0) return false;
     rusage use;
@@ -116,19 +120,24 @@ bool Absences::ask_clock(uint64_t end) {
 }
 
 void Absences::begin_by_clock() {
+    if (held_.exchange(true, std::memory_order_acquire)) return;
     by_clock_ = true;
     by_clock_since_ = clock::now();
     left_ = false;
     known_ = std::max(known_, by_clock_since_);
     read_clocks(processor_ns());
     ring_.close(); // may take long
+    held_.store(false, std::memory_order_release);
     rusage use;
     getrusage(RUSAGE_THREAD, &use);
     switches_ = {static_cast<uint64_t>(use.ru_nvcsw), static_cast<uint64_t>(use.ru_nivcsw)};
 }
 
 void Absences::end_by_clock() {
-    if (!ring_.open()) return;
+    if (held_.exchange(true, std::memory_order_acquire)) return;
+    const bool is_open = ring_.open();
+    held_.store(false, std::memory_order_release);
+    if (!is_open) return;
     const uint64_t now = clock::now();
     ask_clock(now); // opening may have taken long
     known_ = std::max(known_, now);
@@ -216,13 +225,15 @@ format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
     else
         ring_.release();
     told_ += sum;
-    asked_until_ = end;
+    asked_until_ = std::max(asked_until_, end); // a part of a region may have ended before
     if (!next_.end && !guessed_.end && !left_) consider_clock();
     return sum;
 }
 
 format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
     format::AbsentTicks sum = {};
+    for (unsigned tries = 0; held_.exchange(true, std::memory_order_acquire); tries++)
+        if (tries == kMostTries) return sum; // the owner may be this thread, in a handler of a signal
     bool away = false, blocked = false;
     uint64_t since = 0;
     const auto add_between = [&](Interval interval) {
@@ -236,7 +247,8 @@ format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
         const uint64_t ran_ns = processor_ns_of(static_cast<clockid_t>(~tid_ << 3 | 6)) - processor_ns_;
         const uint64_t past_ns = clock::monotonic_ns() - monotonic_ns_;
         const uint64_t now = clock::now();
-        const uint64_t missing = std::min(clock::from_ns(past_ns > ran_ns ? past_ns - ran_ns : 0), now - std::min(now, asked_until_));
+        const uint64_t missing =
+            std::min(clock::from_ns(past_ns > ran_ns ? past_ns - ran_ns : 0), now - std::min(now, asked_until_));
         away = true;
         since = now - missing;
         blocked = told_.blocked > told_.preempted;
@@ -252,6 +264,7 @@ format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
         }
     });
     if (away) add_between({since, end, blocked, false});
+    held_.store(false, std::memory_order_release);
     return sum;
 }
 

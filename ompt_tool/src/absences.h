@@ -8,6 +8,8 @@
 // processor-time clock, read where a stretch ends, tells how long it was absent since the reading before.
 #pragma once
 
+#include <atomic>
+
 #include "processor_ring.h"
 #include "thread_log.h"
 
@@ -75,6 +77,7 @@ private:
     uint64_t monotonic_ns_ = 0, processor_ns_ = 0;
     format::AbsentTicks since_ = {};
 
+    mutable std::atomic<bool> held_{false}; // who holds it may open, close or look into the ring
     bool by_clock_ = false;
     uint64_t by_clock_since_ = 0, clock_ticks_ = 0;
     uint64_t n_switches_ = 0; // since that was considered last

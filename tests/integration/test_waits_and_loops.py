@@ -8,6 +8,7 @@ since the machine may be busy; test_known_answers.py holds the states to their f
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolcha
 LATE_NS = 10_000_000
 LONG_NS = LATE_NS * 8 // 10  # a wait begins a little later than what it waits for
 MS = 1_000_000
+ATTEMPTS = 4
 MODES = pytest.mark.parametrize("mode", ["profile", "trace"])
 Entry = dict[str, Any]
 
@@ -81,11 +83,30 @@ def recorded(
     return Reported(source, run.run_dir, mode, exact=not toolchain.name.startswith("gcc"))
 
 
+def in_a_calm_moment(record: Callable[[], Reported], check: Callable[[Reported], None]) -> None:
+    """Check a recording, or another one: a thread that loses its processor at the wrong moment comes too late.
+
+    That each of them is sound `recorded` has checked.
+    """
+    for _ in range(ATTEMPTS - 1):
+        seen = record()
+        try:
+            return check(seen)
+        except AssertionError:
+            continue
+    check(record())
+
+
 @MODES
 def test_each_wait_has_its_line_its_cost_and_its_cause(
     toolchain: Toolchain, mode: str, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    seen = recorded("waits/waits.c", toolchain, mode, compile_program, run_recorded)
+    in_a_calm_moment(
+        lambda: recorded("waits/waits.c", toolchain, mode, compile_program, run_recorded), check_waits
+    )
+
+
+def check_waits(seen: Reported) -> None:
     waits = {
         name: seen.wait(name, kind)
         for name, kind in (
@@ -140,7 +161,13 @@ def test_each_loop_has_its_line_and_the_most_uneven_one_is_first(
 ) -> None:
     if not loops_run_on(toolchain):
         return
-    seen = recorded("waits/loops.cpp", toolchain, mode, compile_program, run_recorded)
+    in_a_calm_moment(
+        lambda: recorded("waits/loops.cpp", toolchain, mode, compile_program, run_recorded),
+        lambda seen: check_loops(seen, toolchain),
+    )
+
+
+def check_loops(seen: Reported, toolchain: Toolchain) -> None:
     gcc = toolchain.name.startswith("gcc")
     dynamic, guided = seen.loop("dynamic", "loop"), seen.loop("guided", "loop")
     if gcc:
