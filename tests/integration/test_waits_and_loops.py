@@ -84,16 +84,17 @@ def recorded(
 
 
 def in_a_calm_moment(record: Callable[[], Reported], check: Callable[[Reported], None]) -> None:
-    """Check a recording, or another one: a thread that loses its processor at the wrong moment comes too late.
+    """Check a recording, or another: a thread that loses its processor at the wrong moment comes too late.
 
     That each of them is sound `recorded` has checked.
     """
     for _ in range(ATTEMPTS - 1):
         seen = record()
         try:
-            return check(seen)
+            check(seen)
         except AssertionError:
             continue
+        return
     check(record())
 
 
