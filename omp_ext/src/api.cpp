@@ -66,7 +66,9 @@ int omp_ext_observe(const omp_ext_observer *candidate) {
     if (candidate && !fits)
         say("the tool of this process was built for another version of this library; it sees OMPT events only.");
     observer = fits ? candidate : nullptr;
-    return fits && is_active();
+    const bool is_heard = fits && is_active();
+    if (is_heard) give_tasks_to_the_runtime();
+    return is_heard;
 }
 
 void omp_ext_display(void) {

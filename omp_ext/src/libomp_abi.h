@@ -88,6 +88,12 @@ void note_task_creation();
 bool cancellation_is_on();
 bool tool_is_active();
 
+// May new tasks be light? That is decided when the runtime is found: where no tool looks on, no wait may step aside and the
+// program has nothing that needs the runtime's own tasks. It is taken back, for good, where such a thing comes later.
+inline std::atomic<bool> tasks_may_be_light{false};
+// What follows needs the runtime's own task for the current one, and for its children.
+void need_own_task(struct ::omp_ext::Member &member);
+
 // A task of ours lies before the shared variables of its block, and its routine is ours.
 int32_t run_routine(int32_t thread, void *block);
 inline bool is_ours(const void *block) { return static_cast<const Block *>(block)->routine == run_routine; }

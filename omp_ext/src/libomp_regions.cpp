@@ -15,7 +15,10 @@ Member *begin_part(const void *key, int number, int32_t runtime_thread) {
     // Regions of programs without tasks pay nothing, least of all a second barrier.
     if (!may_create_tasks()) return nullptr;
     const int n_members = omp_get_num_threads(), level = omp_get_level();
-    if (n_members <= 1 || level == 0) return nullptr; // level 0: the body of a teams construct
+    if (level == 0) return nullptr; // the body of a teams construct
+    // A thread alone is the runtime's, which runs tasks at once as we would, unless ours cost less.
+    if (n_members <= 1)
+        return tasks_may_be_light.load(std::memory_order_relaxed) ? join_alone(runtime_thread) : nullptr;
     return join_team(key, number, n_members, level, runtime_thread);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "activation.h"
+#include "annotations.h"
 #include "domains.h"
 #include "libomp_abi.h"
 #include "options.h"
@@ -39,6 +40,7 @@ std::atomic<bool> other_waits_may_come{false};
 bool runtime_is_known;
 bool cancellation;
 bool tool;
+bool own_tasks_may_come;
 const void *runtime_base;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -102,6 +104,7 @@ struct References {
     bool placement = false;
     bool tasks = false;
     bool other_waits = false;
+    bool own_tasks = false; // of the runtime
 };
 
 int look_at_library(dl_phdr_info *info, size_t, void *argument) {
@@ -118,6 +121,11 @@ int look_at_library(dl_phdr_info *info, size_t, void *argument) {
                                   "omp_set_nest_lock", "omp_test_nest_lock", "__kmpc_task_allow_completion_event",
                                   "omp_fulfill_event", "__kmpc_omp_taskyield", "GOMP_taskyield"})
             references.other_waits |= strncmp(name, start, strlen(start)) == 0;
+        for (const char *start : {"__kmpc_task_reduction_", "__kmpc_taskred_", "__kmpc_task_allow_completion_event",
+                                  "__kmpc_omp_target", "__kmpc_proxy_task", "__kmpc_taskgraph", "__kmpc_start_record",
+                                  "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction", "GOMP_task_reduction",
+                                  "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
+            references.own_tasks |= strncmp(name, start, strlen(start)) == 0;
     });
     return 0;
 }
@@ -167,6 +175,14 @@ bool find_cancellation() {
 // The library is linked, or preloaded, in front of the runtime, or else the program's calls never reach us.
 bool is_in_front() { return base_of(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")) == base_of(&state); }
 
+void decide_on_light_tasks() {
+    const bool may_step_aside =
+        options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1);
+    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !may_step_aside && !tool && !cancellation &&
+                                 !is_under_tsan(),
+                             std::memory_order_relaxed);
+}
+
 void set_targets(bool to_ours) {
     for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) {
         // What an old runtime lacks we can do without it, where its compiler's programs need it.
@@ -198,7 +214,11 @@ void decide() {
     }
     cancellation = find_cancellation();
     tool = find_tool();
-    if (wanted && runtime_is_known) domains::initialize();
+    own_tasks_may_come = references.own_tasks;
+    if (wanted && runtime_is_known) {
+        domains::initialize();
+        decide_on_light_tasks();
+    }
     set_targets(wanted && runtime_is_known);
     if (options.display) {
         domains::display();
@@ -254,6 +274,8 @@ bool tool_is_active() { return tool; }
 
 bool runtime::tasks_wait_for_children_only() { return !abi::other_waits_may_come.load(std::memory_order_relaxed); }
 
+void give_tasks_to_the_runtime() { abi::tasks_may_be_light.store(false, std::memory_order_relaxed); }
+
 bool is_active() {
     abi::resolve();
     return abi::state.load(std::memory_order_acquire) == abi::kActive;
@@ -266,6 +288,7 @@ void activate() {
     if (abi::state.load(std::memory_order_relaxed) == abi::kLeftAlone && options.schedule != 0 &&
         abi::runtime_is_known) {
         domains::initialize();
+        abi::decide_on_light_tasks();
         abi::set_targets(true);
         abi::state.store(abi::kActive, std::memory_order_release);
     }

@@ -215,6 +215,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
         Task &task = *task_of(block);
         if (begin_anchor(*member)) task.flags |= kAnchored;
         begin_undeferred(*member, task);
+        if (is_light(task)) return;
         prepare(task);
     }
     real___kmpc_omp_task_begin_if0()(location, number_of_this_thread(thread), block);
@@ -230,7 +231,9 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread
             task.routine(thread, block);
         }
         if (task.flags & kAnchored) anchored = member;
+        const bool is_done = is_light(task);
         end_undeferred(*member, task);
+        if (is_done) return;
     }
     real___kmpc_omp_task_complete_if0()(location, number_of_this_thread(thread), block);
     if (anchored) end_anchor(*anchored);
@@ -334,6 +337,7 @@ OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
     const Group *outer = this_member ? this_member->current->group : nullptr;
+    if (this_member) need_own_task(*this_member);
     void *group = real___kmpc_task_reduction_modifier_init()(location, thread, is_worksharing, n, reductions);
     if (this_member && this_member->current->group == outer) begin_group(*this_member);
     return group;
@@ -343,6 +347,7 @@ OMP_EXT_HOOK(void *, __kmpc_taskred_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
     const Group *outer = this_member ? this_member->current->group : nullptr;
+    if (this_member) need_own_task(*this_member);
     void *group = real___kmpc_taskred_modifier_init()(location, thread, is_worksharing, n, reductions);
     if (this_member && this_member->current->group == outer) begin_group(*this_member);
     return group;
@@ -391,6 +396,38 @@ OMP_EXT_HOOK(void *, __kmpc_copyprivate_light, (void *location, int32_t thread, 
 
 namespace abi {
 
+namespace {
+
+constexpr int32_t kNeedsRuntime = kDetachableBlock | kProxyBlock | kHiddenHelperBlock;
+
+bool may_be_light(const Task &parent, int32_t flags) {
+    return tasks_may_be_light.load(std::memory_order_relaxed) && !(flags & kNeedsRuntime) &&
+           (is_light(parent) || (parent.flags & kImplicitTask));
+}
+
+// What each task has, but for its block.
+void set_up(Task &task, const Member &member, uint16_t flags, void *location, size_t block_bytes, size_t shared_bytes,
+            Routine routine, const void *code) {
+    Task &parent = *member.current;
+    task.parent = &parent;
+    task.group = parent.group;
+    task.routine = routine;
+    task.location = location;
+    task.flags = flags;
+    task.depth = parent.depth < UINT16_MAX ? static_cast<uint16_t>(parent.depth + 1) : UINT16_MAX;
+    task.domain = parent.child_domain == kNoDomain ? member.domain : parent.child_domain;
+    task.child_domain = kNoDomain;
+    task.creator = member.number;
+    task.n_created = task.n_done_here = 0;
+    task.block_bytes = static_cast<uint32_t>(block_bytes);
+    task.shared_bytes = static_cast<uint32_t>(shared_bytes);
+    task.code = code;
+    task.seen = nullptr;
+    task.node = nullptr;
+}
+
+} // namespace
+
 Task *make_task(Member &member, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine,
                 const void *code) {
     tell(&omp_ext_observer::creation_begins);
@@ -409,29 +446,35 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
         runtime_flags |= kDestructorsBlock;
         if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
     }
+    if (__builtin_expect(may_be_light(*member.current, flags), 1)) {
+        const size_t block_end = (block_bytes + 7) & ~size_t{7};
+        const size_t n_lines = BlockPool::lines_for(block_end + sizeof(Task) + shared_bytes);
+        auto *block = static_cast<Block *>(member.blocks.take(n_lines));
+        Task *task = ::new (reinterpret_cast<char *>(block) + block_end) Task;
+        block->shareds = task + 1;
+        block->routine = run_routine;
+        block->part = 0;
+        task->block = block;
+        task->pool = &member.blocks;
+        task->n_lines = static_cast<uint32_t>(n_lines);
+        task->n_holds.store(1, std::memory_order_relaxed);
+        task->companion = nullptr;
+        set_up(*task, member, task_flags, location, block_bytes, shared_bytes, routine, code);
+        return task;
+    }
+    if (__builtin_expect((flags & kNeedsRuntime) && tasks_may_be_light.load(std::memory_order_relaxed), 0))
+        tasks_may_be_light.store(false, std::memory_order_relaxed);
     if (is_under_tsan()) task_flags |= kAnnotated;
     auto *block = static_cast<Block *>(real___kmpc_omp_task_alloc()(
         location, member.runtime_thread, runtime_flags, block_bytes, shared_bytes + sizeof(Task), run_routine));
     Task *task = ::new (block->shareds) Task;
     note_acquire(block); // by the task that it was before
     block->shareds = task + 1;
-    Task *parent = member.current;
-    task->parent = parent;
-    task->group = parent->group;
-    task->routine = routine;
     task->block = block;
-    task->location = location;
-    task->flags = task_flags;
-    task->depth = parent->depth < UINT16_MAX ? static_cast<uint16_t>(parent->depth + 1) : UINT16_MAX;
-    task->domain = parent->child_domain == kNoDomain ? member.domain : parent->child_domain;
-    task->child_domain = kNoDomain;
-    task->creator = member.number;
-    task->n_created = task->n_done_here = 0;
-    task->block_bytes = static_cast<uint32_t>(block_bytes);
-    task->shared_bytes = static_cast<uint32_t>(shared_bytes);
-    task->code = code;
-    task->seen = nullptr;
-    task->node = nullptr;
+    task->pool = nullptr;
+    set_up(*task, member, task_flags, location, block_bytes, shared_bytes, routine, code);
+    // The light ones around it cannot know when the runtime frees it.
+    if (is_light(*member.current)) member.current->n_holds.fetch_add(1, std::memory_order_relaxed);
     return task;
 }
 
@@ -483,6 +526,10 @@ Task *duplicate(Member &member, const Task &pattern) {
 }
 
 void discard(Member &member, Task &task) {
+    if (is_light(task)) {
+        begin_undeferred(member, task);
+        return end_undeferred(member, task);
+    }
     task.flags |= kUndeferred;
     prepare(task);
     void *location = task.location, *block = task.block;
@@ -493,6 +540,27 @@ void discard(Member &member, Task &task) {
 }
 
 } // namespace abi
+
+void runtime::call_parts(Member &member, Task &task) {
+    do { // one that is untied and asks to be queued again goes on at once
+        task.flags &= static_cast<uint16_t>(~kNextPart);
+        task.routine(member.runtime_thread, task.block);
+    } while (task.flags & kNextPart);
+}
+
+void runtime::clean_up(Member &member, Task &task) {
+    if (task.flags & kDestructors) block_of(task)->first.destructors(member.runtime_thread, task.block);
+    if (task.companion) real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, task.companion);
+}
+
+void abi::need_own_task(Member &member) {
+    tasks_may_be_light.store(false, std::memory_order_relaxed);
+    Task &task = *member.current;
+    if (!is_light(task) || task.companion) return;
+    task.companion = real___kmpc_omp_task_alloc()(nullptr, member.runtime_thread, kTiedBlock | kAtOnceBlock,
+                                                  sizeof(Block), 0, nullptr);
+    real___kmpc_omp_task_begin_if0()(nullptr, member.runtime_thread, task.companion);
+}
 
 bool runtime::is_watched() { return tool_is_active(); }
 

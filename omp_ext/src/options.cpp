@@ -83,8 +83,8 @@ int64_t read_spin_ns(int64_t usual) {
 
 // A misspelt name would otherwise be ignored without a word.
 void report_unknown_names() {
-    static const char *const known[] = {"SCHEDULE", "DOMAINS", "STRICT",    "QUEUE",   "STEAL",
-                                        "TIED",     "BIND",    "STACKSIZE", "DISPLAY", "STATISTICS"};
+    static const char *const known[] = {"SCHEDULE", "DOMAINS",   "STRICT", "QUEUE",   "STEAL",     "TIED",
+                                        "BIND",     "STACKSIZE", "TASKS",  "DISPLAY", "STATISTICS"};
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "OMP_EXT_", 8) != 0) continue;
         const char *name = *entry + 8;
@@ -94,9 +94,8 @@ void report_unknown_names() {
             found |= strlen(candidate) == length && strncmp(candidate, name, length) == 0;
         if (!found)
             say("OMP_EXT_%.*s is not a variable of this library; valid: OMP_EXT_SCHEDULE, OMP_EXT_DOMAINS, "
-                "OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, OMP_EXT_TIED, OMP_EXT_BIND, OMP_EXT_STACKSIZE, "
-                "OMP_EXT_DISPLAY, "
-                "OMP_EXT_STATISTICS.",
+                "OMP_EXT_STRICT, OMP_EXT_QUEUE, OMP_EXT_STEAL, OMP_EXT_TIED, OMP_EXT_TASKS, OMP_EXT_BIND, "
+                "OMP_EXT_STACKSIZE, OMP_EXT_DISPLAY, OMP_EXT_STATISTICS.",
                 static_cast<int>(length), name);
     }
 }
@@ -123,6 +122,7 @@ Options read_options() {
                                                  {"constrained", static_cast<int>(Waits::kConstrained)},
                                                  {"relaxed", static_cast<int>(Waits::kRelaxed)}},
                                                 static_cast<int>(read.waits)));
+    read.light_tasks = read_choice("OMP_EXT_TASKS", {{"light", 1}, {"runtime", 0}}, read.light_tasks) != 0;
     read.display = read_switch("OMP_EXT_DISPLAY", 0) != 0;
     read.statistics = read_switch("OMP_EXT_STATISTICS", 0) != 0;
     read.spin_ns = read_spin_ns(read.spin_ns);

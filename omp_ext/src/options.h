@@ -23,6 +23,7 @@ struct Options {
     QueueKind queue = QueueKind::kStealing; // OMP_EXT_QUEUE
     StealPolicy steal = StealPolicy::kNearest; // OMP_EXT_STEAL
     Waits waits = Waits::kAside; // OMP_EXT_TIED
+    bool light_tasks = true; // OMP_EXT_TASKS: the runtime knows only those tasks that need it
     bool display = false; // OMP_EXT_DISPLAY
     bool statistics = false; // OMP_EXT_STATISTICS: print them at exit
     int64_t spin_ns = 20'000; // how long an idle thread looks for tasks before it sleeps; -1: for ever

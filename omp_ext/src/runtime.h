@@ -10,6 +10,11 @@ namespace omp_ext::runtime {
 // called through us, so that end_body is told, unless `directly`.
 void execute(Member &member, Task &task, bool directly);
 
+// The body of a light task, each part of it if it is untied. What it leaves to be done after that: the destructors of the
+// program, and its companion.
+void call_parts(Member &member, Task &task);
+void clean_up(Member &member, Task &task);
+
 // Does a tool look on?
 bool is_watched();
 

@@ -47,14 +47,46 @@ void leave_group(Member *member, Group &group) {
     if (waiting.wanted.load(std::memory_order_seq_cst) == now) wake(waiting);
 }
 
+// One that holds a light task does so no more.
+void let_go(Task *task) {
+    while (is_light(*task) && task->n_holds.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        Task *parent = task->parent;
+        task->pool->give_back(task->block, task->n_lines);
+        task = parent;
+    }
+}
+
+// A light task ended before its children did, or theirs. Before it is counted as complete.
+void hold_parent(const Task &task) {
+    if (is_light(*task.parent)) task.parent->n_holds.fetch_add(1, std::memory_order_relaxed);
+}
+
+// After it was counted.
+[[gnu::noinline]] void outlive(Task &task) {
+    task.n_holds.fetch_add(1, std::memory_order_relaxed); // the children
+    task.suspension = nullptr;
+    uint64_t before = task.n_done_elsewhere.load(std::memory_order_acquire);
+    for (uint32_t n; (n = n_children_to_wait_for(task, before)) != 0;)
+        if (task.n_done_elsewhere.compare_exchange_weak(before, kArmed | uint64_t{n} << 32, std::memory_order_acq_rel))
+            return let_go(&task);
+    let_go(&task);
+    let_go(&task);
+}
+
+// Is anything of the task left that may read it? To be asked when its body has ended.
+bool is_needed(const Task &task) {
+    return has_children_to_wait_for(task) || task.n_holds.load(std::memory_order_acquire) != 1;
+}
+
 // `parent` may be gone when this returns.
 void count_elsewhere(Team &team, Task &parent, int creator) {
     Member &waiting = team.members[creator];
     const uint64_t before = parent.n_done_elsewhere.fetch_add(1, std::memory_order_seq_cst);
     const uint32_t now = static_cast<uint32_t>(before) + 1;
     if (__builtin_expect((before & kArmed) != 0, 0)) {
-        if (now == (before & ~kArmed) >> 32) make_ready(*parent.suspension);
-        return;
+        if (now != (before & ~kArmed) >> 32) return;
+        if (parent.suspension) return make_ready(*parent.suspension);
+        return let_go(&parent);
     }
     const int64_t wanted = waiting.wanted.load(std::memory_order_seq_cst);
     if (wanted == static_cast<int64_t>(now) || wanted == kAnyCompletion) wake(waiting);
@@ -73,6 +105,37 @@ void tell_of_creation(const Member &member, Task &task, bool has_dependences) {
 
 // ---------------------------------------------------------------- running
 
+namespace {
+
+// To be asked when its body has ended, before it is counted: will its memory be read still?
+bool must_be_kept(const Task &task) {
+    if (__builtin_expect(!is_needed(task), 1)) return false;
+    hold_parent(task);
+    return true;
+}
+
+// From begin to completion; whether it must be kept.
+bool execute_light(Member &member, Task &task, bool is_simple) {
+    if (__builtin_expect(is_simple, 1))
+        task.routine(member.runtime_thread, task.block);
+    else
+        runtime::call_parts(member, task);
+    if (__builtin_expect((task.flags & kDestructors) || task.companion, 0)) runtime::clean_up(member, task);
+    const bool is_kept = must_be_kept(task);
+    if (!is_simple) end_body(member, task);
+    return is_kept;
+}
+
+void end_light(Member &member, Task &task, bool is_kept) {
+    if (__builtin_expect(is_kept, 0)) return outlive(task);
+    if (task.pool == &member.blocks)
+        member.blocks.give(task.block, task.n_lines);
+    else
+        task.pool->give_back(task.block, task.n_lines);
+}
+
+} // namespace
+
 void run(Member &member, Task &task) {
     Task *outer = member.current;
     const int64_t mark = member.mark;
@@ -82,14 +145,20 @@ void run(Member &member, Task &task) {
     if (!is_here) task.flags |= kRemote;
     if (__builtin_expect(task.domain != member.domain, 0) && !member.team->serves(member, task.domain))
         member.statistics.n_run_from[task.domain].add();
-    const bool directly = is_here && !(task.flags & (kUntied | kDetachable)) && !task.node;
+    const bool is_simple = is_here && !(task.flags & (kUntied | kDetachable)) && !task.node;
     member.current = &task;
     member.mark = member.deque.bottom();
     member.table = nullptr;
     inject_sleep();
     if (__builtin_expect(task.seen != nullptr, 0))
         observer->task_starts(task.seen, member.domain, task.flags & kRescued ? OMP_EXT_RESCUED : OMP_EXT_FOUND);
-    runtime::execute(member, task, directly);
+    bool is_kept = false;
+    if (is_light(task)) {
+        is_kept = execute_light(member, task, is_simple);
+    } else {
+        // The short way resumes the runtime's task for the parent, which a light one does not have.
+        runtime::execute(member, task, is_simple && !is_light(*outer));
+    }
     inject_sleep();
     if (!is_here) member.finishing.store(nullptr, std::memory_order_release);
     if (__builtin_expect(member.table != nullptr, 0)) destroy(member.table);
@@ -103,6 +172,7 @@ void run(Member &member, Task &task) {
     if (is_here) outer->n_done_here++;
     if (group) leave_group(&member, *group);
     add(member.n_done, 1);
+    if (is_light(task)) end_light(member, task, is_kept);
 }
 
 namespace {
@@ -243,6 +313,9 @@ void end_undeferred(Member &member, Task &task) {
     member.current = task.parent;
     member.mark = task.outer_mark;
     member.table = task.outer_table;
+    if (!is_light(task)) return;
+    if ((task.flags & kDestructors) || task.companion) runtime::clean_up(member, task);
+    end_light(member, task, must_be_kept(task));
 }
 
 void end_body(Member &member, Task &task) {

@@ -39,7 +39,7 @@ void run_at_once(Member &member, Task &task);
 
 // Around a task that its creator runs itself, by a call that the compiler generated.
 void begin_undeferred(Member &member, Task &task);
-void end_undeferred(Member &member, Task &task);
+void end_undeferred(Member &member, Task &task); // a light task may be gone when this returns
 
 // Waits for the children, for the completion of all tasks of the innermost taskgroup, for the predecessors of a task
 // that is about to be run at once, and for all threads and tasks of the team. `kind`: for tools, as OMPT's;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler keeps of a task. It lies inside the runtime's own block of that task, which the runtime keeps until
-// the task and all of its children are complete: so there is no pool and no reference count, a child may read all of its
-// ancestors, and nobody may touch a task after its completion was told to the runtime.
+// What the scheduler keeps of a task. It lies inside the block that compilers know. That of a light task is from a pool of
+// ours, and the runtime knows nothing of it; of all others it is the runtime's, which keeps it until the task and all of its
+// children are complete. The same holds for light tasks (n_holds): a child may read all of its ancestors, and nobody may
+// touch a task after its completion was counted, or told to the runtime.
 #pragma once
 
 #include <atomic>
@@ -17,6 +18,7 @@ struct Group;
 struct Suspension;
 struct DependenceTable;
 struct DependenceNode;
+class BlockPool;
 
 inline constexpr int kNoDomain = -1;
 
@@ -51,13 +53,17 @@ struct Task : Letter {
     int16_t domain; // where it is placed
     int16_t child_domain; // where its children go, kNoDomain: where it runs; the running thread's
     int32_t creator; // member number
-    uint32_t priority;
+    uint32_t n_lines; // of a light task's block
+    BlockPool *pool; // to which a light task's block belongs; null: the runtime's task
 
     // Children that are held or were held: modulo 2^32.
     uint32_t n_created; // running thread
     uint32_t n_done_here; // running thread: those that it ran itself inside this task
     // All others, in the lower 32 bits. With kArmed set, the task is suspended until that count is the one in between.
     std::atomic<uint64_t> n_done_elsewhere;
+    // Light: itself, each light child that ended before its own children did, and these children together once it ended
+    // before them. Who lets go last frees the block.
+    std::atomic<uint32_t> n_holds;
 
     // Cold.
     const void *code; // return address of the program's call that created it
@@ -67,7 +73,8 @@ struct Task : Letter {
     int32_t (*destructors)(int32_t, void *);
     std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
     Sender mail; // its children in mailboxes
-    Suspension *suspension; // while n_done_elsewhere is armed
+    Suspension *suspension; // while n_done_elsewhere is armed; null: a light task that ended before its children
+    void *companion; // of a light task: a task of the runtime's that is current as long as it runs, or null
     // Undeferred tasks: what the member had before them.
     int64_t outer_mark;
     DependenceTable *outer_table;
@@ -76,6 +83,8 @@ struct Task : Letter {
 // Whoever completes the last child of an armed task, or the last task of an armed group, and nobody else, resumes the
 // task that waits (suspensions.h); until then it stays where it is, so that its memory can be read.
 inline constexpr uint64_t kArmed = uint64_t{1} << 63;
+
+inline bool is_light(const Task &task) { return task.pool != nullptr; }
 
 // Running thread.
 inline uint32_t n_children_to_wait_for(const Task &task, uint64_t n_done_elsewhere) {

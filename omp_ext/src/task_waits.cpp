@@ -322,8 +322,21 @@ void wait(int kind, Condition &&condition) {
 }
 
 } // namespace
+// Most children are run by the thread that created them, the last one first. Where nothing may step aside they need none of
+// what other waits do. True: all are complete.
+static bool run_own_children(Member &member, Task &task) {
+    while (has_children_to_wait_for(task)) {
+        Task *child = member.deque.pop(member.mark);
+        if (!child) return false;
+        inject_sleep();
+        run_on_top(member, *child);
+    }
+    return true;
+}
+
 void wait_for_children(Member &member) {
     Task &task = *member.current;
+    if (is_light(task) && run_own_children(member, task)) return;
     wait(kOmptTaskwait, ChildrenComplete{&member, task});
     tell(&omp_ext_observer::wait_ends, kOmptTaskwait);
 }
@@ -368,7 +381,7 @@ void wait_for_predecessors(Member &member, const Dependence *dependences, int n)
 void barrier(Member &member, int kind, bool is_followed) {
     Team &team = *member.team;
     const uint64_t number = ++member.n_barriers;
-    member.brim = kFirstBrim;
+    member.brim = team.first_brim();
     const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_members);
     inject_sleep();
     team.n_arrived.fetch_add(1, std::memory_order_seq_cst);

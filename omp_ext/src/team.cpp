@@ -59,6 +59,7 @@ void begin_implicit_task(Member &member, Task &task) {
     task.parent = nullptr;
     task.group = nullptr;
     task.block = nullptr;
+    task.pool = nullptr;
     task.flags = kImplicitTask;
     task.depth = 0;
     task.domain = member.domain;
@@ -101,10 +102,9 @@ Team::Team(const void *its_key, int n)
     }
 }
 
-Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread) {
-    Team &team = team_of(key, n_members);
-    Member &member = team.members[number];
-    member.domain = static_cast<int16_t>(domains::join_team(number, n_members, level));
+namespace {
+
+void begin_region(Member &member, int32_t runtime_thread) {
     member.runtime_thread = runtime_thread;
     member.current = &member.implicit;
     pthread_getcpuclockid(pthread_self(), &member.processor_clock);
@@ -114,6 +114,36 @@ Member *join_team(const void *key, int number, int n_members, int level, int32_t
     member.mark = member.deque.bottom();
     begin_implicit_task(member, member.implicit);
     begin_implicit_task(member, member.base);
+}
+
+// Teams of one thread that no thread is in.
+Team *idle_teams = nullptr; // under teams_lock
+
+} // namespace
+
+Member *join_alone(int32_t runtime_thread) {
+    teams_lock.lock();
+    Team *team = idle_teams;
+    if (team) idle_teams = team->next_idle;
+    teams_lock.unlock();
+    if (!team) {
+        team = new Team(nullptr, 1);
+        teams_lock.lock();
+        team->next = teams.load(std::memory_order_relaxed);
+        teams.store(team, std::memory_order_release);
+        teams_lock.unlock();
+    }
+    Member &member = team->members[0];
+    member.brim = team->first_brim();
+    begin_region(member, runtime_thread);
+    return &member;
+}
+
+Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread) {
+    Team &team = team_of(key, n_members);
+    Member &member = team.members[number];
+    member.domain = static_cast<int16_t>(domains::join_team(number, n_members, level));
+    begin_region(member, runtime_thread);
     const uint64_t n_joined = team.n_joined.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (domains::count() > 1 && n_joined % static_cast<uint64_t>(n_members) == 0) assign_homes(team);
     return &member;
@@ -126,7 +156,13 @@ void leave_team(Member &member) {
     }
     member.stacks.trim();
     // The last barrier is behind all: nobody needs the region's own setting any more.
-    if (member.number == 0) member.team->strict.store(-1, std::memory_order_relaxed);
+    Team &team = *member.team;
+    if (member.number == 0) team.strict.store(-1, std::memory_order_relaxed);
+    if (team.n_members > 1) return;
+    teams_lock.lock();
+    team.next_idle = idle_teams;
+    idle_teams = &team;
+    teams_lock.unlock();
 }
 
 namespace {
@@ -148,6 +184,7 @@ Team *first_team() { return teams.load(std::memory_order_acquire); }
 
 void forget_teams() {
     teams.store(nullptr, std::memory_order_relaxed);
+    idle_teams = nullptr;
     forget_stacks();
     last_team = nullptr; // of the one thread that is left
     this_member = nullptr;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <time.h>
 
+#include "block_pool.h"
 #include "deque.h"
 #include "mailbox.h"
 #include "options.h"
@@ -78,6 +79,7 @@ struct alignas(64) Member {
     unsigned n_yields = 0;
     Task base; // the current task at the bottom of a stack
     StackPool stacks;
+    BlockPool blocks; // of the light tasks that its thread creates
     alignas(64) std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
 
     // Sleep: set by its thread, woken by others (idle.cpp).
@@ -105,6 +107,7 @@ struct Team {
     const int n_members;
     const int n_surplus; // members beyond the number of processors: that many may sleep whatever there is to do
     Team *next = nullptr; // in the table of teams
+    Team *next_idle = nullptr; // of those of one thread
     Member *const members; // n_members
     Post *const posts; // domains::count()
 
@@ -120,6 +123,8 @@ struct Team {
     alignas(64) std::atomic<int> n_asleep{0};
     std::atomic<int> n_searching{0};
 
+    // For Member::brim at the begin and after barriers: with nobody to steal, no task is queued.
+    int64_t first_brim() const { return n_members > 1 ? kFirstBrim : 0; }
     bool is_strict() const {
         const int own = strict.load(std::memory_order_relaxed);
         return own >= 0 ? own != 0 : options.strict;
@@ -138,6 +143,9 @@ Member *present_member();
 
 // Called by each thread of a region at its begin, with the same key; `level` as domains::join_team. Returns its member.
 Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread);
+
+// The same in a region of one thread, which runs all its tasks at once.
+Member *join_alone(int32_t runtime_thread);
 
 // Called at the end of the region, after the last barrier.
 void leave_team(Member &member);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of light tasks: blocks of whole cache lines, kept for the next task of that size. Memory is never given back
+// to the system, so that a thread which comes too late to steal a task reads old memory at worst.
+//
+// Contract: take and give are the owner's, one thread at a time. give_back is anybody's. Blocks beyond kMostLines are
+// malloc's.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+namespace omp_ext {
+
+class BlockPool {
+public:
+    static constexpr size_t kLine = 64;
+    static constexpr size_t kMostLines = 16;
+
+    static size_t lines_for(size_t bytes) { return (bytes + kLine - 1) / kLine; }
+
+    // On a line of its own.
+    void *take(size_t n_lines) {
+        if (__builtin_expect(n_lines > kMostLines, 0)) return allocate(n_lines);
+        Free *block = free_[n_lines];
+        if (__builtin_expect(!block, 0)) return refill(n_lines);
+        free_[n_lines] = block->next;
+        return block;
+    }
+
+    void give(void *memory, size_t n_lines) {
+        if (__builtin_expect(n_lines > kMostLines, 0)) return free(memory);
+        auto *block = static_cast<Free *>(memory);
+        block->next = free_[n_lines];
+        free_[n_lines] = block;
+    }
+
+    void give_back(void *memory, size_t n_lines) {
+        if (n_lines > kMostLines) return free(memory);
+        auto *block = static_cast<Free *>(memory);
+        block->n_lines = n_lines;
+        block->next = returned_.load(std::memory_order_relaxed);
+        while (!returned_.compare_exchange_weak(block->next, block, std::memory_order_release,
+                                                std::memory_order_relaxed)) {}
+    }
+
+private:
+    struct Free {
+        Free *next;
+        size_t n_lines; // of those that came back from elsewhere
+    };
+    static constexpr size_t kChunkLines = 1024;
+
+    static void *allocate(size_t n_lines) {
+        void *memory = aligned_alloc(kLine, n_lines * kLine);
+        if (!memory) abort(); // as the runtime does
+        return memory;
+    }
+
+    [[gnu::noinline]] void *refill(size_t n_lines) {
+        for (Free *block = returned_.exchange(nullptr, std::memory_order_acquire); block;) {
+            Free *next = block->next;
+            give(block, block->n_lines);
+            block = next;
+        }
+        if (Free *block = free_[n_lines]) {
+            free_[n_lines] = block->next;
+            return block;
+        }
+        if (n_left_ < n_lines) {
+            if (n_left_ > 0) give(unused_, n_left_);
+            unused_ = static_cast<char *>(allocate(kChunkLines));
+            n_left_ = kChunkLines;
+        }
+        void *memory = unused_;
+        unused_ += n_lines * kLine;
+        n_left_ -= n_lines;
+        return memory;
+    }
+
+    Free *free_[kMostLines + 1] = {}; // by number of lines
+    char *unused_ = nullptr; // what is left of the newest chunk
+    size_t n_left_ = 0;
+    alignas(64) std::atomic<Free *> returned_{nullptr}; // the last one first
+};
+
+} // namespace omp_ext
