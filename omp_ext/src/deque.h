@@ -33,11 +33,11 @@ public:
     Deque &operator=(const Deque &) = delete;
 
     // Owner. `item` is not null and its upper 16 bits are zero.
-    void push(T *item, uint16_t tag) {
+    [[gnu::always_inline]] void push(T *item, uint16_t tag) {
         const int64_t bottom = bottom_.load(std::memory_order_relaxed);
         const int64_t top = top_.load(std::memory_order_acquire);
         Ring *ring = ring_.load(std::memory_order_relaxed);
-        if (bottom - top >= ring->capacity) ring = grow(ring, top, bottom);
+        if (__builtin_expect(bottom - top >= ring->capacity, 0)) ring = grow(ring, top, bottom);
         ring->slot(bottom).store(pack(item, tag), std::memory_order_relaxed);
         bottom_.store(bottom + 1, std::memory_order_release);
     }
@@ -111,7 +111,7 @@ private:
     }
     static T *unpack(uint64_t word) { return reinterpret_cast<T *>(word & ((uint64_t{1} << 48) - 1)); }
 
-    Ring *grow(Ring *ring, int64_t top, int64_t bottom) {
+    [[gnu::noinline]] Ring *grow(Ring *ring, int64_t top, int64_t bottom) {
         auto *wider = new Ring(ring->capacity * 2, ring);
         for (int64_t i = top; i < bottom; i++)
             wider->slot(i).store(ring->slot(i).load(std::memory_order_relaxed), std::memory_order_relaxed);

@@ -43,6 +43,54 @@ void prepare(Task &task) {
     block_of(task)->first.destructors = run_destructors;
 }
 
+// ---------------------------------------------------------------- light tasks
+
+constexpr int32_t kNeedsRuntime = kDetachableBlock | kProxyBlock | kHiddenHelperBlock;
+
+inline bool may_be_light(const Task &parent, int32_t flags) {
+    return tasks_may_be_light.load(std::memory_order_relaxed) && !(flags & kNeedsRuntime) &&
+           (is_light(parent) || (parent.flags & kImplicitTask));
+}
+
+// What each task has, but for its block.
+inline void set_up(Task &task, const Member &member, uint16_t flags, void *location, size_t block_bytes,
+                   size_t shared_bytes, Routine routine, const void *code) {
+    Task &parent = *member.current;
+    task.parent = &parent;
+    task.group = parent.group;
+    task.routine = routine;
+    task.location = location;
+    task.flags = flags;
+    task.depth = parent.depth < UINT16_MAX ? static_cast<uint16_t>(parent.depth + 1) : UINT16_MAX;
+    task.domain = parent.child_domain == kNoDomain ? member.domain : parent.child_domain;
+    task.child_domain = kNoDomain;
+    task.creator = member.number;
+    task.n_created = task.n_done_here = 0;
+    task.block_bytes = static_cast<uint32_t>(block_bytes);
+    task.shared_bytes = static_cast<uint32_t>(shared_bytes);
+    task.code = code;
+    task.seen = nullptr;
+    task.node = nullptr;
+}
+
+[[gnu::always_inline]] inline Task *make_light_task(Member &member, void *location, uint16_t flags, size_t block_bytes,
+                                                    size_t shared_bytes, Routine routine, const void *code) {
+    const size_t block_end = (block_bytes + 7) & ~size_t{7};
+    const size_t n_lines = BlockPool::lines_for(block_end + sizeof(Task) + shared_bytes);
+    auto *block = static_cast<Block *>(member.blocks.take(n_lines));
+    Task *task = ::new (reinterpret_cast<char *>(block) + block_end) Task;
+    block->shareds = task + 1;
+    block->routine = run_routine;
+    block->part = 0;
+    task->block = block;
+    task->pool = &member.blocks;
+    task->n_lines = static_cast<uint32_t>(n_lines);
+    task->n_holds.store(1, std::memory_order_relaxed);
+    task->companion = nullptr;
+    set_up(*task, member, flags, location, block_bytes, shared_bytes, routine, code);
+    return task;
+}
+
 // ---------------------------------------------------------------- events of detachable tasks
 
 struct Detached {
@@ -143,7 +191,11 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
     note_task_creation();
     if (!member || (flags & (kProxyBlock | kHiddenHelperBlock)))
         return real___kmpc_omp_task_alloc()(location, thread, flags, block_bytes, shared_bytes, routine);
-    return make_task(*member, location, flags, block_bytes, shared_bytes, routine, __builtin_return_address(0))->block;
+    const void *code = __builtin_return_address(0);
+    if (__builtin_expect(
+            flags == kTiedBlock && may_be_light(*member->current, flags) && !(member->current->flags & kFinal), 1))
+        return make_light_task(*member, location, 0, block_bytes, shared_bytes, routine, code)->block;
+    return make_task(*member, location, flags, block_bytes, shared_bytes, routine, code)->block;
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *block), (location, thread, block)) {
@@ -155,6 +207,8 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *bl
     Task &task = *task_of(block);
     if (&task == member->current)
         task.flags |= kNextPart;
+    else if (__builtin_expect(is_light(task) && !(member->current->flags & kFinal), 1))
+        hold(*member, task);
     else
         submit(*member, task);
     return 0;
@@ -260,8 +314,10 @@ static bool runtime_waits_too(const Member &member) {
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (location, thread)) {
-    if (this_member) {
-        wait_for_children(*this_member);
+    if (Member *own = this_member) {
+        const Task *task = own->current;
+        wait_for_children(*own);
+        if (is_light(*task) && !(task->flags & kHasForeign)) return 0; // no tool looks on
         Member &member = *present_member();
         note_acquire(member.current);
         if (tool_is_active()) wait_for_the_finishing(member); // so that a child's completion is told before the wait's
@@ -396,38 +452,6 @@ OMP_EXT_HOOK(void *, __kmpc_copyprivate_light, (void *location, int32_t thread, 
 
 namespace abi {
 
-namespace {
-
-constexpr int32_t kNeedsRuntime = kDetachableBlock | kProxyBlock | kHiddenHelperBlock;
-
-bool may_be_light(const Task &parent, int32_t flags) {
-    return tasks_may_be_light.load(std::memory_order_relaxed) && !(flags & kNeedsRuntime) &&
-           (is_light(parent) || (parent.flags & kImplicitTask));
-}
-
-// What each task has, but for its block.
-void set_up(Task &task, const Member &member, uint16_t flags, void *location, size_t block_bytes, size_t shared_bytes,
-            Routine routine, const void *code) {
-    Task &parent = *member.current;
-    task.parent = &parent;
-    task.group = parent.group;
-    task.routine = routine;
-    task.location = location;
-    task.flags = flags;
-    task.depth = parent.depth < UINT16_MAX ? static_cast<uint16_t>(parent.depth + 1) : UINT16_MAX;
-    task.domain = parent.child_domain == kNoDomain ? member.domain : parent.child_domain;
-    task.child_domain = kNoDomain;
-    task.creator = member.number;
-    task.n_created = task.n_done_here = 0;
-    task.block_bytes = static_cast<uint32_t>(block_bytes);
-    task.shared_bytes = static_cast<uint32_t>(shared_bytes);
-    task.code = code;
-    task.seen = nullptr;
-    task.node = nullptr;
-}
-
-} // namespace
-
 Task *make_task(Member &member, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine,
                 const void *code) {
     tell(&omp_ext_observer::creation_begins);
@@ -446,22 +470,8 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
         runtime_flags |= kDestructorsBlock;
         if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
     }
-    if (__builtin_expect(may_be_light(*member.current, flags), 1)) {
-        const size_t block_end = (block_bytes + 7) & ~size_t{7};
-        const size_t n_lines = BlockPool::lines_for(block_end + sizeof(Task) + shared_bytes);
-        auto *block = static_cast<Block *>(member.blocks.take(n_lines));
-        Task *task = ::new (reinterpret_cast<char *>(block) + block_end) Task;
-        block->shareds = task + 1;
-        block->routine = run_routine;
-        block->part = 0;
-        task->block = block;
-        task->pool = &member.blocks;
-        task->n_lines = static_cast<uint32_t>(n_lines);
-        task->n_holds.store(1, std::memory_order_relaxed);
-        task->companion = nullptr;
-        set_up(*task, member, task_flags, location, block_bytes, shared_bytes, routine, code);
-        return task;
-    }
+    if (may_be_light(*member.current, flags))
+        return make_light_task(member, location, task_flags, block_bytes, shared_bytes, routine, code);
     if (__builtin_expect((flags & kNeedsRuntime) && tasks_may_be_light.load(std::memory_order_relaxed), 0))
         tasks_may_be_light.store(false, std::memory_order_relaxed);
     if (is_under_tsan()) task_flags |= kAnnotated;

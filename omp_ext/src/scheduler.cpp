@@ -228,7 +228,7 @@ void mail(Member &member, Task &task, int domain, bool at_front) {
 }
 
 // The deque is filled to its brim. Is a new task to be run at once?
-bool is_throttled(Member &member) {
+[[gnu::noinline]] bool is_throttled(Member &member) {
     if (member.brim == kFirstBrim) {
         member.brim = options.throttle ? kThrottle : INT64_MAX;
         lend_processor(member);
@@ -238,7 +238,7 @@ bool is_throttled(Member &member) {
 }
 
 // `may_run`: now, inside the current task, whose child it is.
-void place(Member &member, Task &task, bool may_run) {
+[[gnu::always_inline]] inline void place(Member &member, Task &task, bool may_run) {
     inject_sleep();
     const bool is_shared = options.queue == QueueKind::kSharedLifo;
     // Where tasks step aside the newest letters come first, as in a deque: else all of a level would be suspended at once.
@@ -274,7 +274,10 @@ void hold(Member &member, Task &task) {
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);
-    place(member, task, true);
+    if (member.brim == 0) // in a team of one
+        run_on_top(member, task);
+    else
+        place(member, task, true);
     tell(&omp_ext_observer::creation_ends);
 }
 

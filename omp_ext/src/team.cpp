@@ -128,6 +128,7 @@ Member *join_alone(int32_t runtime_thread) {
     teams_lock.unlock();
     if (!team) {
         team = new Team(nullptr, 1);
+        assign_homes(*team);
         teams_lock.lock();
         team->next = teams.load(std::memory_order_relaxed);
         teams.store(team, std::memory_order_release);
