@@ -379,12 +379,18 @@ static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const
 }
 
 OMP_EXT_HOOK(void, __kmpc_taskgroup, (void *location, int32_t thread), (location, thread)) {
-    if (this_member) begin_group(*this_member);
+    if (Member *member = this_member) {
+        begin_group(*member);
+        if (is_light(*member->current) && !member->current->companion) {
+            member->current->group->is_known = false;
+            return;
+        }
+    }
     real___kmpc_taskgroup()(location, number_of_this_thread(thread));
 }
 
 OMP_EXT_HOOK(void, __kmpc_end_taskgroup, (void *location, int32_t thread), (location, thread)) {
-    if (this_member) end_group(*this_member);
+    if (this_member && !end_group(*this_member)) return;
     real___kmpc_end_taskgroup()(location, number_of_this_thread(thread));
 }
 
@@ -560,16 +566,49 @@ void runtime::call_parts(Member &member, Task &task) {
 
 void runtime::clean_up(Member &member, Task &task) {
     if (task.flags & kDestructors) block_of(task)->first.destructors(member.runtime_thread, task.block);
-    if (task.companion) real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, task.companion);
+    if (!task.companion) return;
+    const auto complete = real___kmpc_omp_task_complete_if0();
+    for (; task.n_begun > 0; task.n_begun--) complete(nullptr, member.runtime_thread, task.companion);
+    if (--member.n_companions == 0) complete(nullptr, member.runtime_thread, member.unchanged);
+    member.accompanied = nullptr;
+}
+
+// Both are untied for the runtime, which may be told of them again and again.
+static void *make_untied(const Member &member) {
+    return real___kmpc_omp_task_alloc()(nullptr, member.runtime_thread, kAtOnceBlock, sizeof(Block), 0, nullptr);
+}
+
+void runtime::leave_companion(Member &member) {
+    real___kmpc_omp_task_begin_if0()(nullptr, member.runtime_thread, member.unchanged);
+    member.accompanied = nullptr;
+}
+
+void runtime::return_to_companion(Member &member, Task &accompanied) {
+    const int32_t thread = member.runtime_thread;
+    real___kmpc_omp_task_complete_if0()(nullptr, thread, member.unchanged);
+    real___kmpc_omp_task_begin_if0()(nullptr, thread, accompanied.companion);
+    accompanied.n_begun++;
+    member.accompanied = &accompanied;
 }
 
 void abi::need_own_task(Member &member) {
     tasks_may_be_light.store(false, std::memory_order_relaxed);
     Task &task = *member.current;
     if (!is_light(task) || task.companion) return;
-    task.companion = real___kmpc_omp_task_alloc()(nullptr, member.runtime_thread, kTiedBlock | kAtOnceBlock,
-                                                  sizeof(Block), 0, nullptr);
-    real___kmpc_omp_task_begin_if0()(nullptr, member.runtime_thread, task.companion);
+    const int32_t thread = member.runtime_thread;
+    if (member.n_companions++ == 0) { // begun once more than ended, until the last companion has gone
+        member.unchanged = make_untied(member);
+        for (int i = 0; i < 2; i++) real___kmpc_omp_task_begin_if0()(nullptr, thread, member.unchanged);
+        real___kmpc_omp_task_complete_if0()(nullptr, thread, member.unchanged);
+    }
+    task.companion = make_untied(member);
+    real___kmpc_omp_task_begin_if0()(nullptr, thread, task.companion);
+    task.n_begun = 1;
+    member.accompanied = &task;
+    for (Group *group = task.group; group && group->task == &task; group = group->outer) {
+        real___kmpc_taskgroup()(nullptr, thread);
+        group->is_known = true;
+    }
 }
 
 bool runtime::is_watched() { return tool_is_active(); }

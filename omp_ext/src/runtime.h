@@ -15,6 +15,10 @@ void execute(Member &member, Task &task, bool directly);
 void call_parts(Member &member, Task &task);
 void clean_up(Member &member, Task &task);
 
+// Around a light task that runs on top of one with a companion: it is older than that, and has the settings of before.
+void leave_companion(Member &member);
+void return_to_companion(Member &member, Task &accompanied);
+
 // Does a tool look on?
 bool is_watched();
 

@@ -116,11 +116,14 @@ bool must_be_kept(const Task &task) {
 
 // From begin to completion; whether it must be kept.
 bool execute_light(Member &member, Task &task, bool is_simple) {
+    Task *accompanied = member.accompanied;
+    if (__builtin_expect(accompanied != nullptr, 0)) runtime::leave_companion(member);
     if (__builtin_expect(is_simple, 1))
         task.routine(member.runtime_thread, task.block);
     else
         runtime::call_parts(member, task);
     if (__builtin_expect((task.flags & kDestructors) || task.companion, 0)) runtime::clean_up(member, task);
+    if (__builtin_expect(accompanied != nullptr, 0)) runtime::return_to_companion(member, *accompanied);
     const bool is_kept = must_be_kept(task);
     if (!is_simple) end_body(member, task);
     return is_kept;

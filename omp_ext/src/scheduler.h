@@ -47,7 +47,7 @@ void end_undeferred(Member &member, Task &task); // a light task may be gone whe
 void wait_for_children(Member &member);
 void begin_group(Member &member);
 void wait_for_group(Member &member);
-void end_group(Member &member); // waits as well
+bool end_group(Member &member); // waits as well; does the runtime know of the group?
 void wait_for_predecessors(Member &member, const Dependence *dependences, int n);
 void barrier(Member &member, int kind, bool is_followed = true);
 

@@ -74,7 +74,8 @@ struct Task : Letter {
     std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
     Sender mail; // its children in mailboxes
     Suspension *suspension; // while n_done_elsewhere is armed; null: a light task that ended before its children
-    void *companion; // of a light task: a task of the runtime's that is current as long as it runs, or null
+    void *companion; // of a light task: the runtime's task that stands for it, since it needs one; or null
+    int n_begun; // how often the runtime was told that the companion begins
     // Undeferred tasks: what the member had before them.
     int64_t outer_mark;
     DependenceTable *outer_table;
@@ -108,6 +109,7 @@ struct Group {
     Group *outer;
     const Task *task; // that opened it
     std::atomic<struct Member *> member; // the thread that is in that task
+    bool is_known = true; // to the runtime
     int64_t n_here = 0; // that thread; 0 if the task is untied and may go to another one
     std::atomic<int64_t> n_elsewhere{0}; // all others; counting a completion is the last that they do with the group
     // While the wait for the group is suspended, n_elsewhere is kArmedGroup more than all there are, and n_here is 0.

@@ -352,14 +352,16 @@ void wait_for_group(Member &member) {
     wait(kOmptTaskgroup, GroupComplete{&member, *group});
 }
 
-void end_group(Member &member) {
+bool end_group(Member &member) {
     Task &task = *member.current;
     wait_for_group(member);
     Group *group = task.group;
-    if (!group || group->task != &task) return;
+    if (!group || group->task != &task) return true;
     note_acquire(group);
     task.group = group->outer;
+    const bool is_known = group->is_known;
     delete group;
+    return is_known;
 }
 
 void wait_for_the_finishing(Member &member) {

@@ -114,6 +114,8 @@ void begin_region(Member &member, int32_t runtime_thread) {
     member.mark = member.deque.bottom();
     begin_implicit_task(member, member.implicit);
     begin_implicit_task(member, member.base);
+    member.accompanied = nullptr;
+    member.n_companions = 0;
 }
 
 // Teams of one thread that no thread is in.

@@ -80,6 +80,9 @@ struct alignas(64) Member {
     Task base; // the current task at the bottom of a stack
     StackPool stacks;
     BlockPool blocks; // of the light tasks that its thread creates
+    Task *accompanied = nullptr; // the light task on the stack whose companion is the runtime's current task
+    int n_companions = 0; // of tasks on the stack
+    void *unchanged = nullptr; // while there are some: a task of the runtime's with the settings from before them
     alignas(64) std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
 
     // Sleep: set by its thread, woken by others (idle.cpp).

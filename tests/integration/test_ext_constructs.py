@@ -84,6 +84,34 @@ def test_linked_is_as_good_as_preloaded(source: str, threads: int, default_toolc
     assert "tasks:" in finished.stderr  # and it is the library that ran them
 
 
+@pytest.mark.parametrize("tasks", ["light", "runtime"])
+@pytest.mark.parametrize(
+    ("name", "threads"),
+    [
+        *itertools.product(
+            ("clang-14", "clang-16", "clang-19-libomp-15", "clang-19", "clang-19-libiomp5"), (2, 4)
+        ),
+        ("clang-19", 1),  # before libomp 17 a thread alone fails an assertion at detachable tasks
+    ],
+)
+def test_a_library_that_comes_late_may_need_the_tasks_of_the_runtime(
+    name: str, threads: int, tasks: str
+) -> None:
+    toolchain = toolchain_named(name)
+    source = "ext/late_library.c"
+    flags = flags_for(toolchain)
+    library = compile_source(source, toolchain, flags=(*flags, "-DLIBRARY", "-shared", "-fPIC"))
+    program = compile_source(source, toolchain, flags=flags)
+    settings = {
+        "LD_PRELOAD": str(ext_library()),
+        "OMP_EXT_SCHEDULE": "1",
+        "OMP_EXT_TASKS": tasks,
+        "OMP_NUM_THREADS": str(threads),
+    }
+    finished = run([str(program), str(library)], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+
+
 SIZES = pytest.mark.parametrize(("threads", "domains"), [(2, 2), (4, 2), (4, 4), (8, 4)])
 NONE_ELSEWHERE = "outside 0, rescued 0\n"
 

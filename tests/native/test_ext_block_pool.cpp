@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of light tasks: whole lines, used again, and given back by other threads meanwhile.
+#include <cstdint>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "block_pool.h"
+#include "deque.h"
+
+namespace {
+
+using omp_ext::BlockPool;
+using omp_ext::Deque;
+
+TEST(BlockPool, GivesWholeLinesThatNobodyElseHas) {
+    BlockPool pool;
+    std::set<char *> lines;
+    for (int i = 0; i < 500; i++) {
+        const size_t n_lines = 1 + static_cast<size_t>(i) % BlockPool::kMostLines;
+        auto *block = static_cast<char *>(pool.take(n_lines));
+        EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % BlockPool::kLine, 0u);
+        memset(block, i, n_lines * BlockPool::kLine);
+        for (size_t line = 0; line < n_lines; line++) EXPECT_TRUE(lines.insert(block + line * BlockPool::kLine).second);
+    }
+}
+
+TEST(BlockPool, GivesWhatWasGivenLastFirst) {
+    BlockPool pool;
+    void *first = pool.take(3), *second = pool.take(3);
+    pool.give(first, 3);
+    pool.give(second, 3);
+    EXPECT_NE(pool.take(4), second);
+    EXPECT_EQ(pool.take(3), second);
+    EXPECT_EQ(pool.take(3), first);
+}
+
+TEST(BlockPool, LeavesLargeBlocksToMalloc) {
+    BlockPool pool;
+    constexpr size_t kLines = BlockPool::kMostLines + 1;
+    void *one = pool.take(kLines), *other = pool.take(kLines);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(one) % BlockPool::kLine, 0u);
+    memset(one, 1, kLines * BlockPool::kLine);
+    pool.give(one, kLines);
+    pool.give_back(other, kLines);
+}
+
+// As tasks that are created on one thread and run on others: the number of blocks stays that of those in use.
+TEST(BlockPool, GetsBackWhatOtherThreadsRan) {
+    constexpr int kThieves = 3, kBlocks = 200'000, kInUse = 64;
+    struct Block {
+        size_t n_lines;
+        int number, check;
+    };
+    BlockPool pool;
+    Deque<Block> deque;
+    std::atomic<int> n_run{0};
+    std::atomic<bool> is_over{false};
+    std::set<Block *> seen;
+    const auto run = [&](Block *block, bool is_own) {
+        EXPECT_EQ(block->check, ~block->number);
+        is_own ? pool.give(block, block->n_lines) : pool.give_back(block, block->n_lines);
+        n_run.fetch_add(1);
+    };
+    std::vector<std::thread> thieves;
+    for (int i = 0; i < kThieves; i++)
+        thieves.emplace_back([&] {
+            while (!is_over.load()) {
+                Block *block = nullptr;
+                if (deque.steal(&block) == omp_ext::StealResult::kTaken)
+                    run(block, false);
+                else
+                    std::this_thread::yield();
+            }
+        });
+    for (int i = 0; i < kBlocks; i++) {
+        const size_t n_lines = 1 + static_cast<size_t>(i % 5);
+        auto *block = static_cast<Block *>(pool.take(n_lines));
+        *block = {n_lines, i, ~i};
+        seen.insert(block);
+        deque.push(block, 0);
+        if (i % 3 == 0)
+            if (Block *own = deque.pop(0)) run(own, true);
+        while (i - n_run.load() > kInUse) std::this_thread::yield();
+    }
+    while (n_run.load() < kBlocks) std::this_thread::yield();
+    is_over.store(true);
+    for (std::thread &thief : thieves) thief.join();
+    EXPECT_LT(seen.size(), 5u * 4096u);
+}
+
+} // namespace
