@@ -336,7 +336,8 @@ static bool run_own_children(Member &member, Task &task) {
 
 void wait_for_children(Member &member) {
     Task &task = *member.current;
-    if (is_light(task) && run_own_children(member, task)) return;
+    const bool is_plain = is_light(task) || (!observer && !member.anchor && task.parent);
+    if (is_plain && run_own_children(member, task)) return;
     wait(kOmptTaskwait, ChildrenComplete{&member, task});
     tell(&omp_ext_observer::wait_ends, kOmptTaskwait);
 }
