@@ -41,7 +41,7 @@ enum TaskFlag : uint16_t {
     kMoved = 16384, // untied: another thread than that which began it took it up
 };
 
-// The last line is touched only by tasks that are mailed, dependent, detachable or parents of such.
+// With the compiler's part, what every task writes lies in four lines.
 struct Task : Letter {
     // Set by the creating thread.
     Task *parent; // null: implicit
@@ -65,16 +65,17 @@ struct Task : Letter {
     // before them. Who lets go last frees the block.
     std::atomic<uint32_t> n_holds;
 
-    // Cold.
-    const void *code; // return address of the program's call that created it
-    void *seen; // what stands for it in the tool, or null
-    uint32_t block_bytes, shared_bytes; // of the runtime's task, as the compiler asked for them
-    DependenceNode *node; // its dependences on siblings and theirs on it, or null
-    int32_t (*destructors)(int32_t, void *);
     std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
-    Sender mail; // its children in mailboxes
-    Suspension *suspension; // while n_done_elsewhere is armed; null: a light task that ended before its children
+    DependenceNode *node; // its dependences on siblings and theirs on it, or null
     void *companion; // of a light task: the runtime's task that stands for it, since it needs one; or null
+    Sender mail; // its children in mailboxes
+    void *seen; // what stands for it in the tool, or null
+    const void *code; // return address of the program's call that created it
+    uint32_t block_bytes, shared_bytes; // of the runtime's task, as the compiler asked for them
+
+    // Cold.
+    int32_t (*destructors)(int32_t, void *);
+    Suspension *suspension; // while n_done_elsewhere is armed; null: a light task that ended before its children
     int n_begun; // how often the runtime was told that the companion begins
     // Undeferred tasks: what the member had before them.
     int64_t outer_mark;
