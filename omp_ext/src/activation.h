@@ -11,7 +11,7 @@ bool is_active();
 // none that we know.
 void activate();
 
-// A tool wants to know of all tasks: those created from now on are known to the runtime.
+// A tool wants to know of all tasks, or waits may step aside: tasks created from now on are known to the runtime.
 void give_tasks_to_the_runtime();
 
 } // namespace omp_ext

@@ -177,7 +177,7 @@ bool is_in_front() { return base_of(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask"
 
 void decide_on_light_tasks() {
     const bool may_step_aside =
-        options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1);
+        options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1 && options.strict);
     tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !may_step_aside && !tool && !cancellation &&
                                  !is_under_tsan(),
                              std::memory_order_relaxed);

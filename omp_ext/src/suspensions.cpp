@@ -27,6 +27,7 @@ void take_up(const Suspension &here) {
     member.table = here.table;
     member.stack = here.stack;
     member.n_locks = here.n_locks;
+    member.accompanied = here.accompanied;
 }
 
 // What `there` holds is complete once its stack was left. Nobody waits for it in a circle: a thread takes what it goes to
@@ -78,6 +79,7 @@ void begin(void *argument) {
     member.current = &member.base;
     member.table = nullptr;
     member.n_locks = 0;
+    member.accompanied = nullptr;
     beginning.loop(member);
 }
 

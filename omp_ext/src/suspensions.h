@@ -18,7 +18,7 @@ namespace omp_ext {
 struct Suspension {
     explicit Suspension(Member &its_member)
         : member(&its_member), task(its_member.current), table(its_member.table), stack(its_member.stack),
-          n_locks(its_member.n_locks) {}
+          accompanied(its_member.accompanied), n_locks(its_member.n_locks) {}
     Suspension(const Suspension &) = delete;
     Suspension &operator=(const Suspension &) = delete;
 
@@ -27,6 +27,7 @@ struct Suspension {
     Task *const task; // current then
     DependenceTable *const table;
     Stack *const stack;
+    Task *const accompanied;
     const int n_locks;
     void *anchor = nullptr; // null: that of the implicit task
     Suspension *next = nullptr; // of those that are ready

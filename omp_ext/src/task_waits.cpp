@@ -119,11 +119,11 @@ void run_aside(Member &member) {
     abandon_for(member, next_to_resume(member));
 }
 
-// May another thread resume the current task? Not while it, or one below it, holds a lock: some of the runtime's are the
+// May another thread resume the current task? Not a light one, for which the runtime has this thread's implicit task. Not while it, or one below it, holds a lock: some of the runtime's are the
 // thread's. To a tool an untied task would be on a thread that does not run it.
 bool may_move(const Member &member) {
-    return (member.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && member.n_locks == 0 &&
-           !runtime::is_watched();
+    return (member.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*member.current) &&
+           member.n_locks == 0 && !runtime::is_watched();
 }
 
 // Not inlined, here and below: what the switch needs on the stack would lie there once for each task that waits.

@@ -130,7 +130,6 @@ Member *join_alone(int32_t runtime_thread) {
     teams_lock.unlock();
     if (!team) {
         team = new Team(nullptr, 1);
-        assign_homes(*team);
         teams_lock.lock();
         team->next = teams.load(std::memory_order_relaxed);
         teams.store(team, std::memory_order_release);
@@ -138,6 +137,10 @@ Member *join_alone(int32_t runtime_thread) {
     }
     Member &member = team->members[0];
     member.brim = team->first_brim();
+    if (domains::count() > 1) {
+        member.domain = static_cast<int16_t>(domains::of_calling_thread());
+        assign_homes(*team);
+    }
     begin_region(member, runtime_thread);
     return &member;
 }

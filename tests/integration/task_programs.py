@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from toolchains import PROGRAMS, Toolchain, compile_source
 
 _NO_GOMP_DETACH = "gcc asks for omp_fulfill_event of symbol version OMP_5.0.1, which libomp does not have"
+_GOMP_FREES_COPIES = "libomp's GOMP_task frees copies for undeferred tasks by a wrong address"
 _NO_DISPATCH_DEINIT = "clang 19 calls __kmpc_dispatch_deinit at dynamic loops, which came with libomp 19"
 _PRIORITY_HANGS = (
     "libomp 15 and 16 lose tasks with priorities now and then, with and without a tool, and hang"
@@ -79,11 +80,10 @@ _NEEDS: dict[str, TaskProgram] = {
         ),
         TaskProgram(
             "kinds/objects_undeferred.cpp",
-            lacks={
-                "gcc-12-libomp-19": "libomp's GOMP_task frees copies for undeferred tasks by a wrong address"
-            },
+            lacks={"gcc-12-libomp-19": _GOMP_FREES_COPIES},
         ),
         TaskProgram("kinds/ordered.c", lacks={"clang-19-libomp-15": _NO_DISPATCH_DEINIT}),
+        TaskProgram("kinds/outlived.c", lacks={"gcc-12-libomp-19": _GOMP_FREES_COPIES}),
         TaskProgram("kinds/taskwait_depend.c", lacks={"clang-19-libomp-15": _NO_TASKWAIT_DEPS}),
         TaskProgram("kinds/worksharing_loops.c", lacks={"clang-19-libomp-15": _NO_DISPATCH_DEINIT}),
     )

@@ -26,6 +26,7 @@ EVERY_WAY: tuple[tuple[int, str, dict[str, str]], ...] = (
     (1, "1", {}),
     (4, "1", {}),
     (2, "1", {"OMP_EXT_TASKS": "runtime"}),
+    (4, "2", {"OMP_EXT_STRICT": "1", "OMP_EXT_TIED": "constrained"}),
     (2, "2", {"OMP_EXT_STRICT": "1"}),
     (4, "4", {"OMP_EXT_STRICT": "1", "OMP_EXT_QUEUE": "shared-lifo"}),
     (8, "2", {"OMP_EXT_STEAL": "group"}),
