@@ -65,6 +65,7 @@ TEST(BlockPool, GetsBackWhatOtherThreadsRan) {
         n_run.fetch_add(1);
     };
     std::vector<std::thread> thieves;
+    thieves.reserve(kThieves);
     for (int i = 0; i < kThieves; i++)
         thieves.emplace_back([&] {
             while (!is_over.load()) {
