@@ -16,7 +16,7 @@ namespace omp_ext {
 class BlockPool {
 public:
     static constexpr size_t kLine = 64;
-    static constexpr size_t kMostLines = 16;
+    static constexpr size_t kMostLines = 64;
 
     static size_t lines_for(size_t bytes) { return (bytes + kLine - 1) / kLine; }
 

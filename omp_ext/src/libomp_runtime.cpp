@@ -112,6 +112,10 @@ int look_at_library(dl_phdr_info *info, size_t, void *argument) {
     const auto base = reinterpret_cast<const void *>(info->dlpi_addr);
     if (base == base_of(&state) || (runtime_base && base == runtime_base)) return 0;
     for_each_undefined_symbol(*info, [&](const char *name) {
+        const auto starts_with = [&](const char *start) { return strncmp(name, start, strlen(start)) == 0; };
+        const bool is_openmp = (name[0] == '_' && (starts_with("__kmpc_") || starts_with("__tgt_"))) ||
+                               (name[0] == 'G' && starts_with("GOMP_")) || (name[0] == 'o' && starts_with("omp_"));
+        if (!is_openmp) return;
         for (const char *one : {"omp_child_task_affinity", "omp_ext_set_strict", "omp_ext_set_region_strict",
                                 "__kmpc_omp_reg_task_with_affinity"})
             references.placement |= strcmp(name, one) == 0;
@@ -120,12 +124,12 @@ int look_at_library(dl_phdr_info *info, size_t, void *argument) {
         for (const char *start : {"__kmpc_critical", "GOMP_critical", "omp_set_lock", "omp_test_lock",
                                   "omp_set_nest_lock", "omp_test_nest_lock", "__kmpc_task_allow_completion_event",
                                   "omp_fulfill_event", "__kmpc_omp_taskyield", "GOMP_taskyield"})
-            references.other_waits |= strncmp(name, start, strlen(start)) == 0;
+            references.other_waits |= starts_with(start);
         for (const char *start : {"__kmpc_task_reduction_", "__kmpc_taskred_", "__kmpc_task_allow_completion_event",
                                   "__kmpc_omp_target", "__kmpc_proxy_task", "__kmpc_taskgraph", "__kmpc_start_record",
                                   "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction", "GOMP_task_reduction",
                                   "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
-            references.own_tasks |= strncmp(name, start, strlen(start)) == 0;
+            references.own_tasks |= starts_with(start);
     });
     return 0;
 }
