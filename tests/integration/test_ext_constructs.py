@@ -31,7 +31,7 @@ EVERY_WAY: tuple[tuple[int, str, dict[str, str]], ...] = (
     (4, "4", {"OMP_EXT_STRICT": "1", "OMP_EXT_QUEUE": "shared-lifo"}),
     (8, "2", {"OMP_EXT_STEAL": "group"}),
 )
-ONE_WAY = ((4, "2", {"OMP_EXT_STRICT": "1"}), (4, "1", {}))
+ONE_WAY: tuple[tuple[int, str, dict[str, str]], ...] = ((4, "2", {"OMP_EXT_STRICT": "1"}), (4, "1", {}))
 
 CASES = [
     pytest.param(program, toolchain.name, id=f"{program.name}-{toolchain.name}")
