@@ -29,8 +29,9 @@ Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     index.threads.resize(run.threads.size());
     index.end = run.process->end_ticks;
     return for_each_record(run, index.end, [&](uint32_t thread) {
-        return [pass = FirstPass(run, index, thread)](
-                   const EventDecoder &decoder, const EventRecord &record) mutable { pass.take(decoder, record); };
+        return [pass = FirstPass(run, index, thread)](const EventDecoder &decoder, const EventRecord &record) mutable {
+            pass.take(decoder, record);
+        };
     });
 }
 
