@@ -55,11 +55,12 @@ def record(
     construct: int = 2,
     kernel: int = 0,
     weight: int = 1,
+    load: tuple[int, int, int] | None = None,
 ) -> bytes:
     bits = [0] * (STACK_BYTES // 512)
     for place in stack:
         bits[place // 512] |= 1 << (place // 8 % 64)
-    words = [*chain, *registers, *bits, *(stack[place] for place in sorted(stack))]
+    words = [*(load or ()), *chain, *registers, *bits, *(stack[place] for place in sorted(stack))]
     head = struct.pack(
         "<HHBBHQ4I", 4 + len(words), len(chain), STATES.index(state), flags, 0, time,
         region, construct, kernel, weight,
@@ -68,10 +69,10 @@ def record(
 
 
 def sample_file(
-    records: bytes, *, index: int = 0, event: int = 1, n_lost: int = 0, version: int = 1
+    records: bytes, *, index: int = 0, event: int = 1, n_lost: int = 0, version: int = 2, period: int = 0
 ) -> bytes:
     header = struct.pack(
-        "<8s8I2Q", b"OMPASSSA", version, 4096, index, 100, event, 100, 1, STACK_BYTES, n_lost, 0
+        "<8s8I3Q", b"OMPASSSA", version, 4096, index, 100, event, 100, 1, STACK_BYTES, n_lost, 0, period
     )
     n_bytes = -(-(64 + len(records) + 8) // 4096) * 4096
     extent = struct.pack("<2I7Q", 0x58504D4F, 5, n_bytes, 0, *[0] * 5) + records
@@ -96,14 +97,23 @@ def test_records_are_read_as_they_were_written(run_dir: Path) -> None:
     assert thread.samples == (
         Sample(
             time_ns=500, state="work", region=1, construct=2, kernel=3, is_shared=False, weight=4,
+            address=0, cycles=0, source="unknown", was_modified=False,
             chain=(code(0, 0x1000),), registers=tuple(REGISTERS),
             stack={8: code(0, 0x2000), 1016: on_stack(24)},
         ),
         Sample(
             time_ns=700, state="idle", region=-1, construct=-1, kernel=-1, is_shared=True, weight=1,
+            address=0, cycles=0, source="unknown", was_modified=False,
             chain=(code(1, 0x30),), registers=tuple(REGISTERS), stack={},
         ),
     )  # fmt: skip
+
+
+def test_files_of_version_1_are_read(run_dir: Path) -> None:
+    good = record([code(0, 0x1000)], REGISTERS, {})
+    (run_dir / "thread-00000.samples").write_bytes(sample_file(good, version=1))
+    (thread,) = read_samples(run_dir).threads
+    assert (thread.period, [sample.chain for sample in thread.samples]) == (0, [(code(0, 0x1000),)])
 
 
 def test_a_run_without_samples_has_none(run_dir: Path) -> None:
@@ -121,7 +131,7 @@ def test_a_file_that_ends_early_is_read_as_far_as_it_goes(run_dir: Path) -> None
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda good: sample_file(good, version=2), "a version of samples that"),
+        (lambda good: sample_file(good, version=3), "a version of samples that"),
         (lambda good: b"X" + sample_file(good)[1:], "not a file of samples"),
         (lambda good: sample_file(good, index=1), "its header does not fit"),
         (lambda good: sample_file(b"\x05" + good[1:]), "not whole"),

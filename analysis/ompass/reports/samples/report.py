@@ -51,8 +51,7 @@ def samples_report(content: SampleContent) -> Report:
 
 def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | Table]:
     """Sentences and tables; `whole`: with functions too. None for a run that nobody wanted to sample."""
-    if refusal := content.refusal():
-        yield refusal
+    yield from filter(None, (content.refusal(), content.loads_refusal()))
     if not content.samples:
         return
     yield _sentence(content)
@@ -85,6 +84,7 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
         "threads": content.n_threads,
         "threads_refused": content.n_refused,
         "refusal": content.refusal() or None,
+        "loads_refusal": content.loads_refusal() or None,
         "owners": _owners(content),
         "lines": _lines(content, least=0.0),
         "functions": _functions(content, "", hot_functions(samples), 0.0),
@@ -94,6 +94,12 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
 
 
 def _sentence(content: SampleContent) -> str:
+    if content.loads:
+        few = "; shares of so few are rough" if content.n_samples < _FEW else ""
+        return (
+            f"{plural(content.n_samples, 'sample')} of the loads of {plural(content.n_threads, 'thread')}, "
+            f"taken in user code{few}: shares are of loads, not of time (`ompass latency` has their cycles)."
+        )
     by = {"task clock": "of processor time", "cycles": "by processor cycles"}
     of = " and ".join(by.get(event, f"by {event}") for event in content.events)
     few = "; shares of so few are rough" if content.n_samples < _FEW else ""
