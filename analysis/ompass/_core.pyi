@@ -394,13 +394,12 @@ class SampledThread(Row):
 
 class Samples(Row):
     """The samples of a run."""
-    def __init__(self, *, frequency_hz: int = 0, n_refused: int = 0, error: int = 0, wants_loads: bool = False, loads_error: int = 0, clock_hz: float = 0.0, threads: tuple[SampledThread, ...] = ()) -> None: ...
+    def __init__(self, *, frequency_hz: int = 0, n_refused: int = 0, error: int = 0, wants_loads: bool = False, loads_error: int = 0, threads: tuple[SampledThread, ...] = ()) -> None: ...
     frequency_hz: Final[int]  # samples a second that were asked for; 0: none
     n_refused: Final[int]  # threads that the kernel refused to sample
     error: Final[int]  # why: errno
     wants_loads: Final[bool]  # samples of loads were asked for
     loads_error: Final[int]  # why they are of time instead: errno; 0: they are of loads
-    clock_hz: Final[float]  # ticks of the clock a second, which is about a processor's frequency
     threads: Final[tuple[SampledThread, ...]]  # those that were sampled
 
 def read_samples(directory: str) -> Samples:

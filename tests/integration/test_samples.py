@@ -149,7 +149,7 @@ def test_a_machine_without_samples_of_loads_says_so_once_and_samples_time(
     if any(thread.period for thread in read_samples(recorded.run_dir).threads):
         assert ompass("latency", str(recorded.run_dir)).returncode == 0
         return
-    said = [line for line in recorded.stderr.splitlines() if "samples of loads" in line]
+    said = [line for line in recorded.process.stderr.splitlines() if "samples of loads" in line]
     assert len(said) == 1 and said[0].endswith("Samples are of processor time instead.")
     samples = report_of(recorded.run_dir)["samples"]
     assert samples["loads_refusal"].startswith("Loads were not sampled: ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sampled loads: their bytes, the distribution of their cycles by construct, and where their data came from."""
+"""Sampled loads: their bytes, the distribution of their cycles by construct, and their sources."""
 
 from __future__ import annotations
 
@@ -174,9 +174,7 @@ def made(cycles: int, source: str = "L1", weight: int = 1, **fields: Any) -> Sam
 
 
 @given(
-    st.lists(
-        st.builds(made, st.integers(0, 2000), st.sampled_from(SOURCES), st.integers(1, 9)), min_size=1
-    )
+    st.lists(st.builds(made, st.integers(0, 2000), st.sampled_from(SOURCES), st.integers(1, 9)), min_size=1)
 )
 def test_distributions_rise_to_one_and_agree_with_quantiles(loads: list[SampledLoad]) -> None:
     (of,) = loads_by_owner(loads)

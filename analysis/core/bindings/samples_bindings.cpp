@@ -58,7 +58,6 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
     X(uint32_t, error, "why: errno", run.process->sample_error)                                                        \
     X(bool, wants_loads, "samples of loads were asked for", run.process->wants_loads != 0)                             \
     X(uint32_t, loads_error, "why they are of time instead: errno; 0: they are of loads", run.process->loads_error)    \
-    X(double, clock_hz, "ticks of the clock a second, which is about a processor's frequency", clock.hz())             \
     X(Rows<PythonSampledThread>, threads, "those that were sampled", threads)
 
 OMPASS_STRUCT(PythonSample, Row, OMPASS_PYTHON_SAMPLE);

@@ -40,7 +40,7 @@ class OwnerLoads:
     by_source: Mapping[str, int]  # samples; every source is there
     cycles_by_source: Mapping[str, int]
     n_modified: int  # samples of lines that another core had written to
-    slowed_cycles: int  # of samples whose data came from another node, or from a line that another core had written to
+    slowed_cycles: int  # of samples whose data came from another node or from a modified line
     waited_cycles: int  # the same of all loads for which these samples stand
 
     @property
@@ -72,7 +72,7 @@ class OwnerLoads:
         return share(self.n_modified, self.n)
 
     def distribution(self) -> list[tuple[int, float]]:
-        """Which share of the loads had their data within so many cycles; no more points than a curve shows."""
+        """Which share of the loads had their data within so many cycles; only points that show."""
         points: list[tuple[int, float]] = []
         n, below = self.n, 0
         for cycles, count in self.counts.items():

@@ -155,3 +155,15 @@ A change that is smaller for all events of a figure together may be recording's 
 
 EVENTS_PER_TASK: Final = 4
 """Creation, its bracket, start and completion."""
+
+LEAST_LOADS = 100
+"""Sampled loads of a construct below which they are not judged: the error of a share is 5 points at 100."""
+
+SLOWED_PART = 0.25
+"""Part of the cycles of loads that goes into other cores' lines and other nodes from which it is named."""
+
+LOADS_SHARE = 0.1
+"""Part of the thread-time that these cycles take, if none of them overlap."""
+
+LEAST_SAMPLES = 10
+"""Samples of the serial part below which it is not said what ran there."""

@@ -50,7 +50,11 @@ def latency_report(content: SampleContent) -> Report:
 
 
 def csv_latency(content: SampleContent, table: str) -> str:
-    """One of CSV_TABLES. distribution: a line for each point of a curve; the others: one for each construct."""
+    """One of CSV_TABLES.
+
+    constructs: a line for each; sources: one for each source of each; distribution: one for each point of a
+    curve.
+    """
     values = plain(latency_report(content))
     rows = {"constructs": _construct_rows, "sources": _source_rows, "distribution": _points}[table]
     return csv_rows(
@@ -75,7 +79,7 @@ def _latencies(content: SampleContent, found: tuple[OwnerLoads, ...], n_loads: i
             Column("share", "of all", Kind.SHARE, lambda of: share(of.n, n_loads)),
             Column("mean", "mean", Kind.COUNT, lambda of: round(of.mean_cycles)),
             *(
-                Column(f"p{part * 100:g}", f"{part:.0%}", Kind.COUNT, partial(within, part=part), hint="within")
+                Column(f"p{part * 100:g}", f"{part:.0%}", Kind.COUNT, partial(within, part=part))
                 for part in _PARTS
             ),
         ),

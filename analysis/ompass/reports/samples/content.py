@@ -39,7 +39,6 @@ class SampleContent:
     n_refused: int  # threads that the kernel did not let sample
     error: int  # why, as errno
     loads: tuple[SampledLoad, ...] = field(default=())  # of which the samples are, if they are of loads
-    clock_hz: float = 1e9  # cycles of a processor a second, about
     wants_loads: bool = False  # samples of loads were asked for
     loads_error: int = 0  # why they are of time instead, as errno
 
@@ -61,8 +60,8 @@ class SampleContent:
             return ""
         if self.loads_error == errno.ENODEV:
             return (
-                "Loads were not sampled: this processor, or the kernel for it, offers no such samples (Intel's "
-                "mem-loads, AMD's ibs_op); samples are of processor time instead."
+                "Loads were not sampled: this processor, or the kernel for it, offers no such samples "
+                "(Intel's mem-loads, AMD's ibs_op); samples are of processor time instead."
             )
         return (
             f"Loads were not sampled: perf_event_open says {os.strerror(self.loads_error)}; "
@@ -102,7 +101,6 @@ def collect_samples(
         found.n_refused,
         found.error,
         of_loads,
-        found.clock_hz,
         found.wants_loads,
         found.loads_error,
     )

@@ -65,7 +65,10 @@ def parse_pprof(profile: bytes) -> Any:
 
 
 def pprof_profile(content: SampleContent) -> bytes:
-    """The profile: samples and, unless they are of loads, processor time, with the labels `construct` and `thread`."""
+    """The profile: samples and processor time, with the labels `construct` and `thread`.
+
+    Samples of loads have no time.
+    """
     profile = _classes()["Profile"]()
     strings: dict[str, int] = {"": 0}
     places: dict[Line, int] = {}
