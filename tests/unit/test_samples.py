@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 import struct
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,12 +25,13 @@ from ompass.reports.samples import (
     folded_stacks,
     pprof_profile,
     sample_fields,
+    sample_parts,
     speedscope_profile,
 )
 from ompass.reports.samples.pprof import parse_pprof
 from ompass.symbols.libraries import IO, MEMORY, MPI, OWN, RUNTIME, group_of, group_of_calls
 from ompass.symbols.unwinder import FrameTable, Unwinder
-from unit.made_runs import made_samples
+from unit.made_runs import made_run, made_samples, thread
 from unit.made_traces import Schedule, Spawn, Wait, Work, write_trace
 
 STATES = ("work", "create", "schedule", "sync", "idle", "outside")
@@ -313,6 +316,35 @@ def test_pprof_has_lines_counts_and_labels(content: SampleContent) -> None:
     assert {text[label.key]: text[label.str] or label.num for label in first.label} == {
         "construct": "task", "thread": 0,
     }  # fmt: skip
+
+
+def watched_by_clock(*parts: int, **fields: Any) -> SampleContent:
+    """Samples of a run whose threads, of 100 ns each, were watched by their clocks for so long."""
+    rows = [thread(number, last_ns=100, by_clock_ns=ns) for number, ns in enumerate(parts)]
+    return replace(made_samples(made_run(threads=rows)), **fields)
+
+
+def said_of(content: SampleContent) -> str:
+    return " ".join(part for part in sample_parts(content) if isinstance(part, str))
+
+
+def test_threads_watched_by_their_clocks_are_told_of() -> None:
+    content = watched_by_clock(0, 60, 20, 0)
+    assert (
+        "Of 20.0% of the time of all threads there are no samples: 2 threads switched so often that only "
+        "clocks were read, thread 1 for 60.0% of its time. Shares are of the rest." in said_of(content)
+    )
+    fields = sample_fields(content)
+    assert fields is not None
+    assert fields["unsampled"] == [
+        {"thread": 1, "unsampled_ns": 60, "share": 0.6}, {"thread": 2, "unsampled_ns": 20, "share": 0.2},
+    ]  # fmt: skip
+    assert "1 thread switched so often that only clocks" in said_of(watched_by_clock(90, samples=()))
+
+
+def test_little_time_by_the_clock_is_not_worth_a_sentence() -> None:
+    for content in (watched_by_clock(1, 0), watched_by_clock(0, 0), watched_by_clock(90, frequency_hz=0)):
+        assert "no samples" not in said_of(content)
 
 
 def test_a_refusal_is_one_sentence(run_dir: Path) -> None:

@@ -63,6 +63,8 @@ def samples(
         content = samples_of(directory)
     if not content.samples:
         why = content.refusal().rstrip(".") or "it was recorded without them, or ran too short for any"
+        if content.unsampled:
+            why = "its threads switched so often that only their clocks were read"
         raise NothingToShowError(f"{directory} holds no samples", why, "record it with --sample 1000")
     if speedscope is not None:
         write_result(speedscope_profile(content), speedscope)

@@ -121,6 +121,9 @@ OTHER_DOMAIN_SHARE: Final = 0.30
 BY_CLOCK_SHARE: Final = 0.10
 """Part of the recorded time without records of switches from which that is mentioned."""
 
+BY_CLOCK_NAMED: Final = 0.01
+"""Part of the time of threads without samples from which the report on samples says so."""
+
 SCALES_EFFICIENCY: Final = 0.85
 """Speed-up from this part of the number of threads on is called good scaling."""
 

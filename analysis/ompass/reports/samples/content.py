@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ompass.metrics.loads import SampledLoad
 from ompass.metrics.samples import Line, LocatedSample, Owner
-from ompass.model import Run
+from ompass.model import Run, ThreadRow
 from ompass.readers.samples import Sample, SampledThread, read_samples
 from ompass.symbols.libraries import OWN, RUNTIME, TOOL, group_of, group_of_calls
 from ompass.symbols.resolver import Location, Resolver
@@ -53,6 +53,14 @@ class SampleContent:
             where = location.function if owner.kind == "kernel" else location.label()
             return f"{'implicit tasks of ' if owner.kind == 'implicit' else ''}{where}"
         return {"serial": "the serial part", "outside": "outside of all regions"}.get(owner.kind, owner.kind)
+
+    @property
+    def unsampled(self) -> tuple[ThreadRow, ...]:
+        """Threads whose clocks took the place of records, and of samples, for a time; the longest first."""
+        if not self.frequency_hz or self.refusal():
+            return ()
+        found = (thread for thread in self.run.threads if thread.by_clock_ns)
+        return tuple(sorted(found, key=lambda thread: (-thread.by_clock_ns, thread.thread)))
 
     def loads_refusal(self) -> str:
         """Why samples are not of loads although that was asked for, a sentence; empty when they are."""
