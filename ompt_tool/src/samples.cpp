@@ -117,7 +117,7 @@ SampleEvent kind_of(const LoadEvent &found) { return found.precise_ip ? SampleEv
 
 int Samples::open_rings(SampleEvent kind) {
     const uint32_t hz = head_.frequency_hz;
-    perf_event_attr event = of_loads(kind)                 ? load_event(*sampling_->load_event, hz)
+    perf_event_attr event = of_loads(kind)                 ? load_event(sampling_->load_event.value_or(LoadEvent()), hz)
                             : kind == SampleEvent::kCycles ? cycles_event(hz)
                                                            : task_clock_event(hz);
     const bool is_first = head_.index == 0;

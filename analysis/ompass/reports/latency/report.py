@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on sampled loads. docs/report-schema.md lists the fields of its JSON form."""
+"""The report on sampled loads. docs/latency.md lists the fields of its JSON form."""
 
 from __future__ import annotations
 
