@@ -86,7 +86,7 @@ Sampling read_sampling() {
     else if (loads && (!text[kLength] || (is_number && frequency_hz)))
         sampling.loads = true,
         sampling.frequency_hz = is_number ? static_cast<uint32_t>(frequency_hz) : Sampling::kUsualLoadsHz;
-    else if (is_number)
+    else if (!loads && is_number)
         sampling.frequency_hz = static_cast<uint32_t>(frequency_hz);
     else
         say("OMPASS_SAMPLE=%s is not understood; valid values: samples a second from 1 to %lu, loads, loads:%lu and "
