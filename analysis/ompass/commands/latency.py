@@ -39,9 +39,7 @@ def register(app: typer.Typer) -> None:
 
 def latency(
     directory: RunArgument,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="JSON instead (`ompass docs latency`).")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs latency`).")] = False,
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
     figure: Annotated[
