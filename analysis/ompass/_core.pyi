@@ -363,7 +363,7 @@ STACK_WORD: int = 65535
 
 class Sample(Row):
     """Where a thread was at one moment. A word is (1 + module) << 48 | ELF virtual address for code, STACK_WORD << 48 | bytes above the stack pointer, or 0."""
-    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), stack: dict[int, int]) -> None: ...
+    def __init__(self, *, time_ns: int = 0, state: str = '', region: int = 0, construct: int = 0, kernel: int = 0, is_shared: bool = False, weight: int = 0, address: int = 0, cycles: int = 0, source: str = '', was_modified: bool = False, chain: tuple[int, ...] = (), registers: tuple[int, ...] = (), stack: dict[int, int]) -> None: ...
     time_ns: Final[int]  # since the start of the run
     state: Final[str]  # work, create, schedule, sync, idle; outside: in no state
     region: Final[int]  # construct of the region; -1: outside of every region
@@ -371,28 +371,35 @@ class Sample(Row):
     kernel: Final[int]  # construct of the innermost kernel; -1: none
     is_shared: Final[bool]  # in work that undeferred tasks share, which were not timed
     weight: Final[int]  # samples for which it stands
+    address: Final[int]  # of the datum that was loaded; 0: not known, or no load
+    cycles: Final[int]  # until it was there; 0: not known, or no load
+    source: Final[str]  # where it came from: L1, under way, L2, L3, memory, other node, unknown
+    was_modified: Final[bool]  # another core had written to the line, and had it in its cache
     chain: Final[tuple[int, ...]]  # call chain by frame pointers: a word each, innermost first
     registers: Final[tuple[int, ...]]  # a word each, in the order of the thread's registers
     stack: Final[dict[int, int]]  # word of the stack by its distance from the stack pointer in bytes
 
 class SampledThread(Row):
     """The samples of one thread."""
-    def __init__(self, *, thread: int = 0, event: str = '', frequency_hz: int = 0, machine: str = '', stack_bytes: int = 0, n_lost: int = 0, n_dropped: int = 0, samples: tuple[Sample, ...] = ()) -> None: ...
+    def __init__(self, *, thread: int = 0, event: str = '', frequency_hz: int = 0, machine: str = '', stack_bytes: int = 0, n_lost: int = 0, n_dropped: int = 0, period: int = 0, samples: tuple[Sample, ...] = ()) -> None: ...
     thread: Final[int]  # number of the thread
-    event: Final[str]  # task clock or cycles: what samples are taken by
+    event: Final[str]  # task clock, cycles, loads or ops: what samples are taken by
     frequency_hz: Final[int]  # samples a second of processor time, about
     machine: Final[str]  # x86_64 or aarch64, which names the registers; empty: there are none
     stack_bytes: Final[int]  # how much of the stack samples tell of
     n_lost: Final[int]  # samples that found no room in the kernel's ring
     n_dropped: Final[int]  # samples that found no room on the disk
+    period: Final[int]  # loads or ops for which one sample stands; 0: they are of neither
     samples: Final[tuple[Sample, ...]]  # in order of time
 
 class Samples(Row):
     """The samples of a run."""
-    def __init__(self, *, frequency_hz: int = 0, n_refused: int = 0, error: int = 0, threads: tuple[SampledThread, ...] = ()) -> None: ...
+    def __init__(self, *, frequency_hz: int = 0, n_refused: int = 0, error: int = 0, wants_loads: bool = False, loads_error: int = 0, threads: tuple[SampledThread, ...] = ()) -> None: ...
     frequency_hz: Final[int]  # samples a second that were asked for; 0: none
     n_refused: Final[int]  # threads that the kernel refused to sample
     error: Final[int]  # why: errno
+    wants_loads: Final[bool]  # samples of loads were asked for
+    loads_error: Final[int]  # why they are of time instead: errno; 0: they are of loads
     threads: Final[tuple[SampledThread, ...]]  # those that were sampled
 
 def read_samples(directory: str) -> Samples:

@@ -50,6 +50,11 @@ class FunctionTable:
     starts: tuple[int, ...]
     functions: tuple[tuple[int, int, str], ...]  # (start, size, name)
 
+    def start_of(self, address: int) -> int:
+        """Where the function begins that covers `address`; 0 when none does."""
+        k = bisect.bisect_right(self.starts, address) - 1
+        return self.starts[k] if self.at(address) else 0
+
     def at(self, address: int) -> str:
         """The name of the function that covers `address`; empty when none does."""
         k = bisect.bisect_right(self.starts, address) - 1
@@ -167,6 +172,30 @@ def _sort_symbols(table: Any, wanted: Collection[str]) -> tuple[frozenset[str], 
 def _mentions(table: SymbolTableSection, wanted: Collection[str]) -> bool:
     strings = table.stringtable.data()
     return any(name.encode() in strings for name in wanted)
+
+
+def code_between(path: Path, begin: int, end: int) -> bytes:
+    """The bytes at these virtual addresses, as far as one segment of the file has them."""
+    with _open(path) as elf:
+        for segment in elf.iter_segments("PT_LOAD"):
+            start, size = segment["p_vaddr"], segment["p_filesz"]
+            if start <= begin < end <= start + size:
+                elf.stream.seek(segment["p_offset"] + begin - start)
+                return bytes(elf.stream.read(end - begin))
+    return b""
+
+
+def symbols_like(path: Path, part: str) -> dict[int, str]:
+    """The defined symbols whose names contain `part`, by address; none of a stripped file."""
+    with _open(path) as elf:
+        table = elf.get_section_by_name(".symtab")
+        if not isinstance(table, SymbolTableSection) or not _mentions(table, (part,)):
+            return {}
+        return {
+            int(symbol["st_value"]): symbol.name
+            for symbol in table.iter_symbols()
+            if part in symbol.name and symbol["st_shndx"] != "SHN_UNDEF"
+        }
 
 
 def read_functions(path: Path) -> FunctionTable:

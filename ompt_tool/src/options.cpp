@@ -73,16 +73,26 @@ Sampling read_sampling() {
     Sampling sampling;
     const char *text = getenv("OMPASS_SAMPLE");
     if (!text || !*text) return sampling;
+    constexpr char kLoads[] = "loads";
+    constexpr size_t kLength = sizeof kLoads - 1;
+    const bool loads = strncasecmp(text, kLoads, kLength) == 0 && (!text[kLength] || text[kLength] == ':');
+    const char *number = loads ? text + kLength + (text[kLength] == ':') : text;
     char *end = nullptr;
     errno = 0;
-    const unsigned long frequency_hz = strtoul(text, &end, 10);
+    const unsigned long frequency_hz = strtoul(number, &end, 10);
+    const bool is_number = !errno && end != number && !*end && *number != '-' && frequency_hz <= kMostHz;
     if (strcasecmp(text, "off") == 0)
         sampling.frequency_hz = 0;
-    else if (!errno && end != text && !*end && *text != '-' && frequency_hz <= kMostHz)
+    else if (loads && (!text[kLength] || (is_number && frequency_hz)))
+        sampling.loads = true,
+        sampling.frequency_hz = is_number ? static_cast<uint32_t>(frequency_hz) : Sampling::kUsualLoadsHz;
+    else if (!loads && is_number)
         sampling.frequency_hz = static_cast<uint32_t>(frequency_hz);
     else
-        say("OMPASS_SAMPLE=%s is not understood; valid values: samples a second from 1 to %lu, 0 or off. Using %u.",
-            text, kMostHz, sampling.frequency_hz);
+        say("OMPASS_SAMPLE=%s is not understood; valid values: samples a second from 1 to %lu, loads, loads:%lu and "
+            "less, "
+            "0 or off. Using %u.",
+            text, kMostHz, kMostHz, sampling.frequency_hz);
     return sampling;
 }
 

@@ -28,6 +28,8 @@ public:
     // Begins the event for the calling thread, with a ring of `pages` pages (a power of two) or, where the kernel allows
     // no more, fewer, down to `least`. Returns 0 or what the kernel said (errno); the ring then stays closed.
     int open(const perf_event_attr &event, size_t pages, size_t least);
+    // On `page` and the `bytes` of records behind it, mapped and laid out as the kernel does; for tests. close() unmaps them.
+    void open_on(perf_event_mmap_page *page, size_t bytes) { page_ = page, size_ = bytes; }
     void close(); // ends the event
     void forget_after_fork(); // in the child, which has not the mapping
     bool is_open() const { return size_ != 0; }

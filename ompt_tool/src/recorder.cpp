@@ -3,6 +3,7 @@
 #include "recorder.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <pthread.h>
@@ -106,6 +107,18 @@ void note_last_absences(ThreadState &thread, uint64_t end) {
     header.outside += thread.absences.look_between(std::max(header.mark, end_of_stretch), end);
 }
 
+// Once, whichever thread meets it first.
+void note_loads_refused(format::ProcessHeader &header, uint32_t error) {
+    if (__atomic_exchange_n(&header.loads_error, error, __ATOMIC_RELAXED)) return;
+    header.sample_hz = Sampling::kUsualHz;
+    if (error == ENODEV)
+        say("OMPASS_SAMPLE: this processor, or the kernel for it, offers no samples of loads (Intel's mem-loads, AMD's "
+            "ibs_op). Samples are of processor time instead.");
+    else
+        say("OMPASS_SAMPLE: the kernel refuses samples of loads: %s. Samples are of processor time instead.",
+            strerror(static_cast<int>(error)));
+}
+
 void begin_samples(ThreadState &thread, uint32_t tid) {
     thread.sample_ring = thread.samples.page();
     if (!current_options.sampling.frequency_hz) return;
@@ -114,6 +127,7 @@ void begin_samples(ThreadState &thread, uint32_t tid) {
         __atomic_store_n(&header.sample_error, static_cast<uint32_t>(error), __ATOMIC_RELAXED);
         __atomic_add_fetch(&header.n_unsampled, 1, __ATOMIC_RELAXED);
     }
+    if (const int error = thread.samples.loads_error()) note_loads_refused(header, static_cast<uint32_t>(error));
     thread.sample_ring = thread.samples.page();
 }
 
@@ -155,6 +169,8 @@ bool start(const char *runtime_version) {
     format::ProcessHeader &header = *process_log::header();
     header.brackets = brackets_measure;
     header.sample_hz = current_options.sampling.frequency_hz;
+    header.wants_loads = current_options.sampling.loads;
+    if (header.wants_loads) current_options.sampling.load_event = find_load_event(kEventSources);
     if (header.sample_hz) code_map::read();
     header.n_counters = static_cast<uint32_t>(counted.size());
     for (size_t i = 0; i < counted.size(); i++)

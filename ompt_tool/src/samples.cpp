@@ -92,33 +92,69 @@ perf_event_attr task_clock_event(uint32_t frequency_hz) {
     return event;
 }
 
+// One in so many, whatever they cost, so that each kind of load has its share. As many a second as asked for if there is one
+// in each cycle.
+perf_event_attr load_event(const LoadEvent &found, uint32_t frequency_hz) {
+    perf_event_attr event = common_event();
+    event.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_WEIGHT | PERF_SAMPLE_DATA_SRC;
+    event.type = found.type;
+    event.config = found.config;
+    event.config1 = found.config1;
+    event.config2 = found.config2;
+    event.precise_ip = found.precise_ip & 3;
+    event.exclude_kernel = found.exclude_kernel;
+    event.exclude_hv = found.exclude_kernel;
+    const uint64_t period = period_of(clock::from_ns(1'000'000'000), frequency_hz);
+    event.sample_period = (period + found.period_unit - 1) / found.period_unit * found.period_unit;
+    return event;
+}
+
 uint64_t word_at(const uint64_t *words, size_t n_words, size_t place) { return place < n_words ? words[place] : 0; }
+
+SampleEvent kind_of(const LoadEvent &found) { return found.precise_ip ? SampleEvent::kLoads : SampleEvent::kOps; }
 
 } // namespace
 
 int Samples::open_rings(SampleEvent kind) {
-    const auto event_of = kind == SampleEvent::kCycles ? cycles_event : task_clock_event;
-    perf_event_attr event = event_of(head_.frequency_hz);
+    const uint32_t hz = head_.frequency_hz;
+    perf_event_attr event = of_loads(kind)                 ? load_event(sampling_->load_event.value_or(LoadEvent()), hz)
+                            : kind == SampleEvent::kCycles ? cycles_event(hz)
+                                                           : task_clock_event(hz);
     const bool is_first = head_.index == 0;
     if (const int error = ring_.open(event, is_first ? kFirstPages : kPages, kLeastPages)) return error;
     head_.event = kind;
+    head_.period = of_loads(kind) ? event.sample_period : 0;
     event.sample_period *= kRare;
     if (is_first) rare_.open(event, kRarePages, kLeastPages);
     return 0;
 }
 
 int Samples::open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid) {
+    sampling_ = &sampling;
     head_.index = index;
     head_.frequency_hz = sampling.frequency_hz;
-    if (open_rings(SampleEvent::kCycles)) {
+    loads_error_ = !sampling.loads ? 0 : !sampling.load_event ? ENODEV : open_rings(kind_of(*sampling.load_event));
+    if (loads_error_) head_.frequency_hz = Sampling::kUsualHz;
+    if ((!sampling.loads || loads_error_) && open_rings(SampleEvent::kCycles)) {
         if (const int error = open_rings(SampleEvent::kTaskClock)) return error;
     }
+    begin_log(directory, tid);
+    return 0;
+}
+
+void Samples::open_on(PerfRing &ring, SampleEvent event, const std::string &directory, uint32_t index) {
+    ring_.swap(ring);
+    head_.index = index;
+    head_.event = event;
+    begin_log(directory, 0);
+}
+
+void Samples::begin_log(const std::string &directory, uint32_t tid) {
     directory_ = &directory;
     is_begun_ = true;
     head_.tid = tid;
     head_.registers = kRegisters;
     head_.stack_bytes = kRegisterCount ? kStackBytes : 0;
-    return 0;
 }
 
 size_t Samples::look(const PerfRing &ring) {
@@ -144,7 +180,7 @@ void Samples::take_until(uint64_t end, const Place &place) {
             const uint64_t time = time_of(record_, now);
             if (time > end) break;
             last_time_ = time;
-            if (!is_left_out()) log_sample(record_, n_words, time, weight_, place);
+            if (is_wanted(record_, n_words) && !is_left_out()) log_sample(record_, n_words, time, weight_, place);
         }
         pass(ring_);
     }
@@ -159,7 +195,8 @@ void Samples::stand_in_until(uint64_t end, const Place &place) {
         if (static_cast<uint32_t>(record_[0]) == PERF_RECORD_SAMPLE && n_words > 2) {
             const uint64_t time = time_of(record_, now);
             if (time > end) return;
-            if (time > last_time_ && time <= missing_until_) log_sample(record_, n_words, time, weight_ * kRare, place);
+            if (time > last_time_ && time <= missing_until_ && is_wanted(record_, n_words))
+                log_sample(record_, n_words, time, weight_ * kRare, place);
         }
         pass(rare_);
     }
@@ -183,9 +220,20 @@ bool Samples::is_left_out() {
     return false;
 }
 
-// time, callchain { n, addresses }, registers { abi, values }, stack { size, words, size that there was }
+// Of loads, the kernel may give operations that load nothing, and some of its own.
+bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
+    if (!of_loads(head_.event)) return true;
+    const auto misc = static_cast<uint32_t>(record[0] >> 32) & PERF_RECORD_MISC_CPUMODE_MASK;
+    return misc == PERF_RECORD_MISC_USER && format::is_load(record[n_words - 1]);
+}
+
+// time, of a load the address, callchain { n, addresses }, registers { abi, values }, stack { size, words, size that there was }, of a load
+// its cycles and source
 void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place) {
+    const bool is_load = of_loads(head_.event);
     size_t next = 2;
+    format::LoadRecord load = {};
+    if (is_load) load.address = word_at(record, n_words, next++);
     const uint64_t n_addresses = std::min<uint64_t>(word_at(record, n_words, next++), n_words);
     const uint64_t *addresses = record + next;
     next += n_addresses;
@@ -196,11 +244,18 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
         for (unsigned i = 0; i < kRegisterCount; i++) registers[i] = word_at(record, n_words, next++);
         stack_pointer = registers[kStackPointer];
         executed = registers[kProgramCounter];
+    }
+    if (kRegisterCount) {
         const uint64_t room = word_at(record, n_words, next++) / 8;
         if (room && next + room < n_words) {
             stack = record + next;
             n_stack = std::min<uint64_t>({word_at(record, n_words, next + room) / 8, room, kStackWords});
+            next += room + 1;
         }
+    }
+    if (is_load) {
+        load.cycles = word_at(record, n_words, next++);
+        load.source = word_at(record, n_words, next);
     }
     const auto word_of = [&](uint64_t value, bool was_executed) {
         if (value - stack_pointer < kStackBytes && stack_pointer) return format::kStackWord | (value - stack_pointer);
@@ -208,7 +263,8 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
     };
 
     constexpr size_t kHeadWords = sizeof(format::SampleRecord) / 8, kBitWords = kStackWords / 64;
-    uint64_t *words = log_.reserve(kHeadWords + kMostCallers + kRegisterCount + kBitWords + kStackWords);
+    constexpr size_t kLoadWords = sizeof(format::LoadRecord) / 8;
+    uint64_t *words = log_.reserve(kHeadWords + kLoadWords + kMostCallers + kRegisterCount + kBitWords + kStackWords);
     if (!words) {
         log_.header().n_dropped++;
         return;
@@ -222,6 +278,10 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
     head.kernel = place.kernel;
     head.weight = weight;
     uint64_t *to = words + kHeadWords;
+    if (is_load) {
+        memcpy(to, &load, sizeof load);
+        to += kLoadWords;
+    }
     for (uint64_t i = 0; i < n_addresses && head.n_chain < kMostCallers; i++) {
         if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // says whose addresses follow
         *to++ = code_map::word_of(addresses[i], true);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "clock.h"
+#include "load_event.h"
 #include "perf_ring.h"
 #include "sample_log.h"
 
@@ -16,7 +17,11 @@ namespace ompass {
 
 // What is asked for (OMPASS_SAMPLE).
 struct Sampling {
-    uint32_t frequency_hz = 100; // 0: no samples
+    static constexpr uint32_t kUsualHz = 100, kUsualLoadsHz = 1000;
+
+    uint32_t frequency_hz = kUsualHz; // 0: no samples
+    bool loads = false; // of loads, where `load_event` is there
+    std::optional<LoadEvent> load_event;
 };
 
 class Samples {
@@ -28,9 +33,12 @@ public:
         uint32_t region, construct, kernel;
     };
 
-    // Begins for the calling thread. Returns 0, or what the kernel said (errno).
-    // `directory` must last as long as this.
+    // Begins for the calling thread. Returns 0, or what the kernel said (errno). Where it refuses loads, samples are of
+    // time; loads_error() says why. Both arguments must last as long as this.
     int open(const Sampling &sampling, const std::string &directory, uint32_t index, uint32_t tid);
+    // The same on a ring that another has filled with records of samples of that event; for tests.
+    void open_on(PerfRing &ring, format::SampleEvent event, const std::string &directory, uint32_t index);
+    int loads_error() const { return loads_error_; } // 0: not refused, or not asked for
 
     // Two numbers that differ while there are samples to be taken: data_head and data_tail. Never null.
     const volatile perf_event_mmap_page *page() const { return ring_.page(); }
@@ -50,11 +58,13 @@ private:
     static constexpr size_t kMostWords = 256; // of a record of the kernel, and more than one has
 
     int open_rings(format::SampleEvent event);
+    void begin_log(const std::string &directory, uint32_t tid);
     // Copies the record of `ring` that is next to record_, at most kMostWords of it; its length there, 0: there is none.
     size_t look(const PerfRing &ring);
     void pass(PerfRing &ring) { ring.release(place_after_); } // the record looked at
     uint64_t time_of(const uint64_t *record, clock::Reading &now) const;
     void stand_in_until(uint64_t end, const Place &place);
+    bool is_wanted(const uint64_t *record, size_t n_words) const;
     void log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place);
     bool is_left_out(); // of a long run, one in weight_ is kept
 
@@ -65,6 +75,8 @@ private:
     SampleLog log_; // begun with the first sample: many threads are too short for one
     format::SamplesHeader head_ = {}; // what its header will say
     const std::string *directory_ = nullptr;
+    const Sampling *sampling_ = nullptr;
+    int loads_error_ = 0;
     bool is_begun_ = false;
     uint32_t weight_ = 1;
     uint32_t n_skipped_ = 0;

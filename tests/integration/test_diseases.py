@@ -16,6 +16,7 @@ from diseases.matrix import judge
 from diseases.runs import Case, record
 from ompass.metrics.findings import KINDS
 from ompass.readers import open_run
+from ompass.reports import collect
 from toolchains import REPOSITORY
 
 LABELS = {label.program: label for label in all_labels()}
@@ -52,6 +53,19 @@ def test_nothing_is_found_in_a_healthy_program(
 def test_what_ran_before_the_first_use_of_openmp_is_known(libompass: Path, tmp_path: Path) -> None:
     record(Case(LABELS["serial_setup.c"], CLANG, 2, QUIET, 0), libompass, tmp_path / "run.ompass")
     assert open_run(tmp_path / "run.ompass").earlier_cpu_ns > 200_000_000
+
+
+def findings_of(case: Case, libompass: Path, run_dir: Path) -> dict[str, str]:
+    """What the findings of one recording rest on, by kind."""
+    record(case, libompass, run_dir)
+    return {finding.kind: finding.because for finding in collect(open_run(run_dir)).findings}
+
+
+def test_the_serial_part_is_named_by_what_ran_in_it(libompass: Path, tmp_path: Path) -> None:
+    case = Case(LABELS["serial_between.cpp"], CLANG, 2, QUIET, 0)
+    because = findings_of(case, libompass, tmp_path / "run.ompass")["serial_fraction"]
+    assert "of its samples are in take_steps" in because
+    assert "most of them at disease.h:" in because
 
 
 def test_every_program_has_a_label_and_a_place_in_the_document() -> None:

@@ -36,6 +36,7 @@ NOT_RUN = {
     "ompass view ": "serves until the page is closed, as in tests/integration/test_view.py",
     "ompass top ": "needs a terminal; tests/integration/test_top.py has one",
     "srun ": "needs Slurm",
+    "ompass latency ": "needs a processor that samples loads; tests/unit/test_loads.py shows made ones",
     "cmake -S . -B build -D": "of the reader's program; tests/integration/test_installation.py builds one so",
     "ompass report solver-r*.ompass --dask": "needs a cluster; tests/integration/test_ranks.py has one",
 }

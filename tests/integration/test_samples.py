@@ -139,6 +139,25 @@ def test_samples_are_off_when_nobody_wants_them(
     assert report_of(recorded.run_dir)["samples"] is None
 
 
+def test_a_machine_without_samples_of_loads_says_so_once_and_samples_time(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    program = compile_program("samples/shares.c", default_toolchain)
+    environment = {"OMPASS_SAMPLE": "loads:5000", "OMP_NUM_THREADS": "2"}
+    recorded = run_recorded(program, default_toolchain, "100", environment=environment)
+    check_sound(recorded.run_dir)
+    if any(thread.period for thread in read_samples(recorded.run_dir).threads):
+        assert ompass("latency", str(recorded.run_dir)).returncode == 0
+        return
+    said = [line for line in recorded.process.stderr.splitlines() if "samples of loads" in line]
+    assert len(said) == 1 and said[0].endswith("Samples are of processor time instead.")
+    samples = report_of(recorded.run_dir)["samples"]
+    assert samples["loads_refusal"].startswith("Loads were not sampled: ")
+    assert (samples["frequency_hz"], samples["samples"] > 0) == (100, True)
+    refused = ompass("latency", str(recorded.run_dir), status=5)
+    assert samples["loads_refusal"].rstrip(".") in refused.stderr
+
+
 def test_a_killed_program_keeps_its_samples(
     compile_program: CompileProgram, libompass: Path, default_toolchain: Toolchain, tmp_path: Path
 ) -> None:

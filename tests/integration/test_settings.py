@@ -36,6 +36,8 @@ BAD_VALUES = [
     ("OMPASS_SAMPLE", "often", ["10000", "off", "Using 100"]),
     ("OMPASS_SAMPLE", "-5", ["10000", "off"]),
     ("OMPASS_SAMPLE", "10001", ["10000", "off"]),
+    ("OMPASS_SAMPLE", "loads:0", ["10000", "loads:10000"]),
+    ("OMPASS_SAMPLE", "loads100", ["loads:10000", "Using 100"]),
     ("OMPASS_LIMIT_MB", "much", ["number"]),
     ("OMPASS_LIMIT_MB", "-1", ["number"]),
     ("OMPASS_LIMIT_MB", "12kg", ["number"]),

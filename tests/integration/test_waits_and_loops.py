@@ -69,6 +69,37 @@ class Reported:
         assert entry["line"] == self.lines[name] or not self.exact
 
 
+@pytest.mark.parametrize(
+    ("compiler", "flags", "names"),
+    [
+        ("clang-19", (), ["first", "first", "second"]),
+        ("clang-19", ("-DUNNAMED",), ["", "first", "first", "second"]),
+        ("gcc-12-libomp-19", (), ["first", "first", "second"]),
+        # gcc's unnamed sections have no variable: none can be told from the named ones for certain
+        ("gcc-12-libomp-19", ("-DUNNAMED",), [None] * 4),
+    ],
+)
+@pytest.mark.parametrize("opt_level", ["-O0", "-O2"])
+def test_critical_sections_have_their_names(
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    compiler: str,
+    flags: tuple[str, ...],
+    names: list[str | None],
+    opt_level: str,
+) -> None:
+    toolchain = toolchain_named(compiler)
+    program = compile_program("waits/criticals.c", toolchain, opt_level, flags=flags)
+    run_dir = run_recorded(program, toolchain, preload=True).run_dir
+    report: Entry = plain(run_report(collect(check_sound(run_dir))))
+    criticals = [wait for wait in report["waits"] if wait["kind"] == "critical"]
+    assert sorted(names, key=str) == sorted((wait["name"] for wait in criticals), key=str)
+    text = (PROGRAMS / "waits/criticals.c").read_text(encoding="utf-8").splitlines()
+    for wait in criticals:
+        if wait["name"] and not compiler.startswith("gcc"):
+            assert text[wait["line"] - 1].endswith(f"// name {wait['name']}")
+
+
 def recorded(
     source: str,
     toolchain: Toolchain,

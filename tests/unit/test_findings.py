@@ -17,13 +17,17 @@ from ompass.metrics import (
     time_breakdown,
     wait_totals,
 )
+from ompass.metrics.loads import SampledLoad
+from ompass.metrics.samples import Line, LocatedSample, Owner
 from ompass.model import OUTSIDE, ConstructRow, RegionRow, Run
 from unit.made_runs import MS, STATES, construct, definition, loop, made_run, region, team, thread, wait
 
 
-def findings(run: Run) -> list[Finding]:
+def findings(run: Run, **more: Any) -> list[Finding]:
     return list(
-        find_causes(run, time_breakdown(run), construct_totals(run), wait_totals(run), loop_totals(run))
+        find_causes(
+            run, time_breakdown(run), construct_totals(run), wait_totals(run), loop_totals(run), **more
+        )
     )
 
 
@@ -35,8 +39,8 @@ def notes(run: Run) -> list[str]:
     return [f.kind for f in findings(run) if f.severity == "note"]
 
 
-def the(run: Run, kind: str) -> Finding:
-    (found,) = [f for f in findings(run) if f.kind == kind]
+def the(run: Run, kind: str, **more: Any) -> Finding:
+    (found,) = [f for f in findings(run, **more) if f.kind == kind]
     return found
 
 
@@ -335,6 +339,90 @@ def test_critical_section_is_told_from_a_lock() -> None:
         run = made_run(rows, [], kinds, waits=waits)
         assert problems(run) == [kind]
         assert the(run, kind).construct == costly
+
+
+def test_critical_section_is_named_where_its_name_is_known() -> None:
+    rows = team(0, [{"work_ns": 70 * MS, "sync_ns": 30 * MS, "lock_ns": 30 * MS}] * 2)
+    kinds = [definition(0, "parallel"), definition(1, "wait", flags=CRITICAL)]
+    run = made_run(rows, [], kinds, waits=(wait(1, 0, sync_ns=40 * MS),))
+
+    def said(names: dict[int, str]) -> Finding:
+        return the(run, "critical_contention", critical_names=names)
+
+    assert "into entering the critical section totals," in said({1: "totals"}).because
+    assert "other sections of that name share its lock" in said({1: "totals"}).cure
+    assert "this critical section, which shares one lock with all that have no name" in said({1: ""}).because
+    assert "give critical sections different names" in said({1: ""}).cure
+    assert "into entering this critical section, " in said({}).because
+    assert "no name" not in said({2: ""}).because
+
+
+def serial_run(**fields: Any) -> Run:
+    rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
+    return made_run(rows, healthy_tasks(), **{"wall_ns": 198 * MS, **fields})
+
+
+def located(kind: str, *calls: tuple[str, int], weight: int = 1) -> LocatedSample:
+    lines = tuple(Line(name, "/src/a.c" if n else "", n, "a", f"a.c:{n}" if n else "?") for name, n in calls)
+    return LocatedSample(0, Owner(kind, -1), lines, "", weight)
+
+
+SERIAL_SAMPLES = (
+    located("serial", ("sin", 0), ("set_up", 7), ("main", 20), weight=40),
+    located("serial", ("set_up", 8), ("main", 20), weight=50),
+    located("serial", ("main", 21), weight=10),
+    located("task", ("leaf", 3), weight=1000),
+)
+
+
+def test_serial_part_is_named_by_what_ran_in_it() -> None:
+    because = the(serial_run(), "serial_fraction", samples=SERIAL_SAMPLES).because
+    assert because.endswith("; 90.0% of its samples are in set_up, most of them at a.c:8")
+    few = (located("serial", ("main", 21), weight=9), SERIAL_SAMPLES[-1])
+    for samples in ((), few):
+        assert the(serial_run(), "serial_fraction", samples=samples).because.endswith("(Amdahl)")
+
+
+def test_samples_do_not_speak_for_a_serial_part_before_them() -> None:
+    early = the(serial_run(earlier_cpu_ns=150 * MS), "serial_fraction", samples=SERIAL_SAMPLES)
+    assert early.because.endswith("before OpenMP was first used, of which there are no samples")
+
+
+def loads_of(kind: str = "task", n: int = 200, **fields: Any) -> SampledLoad:
+    values = {"cycles": 400, "source": "L3", "was_modified": True, "weight": n, "period": 1000, **fields}
+    return SampledLoad(0, Owner(kind, 1), **values)
+
+
+QUICK_LOADS = loads_of(cycles=4, source="L1", was_modified=False, n=2000)
+
+
+def memory_findings(*loads: SampledLoad) -> list[Finding]:
+    run = made_run(healthy_rows(), healthy_tasks())
+    return [f for f in findings(run, loads=loads) if f.kind == "memory_contention"]
+
+
+def test_loads_of_lines_that_other_threads_write_are_contention() -> None:
+    (found,) = memory_findings(loads_of(), QUICK_LOADS)
+    # 200 loads of 400 cycles, each for 1000, at 2 GHz
+    assert (found.severity, found.construct, found.cost_ns) == ("problem", 1, 40 * MS)
+    numbers = dict(found.numbers)
+    assert math.isclose(numbers["slowed_share"], 80_000 / 88_000)
+    assert math.isclose(numbers["modified_share"], 200 / 2200)
+    assert "different cache lines" in found.cure
+    (far,) = memory_findings(loads_of(source="other node", was_modified=False), QUICK_LOADS)
+    assert "where their data lie" in far.cure
+    (bounded,) = memory_findings(loads_of(period=10**6))
+    assert bounded.cost_ns == 196 * MS, "no more than all work"
+
+
+def test_loads_that_cost_little_or_are_near_are_no_contention() -> None:
+    assert memory_findings(loads_of(n=99)) == [], "too few to judge"
+    assert memory_findings(loads_of(kind="serial")) == [], "one thread has nobody to contend with"
+    assert memory_findings(loads_of(source="memory", was_modified=False)) == [], (
+        "a program may need its memory"
+    )
+    assert memory_findings(loads_of(period=100)) == [], "4 ms of 200"
+    assert memory_findings(loads_of(), loads_of(n=1000, was_modified=False)) == [], "a sixth of the cycles"
 
 
 def uneven_rows() -> list[RegionRow]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import re
 import struct
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,12 +25,13 @@ from ompass.reports.samples import (
     folded_stacks,
     pprof_profile,
     sample_fields,
+    sample_parts,
     speedscope_profile,
 )
 from ompass.reports.samples.pprof import parse_pprof
 from ompass.symbols.libraries import IO, MEMORY, MPI, OWN, RUNTIME, group_of, group_of_calls
 from ompass.symbols.unwinder import FrameTable, Unwinder
-from unit.made_runs import made_samples
+from unit.made_runs import made_run, made_samples, thread
 from unit.made_traces import Schedule, Spawn, Wait, Work, write_trace
 
 STATES = ("work", "create", "schedule", "sync", "idle", "outside")
@@ -55,11 +58,12 @@ def record(
     construct: int = 2,
     kernel: int = 0,
     weight: int = 1,
+    load: tuple[int, int, int] | None = None,
 ) -> bytes:
     bits = [0] * (STACK_BYTES // 512)
     for place in stack:
         bits[place // 512] |= 1 << (place // 8 % 64)
-    words = [*chain, *registers, *bits, *(stack[place] for place in sorted(stack))]
+    words = [*(load or ()), *chain, *registers, *bits, *(stack[place] for place in sorted(stack))]
     head = struct.pack(
         "<HHBBHQ4I", 4 + len(words), len(chain), STATES.index(state), flags, 0, time,
         region, construct, kernel, weight,
@@ -68,10 +72,10 @@ def record(
 
 
 def sample_file(
-    records: bytes, *, index: int = 0, event: int = 1, n_lost: int = 0, version: int = 1
+    records: bytes, *, index: int = 0, event: int = 1, n_lost: int = 0, version: int = 2, period: int = 0
 ) -> bytes:
     header = struct.pack(
-        "<8s8I2Q", b"OMPASSSA", version, 4096, index, 100, event, 100, 1, STACK_BYTES, n_lost, 0
+        "<8s8I3Q", b"OMPASSSA", version, 4096, index, 100, event, 100, 1, STACK_BYTES, n_lost, 0, period
     )
     n_bytes = -(-(64 + len(records) + 8) // 4096) * 4096
     extent = struct.pack("<2I7Q", 0x58504D4F, 5, n_bytes, 0, *[0] * 5) + records
@@ -96,14 +100,23 @@ def test_records_are_read_as_they_were_written(run_dir: Path) -> None:
     assert thread.samples == (
         Sample(
             time_ns=500, state="work", region=1, construct=2, kernel=3, is_shared=False, weight=4,
+            address=0, cycles=0, source="unknown", was_modified=False,
             chain=(code(0, 0x1000),), registers=tuple(REGISTERS),
             stack={8: code(0, 0x2000), 1016: on_stack(24)},
         ),
         Sample(
             time_ns=700, state="idle", region=-1, construct=-1, kernel=-1, is_shared=True, weight=1,
+            address=0, cycles=0, source="unknown", was_modified=False,
             chain=(code(1, 0x30),), registers=tuple(REGISTERS), stack={},
         ),
     )  # fmt: skip
+
+
+def test_files_of_version_1_are_read(run_dir: Path) -> None:
+    good = record([code(0, 0x1000)], REGISTERS, {})
+    (run_dir / "thread-00000.samples").write_bytes(sample_file(good, version=1))
+    (thread,) = read_samples(run_dir).threads
+    assert (thread.period, [sample.chain for sample in thread.samples]) == (0, [(code(0, 0x1000),)])
 
 
 def test_a_run_without_samples_has_none(run_dir: Path) -> None:
@@ -121,7 +134,7 @@ def test_a_file_that_ends_early_is_read_as_far_as_it_goes(run_dir: Path) -> None
 @pytest.mark.parametrize(
     ("damage", "says"),
     [
-        (lambda good: sample_file(good, version=2), "a version of samples that"),
+        (lambda good: sample_file(good, version=3), "a version of samples that"),
         (lambda good: b"X" + sample_file(good)[1:], "not a file of samples"),
         (lambda good: sample_file(good, index=1), "its header does not fit"),
         (lambda good: sample_file(b"\x05" + good[1:]), "not whole"),
@@ -303,6 +316,35 @@ def test_pprof_has_lines_counts_and_labels(content: SampleContent) -> None:
     assert {text[label.key]: text[label.str] or label.num for label in first.label} == {
         "construct": "task", "thread": 0,
     }  # fmt: skip
+
+
+def watched_by_clock(*parts: int, **fields: Any) -> SampleContent:
+    """Samples of a run whose threads, of 100 ns each, were watched by their clocks for so long."""
+    rows = [thread(number, last_ns=100, by_clock_ns=ns) for number, ns in enumerate(parts)]
+    return replace(made_samples(made_run(threads=rows)), **fields)
+
+
+def said_of(content: SampleContent) -> str:
+    return " ".join(part for part in sample_parts(content) if isinstance(part, str))
+
+
+def test_threads_watched_by_their_clocks_are_told_of() -> None:
+    content = watched_by_clock(0, 60, 20, 0)
+    assert (
+        "Of 20.0% of the time of all threads there are no samples: 2 threads switched so often that only "
+        "clocks were read, thread 1 for 60.0% of its time. Shares are of the rest." in said_of(content)
+    )
+    fields = sample_fields(content)
+    assert fields is not None
+    assert fields["unsampled"] == [
+        {"thread": 1, "unsampled_ns": 60, "share": 0.6}, {"thread": 2, "unsampled_ns": 20, "share": 0.2},
+    ]  # fmt: skip
+    assert "1 thread switched so often that only clocks" in said_of(watched_by_clock(90, samples=()))
+
+
+def test_little_time_by_the_clock_is_not_worth_a_sentence() -> None:
+    for content in (watched_by_clock(1, 0), watched_by_clock(0, 0), watched_by_clock(90, frequency_hz=0)):
+        assert "no samples" not in said_of(content)
 
 
 def test_a_refusal_is_one_sentence(run_dir: Path) -> None:

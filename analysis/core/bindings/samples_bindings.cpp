@@ -9,8 +9,10 @@ namespace ompass {
 
 namespace {
 
-constexpr const char *kEvents[] = {"none", "task clock", "cycles", "unknown"};
+constexpr const char *kEvents[] = {"none", "task clock", "cycles", "loads", "ops", "unknown"};
 constexpr const char *kStates[] = {"work", "create", "schedule", "sync", "idle", "outside"};
+constexpr const char *kSources[format::kLoadSources] = {"unknown", "L1",     "under way", "L2",
+                                                        "L3",      "memory", "other node"};
 constexpr const char *kRegisters[] = {"", "x86_64", "aarch64", ""};
 
 using Words = nb::typed<nb::tuple, uint64_t, nb::ellipsis>;
@@ -27,26 +29,35 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
     X(bool, is_shared, "in work that undeferred tasks share, which were not timed",                                    \
       (from.head.flags & format::kSharedWork) != 0)                                                                    \
     X(uint64_t, weight, "samples for which it stands", from.head.weight)                                               \
+    X(uint64_t, address, "of the datum that was loaded; 0: not known, or no load", from.load.address)                  \
+    X(uint64_t, cycles, "until it was there; 0: not known, or no load", from.load.cycles)                              \
+    X(nb::str, source, "where it came from: L1, under way, L2, L3, memory, other node, unknown",                       \
+      nb::str(kSources[static_cast<size_t>(format::load_source(from.load.source))]))                                   \
+    X(bool, was_modified, "another core had written to the line, and had it in its cache",                             \
+      format::was_modified(from.load.source))                                                                          \
     X(Words, chain, "call chain by frame pointers: a word each, innermost first", words(from.chain))                   \
     X(Words, registers, "a word each, in the order of the thread's registers", words(from.registers))                  \
     X(Stack, stack, "word of the stack by its distance from the stack pointer in bytes", stack(from.stack))
 
 #define OMPASS_PYTHON_SAMPLED_THREAD(X)                                                                                \
     X(uint32_t, thread, "number of the thread", from.header.index)                                                     \
-    X(nb::str, event, "task clock or cycles: what samples are taken by",                                               \
-      nb::str(kEvents[std::min<size_t>(static_cast<size_t>(from.header.event), 3)]))                                   \
+    X(nb::str, event, "task clock, cycles, loads or ops: what samples are taken by",                                   \
+      nb::str(kEvents[std::min<size_t>(static_cast<size_t>(from.header.event), std::size(kEvents) - 1)]))              \
     X(uint32_t, frequency_hz, "samples a second of processor time, about", from.header.frequency_hz)                   \
     X(nb::str, machine, "x86_64 or aarch64, which names the registers; empty: there are none",                         \
       nb::str(kRegisters[std::min<size_t>(static_cast<size_t>(from.header.registers), 3)]))                            \
     X(uint32_t, stack_bytes, "how much of the stack samples tell of", from.header.stack_bytes)                         \
     X(uint64_t, n_lost, "samples that found no room in the kernel's ring", from.header.n_lost)                         \
     X(uint64_t, n_dropped, "samples that found no room on the disk", from.header.n_dropped)                            \
+    X(uint64_t, period, "loads or ops for which one sample stands; 0: they are of neither", from.header.period)        \
     X(Rows<PythonSample>, samples, "in order of time", samples)
 
 #define OMPASS_PYTHON_SAMPLES(X)                                                                                       \
     X(uint32_t, frequency_hz, "samples a second that were asked for; 0: none", run.process->sample_hz)                 \
     X(uint32_t, n_refused, "threads that the kernel refused to sample", run.process->n_unsampled)                      \
     X(uint32_t, error, "why: errno", run.process->sample_error)                                                        \
+    X(bool, wants_loads, "samples of loads were asked for", run.process->wants_loads != 0)                             \
+    X(uint32_t, loads_error, "why they are of time instead: errno; 0: they are of loads", run.process->loads_error)    \
     X(Rows<PythonSampledThread>, threads, "those that were sampled", threads)
 
 OMPASS_STRUCT(PythonSample, Row, OMPASS_PYTHON_SAMPLE);

@@ -106,6 +106,8 @@ struct ProcessHeader {
     uint32_t sample_hz; // samples a second that were asked for; 0: none
     uint32_t sample_error; // errno, when the kernel refused to sample a thread
     uint32_t n_unsampled; // threads that it refused
+    uint32_t wants_loads; // 1: samples of loads were asked for
+    uint32_t loads_error; // errno: why they are of time instead
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 

@@ -22,6 +22,11 @@ bool read_record(const format::SamplesHeader &header, Words words, Sample &sampl
         next = fits ? next + n : words.size();
         return std::vector<uint64_t>(taken.begin(), taken.end());
     };
+    if (of_loads(header.event)) {
+        const std::vector<uint64_t> load = take(sizeof sample.load / sizeof(uint64_t));
+        if (load.empty()) return false;
+        memcpy(&sample.load, load.data(), sizeof sample.load);
+    }
     const size_t n_registers = format::n_registers(header.registers);
     sample.chain = take(sample.head.n_chain);
     sample.registers = take(n_registers);
@@ -65,7 +70,8 @@ Problem read_file(const std::string &path, uint32_t index, std::vector<SampledTh
     memcpy(&thread.header, words.data(), sizeof thread.header);
     if (memcmp(thread.header.magic, format::kSamplesMagic, sizeof thread.header.magic) != 0)
         return {path, 0, "is not a file of samples of Ompass"};
-    if (thread.header.version != format::kSamplesVersion || thread.header.header_bytes != format::kHeaderBytes)
+    if (thread.header.version == 0 || thread.header.version > format::kSamplesVersion ||
+        thread.header.header_bytes != format::kHeaderBytes)
         return {path, 8, "has a version of samples that this Ompass does not read"};
     if (thread.header.stack_bytes % 512 || thread.header.index != index)
         return {path, 16, "is damaged: its header does not fit"};

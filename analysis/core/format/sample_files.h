@@ -15,6 +15,7 @@ namespace ompass {
 
 struct Sample {
     format::SampleRecord head;
+    format::LoadRecord load; // zeros: it is none
     std::vector<uint64_t> chain; // words of samples.h, as those that follow
     std::vector<uint64_t> registers;
     std::vector<std::pair<uint32_t, uint64_t>> stack; // byte above the stack pointer, word

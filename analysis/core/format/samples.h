@@ -11,13 +11,15 @@
 namespace ompass::format {
 
 inline constexpr char kSamplesMagic[8] = {'O', 'M', 'P', 'A', 'S', 'S', 'S', 'A'};
-inline constexpr uint32_t kSamplesVersion = 1;
+inline constexpr uint32_t kSamplesVersion = 2; // 1: there were no loads, and no period
 
 // After how much of what a sample is taken.
 enum class SampleEvent : uint32_t {
     kNone = 0,
     kTaskClock = 1, // time of the thread on a processor
-    kCycles = 2 // of the processor, in user code
+    kCycles = 2, // of the processor, in user code
+    kLoads = 3, // loads of user code; records then have a LoadRecord
+    kOps = 4 // operations of the processor, of which those that load were kept; so do they
 };
 
 // What the registers of a record are, in this order.
@@ -42,8 +44,10 @@ struct SamplesHeader {
     uint32_t stack_bytes; // how much of the stack a record tells of, from the stack pointer on; a multiple of 512
     uint64_t n_lost; // samples that found no room in the kernel's ring
     uint64_t n_dropped; // samples that found no room in this file
+    uint64_t period; // loads or ops for which one sample stands; 0: not so
 };
 static_assert(sizeof(SamplesHeader) <= kHeaderBytes);
+constexpr bool of_loads(SampleEvent event) { return event == SampleEvent::kLoads || event == SampleEvent::kOps; }
 
 // A word of a call chain, register or stack. Only what leads from a function to its caller is kept:
 //   (1 + module) << 48 | ELF virtual address   an address in the code of a module of process.log
@@ -60,6 +64,7 @@ inline constexpr uint8_t kOutsideStates = kStates; // the thread was in no state
 
 // The words of a record:
 //   the head;
+//   of a load, its LoadRecord;
 //   the call chain as frame pointers tell it: where the thread was, then addresses to which calls return;
 //   the registers;
 //   a bit for each word of the stack, whether it is kept, and the kept words.
@@ -76,5 +81,46 @@ struct SampleRecord {
     uint32_t weight; // samples for which it stands: of a long run, not all are kept
 };
 static_assert(sizeof(SampleRecord) == 32);
+
+struct LoadRecord {
+    uint64_t address; // of the datum, in the process; 0: not known
+    uint64_t cycles; // until it was there; 0: not known
+    uint64_t source; // where it came from, as perf_event_open(2) has it (PERF_SAMPLE_DATA_SRC)
+};
+static_assert(sizeof(LoadRecord) == 24);
+
+// Where a datum came from. A line is the piece of memory that caches hold.
+enum class LoadSource : uint8_t {
+    kUnknown,
+    kL1,
+    kUnderWay, // a line that was being fetched already
+    kL2,
+    kL3, // or another cache of the same node
+    kMemory, // of the same node
+    kOtherNode, // its memory, or its caches
+};
+inline constexpr unsigned kLoadSources = 7;
+
+// The bits of perf_mem_data_src (linux/perf_event.h): mem_lvl from 5 on, mem_snoop from 19 on, mem_lvl_num from 33 on,
+// mem_remote at 37, mem_hops from 43 on.
+constexpr LoadSource load_source(uint64_t source) {
+    constexpr uint64_t kHit = 1 << 1, kMiss = 1 << 2, kL1 = 1 << 3, kFillBuffer = 1 << 4, kL2 = 1 << 5, kL3 = 1 << 6,
+                       kRam = 1 << 7, kFar = 0xf << 8;
+    constexpr uint64_t kNumL4 = 4, kNumAnyCache = 0xb, kNumFillBuffer = 0xc, kNumRam = 0xd, kNumPersistent = 0xe;
+    constexpr uint64_t kSameNode = 1; // mem_hops: another core, but no other node
+    const uint64_t level = source >> 5 & 0x3fff, number = source >> 33 & 0xf, hops = source >> 43 & 7;
+    const bool is_remote = source >> 37 & 1;
+    if ((level & kFar) || (is_remote && hops != kSameNode)) return LoadSource::kOtherNode;
+    if ((level & kRam) || number == kNumRam || number == kNumPersistent) return LoadSource::kMemory;
+    if ((level & kMiss) && !(level & kHit)) return LoadSource::kUnknown;
+    if ((level & kL3) || number == 3 || number == kNumL4 || number == kNumAnyCache) return LoadSource::kL3;
+    if ((level & kL2) || number == 2) return LoadSource::kL2;
+    if ((level & kFillBuffer) || number == kNumFillBuffer) return LoadSource::kUnderWay;
+    if ((level & kL1) || number == 1) return LoadSource::kL1;
+    return LoadSource::kUnknown;
+}
+// Another core had written to the line, and it had to come from that one's cache.
+constexpr bool was_modified(uint64_t source) { return source >> 19 & 0x10; }
+constexpr bool is_load(uint64_t source) { return source & 2; } // mem_op
 
 } // namespace ompass::format

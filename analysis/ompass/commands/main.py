@@ -23,6 +23,7 @@ from ompass.commands import (
     graph,
     info,
     krd,
+    latency,
     plot,
     query,
     report,
@@ -108,6 +109,7 @@ validate.register(app)
 view.register(app)
 suite.register(app)
 krd.register(app)
+latency.register(app)
 timeline.register(app)
 simulate.register(app)
 advise.register(app)

@@ -111,8 +111,9 @@ def run(
         str,
         typer.Option(
             "--sample",
-            metavar="HZ",
-            help="How often a second of its processor time each thread is sampled (100), or off.",
+            metavar="HZ|loads[:HZ]",
+            help="How often a second of its processor time each thread is sampled (100), or off; loads: by "
+            "what it loads from memory (`ompass latency`).",
         ),
     ] = "",
     limit_mb: Annotated[
@@ -192,9 +193,16 @@ def _checked_threads(text: str) -> str:
 
 
 def _checked_sample(text: str) -> str:
-    if not text or text == "off" or (text.isdecimal() and int(text) <= _MOST_HZ):
+    what, colon, number = text.partition(":") if text.startswith("loads") else ("", "", text)
+    if text in ("", "off", "loads"):
         return text
-    raise UsageError(f"--sample {text}", "not a number of samples a second", f"write 0 to {_MOST_HZ}, or off")
+    if number.isdecimal() and bool(colon) <= int(number) <= _MOST_HZ and what in ("", "loads"):
+        return text
+    raise UsageError(
+        f"--sample {text}",
+        "not a number of samples a second",
+        f"write 0 to {_MOST_HZ}, off, loads or loads:{_MOST_HZ}",
+    )
 
 
 def _check_writable(path: Path | None) -> None:

@@ -60,7 +60,12 @@ def samples(
 ) -> None:
     """Show hot functions, lines and libraries inside each task construct, region and the serial part."""
     with waiting(f"reading {directory}"):
-        content = _content(directory)
+        content = samples_of(directory)
+    if not content.samples:
+        why = content.refusal().rstrip(".") or "it was recorded without them, or ran too short for any"
+        if content.unsampled:
+            why = "its threads switched so often that only their clocks were read"
+        raise NothingToShowError(f"{directory} holds no samples", why, "record it with --sample 1000")
     if speedscope is not None:
         write_result(speedscope_profile(content), speedscope)
     if pprof is not None:
@@ -73,12 +78,9 @@ def samples(
         print_report(console_for(), samples_report(content))
 
 
-def _content(directory: Path) -> SampleContent:
+def samples_of(directory: Path) -> SampleContent:
+    """What was sampled in a run, maybe nothing."""
     run = open_run(directory)
     resolver = Resolver.of_run(run)
     locations = {definition.id: resolver.locate(definition) for definition in run.definitions}
-    content = collect_samples(run, locations, same_place(run, locations), resolver)
-    if not content.samples:
-        why = content.refusal().rstrip(".") or "it was recorded without them, or ran too short for any"
-        raise NothingToShowError(f"{directory} holds no samples", why, "record it with --sample 1000")
-    return content
+    return collect_samples(run, locations, same_place(run, locations), resolver)

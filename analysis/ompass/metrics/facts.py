@@ -6,13 +6,16 @@ Texts name no source line: `Finding.construct` does, and reports look it up.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from ompass.metrics import thresholds
 from ompass.metrics.breakdown import Breakdown, RegionShare
 from ompass.metrics.constructs import ConstructTotals
+from ompass.metrics.loads import SampledLoad
 from ompass.metrics.processor import ProcessorTime, processor_time
+from ompass.metrics.samples import LocatedSample
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 
@@ -74,6 +77,9 @@ class Facts:
     tasks: tuple[ConstructTotals, ...]
     waits: tuple[WaitTotals, ...] = field(default=())
     loops: tuple[LoopTotals, ...] = field(default=())
+    samples: tuple[LocatedSample, ...] = field(default=())  # of processor time
+    loads: tuple[SampledLoad, ...] = field(default=())
+    critical_names: Mapping[int, str] = field(default_factory=dict)  # of critical constructs, as far as known
 
     @property
     def n_completed(self) -> int:

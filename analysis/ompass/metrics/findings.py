@@ -7,14 +7,16 @@ thread_findings, thresholds in thresholds.py, the remarks on how far the figures
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ompass.metrics import notes, task_findings, thread_findings, thresholds
+from ompass.metrics import load_findings, notes, task_findings, thread_findings, thresholds
 from ompass.metrics.breakdown import Breakdown
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.facts import Evidence, Facts, Finding
+from ompass.metrics.loads import SampledLoad
+from ompass.metrics.samples import LocatedSample
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
 
@@ -181,6 +183,13 @@ KINDS: Final = (
         _WAIT_LESS,
     ),
     Kind(
+        "memory_contention",
+        "memory",
+        "Threads wait for each other's data",
+        load_findings.memory_contention,
+        anyhow=True,
+    ),
+    Kind(
         "serial_fraction",
         "serial",
         "A serial part limits the speed-up",
@@ -199,12 +208,25 @@ def find_causes(
     tasks: Sequence[ConstructTotals],
     waits: Sequence[WaitTotals] = (),
     loops: Sequence[LoopTotals] = (),
+    samples: Sequence[LocatedSample] = (),
+    loads: Sequence[SampledLoad] = (),
+    critical_names: Mapping[int, str] | None = None,
 ) -> tuple[Finding, ...]:
     """All findings: problems, the costliest first, then notes.
 
-    `breakdown` is that of Scope.REGIONS, whatever scope is shown.
+    `breakdown` is that of Scope.REGIONS, whatever scope is shown; `samples` are of processor time;
+    `critical_names` are those of critical constructs, as far as they are known.
     """
-    facts = Facts(run, breakdown, tuple(tasks), tuple(waits), tuple(loops))
+    facts = Facts(
+        run,
+        breakdown,
+        tuple(tasks),
+        tuple(waits),
+        tuple(loops),
+        tuple(samples),
+        tuple(loads),
+        critical_names or {},
+    )
     found: list[Finding] = []
     if breakdown.thread_time_ns >= thresholds.JUDGED_THREAD_TIME_NS:
         explained: set[str] = set()

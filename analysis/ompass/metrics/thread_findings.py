@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from ompass.metrics import thresholds
@@ -18,11 +19,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     breakdown, run = facts.breakdown, facts.run
     if breakdown.scope is Scope.PROGRAM or facts.n_threads < 2:
         return
-    alone = [r for r in run.regions if r.construct == OUTSIDE and r.work_ns]
-    outside_ns = max(
-        (r.work_ns - r.work_preempted_ns - r.work_blocked_ns for r in alone),
-        default=0,
-    )
+    outside_ns = _alone_ns(run)
     left_out_ns = thresholds.SERIAL_FLOOR_NS + _verification_ns(run)
     serial_ns = max(outside_ns + run.earlier_cpu_ns - left_out_ns, 0)
     work_ns = facts.processor.work_running_ns
@@ -40,7 +37,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     yield evidence(
         f"one thread computed for {duration(serial_ns)} outside of parallel regions, {percent(fraction)} of "
         f"all work: on {plural(facts.n_threads, 'thread')} the speed-up stays below {bound:.2f}, on any "
-        f"number below {1.0 / fraction:.1f} (Amdahl)",
+        f"number below {1.0 / fraction:.1f} (Amdahl){_what_ran(facts)}",
         # what the other threads could have done meanwhile
         lost_ns,
         is_note=lost < thresholds.SERIAL_COST,
@@ -50,6 +47,35 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
         speedup_bound=bound,
         speedup_limit=1.0 / fraction,
     )
+
+
+def _what_ran(facts: Facts) -> str:
+    """The function and line in which most samples of the serial part are; empty where they would not tell."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for sample in facts.samples:
+        if sample.owner.kind == "serial":
+            # a line of the program, not of a library that it called
+            line = next((call for call in sample.calls if call.line), None)
+            counts[(line.function, line.place) if line else ("", "")] += sample.weight
+    n_samples = counts.total()
+    by_function: Counter[str] = Counter()
+    for (function, _), n in counts.items():
+        by_function[function] += n
+    by_function.pop("", None)
+    if facts.samples and facts.run.earlier_cpu_ns > _alone_ns(facts.run):
+        return "; most of that was before OpenMP was first used, of which there are no samples"
+    # Samples do not tell phases apart.
+    if n_samples < thresholds.LEAST_SAMPLES or not by_function or _verification_ns(facts.run):
+        return ""
+    function, n = by_function.most_common(1)[0]
+    place = max((key for key in counts if key[0] == function), key=lambda key: (counts[key], key))[1]
+    return f"; {percent(n / n_samples)} of its samples are in {function}, most of them at {place}"
+
+
+def _alone_ns(run: Run) -> int:
+    """The longest time that a thread computed outside of parallel regions."""
+    alone = (r for r in run.regions if r.construct == OUTSIDE and r.work_ns)
+    return max((r.work_ns - r.work_preempted_ns - r.work_blocked_ns for r in alone), default=0)
 
 
 def _verification_ns(run: Run) -> int:
@@ -224,6 +250,11 @@ def imbalance(facts: Facts) -> Iterator[Evidence]:
 
 # ---------------------------------------------------------------- locks
 
+_NAMED_CURE = (
+    "do less inside it, use one lock per piece of data, or replace it by an atomic or a reduction; other "
+    "sections of that name share its lock"
+)
+
 
 def contention(facts: Facts) -> Iterator[Evidence]:
     """Time in locks, critical, ordered and atomic constructs."""
@@ -238,11 +269,11 @@ def contention(facts: Facts) -> Iterator[Evidence]:
     )
     region = max(breakdown.regions, key=lambda r: (r.lock_ns, -r.construct), default=None)
     critical = wait is not None and wait.kind == "critical"
-    what = (
-        "entering this critical section"
-        if critical
-        else "entering locks, critical, ordered or atomic constructs"
-    )
+    name = facts.critical_names.get(wait.construct) if wait and critical else None
+    what = "entering locks, critical, ordered or atomic constructs"
+    if critical:
+        what = f"entering the critical section {name}" if name else "entering this critical section"
+        what += ", which shares one lock with all that have no name" if name == "" else ""
     times = f", {count(wait.n_long)} of {count(wait.n_waits)} times behind another thread" if wait else ""
     yield evidence(
         f"{duration(breakdown.lock_ns)} of thread-time, {percent(breakdown.share(breakdown.lock_ns))}, went "
@@ -251,6 +282,7 @@ def contention(facts: Facts) -> Iterator[Evidence]:
         wait.construct if wait else region.construct if region else None,
         kind="critical_contention" if critical else "",
         title="Threads wait for each other at a critical section" if critical else "",
+        cure=_NAMED_CURE if name else "",
         lock_ns=breakdown.lock_ns,
         lock_share=breakdown.share(breakdown.lock_ns),
     )

@@ -121,6 +121,9 @@ OTHER_DOMAIN_SHARE: Final = 0.30
 BY_CLOCK_SHARE: Final = 0.10
 """Part of the recorded time without records of switches from which that is mentioned."""
 
+BY_CLOCK_NAMED: Final = 0.01
+"""Part of the time of threads without samples from which the report on samples says so."""
+
 SCALES_EFFICIENCY: Final = 0.85
 """Speed-up from this part of the number of threads on is called good scaling."""
 
@@ -155,3 +158,15 @@ A change that is smaller for all events of a figure together may be recording's 
 
 EVENTS_PER_TASK: Final = 4
 """Creation, its bracket, start and completion."""
+
+LEAST_LOADS = 100
+"""Sampled loads of a construct below which they are not judged: the error of a share is 5 points at 100."""
+
+SLOWED_PART = 0.25
+"""Part of the cycles of loads that goes into other cores' lines and other nodes from which it is named."""
+
+LOADS_SHARE = 0.1
+"""Part of the thread-time that these cycles take, if none of them overlap."""
+
+LEAST_SAMPLES = 10
+"""Samples of the serial part below which it is not said what ran there."""

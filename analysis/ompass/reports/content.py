@@ -6,8 +6,8 @@ Owns which constructs count as one: those of the same kind (of wait, of loop), f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError
 from ompass.metrics import (
@@ -49,6 +49,7 @@ class ReportContent:
     loops: tuple[LoopTotals, ...] = ()
     locality: Locality | None = None  # of tasks that libomp_ext.so held
     samples: SampleContent | None = None
+    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: it has none; missing: not known
 
     def location(self, construct: int | None) -> Location:
         return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
@@ -79,20 +80,41 @@ def collect(
     shown = whole if scope is Scope.REGIONS else time_breakdown(run, scope, regions=chosen, groups=groups)
     waits, loops = wait_totals(run, groups), loop_totals(run, groups)
     samples, damage = _samples(run, locations, groups)
+    names = _critical_names(run, waits, resolver)
     return ReportContent(
         run=run,
         breakdown=shown,
         tasks=tasks,
         kernels=construct_totals(run, "kernel", groups),
         bins=granularity(tasks),
-        findings=find_causes(run, whole, tasks, waits, loops),
+        findings=find_causes(
+            run,
+            whole,
+            tasks,
+            waits,
+            loops,
+            samples.samples if samples and not samples.loads else (),
+            samples.loads if samples else (),
+            names,
+        ),
         locations=locations,
         problems=(*resolver.problems, *damage),
         waits=waits,
         loops=loops,
         locality=locality(run),
         samples=samples,
+        critical_names=names,
     )
+
+
+def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -> dict[int, str]:
+    """The names of critical constructs, as far as they are known; empty: it has none."""
+    names = {
+        wait.construct: resolver.critical_name(run.definitions[wait.construct])
+        for wait in waits
+        if wait.kind == "critical"
+    }
+    return {construct: name for construct, name in names.items() if name is not None}
 
 
 def _samples(

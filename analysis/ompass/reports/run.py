@@ -372,7 +372,9 @@ def _waits(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
         "Waits by cost",
         (
             *_place(content, "wait"),
-            Column("kind", "kind", Kind.TEXT),
+            Column("", "kind", Kind.TEXT, partial(_kind_and_name, content)),
+            *fields("kind"),
+            data("name", lambda w: content.critical_names.get(w.construct)),
             Column("count", "waits", Kind.COUNT, "n_waits"),
             Column(
                 "wait_ns", "waited", Kind.TIME, hint="time of all threads without a task, or for the lock"
@@ -406,6 +408,11 @@ def _waits(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
         more="--csv --table waits",
         notes=_of_gcc(content),
     )
+
+
+def _kind_and_name(content: ReportContent, wait: WaitTotals) -> str:
+    name = content.critical_names.get(wait.construct)
+    return f"{wait.kind} {name}" if name else wait.kind
 
 
 _NO_CHUNKS: Final = "the runtime does not tell which thread took which chunks"

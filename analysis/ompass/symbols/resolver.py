@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from ompass.model import Definition, Module, Run
 from ompass.runtime_names import runtime_kind
+from ompass.symbols.criticals import critical_name
 from ompass.symbols.debugfiles import DEBUG_ROOTS, DebugFile, find_debug_file
 from ompass.symbols.enclosing import enclosing_function
 from ompass.symbols.lookup import Frame, Lookup, lookup_in
@@ -70,6 +71,7 @@ class Resolver:
         self._open: dict[int, tuple[DebugFile, Lookup | None]] = {}
         self._known: dict[tuple[int, int], Location] = {}
         self._code: dict[tuple[int, int], tuple[Location, ...]] = {}
+        self._names: dict[tuple[int, int], str | None] = {}
         self.problems: list[str] = []  # sentences, one per module that cannot be read fully
 
     @classmethod
@@ -93,6 +95,17 @@ class Resolver:
         if key not in self._known:
             self._known[key] = self._look_up(module, offset)
         return self._known[key]
+
+    def critical_name(self, definition: Definition) -> str | None:
+        """The name of a critical construct; empty: it has none, None: that is not known."""
+        key = (definition.module, definition.offset)
+        if key not in self._names:
+            known = 0 <= definition.module < len(self._modules) and definition.offset > 0
+            path = Path(self._modules[definition.module].path) if known else None
+            # Symbols of a file that has taken its place would be wrong; a debug file lacks the code.
+            is_own = path is not None and self._open_module(definition.module)[0].path == path
+            self._names[key] = critical_name(path, definition.offset) if path and is_own else None
+        return self._names[key]
 
     def locate_code(self, module: int, address: int) -> tuple[Location, ...]:
         """Where an instruction of a sample stands, in whatever module.

@@ -7,12 +7,15 @@ that runs it. What lies beyond is where the thread happened to wait.
 
 from __future__ import annotations
 
+import errno
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from ompass.metrics.loads import SampledLoad
 from ompass.metrics.samples import Line, LocatedSample, Owner
-from ompass.model import Run
+from ompass.model import Run, ThreadRow
 from ompass.readers.samples import Sample, SampledThread, read_samples
 from ompass.symbols.libraries import OWN, RUNTIME, TOOL, group_of, group_of_calls
 from ompass.symbols.resolver import Location, Resolver
@@ -35,6 +38,9 @@ class SampleContent:
     n_dropped: int  # no room on the disk
     n_refused: int  # threads that the kernel did not let sample
     error: int  # why, as errno
+    loads: tuple[SampledLoad, ...] = field(default=())  # of which the samples are, if they are of loads
+    wants_loads: bool = False  # samples of loads were asked for
+    loads_error: int = 0  # why they are of time instead, as errno
 
     @property
     def n_samples(self) -> int:
@@ -47,6 +53,28 @@ class SampleContent:
             where = location.function if owner.kind == "kernel" else location.label()
             return f"{'implicit tasks of ' if owner.kind == 'implicit' else ''}{where}"
         return {"serial": "the serial part", "outside": "outside of all regions"}.get(owner.kind, owner.kind)
+
+    @property
+    def unsampled(self) -> tuple[ThreadRow, ...]:
+        """Threads whose clocks took the place of records, and of samples, for a time; the longest first."""
+        if not self.frequency_hz or self.refusal():
+            return ()
+        found = (thread for thread in self.run.threads if thread.by_clock_ns)
+        return tuple(sorted(found, key=lambda thread: (-thread.by_clock_ns, thread.thread)))
+
+    def loads_refusal(self) -> str:
+        """Why samples are not of loads although that was asked for, a sentence; empty when they are."""
+        if not self.loads_error:
+            return ""
+        if self.loads_error == errno.ENODEV:
+            return (
+                "Loads were not sampled: this processor, or the kernel for it, offers no such samples "
+                "(Intel's mem-loads, AMD's ibs_op); samples are of processor time instead."
+            )
+        return (
+            f"Loads were not sampled: perf_event_open says {os.strerror(self.loads_error)}; "
+            "samples are of processor time instead."
+        )
 
     def refusal(self) -> str:
         """Why there are none, a sentence; empty when nobody refused."""
@@ -68,6 +96,7 @@ def collect_samples(
     """
     found = read_samples(run.path)
     locator = _Locator(run, groups, resolver or Resolver.of_run(run))
+    of_loads = tuple(load for thread in found.threads if thread.period for load in locator.loads(thread))
     return SampleContent(
         run,
         tuple(sample for thread in found.threads for sample in locator.located(thread)),
@@ -79,6 +108,9 @@ def collect_samples(
         sum(thread.n_dropped for thread in found.threads),
         found.n_refused,
         found.error,
+        of_loads,
+        found.wants_loads,
+        found.loads_error,
     )
 
 
@@ -103,6 +135,14 @@ class _Locator:
             counts[key] = counts.get(key, 0) + sample.weight
         for (owner, calls, library), weight in counts.items():
             yield LocatedSample(thread.thread, owner, calls, library, weight)
+
+    def loads(self, thread: SampledThread) -> Iterator[SampledLoad]:
+        """The sampled loads of one thread; those that look the same become one."""
+        counts: Counter[tuple[Owner, int, str, bool]] = Counter()
+        for s in thread.samples:
+            counts[self._owner(s), s.cycles, s.source, s.was_modified] += s.weight
+        for (owner, cycles, source, was_modified), weight in counts.items():
+            yield SampledLoad(thread.thread, owner, cycles, source, was_modified, weight, thread.period)
 
     def _table_of(self, module: int) -> FrameTable:
         if module not in self._tables:

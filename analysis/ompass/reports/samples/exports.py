@@ -37,12 +37,13 @@ def speedscope_profile(content: SampleContent) -> str:
     profiles = []
     for thread in sorted({sample.thread for sample in content.samples}):
         samples = [sample for sample in content.samples if sample.thread == thread]
-        weights = [sample.weight * 1000 / content.frequency_hz for sample in samples]
+        scale = 1 if content.loads else 1000 / content.frequency_hz
+        weights = [sample.weight * scale for sample in samples]
         profiles.append(
             {
                 "type": "sampled",
                 "name": f"thread {thread}",
-                "unit": "milliseconds",
+                "unit": "none" if content.loads else "milliseconds",
                 "startValue": 0,
                 "endValue": sum(weights),
                 "samples": [stack(sample) for sample in samples],

@@ -65,7 +65,10 @@ def parse_pprof(profile: bytes) -> Any:
 
 
 def pprof_profile(content: SampleContent) -> bytes:
-    """The profile: samples and processor time, with the labels `construct` and `thread`."""
+    """The profile: samples and processor time, with the labels `construct` and `thread`.
+
+    Samples of loads have no time.
+    """
     profile = _classes()["Profile"]()
     strings: dict[str, int] = {"": 0}
     places: dict[Line, int] = {}
@@ -89,16 +92,18 @@ def pprof_profile(content: SampleContent) -> bytes:
         return places[line]
 
     period_ns = 1_000_000_000 // max(content.frequency_hz, 1)
-    for kind, unit in (("samples", "count"), ("cpu", "nanoseconds")):
+    kinds = {"samples": "count"} if content.loads else {"samples": "count", "cpu": "nanoseconds"}
+    for kind, unit in kinds.items():
         profile.sample_type.add(type=text(kind), unit=text(unit))
-    profile.period_type.type, profile.period_type.unit = text("cpu"), text("nanoseconds")
-    profile.period = period_ns
+    if not content.loads:
+        profile.period_type.type, profile.period_type.unit = text("cpu"), text("nanoseconds")
+        profile.period = period_ns
     profile.time_nanos = content.run.start_epoch_ns
     profile.duration_nanos = content.run.wall_ns
     for sample in content.samples:
         added = profile.sample.add(
             location_id=[place(line) for line in sample.calls],
-            value=[sample.weight, sample.weight * period_ns],
+            value=[sample.weight, sample.weight * period_ns][: len(kinds)],
         )
         added.label.add(key=text("construct"), str=text(content.label(sample.owner)))
         added.label.add(key=text("thread"), num=sample.thread)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
@@ -19,10 +19,12 @@ from ompass.metrics.samples import (
     owners_by_samples,
 )
 from ompass.metrics.shares import share
+from ompass.metrics.thresholds import BY_CLOCK_NAMED
+from ompass.model import ThreadRow
 from ompass.reports.model import LONG_NAME, Column, Kind, Report, Section, Table, data
 from ompass.reports.samples.content import SampleContent
 from ompass.symbols.names import compact_name
-from ompass.units import plural
+from ompass.units import percent, plural
 
 SCHEMA_VERSION: Final = 1
 
@@ -51,11 +53,12 @@ def samples_report(content: SampleContent) -> Report:
 
 def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | Table]:
     """Sentences and tables; `whole`: with functions too. None for a run that nobody wanted to sample."""
-    if refusal := content.refusal():
-        yield refusal
+    yield from filter(None, (content.refusal(), content.loads_refusal()))
     if not content.samples:
+        yield from _unsampled(content)
         return
     yield _sentence(content)
+    yield from _unsampled(content)
     if content.n_lost or content.n_dropped:
         yield (
             f"{plural(content.n_lost + content.n_dropped, 'sample')} found no room, most of them in long "
@@ -85,6 +88,11 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
         "threads": content.n_threads,
         "threads_refused": content.n_refused,
         "refusal": content.refusal() or None,
+        "unsampled": [
+            {"thread": t.thread, "unsampled_ns": t.by_clock_ns, "share": _unsampled_share([t])}
+            for t in content.unsampled
+        ],
+        "loads_refusal": content.loads_refusal() or None,
         "owners": _owners(content),
         "lines": _lines(content, least=0.0),
         "functions": _functions(content, "", hot_functions(samples), 0.0),
@@ -93,7 +101,31 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
     }
 
 
+def _unsampled(content: SampleContent) -> Iterator[str]:
+    """What is said about threads that were watched by their clocks, when that was long."""
+    threads = content.unsampled
+    part = _unsampled_share(content.run.threads) if threads else 0.0
+    if part < BY_CLOCK_NAMED:
+        return
+    most = threads[0]
+    yield (
+        f"Of {percent(part)} of the time of all threads there are no samples: "
+        f"{plural(len(threads), 'thread')} switched so often that only clocks were read, "
+        f"thread {most.thread} for {percent(_unsampled_share([most]))} of its time. Shares are of the rest."
+    )
+
+
+def _unsampled_share(threads: Sequence[ThreadRow]) -> float:
+    return share(sum(t.by_clock_ns for t in threads), sum(t.last_ns - t.first_ns for t in threads))
+
+
 def _sentence(content: SampleContent) -> str:
+    if content.loads:
+        few = "; shares of so few are rough" if content.n_samples < _FEW else ""
+        return (
+            f"{plural(content.n_samples, 'sample')} of the loads of {plural(content.n_threads, 'thread')}, "
+            f"taken in user code{few}: shares are of loads, not of time (`ompass latency` has their cycles)."
+        )
     by = {"task clock": "of processor time", "cycles": "by processor cycles"}
     of = " and ".join(by.get(event, f"by {event}") for event in content.events)
     few = "; shares of so few are rough" if content.n_samples < _FEW else ""

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ompass latency`: how long the loads of each construct took, and where their data came from."""
+
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ompass.commands.options import CsvOption, OutputOption, RunArgument, check_form
+from ompass.commands.progress import waiting
+from ompass.commands.samples import samples_of
+from ompass.commands.streams import console_for, say, to_json, write_result
+from ompass.errors import NothingToShowError
+from ompass.figures.latency import latency_figure
+from ompass.figures.render import render
+from ompass.reports import plain, print_report
+from ompass.reports.latency import CSV_TABLES, csv_latency, latency_report
+from ompass.reports.samples import SampleContent
+
+_EPILOG = """
+[bold]Examples[/bold]
+
+  ompass run --sample loads ./solver
+
+  ompass latency solver.ompass
+
+  ompass latency solver.ompass --figure latency.svg
+"""
+
+Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
+
+
+def register(app: typer.Typer) -> None:
+    app.command("latency", epilog=_EPILOG)(latency)
+
+
+def latency(
+    directory: RunArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs latency`).")] = False,
+    as_csv: CsvOption = False,
+    table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
+    figure: Annotated[
+        Path | None,
+        typer.Option("--figure", "--svg", "--plot", metavar="FILE", help="Draw a figure (.svg, .pdf, .png)."),
+    ] = None,
+    output: OutputOption = None,
+) -> None:
+    """Show how long loads from memory took in each construct, and which cache or node the data came from.
+
+    Wants a run that was recorded with --sample loads, on a processor that samples them.
+    """
+    check_form(as_json, as_csv, output, "--figure FILE")
+    with waiting(f"reading {directory}"):
+        content = samples_of(directory)
+    if not content.loads:
+        raise NothingToShowError(
+            f"{directory} holds no sampled loads",
+            _why_not(content),
+            "record it with --sample loads on a processor that samples them, and enough of them "
+            "(--sample loads:10000)",
+        )
+    if figure is not None:
+        render(latency_figure(content), figure)
+        say(f"wrote {figure}")
+    if as_json:
+        write_result(to_json(plain(latency_report(content))), output)
+    elif as_csv:
+        write_result(csv_latency(content, str(table.value)), output)
+    elif figure is None:
+        print_report(console_for(), latency_report(content))
+
+
+def _why_not(content: SampleContent) -> str:
+    refusal = content.refusal() or content.loads_refusal()
+    if refusal:
+        return refusal.rstrip(".")
+    return "it ran too short for any" if content.wants_loads else "it was recorded without them"

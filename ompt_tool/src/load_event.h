@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event by which this machine's processor samples loads, found among those that the kernel describes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ompass {
+
+// As perf_event_open(2) wants it.
+struct LoadEvent {
+    uint32_t type = 0;
+    uint64_t config = 0, config1 = 0, config2 = 0;
+    uint8_t precise_ip = 0;
+    bool exclude_kernel = true; // else the kernel's must be sorted out from the samples
+    uint32_t period_unit = 1; // of which the period must be a multiple
+};
+
+inline constexpr char kEventSources[] = "/sys/bus/event_source/devices";
+
+// Load latency of Intel (mem-loads), or the ops of AMD's instruction-based sampling, of which loads are some. None: the
+// processor has neither, or the kernel does not show it. `devices`: kEventSources, but for tests.
+std::optional<LoadEvent> find_load_event(const std::string &devices);
+
+} // namespace ompass

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Samples of loads, which few machines give: rings that are laid out as perf_event_open(2) says, and descriptions of events
+// as sysfs has them.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sys/mman.h>
+#include <vector>
+
+#include "clock.h"
+#include "format/sample_files.h"
+#include "load_event.h"
+#include "log_file.h"
+#include "samples.h"
+
+namespace ompass {
+namespace {
+
+namespace fs = std::filesystem;
+using format::LoadSource;
+
+class Made : public testing::Test {
+protected:
+    void SetUp() override {
+        std::string path = testing::TempDir() + "ompass-samples-XXXXXX";
+        directory_ = mkdtemp(path.data());
+    }
+    void TearDown() override { fs::remove_all(directory_); }
+    void write(const std::string &name, const std::string &text) const {
+        fs::create_directories(fs::path(directory_ + "/" + name).parent_path());
+        std::ofstream(directory_ + "/" + name) << text << '\n';
+    }
+
+    std::string directory_;
+};
+
+// ---------------------------------------------------------------- events
+
+using Events = Made;
+
+TEST_F(Events, of_intel_are_those_of_mem_loads) {
+    write("cpu/type", "4");
+    write("cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3");
+    write("cpu/format/event", "config:0-7");
+    write("cpu/format/umask", "config:8-15");
+    write("cpu/format/ldlat", "config1:0-15");
+    const auto event = find_load_event(directory_);
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->type, 4u);
+    EXPECT_EQ(event->config, 0x1cdu);
+    EXPECT_EQ(event->config1, 3u);
+    EXPECT_TRUE(event->precise_ip > 0 && event->exclude_kernel);
+}
+
+TEST_F(Events, of_processors_with_two_kinds_of_cores_are_those_of_the_large_ones) {
+    write("cpu_core/type", "10");
+    write("cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3,offcore");
+    write("cpu_core/format/event", "config:0-7");
+    write("cpu_core/format/umask", "config:8-11,16-19"); // bits in two places
+    write("cpu_core/format/ldlat", "config1:0-15");
+    write("cpu_core/format/offcore", "config2:5");
+    const auto event = find_load_event(directory_);
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->type, 10u);
+    EXPECT_EQ(event->config, 0x1cdu);
+    EXPECT_EQ(event->config2, 1u << 5);
+}
+
+TEST_F(Events, of_amd_are_its_sampled_ops) {
+    write("ibs_op/type", "9");
+    write("ibs_op/format/cnt_ctl", "config:19");
+    auto event = find_load_event(directory_);
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->type, 9u);
+    EXPECT_EQ(event->config, 1u << 19);
+    EXPECT_EQ(event->period_unit, 16u);
+    EXPECT_FALSE(event->exclude_kernel) << "this kernel cannot leave itself out";
+    write("ibs_op/format/swfilt", "config2:0");
+    event = find_load_event(directory_);
+    EXPECT_EQ(event->config2, 1u);
+    EXPECT_TRUE(event->exclude_kernel);
+}
+
+TEST_F(Events, that_are_not_understood_are_none) {
+    EXPECT_FALSE(find_load_event(directory_));
+    EXPECT_FALSE(find_load_event(directory_ + "/nowhere"));
+    write("cpu/events/mem-loads", "event=0xcd");
+    EXPECT_FALSE(find_load_event(directory_)) << "no type";
+    write("cpu/type", "4");
+    EXPECT_FALSE(find_load_event(directory_)) << "no format";
+    for (const char *format :
+         {"config", "config9:0-7", "config:0-99", "config:7-0", "config:0-3", "config:x", "config:0;7"}) {
+        write("cpu/format/event", format);
+        EXPECT_FALSE(find_load_event(directory_)) << format;
+    }
+    write("cpu/format/event", "config:0-7");
+    EXPECT_TRUE(find_load_event(directory_));
+    write("cpu/events/mem-loads", "event=many");
+    EXPECT_FALSE(find_load_event(directory_));
+}
+
+// ---------------------------------------------------------------- sources
+
+constexpr uint64_t source_of(uint64_t level, uint64_t number = 0, bool is_remote = false, uint64_t hops = 0,
+                             uint64_t snoop = 0) {
+    return PERF_MEM_OP_LOAD | level << PERF_MEM_LVL_SHIFT | snoop << PERF_MEM_SNOOP_SHIFT |
+           number << PERF_MEM_LVLNUM_SHIFT | static_cast<uint64_t>(is_remote) << PERF_MEM_REMOTE_SHIFT |
+           hops << PERF_MEM_HOPS_SHIFT;
+}
+
+TEST(Sources, are_told_by_the_bits_of_linux) {
+    struct {
+        uint64_t bits;
+        LoadSource source;
+    } const known[] = {
+        {source_of(PERF_MEM_LVL_NA), LoadSource::kUnknown},
+        {source_of(PERF_MEM_LVL_L1 | PERF_MEM_LVL_HIT, PERF_MEM_LVLNUM_L1), LoadSource::kL1},
+        {source_of(PERF_MEM_LVL_LFB | PERF_MEM_LVL_HIT, PERF_MEM_LVLNUM_LFB), LoadSource::kUnderWay},
+        {source_of(PERF_MEM_LVL_L2 | PERF_MEM_LVL_HIT), LoadSource::kL2},
+        {source_of(0, PERF_MEM_LVLNUM_L2), LoadSource::kL2},
+        {source_of(PERF_MEM_LVL_L3 | PERF_MEM_LVL_HIT, PERF_MEM_LVLNUM_L3), LoadSource::kL3},
+        {source_of(PERF_MEM_LVL_L3 | PERF_MEM_LVL_MISS), LoadSource::kUnknown},
+        {source_of(PERF_MEM_LVL_LOC_RAM | PERF_MEM_LVL_HIT, PERF_MEM_LVLNUM_RAM), LoadSource::kMemory},
+        {source_of(0, PERF_MEM_LVLNUM_RAM), LoadSource::kMemory},
+        {source_of(PERF_MEM_LVL_REM_RAM1 | PERF_MEM_LVL_HIT), LoadSource::kOtherNode},
+        {source_of(PERF_MEM_LVL_REM_CCE1 | PERF_MEM_LVL_HIT), LoadSource::kOtherNode},
+        {source_of(0, PERF_MEM_LVLNUM_L3, true), LoadSource::kOtherNode},
+        {source_of(0, PERF_MEM_LVLNUM_ANY_CACHE, true, PERF_MEM_HOPS_0), LoadSource::kL3},
+        {source_of(0, PERF_MEM_LVLNUM_ANY_CACHE, true, PERF_MEM_HOPS_1), LoadSource::kOtherNode},
+        {source_of(0, PERF_MEM_LVLNUM_RAM, true, PERF_MEM_HOPS_1), LoadSource::kOtherNode},
+    };
+    for (const auto &[bits, source] : known) EXPECT_EQ(format::load_source(bits), source) << std::hex << bits;
+    EXPECT_TRUE(format::was_modified(source_of(PERF_MEM_LVL_L3, 0, false, 0, PERF_MEM_SNOOP_HITM)));
+    EXPECT_FALSE(format::was_modified(source_of(PERF_MEM_LVL_L3, 0, false, 0, PERF_MEM_SNOOP_HIT)));
+    EXPECT_TRUE(format::is_load(source_of(0)));
+    EXPECT_FALSE(format::is_load(PERF_MEM_OP_STORE));
+    EXPECT_FALSE(format::is_load(PERF_MEM_OP_NA));
+}
+
+// ---------------------------------------------------------------- rings
+
+constexpr size_t kRingBytes = 16 << 10, kPageBytes = 4096;
+#if defined(__x86_64__)
+constexpr size_t kRegisters = 8;
+#else
+constexpr size_t kRegisters = 14;
+#endif
+
+// A page of the kernel, and records behind it.
+class MadeRing {
+public:
+    // `begin`: how much has been written and read before.
+    explicit MadeRing(uint64_t begin = 0) {
+        void *memory =
+            mmap(nullptr, kPageBytes + kRingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        page_ = static_cast<perf_event_mmap_page *>(memory);
+        page_->data_offset = kPageBytes;
+        page_->data_size = kRingBytes;
+        page_->data_head = page_->data_tail = begin;
+        ring_.open_on(page_, kRingBytes);
+    }
+    PerfRing &ring() { return ring_; }
+
+    void add(std::vector<uint64_t> words, uint16_t misc = PERF_RECORD_MISC_USER, uint32_t type = PERF_RECORD_SAMPLE) {
+        words.insert(words.begin(),
+                     static_cast<uint64_t>((words.size() + 1) * 8) << 48 | static_cast<uint64_t>(misc) << 32 | type);
+        for (const uint64_t word : words) {
+            memcpy(reinterpret_cast<char *>(page_) + kPageBytes + page_->data_head % kRingBytes, &word, sizeof word);
+            page_->data_head += sizeof word;
+        }
+    }
+
+private:
+    perf_event_mmap_page *page_;
+    PerfRing ring_;
+};
+
+// time, addr, callchain, registers, stack, weight, data_src: PERF_SAMPLE_* in the order of the kernel.
+std::vector<uint64_t> load_words(uint64_t time, uint64_t address, uint64_t cycles, uint64_t source,
+                                 uint64_t stack_bytes = 1024, bool has_registers = true) {
+    std::vector<uint64_t> words = {time, address, 2, static_cast<uint64_t>(PERF_CONTEXT_USER), 0x1234};
+    words.push_back(has_registers ? PERF_SAMPLE_REGS_ABI_64 : PERF_SAMPLE_REGS_ABI_NONE);
+    if (has_registers) words.insert(words.end(), kRegisters, 0x7000);
+    words.push_back(stack_bytes);
+    if (stack_bytes) {
+        words.insert(words.end(), stack_bytes / 8, 0x7010);
+        words.push_back(stack_bytes);
+    }
+    words.push_back(cycles);
+    words.push_back(source);
+    return words;
+}
+
+class Rings : public Made {
+protected:
+    void SetUp() override {
+        Made::SetUp();
+        clock::initialize();
+        clock::set_rate(clock::read_both());
+    }
+    // What is in the log after all of the ring was taken.
+    SampledThread taken(MadeRing &made, format::SampleEvent event = format::SampleEvent::kOps) {
+        const std::string directory = directory_;
+        {
+            Samples samples;
+            samples.open_on(made.ring(), event, directory, 0);
+            samples.take_until(clock::now(), {static_cast<uint8_t>(format::State::kWork), false, 1, 2, 3});
+            EXPECT_EQ(samples.page()->data_head, samples.page()->data_tail);
+            samples.close();
+        }
+        RunFiles run;
+        run.directory = directory;
+        run.threads.resize(1);
+        std::vector<SampledThread> threads;
+        const Problem problem = read_samples(run, threads);
+        EXPECT_FALSE(problem) << problem.what;
+        return threads.empty() ? SampledThread() : threads[0];
+    }
+};
+
+constexpr uint64_t kFromMemory = source_of(PERF_MEM_LVL_LOC_RAM | PERF_MEM_LVL_HIT);
+
+TEST_F(Rings, of_loads_keep_address_cycles_and_source_with_the_place) {
+    MadeRing made;
+    made.add(load_words(clock::monotonic_ns() - 2000, 0x7f00'1000, 321, kFromMemory));
+    made.add(load_words(clock::monotonic_ns() - 1000, 0x7f00'2000, 4, source_of(PERF_MEM_LVL_L1 | PERF_MEM_LVL_HIT)));
+    const SampledThread thread = taken(made);
+    EXPECT_EQ(thread.header.event, format::SampleEvent::kOps);
+    ASSERT_EQ(thread.samples.size(), 2u);
+    const Sample &first = thread.samples[0];
+    EXPECT_EQ(first.load.address, 0x7f00'1000u);
+    EXPECT_EQ(first.load.cycles, 321u);
+    EXPECT_EQ(first.load.source, kFromMemory);
+    EXPECT_EQ(first.head.region, 1u);
+    EXPECT_EQ(first.head.construct, 2u);
+    EXPECT_EQ(first.head.kernel, 3u);
+    EXPECT_EQ(first.head.weight, 1u);
+    EXPECT_EQ(first.chain.size(), 1u) << "what says whose addresses follow is no address";
+    EXPECT_EQ(first.stack.size(), 128u) << "words that point into the stack are kept";
+    EXPECT_LT(first.head.time, thread.samples[1].head.time);
+    EXPECT_EQ(thread.samples[1].load.cycles, 4u);
+}
+
+TEST_F(Rings, without_registers_or_stack_have_their_loads_where_the_kernel_puts_them) {
+    MadeRing made;
+    made.add(load_words(clock::monotonic_ns(), 1, 11, kFromMemory, 0));
+    made.add(load_words(clock::monotonic_ns(), 2, 22, kFromMemory, 0, false));
+    const SampledThread thread = taken(made);
+    ASSERT_EQ(thread.samples.size(), 2u);
+    for (uint64_t k = 0; k < 2; k++) {
+        EXPECT_EQ(thread.samples[k].load.cycles, 11 * (k + 1));
+        EXPECT_EQ(thread.samples[k].load.source, kFromMemory);
+        EXPECT_TRUE(thread.samples[k].stack.empty());
+    }
+}
+
+TEST_F(Rings, leave_out_what_loads_nothing_and_what_the_kernel_loaded) {
+    MadeRing made;
+    const uint64_t now = clock::monotonic_ns();
+    made.add(load_words(now, 1, 0, PERF_MEM_OP_STORE));
+    made.add(load_words(now, 2, 0, PERF_MEM_OP_NA));
+    made.add(load_words(now, 3, 9, kFromMemory), PERF_RECORD_MISC_KERNEL);
+    made.add({0, 5}, 0, PERF_RECORD_LOST);
+    made.add(load_words(now, 4, 9, kFromMemory));
+    const SampledThread thread = taken(made);
+    ASSERT_EQ(thread.samples.size(), 1u);
+    EXPECT_EQ(thread.samples[0].load.address, 4u);
+    EXPECT_EQ(thread.header.n_lost, 5u);
+}
+
+TEST_F(Rings, are_read_around_their_end) {
+    MadeRing made(kRingBytes * 3 - 400); // in the middle of the first record
+    for (uint64_t k = 0; k < 8; k++) made.add(load_words(clock::monotonic_ns(), k, k, kFromMemory));
+    const SampledThread thread = taken(made);
+    ASSERT_EQ(thread.samples.size(), 8u);
+    for (uint64_t k = 0; k < 8; k++) EXPECT_EQ(thread.samples[k].load.cycles, k);
+}
+
+TEST_F(Rings, of_records_that_are_cut_short_do_no_harm) {
+    const std::vector<uint64_t> whole = load_words(clock::monotonic_ns(), 1, 2, kFromMemory);
+    MadeRing made;
+    for (size_t n : {2u, 3u, 5u, 9u, 40u}) {
+        std::vector<uint64_t> cut(whole.begin(), whole.begin() + static_cast<long>(n));
+        made.add(cut);
+    }
+    made.add(whole);
+    const SampledThread thread = taken(made);
+    ASSERT_GE(thread.samples.size(), 1u);
+    EXPECT_EQ(thread.samples.back().load.cycles, 2u);
+}
+
+TEST_F(Rings, of_time_have_no_loads) {
+    MadeRing made;
+    std::vector<uint64_t> words = load_words(clock::monotonic_ns(), 0, 0, 0);
+    words.erase(words.begin() + 1); // no address,
+    words.resize(words.size() - 2); // nor cycles and source
+    made.add(words);
+    const SampledThread thread = taken(made, format::SampleEvent::kTaskClock);
+    ASSERT_EQ(thread.samples.size(), 1u);
+    EXPECT_EQ(thread.samples[0].load.source, 0u);
+    EXPECT_EQ(thread.samples[0].stack.size(), 128u);
+}
+
+} // namespace
+} // namespace ompass
