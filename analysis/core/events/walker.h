@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "format/invariants.h"
@@ -454,7 +455,9 @@ private:
 
     bool get_lock() {
         const uint64_t asked = last_.mark;
+        const Doing doing = std::exchange(last_.doing, Doing::kWork); // a lock asked for in a wait is no part of its gaps
         spend(State::kSync, now());
+        last_.doing = doing;
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
         observer_.got_lock(*this, record_.argument, asked);
         return true;
