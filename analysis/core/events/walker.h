@@ -455,7 +455,8 @@ private:
 
     bool get_lock() {
         const uint64_t asked = last_.mark;
-        const Doing doing = std::exchange(last_.doing, Doing::kWork); // a lock asked for in a wait is no part of its gaps
+        const Doing doing =
+            std::exchange(last_.doing, Doing::kWork); // a lock asked for in a wait is no part of its gaps
         spend(State::kSync, now());
         last_.doing = doing;
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
