@@ -206,6 +206,8 @@ uint32_t construct_at(DefinitionKind kind, uint32_t other, uint32_t flags) {
 }
 
 uint32_t module_at(uint64_t address, uint64_t &bias) {
+    bias = 0;
+    if (!shared) return ~0u; // nothing is recorded yet
     const std::lock_guard lock(shared->lock);
     const Module *module = module_of(address);
     bias = module ? module->bias : 0;
