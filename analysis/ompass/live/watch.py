@@ -114,13 +114,14 @@ class Watch:
 
 def change(before: Look, now: Look) -> Change:
     """What happened between two looks."""
+    threads = {
+        thread: _since(states, before.threads.get(thread, StateTimes()))
+        for thread, states in now.threads.items()
+    }
     return Change(
         seconds=max(now.at_s - before.at_s, 1e-9),
-        states=_since(now.states, before.states),
-        threads={
-            thread: _since(states, before.threads.get(thread, StateTimes()))
-            for thread, states in now.threads.items()
-        },
+        states=sum(threads.values(), StateTimes()),
+        threads=threads,
         constructs={
             label: cost.since(before.constructs.get(label, Cost())) for label, cost in now.constructs.items()
         },
