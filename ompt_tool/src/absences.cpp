@@ -21,7 +21,7 @@ constexpr uint64_t kFewInSecond = 1'000;
 constexpr uint64_t kLeastPatience = 100'000'000, kMostPatience = 3'200'000'000; // nanoseconds
 
 // Without records. A reading takes half a microsecond, and absences are longer than it is exact.
-constexpr uint64_t kClockStepNanoseconds = 20'000;
+constexpr uint64_t kClockStepNanoseconds = 50'000;
 constexpr uint64_t kShortestNanoseconds = 1'500;
 constexpr uint64_t kRanNanoseconds = 200; // at least, of every stretch
 
@@ -97,7 +97,7 @@ bool Absences::guess() {
 }
 
 bool Absences::ask_clock(uint64_t end) {
-    if (end < known_ + clock::from_ns(kClockStepNanoseconds)) return false;
+    if (end < asks_at_) return false;
     const uint64_t now_ns = clock::monotonic_ns(), on_processor_ns = processor_ns();
     const uint64_t now = clock::now();
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
@@ -106,6 +106,7 @@ bool Absences::ask_clock(uint64_t end) {
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
     const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, since));
     known_ = now;
+    asks_at_ = now + clock::from_ns(kClockStepNanoseconds);
     if (absent_ns < kShortestNanoseconds || missing == 0) return false;
     rusage use;
     getrusage(RUSAGE_THREAD, &use);
@@ -125,6 +126,7 @@ void Absences::begin_by_clock() {
     by_clock_since_ = clock::now();
     left_ = false;
     known_ = std::max(known_, by_clock_since_);
+    asks_at_ = known_ + clock::from_ns(kClockStepNanoseconds);
     read_clocks(processor_ns());
     ring_.close(); // may take long
     held_.store(false, std::memory_order_release);
@@ -139,6 +141,7 @@ void Absences::end_by_clock() {
     held_.store(false, std::memory_order_release);
     if (!is_open) return;
     const uint64_t now = clock::now();
+    asks_at_ = 0;
     ask_clock(now); // opening may have taken long
     known_ = std::max(known_, now);
     clock_ticks_ = clock_ticks(now);
