@@ -22,6 +22,7 @@ from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SLEEPS = "processor/sleeps.c"
+AROUND_NS = 5_000_000  # a thread's way into the region and out of it, on a busy machine
 PASSIVE = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
 
 
@@ -96,7 +97,9 @@ def test_running_time_is_that_of_getrusage_within_2_percent(
     (share,) = report_of(recorded.run_dir)["regions"]
     assert {tids[thread["thread"]] for thread in share["thread_breakdown"]} == known.keys()
     for thread in share["thread_breakdown"]:
-        assert thread["cpu"]["running_ns"] == pytest.approx(known[tids[thread["thread"]]], rel=0.02)
+        assert thread["cpu"]["running_ns"] == pytest.approx(
+            known[tids[thread["thread"]]], rel=0.02, abs=AROUND_NS
+        )
 
 
 def test_tasks_that_sleep_half_their_time_are_blocked_half(
@@ -209,7 +212,9 @@ def test_clocks_take_the_place_of_records_that_are_forbidden(
     tids = {thread.thread: thread.tid for thread in profile.threads}
     (region,) = report["regions"]
     for thread in region["thread_breakdown"]:
-        assert thread["cpu"]["running_ns"] == pytest.approx(known[tids[thread["thread"]]], rel=0.02)
+        assert thread["cpu"]["running_ns"] == pytest.approx(
+            known[tids[thread["thread"]]], rel=0.02, abs=AROUND_NS
+        )
     assert region["cpu"]["blocked_ns"] >= 60 * 5_000_000
     (remark,) = [finding for finding in report["findings"] if finding["kind"] == "cpu_from_clocks"]
     assert "perf_event_open" in remark["because"]
