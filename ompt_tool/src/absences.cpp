@@ -27,13 +27,7 @@ constexpr uint64_t kRanNanoseconds = 200; // at least, of every stretch
 
 constexpr unsigned kMostTries = 100'000;
 
-uint64_t processor_ns_of(clockid_t clock) {
-    timespec time;
-    clock_gettime(clock, &time);
-    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
-}
-
-uint64_t processor_ns() { return processor_ns_of(CLOCK_THREAD_CPUTIME_ID); }
+uint64_t processor_ns() { return clock::read_ns(CLOCK_THREAD_CPUTIME_ID); }
 
 void add(format::AbsentTicks &sum, bool blocked, uint64_t ticks) { (blocked ? sum.blocked : sum.preempted) += ticks; }
 
@@ -108,11 +102,9 @@ bool Absences::ask_clock(uint64_t end) {
     known_ = now;
     asks_at_ = now + clock::from_ns(kClockStepNanoseconds);
     if (absent_ns < kShortestNanoseconds || missing == 0) return false;
-    rusage use;
-    getrusage(RUSAGE_THREAD, &use);
-    const Switches switches = {static_cast<uint64_t>(use.ru_nvcsw), static_cast<uint64_t>(use.ru_nivcsw)};
-    const uint64_t left = switches.left - switches_.left, taken = switches.taken - switches_.taken;
-    switches_ = switches;
+    const Switches before = switches_;
+    count_switches();
+    const uint64_t left = switches_.left - before.left, taken = switches_.taken - before.taken;
     n_switches_ += left + taken;
     place_before(end, missing, part_of(missing, left, left + taken));
     processor_ns_ = on_processor_ns;
@@ -130,6 +122,10 @@ void Absences::begin_by_clock() {
     read_clocks(processor_ns());
     ring_.close(); // may take long
     held_.store(false, std::memory_order_release);
+    count_switches();
+}
+
+void Absences::count_switches() {
     rusage use;
     getrusage(RUSAGE_THREAD, &use);
     switches_ = {static_cast<uint64_t>(use.ru_nvcsw), static_cast<uint64_t>(use.ru_nivcsw)};
@@ -246,8 +242,7 @@ format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
     add_between(next_); // what a stretch has left of an absence
     add_between(guessed_);
     if (by_clock_) {
-        // clock_getcpuclockid(3) of a thread; the order of what is not told yet is that of place_before()
-        const uint64_t ran_ns = processor_ns_of(static_cast<clockid_t>(~tid_ << 3 | 6)) - processor_ns_;
+        const uint64_t ran_ns = clock::read_ns(clock::processor_time_of(tid_)) - processor_ns_;
         const uint64_t past_ns = clock::monotonic_ns() - monotonic_ns_;
         const uint64_t now = clock::now();
         const uint64_t missing =

@@ -59,6 +59,7 @@ private:
     void read_clocks(uint64_t processor_ns);
     void consider_clock(); // in place of records, or the other way round
     void begin_by_clock();
+    void count_switches();
     void end_by_clock();
 
     static perf_event_mmap_page busy_page;

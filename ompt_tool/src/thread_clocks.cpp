@@ -19,16 +19,12 @@ namespace {
 // Less than this between two readings of a thread that did not leave its processor is the time of the readings.
 constexpr uint64_t kNoiseNanoseconds = 5'000;
 
-// The clock of a thread of this process, whichever thread asks (clock_getcpuclockid(3) has processes alone).
-clockid_t clock_of(uint32_t tid) { return static_cast<clockid_t>(~tid << 3 | 6); }
-
 } // namespace
 
 bool ThreadClocks::read_processor(Reading &reading) const {
-    timespec time;
-    if (clock_gettime(clock_of(tid_), &time) != 0) return false;
-    reading.processor_ns = static_cast<uint64_t>(time.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(time.tv_nsec);
-    return true;
+    const uint64_t ns = clock::read_ns(clock::processor_time_of(tid_));
+    if (ns) reading.processor_ns = ns;
+    return ns != 0;
 }
 
 void ThreadClocks::read_waits(Reading &reading) const {

@@ -166,17 +166,22 @@ def test_it_zooms_to_a_single_task_of_a_million(viewed: Viewed, million: Path) -
     assert f"by thread {task['task'] >> 40}" in tip.inner_text()
 
 
+def recorded_ns(run: Path, low: int, high: int) -> dict[tuple[str, str], int]:
+    """Time by row of the timeline and state in a window, by SQL."""
+    rows = sql(
+        run,
+        f"SELECT thread, state, sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns "
+        f"FROM stretches WHERE start_ns < {high} AND end_ns > {low} GROUP BY thread, state",
+    )
+    return {(f"0.{row['thread']}", row["state"]): row["ns"] for row in rows}
+
+
 def test_proportions_are_those_of_the_recorded_states(viewed: Viewed, million: Path) -> None:
     last = viewed.view()[1]
     for begin, span in ((0, last), (last * 0.3, last / 10), (last * 0.7, last / 3000), (last * 0.5, 40_000)):
         low, high = int(begin), int(min(begin + span, last))
         viewed.show(low, high)
-        rows = sql(
-            million,
-            f"SELECT thread, state, sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns "
-            f"FROM stretches WHERE start_ns < {high} AND end_ns > {low} GROUP BY thread, state",
-        )
-        known = {(f"0.{row['thread']}", row["state"]): row["ns"] for row in rows}
+        known = recorded_ns(million, low, high)
         states = viewed.page.evaluate("ompassTimeline.about.states.map(state => state.label)")
         for line, sums in viewed.sums().items():
             if line == "0":
@@ -193,12 +198,7 @@ def test_proportions_of_random_windows_are_those_of_the_records(viewed: Viewed, 
         low = int(chosen.uniform(0, last - span))
         high = int(low + span)
         viewed.show(low, high)
-        rows = sql(
-            million,
-            f"SELECT thread, state, sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns "
-            f"FROM stretches WHERE start_ns < {high} AND end_ns > {low} GROUP BY thread, state",
-        )
-        known = {(f"0.{row['thread']}", row["state"]): row["ns"] for row in rows}
+        known = recorded_ns(million, low, high)
         states = viewed.page.evaluate("ompassTimeline.about.states.map(state => state.label)")
         for line, sums in viewed.sums().items():
             for state, shown in zip(states, sums, strict=True):
