@@ -133,9 +133,7 @@ void Absences::count_switches() {
 
 void Absences::end_by_clock() {
     if (held_.exchange(true, std::memory_order_acquire)) return;
-    const bool is_open = ring_.open();
-    held_.store(false, std::memory_order_release);
-    if (!is_open) return;
+    if (!ring_.open()) return held_.store(false, std::memory_order_release);
     const uint64_t now = clock::now();
     asks_at_ = 0;
     ask_clock(now); // opening may have taken long
@@ -143,6 +141,7 @@ void Absences::end_by_clock() {
     clock_ticks_ = clock_ticks(now);
     by_clock_ = false;
     read_clocks(processor_ns());
+    held_.store(false, std::memory_order_release);
 }
 
 void Absences::consider_clock() {
