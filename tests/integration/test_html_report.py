@@ -219,7 +219,8 @@ def test_the_source_has_its_cost_and_stands_there_only_when_wanted(
     visit: Visit, report: Path, tmp_path: Path
 ) -> None:
     source = visit.page.locator("section[id=source-1]")
-    assert "sort" in source.locator("h4").first.inner_text()
+    files = source.locator("h4").all_inner_texts()  # which one is hottest is the machine's matter
+    assert any("sort" in name for name in files), files
     assert source.locator(".line .said", has_text="tasks: work").count() >= 1
     page = tmp_path / "report.html"
     command = [

@@ -50,13 +50,16 @@ class Terminal:
         )
 
     def shown(self, pattern: str, timeout_s: float = 90) -> re.Match[str]:
-        """What matches on the screen, as soon as something does."""
+        """What matches on a screen that stands; one that is being drawn has words of two looks in a line."""
         deadline = time.monotonic() + timeout_s
+        before = ""
         while True:
             screen = self.tmux("capture-pane", "-p")
-            if match := re.search(pattern, screen):
+            match = re.search(pattern, screen)
+            if match and screen == before:
                 return match
             assert time.monotonic() < deadline, screen
+            before = screen
             time.sleep(0.2)
 
     def press(self, key: str) -> None:
@@ -101,29 +104,31 @@ def test_a_process_is_found_by_its_number_and_goes_on_without_the_view(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     directory = tmp_path / "long.ompass"
-    command = [*OMPASS, "run", "--no-report", "-q", "-o", str(directory), "--", *FIB[:2], "31", *FIB[3:]]
+    command = [*OMPASS, "run", "--no-report", "-q", "-o", str(directory), "--", *FIB[:2], "40", *FIB[3:]]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as program:
-        while not (directory / "process.log").exists():
-            time.sleep(0.05)
-        meta = directory / "meta.json"
-        while not meta.exists():
-            time.sleep(0.05)
-        pid = json.loads(meta.read_text())["pid"]
-        assert directories_of(pid) == [directory]
-        terminal.start(*OMPASS, "top", str(pid))
-        terminal.shown(r"running .* tasks")
-        watch = Watch([directory])
-        before = watch.look()
-        time.sleep(0.3)
-        now = watch.look()
-        latest = change(before, now)
-        assert latest.n_tasks > 0
-        assert latest.states.total_ns == sum(states.total_ns for states in latest.threads.values())
-        assert latest.states != StateTimes()
-        terminal.press("q")
-        terminal.shown(r"exit=0")
-        assert program.poll() is None
-        program.terminate()
+        try:
+            while not (directory / "process.log").exists():
+                time.sleep(0.05)
+            meta = directory / "meta.json"
+            while not meta.exists():
+                time.sleep(0.05)
+            pid = json.loads(meta.read_text())["pid"]
+            assert directories_of(pid) == [directory]
+            terminal.start(*OMPASS, "top", str(pid))
+            terminal.shown(r"running .* tasks")
+            watch = Watch([directory])
+            before = watch.look()
+            time.sleep(0.3)
+            now = watch.look()
+            latest = change(before, now)
+            assert latest.n_tasks > 0
+            assert latest.states.total_ns == sum(states.total_ns for states in latest.threads.values())
+            assert latest.states != StateTimes()
+            terminal.press("q")
+            terminal.shown(r"exit=0")
+            assert program.poll() is None
+        finally:
+            program.terminate()
 
 
 def test_a_process_that_is_not_recorded_is_named() -> None:
