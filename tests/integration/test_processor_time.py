@@ -7,6 +7,7 @@ How often a thread is preempted is the machine's business: no test here depends 
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -158,6 +159,20 @@ def test_a_clock_takes_the_place_of_records_that_come_too_thick(
     # Samples are as dear as records, and end with them.
     if is_thick:
         assert report["samples"]["samples"] < 0.5 * report["work_cpu"]["running_ns"] / 10_000_000
+
+
+def test_threads_that_wait_for_each_other_are_not_preempted_in_their_work(
+    compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
+) -> None:
+    meetings = compile_program("processor/meetings.c", default_toolchain, "-O1")
+    n_threads = 4 * len(os.sched_getaffinity(0))  # they leave a wait at once, for others that wait
+    recorded = run_recorded(meetings, default_toolchain, "400", "20000", threads=n_threads)
+    assert sum(thread.by_clock_ns for thread in check_sound(recorded.run_dir).threads) > 0
+    report = report_of(recorded.run_dir)
+    check_sums(report)
+    computed = re.search(r"COMPUTED ns=(\d+)", recorded.process.stdout)
+    assert computed is not None
+    assert report["work_cpu"]["running_ns"] == pytest.approx(int(computed[1]), rel=0.1)
 
 
 def test_nothing_is_known_when_it_is_switched_off(
