@@ -20,6 +20,7 @@
 namespace ompass::brackets {
 
 bool active = false;
+Code runtime_code = {};
 
 namespace {
 
@@ -99,6 +100,20 @@ struct Creation {
     const void *outer_address = nullptr;
 };
 
+// Finds the segment of a shared library with the address in `begin`.
+int find_segment(dl_phdr_info *info, size_t, void *argument) {
+    auto *code = static_cast<Code *>(argument);
+    if (!info->dlpi_name || !*info->dlpi_name) return 0; // the program
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t first = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        const Code segment = {first, first + info->dlpi_phdr[i].p_memsz};
+        if (info->dlpi_phdr[i].p_type != PT_LOAD || !segment.holds(reinterpret_cast<void *>(code->begin))) continue;
+        *code = segment;
+        return 1;
+    }
+    return 0;
+}
+
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
 struct LoopCreation {
     explicit LoopCreation(const void *address, const void *task = nullptr) : thread(recording_thread()) {
@@ -135,6 +150,10 @@ void look_whether_in_front(bool wanted) {
     if (first && extension && dladdr(first, &there) && dladdr(extension, &its) && there.dli_fbase == its.dli_fbase)
         first = dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc") ? reinterpret_cast<void *>(&look_whether_in_front) : nullptr;
     active = wanted && first && is_ours(first);
+    runtime_code = {};
+    if (!active) return;
+    Code code = {reinterpret_cast<uintptr_t>(find_real("omp_get_num_threads")), 0};
+    if (dl_iterate_phdr(find_segment, &code)) runtime_code = code;
 }
 
 } // namespace ompass::brackets

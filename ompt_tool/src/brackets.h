@@ -2,9 +2,18 @@
 // Whether the runtime brackets (brackets.cpp) are in effect.
 #pragma once
 
+#include <cstdint>
+
 namespace ompass::brackets {
 
 extern bool active;
+
+// The runtime's code while brackets are active, and empty otherwise or when the program holds it itself.
+struct Code {
+    uintptr_t begin, end;
+    bool holds(const void *address) const { return reinterpret_cast<uintptr_t>(address) - begin < end - begin; }
+};
+extern Code runtime_code;
 
 // Decides, when the runtime has started: `wanted`, and this library's functions come before the runtime's.
 void look_whether_in_front(bool wanted);

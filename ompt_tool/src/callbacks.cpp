@@ -77,7 +77,9 @@ const void *bracketed_address(ThreadState &thread, const void *address) {
         return;
     }
     if (thread->bracket.is_open) address = bracketed_address(*thread, address);
-    TaskConstruct *construct = thread->constructs.at(address, static_cast<uint32_t>(flags));
+    // Of a large taskloop the runtime makes tasks that create the others: all are the taskloop's.
+    TaskConstruct *const creating = brackets::runtime_code.holds(address) ? thread->current->local : nullptr;
+    TaskConstruct *construct = creating ? creating : thread->constructs.at(address, static_cast<uint32_t>(flags));
     const int untied = flags & ompt_task_untied ? kUntied : 0;
     if ((flags & ompt_task_undeferred) && !has_dependences) {
         TaskState *task = thread->pool.peek();

@@ -248,3 +248,20 @@ def test_a_fortran_program_names_its_most_uneven_loop(
     (critical,) = (wait for wait in seen.report["waits"] if wait["kind"] == "critical")
     assert critical["count"] == 20
     assert abs(critical["line"] - seen.lines["critical"]) <= 1, "flang gives it the line of the loop"
+
+
+@MODES
+def test_tasks_by_which_the_runtime_divides_a_large_taskloop_are_of_its_construct(
+    toolchain: Toolchain, mode: str, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    source = "kinds/taskloop_many.c"
+    program = compile_program(source, toolchain)
+    run = run_recorded(program, toolchain, mode=mode, preload=True)
+    tasks = plain(run_report(collect(check_sound(run.run_dir))))["constructs"]
+    lines = enumerate((PROGRAMS / source).read_text(encoding="utf-8").splitlines(), 1)
+    taskloops = [number for number, line in lines if "#pragma omp taskloop" in line]
+    assert {(task["function"], Path(task["file"]).name) for task in tasks} == {("main", "taskloop_many.c")}
+    if not toolchain.name.startswith("gcc"):
+        assert sorted(task["line"] for task in tasks) == taskloops
+    assert len(tasks) == len(taskloops)
+    assert sum(task["tasks"] for task in tasks) >= 2008
