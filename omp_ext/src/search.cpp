@@ -153,7 +153,8 @@ Task *find_for_suspendable(const Search &within) {
 
 namespace {
 
-// Does the thread run, or would it if it had a processor? False where the system does not tell.
+// Does the thread run, or would it if it had a processor, or is it in a wait of the kernel's own (D), which ends by itself,
+// as those for pages that are being moved do? False where the system does not tell.
 bool wants_processor(clockid_t processor_clock) {
     const int number = ~(processor_clock >> 3); // the system's, from which it makes that of the clock
     char path[64], line[256];
@@ -164,7 +165,7 @@ bool wants_processor(clockid_t processor_clock) {
     close(file);
     line[n > 0 ? n : 0] = '\0';
     const char *state = strrchr(line, ')'); // behind the name
-    return state && strncmp(state, ") R", 3) == 0;
+    return state && (strncmp(state, ") R", 3) == 0 || strncmp(state, ") D", 3) == 0);
 }
 
 } // namespace
