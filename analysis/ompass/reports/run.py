@@ -419,11 +419,11 @@ _NO_CHUNKS: Final = "the runtime does not tell which thread took which chunks"
 
 
 def _of_gcc(content: ReportContent) -> tuple[str, ...]:
-    """What a program of gcc does not show, in a sentence."""
+    """What a program of gcc does not show, in a sentence. clang has such barriers at reductions."""
     if all(w.kind != "implementation barrier" for w in content.waits):
         return ()
     return (
-        "gcc shares static loops without the runtime: of these the waits behind them are shown, and no loop",
+        "implementation barriers are the compiler's: behind static loops of gcc's they are all that is shown",
     )
 
 
