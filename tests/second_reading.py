@@ -127,6 +127,9 @@ class Reading:
         self.n_undeferred = 0
         self.order = count()
         self.end_ns = end_ns
+        self.cut_ns = (
+            0  # of threads that were in a region when the process ended: they may have worked, unrecorded
+        )
         threads = records(run_dir)
         for thread in threads:  # tasks are created before others' records name them
             counter = 0
@@ -173,7 +176,11 @@ class _Thread:
     def read(self) -> None:
         for i, record in enumerate(self.records):
             self.one(i, record)
-        if self.working and len(self.regions) == 1 and self.reading.end_ns is not None:
+        if self.reading.end_ns is None:
+            return
+        if len(self.regions) > 1:
+            self.reading.cut_ns += max(self.reading.end_ns - self.mark_ns, 0)
+        elif self.working:
             self.work_until(self.reading.end_ns)
 
     def owner(self) -> Task:
