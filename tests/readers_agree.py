@@ -192,7 +192,7 @@ def span_differs(run_dir: Path, reading: Reading) -> list[str]:
         found.append(f"span of {graph.span_ns} ns; the longest path has {low_ns} to {high_ns}")
     tasks = list(reading.everyone())
     for name, of, cut_ns in (
-        ("work_ns", [task for task in tasks if task.region], reading.cut_ns),
+        ("work_ns", [task for task in tasks if task.region], reading.cut_ns()),
         ("outside_ns", [task for task in tasks if not task.region], 0),
     ):
         work_ns, slack_ns = sum(task.work_ns for task in of), 2 * sum(task.n_stretches for task in of) + 1

@@ -127,9 +127,7 @@ class Reading:
         self.n_undeferred = 0
         self.order = count()
         self.end_ns = end_ns
-        self.cut_ns = (
-            0  # of threads that were in a region when the process ended: they may have worked, unrecorded
-        )
+        self.cut: list[tuple[int, int]] = []  # region and next barrier of threads without an end in it
         threads = records(run_dir)
         for thread in threads:  # tasks are created before others' records name them
             counter = 0
@@ -141,6 +139,15 @@ class Reading:
             _Thread(self, thread).read()
         for task in self.everyone():
             task.done.sort(key=lambda step: step.at)
+
+    def cut_ns(self) -> int:
+        """How long threads that were cut may have worked, unrecorded, after barriers that others left."""
+        steps = [step for task in self.everyone() for step in task.done]
+        ended_ns = {step.region: step.at[0] for step in steps if step.what == "region_end"}
+        passed_ns = {(step.region, step.number): step.at[0] for step in steps if step.what == "passed"}
+        return sum(
+            ended_ns[region] - passed_ns.get((region, n - 1), ended_ns[region]) for region, n in self.cut
+        )
 
     def deferred(self) -> list[Task]:
         return [task for task in self.tasks.values() if task.is_deferred]
@@ -179,7 +186,7 @@ class _Thread:
         if self.reading.end_ns is None:
             return
         if len(self.regions) > 1:
-            self.reading.cut_ns += max(self.reading.end_ns - self.mark_ns, 0)
+            self.reading.cut.append((self.regions[-1][0], self.n_barriers[-1]))
         elif self.working:
             self.work_until(self.reading.end_ns)
 
