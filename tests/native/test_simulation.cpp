@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "simulation/engine.h"
+#include "simulation/transform.h"
 
 namespace ompass::simulation {
 namespace {
@@ -37,9 +38,13 @@ public:
         bodies_[creator].push_back(Operation::create(made, 0));
         return made;
     }
-    void does(uint32_t task, Does what, uint64_t value = 0) {
+    void does(uint32_t task, Does what, uint64_t value = 0, uint16_t construct = 1) {
         if (what == Does::kGroupEnd) program.tasks[task].flags |= ProgramTask::kGrouped;
-        bodies_[task].push_back(Operation::of(what, value, 1));
+        bodies_[task].push_back(Operation::of(what, value, construct));
+    }
+    void touch(uint32_t task, uint64_t address, uint64_t bytes, bool write) {
+        does(task, Does::kAccess, program.accesses.size());
+        program.accesses.push_back({address, bytes, 0, write});
     }
     void work(uint32_t task, uint64_t ns) { does(task, Does::kWork, ns); }
     void depends(uint32_t before, uint32_t after) { program.dependences.push_back({before, after}); }
@@ -320,6 +325,213 @@ TEST(Simulation, AChangeDoesWhatItSays) {
     EXPECT_EQ(wall(coarse), 10 + 600 + 400u);
     coarse.min_ns = 100;
     EXPECT_EQ(wall(coarse), wall({}));
+}
+
+// ---------------------------------------------------------------- other programs
+
+uint64_t wall_of(const TaskProgram &program, uint32_t n_threads, const char *policy = "libomp") {
+    const Simulated run = simulate(program, {}, *find_policy(policy), {n_threads, 1, {}, {}});
+    EXPECT_EQ(run.problem, "");
+    EXPECT_EQ(run.work_ns, program.work_ns());
+    EXPECT_EQ(check_program(program), "");
+    return run.wall_ns;
+}
+
+// Four tasks, a chain of eight that is created behind them, four more; two threads.
+TEST(OtherPrograms, TasksWithAPriorityRunFirst) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    uint32_t last = 0;
+    for (int i = 0; i < 16; i++) {
+        const uint32_t task = build.create(implicit);
+        build.work(task, 1000);
+        if (i < 4 || i >= 12) continue;
+        build.program.tasks[task].construct = 2;
+        if (last) build.depends(last, task);
+        last = task;
+    }
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(wall_of(program, 2), 12000u);
+    EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUrgent), 2), 8000u);
+    EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUrgent), 2, "omp_ext"), wall_of(program, 2, "omp_ext"));
+}
+
+TEST(OtherPrograms, TasksWithAPriorityKeepToTheRulesOfTiedTasks) {
+    for (unsigned seed = 0; seed < 40; seed++) {
+        RandomProgram random(seed);
+        TaskProgram program = random.build.program;
+        for (ProgramTask &task : program.tasks)
+            if (!(task.flags & (ProgramTask::kInline | ProgramTask::kImplicit)) && random.below(2))
+                task.flags |= ProgramTask::kUrgent;
+        for (const uint32_t n : {1u, 2u, 5u}) {
+            const Simulated run =
+                simulate(program, some_machine(random, n, false), *find_policy("libomp"), {n, seed, {}, {}});
+            ASSERT_EQ(run.problem, "");
+            ASSERT_EQ(run.work_ns, program.work_ns());
+            ASSERT_EQ(run.work_ns + run.create_ns + run.schedule_ns + run.sync_ns + run.idle_ns, n * run.wall_ns);
+        }
+    }
+}
+
+// While a task waits for its child on another thread, its own may run tasks that are untied.
+TEST(OtherPrograms, UntiedTasksRunOnTopOfAnyWait) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    const uint32_t producer = build.create(implicit), waiting = build.create(implicit);
+    build.work(producer, 1000);
+    for (int i = 0; i < 6; i++) {
+        const uint32_t task = build.create(producer);
+        build.work(task, 2000);
+        build.program.tasks[task].construct = 2;
+    }
+    build.work(build.create(waiting), 6000);
+    build.work(waiting, 1000); // meanwhile another thread takes the child
+    build.does(waiting, Does::kTaskwait);
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(wall_of(program, 3), 9000u);
+    EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUntied), 3), 7000u);
+}
+
+TEST(OtherPrograms, TasksCanBeCutInEqualParts) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    for (int i = 0; i < 3; i++) build.work(build.create(implicit), 4001);
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(wall_of(program, 2), 8002u);
+    EXPECT_EQ(wall_of(refine(program, 1, 2), 2), 6002u);
+    EXPECT_EQ(refine(program, 1, 4).tasks.size(), 2 + 3 * 4u);
+}
+
+TEST(OtherPrograms, ADependentTaskIsNotCut) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    const uint32_t first = build.create(implicit), second = build.create(implicit);
+    build.work(first, 100);
+    build.work(second, 100);
+    build.depends(first, second);
+    EXPECT_EQ(refine(build.finish(), 1, 4).tasks.size(), 4u);
+}
+
+// Phases of two tasks, each on a column of its own, which take turns in being the longer one.
+TEST(OtherPrograms, DependencesOnDataTakeThePlaceOfWaits) {
+    Builder build;
+    const uint32_t outer = build.create(build.region(1)[0]);
+    build.program.tasks[outer].construct = 2;
+    for (int phase = 0; phase < 4; phase++) {
+        for (int column = 0; column < 2; column++) {
+            const uint32_t task = build.create(outer);
+            build.touch(task, 64u * static_cast<unsigned>(column), 64, true);
+            build.work(task, (phase + column) % 2 ? 3000 : 1000);
+        }
+        build.does(outer, Does::kTaskwait);
+    }
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(wall_of(program, 2), 12000u);
+    const TaskProgram depending = depend_on_data(program, 2);
+    EXPECT_EQ(wall_of(depending, 2), 8000u);
+    EXPECT_EQ(depending.dependences.size(), 6u);
+    EXPECT_EQ(wall_of(join_phases(program, 2), 16), 3000u);
+}
+
+TEST(OtherPrograms, ReadersOfDataDoNotWaitForEachOtherAndWritersWaitForThem) {
+    Builder build;
+    const uint32_t outer = build.create(build.region(1)[0]);
+    build.program.tasks[outer].construct = 2;
+    const auto phase = [&](std::vector<std::pair<uint64_t, bool>> accesses) {
+        std::vector<uint32_t> tasks;
+        for (const auto &[address, write] : accesses) {
+            tasks.push_back(build.create(outer));
+            build.touch(tasks.back(), address, 100, write);
+            build.work(tasks.back(), 1000);
+        }
+        build.does(outer, Does::kTaskwait);
+        return tasks;
+    };
+    const auto writers = phase({{0, true}, {100, true}});
+    const auto readers = phase({{50, false}, {150, false}}); // the first of both halves
+    const auto last = phase({{190, true}});
+    const TaskProgram depending = depend_on_data(build.finish(), 2);
+    const std::vector<Dependence> expected = {{writers[0], readers[0]}, {writers[1], readers[0]},
+                                              {writers[1], readers[1]}, {writers[1], last[0]},
+                                              {readers[1], last[0]}};
+    EXPECT_EQ(depending.dependences, expected);
+}
+
+TEST(OtherPrograms, AWaitForTasksThatDeclareNothingStays) {
+    Builder build;
+    const uint32_t outer = build.create(build.region(1)[0]);
+    build.program.tasks[outer].construct = 2;
+    for (int phase = 0; phase < 3; phase++) {
+        for (int i = 0; i < 2; i++) {
+            const uint32_t task = build.create(outer);
+            build.work(task, 1000);
+            if (phase != 1 || i) build.touch(task, 64u * static_cast<unsigned>(i), 64, true);
+        }
+        build.does(outer, Does::kTaskwait);
+    }
+    const TaskProgram &program = build.finish();
+    EXPECT_EQ(wall_of(depend_on_data(program, 2), 8), wall_of(program, 8));
+}
+
+// Two loops of two threads: 1000 and 3000 ns, then 500 each; and code between them.
+class Loops : public testing::Test {
+protected:
+    Loops() {
+        const std::vector<uint32_t> team = build.region(2);
+        for (size_t thread = 0; thread < 2; thread++) {
+            part(team[thread], 2, thread ? 3000 : 1000);
+            build.does(team[thread], Does::kBarrier);
+            build.work(team[thread], 100);
+            part(team[thread], 3, 500);
+            build.does(team[thread], Does::kBarrier);
+        }
+        build.program.constructs = {0, 1, 2, 3};
+        build.finish();
+    }
+    void part(uint32_t task, uint16_t construct, uint64_t ns) {
+        build.does(task, Does::kLoopBegin, 0, construct);
+        build.work(task, ns);
+        build.does(task, Does::kLoopEnd, ns / 5, construct);
+    }
+    Builder build;
+    const TaskProgram &program = build.program;
+};
+
+TEST_F(Loops, AreMeasured) {
+    const std::map<uint16_t, LoopShape> loops = loops_of(program);
+    ASSERT_EQ(loops.size(), 2u);
+    EXPECT_EQ(loops.at(2).work_ns, 4000u);
+    EXPECT_EQ(loops.at(2).longest_ns, 3000u);
+    EXPECT_EQ(loops.at(2).n_chunks, 800u);
+    EXPECT_EQ(loops.at(3).longest_ns, 500u);
+}
+
+TEST_F(Loops, CanBeBalanced) {
+    EXPECT_EQ(wall_of(program, 2), 3600u);
+    EXPECT_EQ(wall_of(balance_loop(program, 2), 2), 2600u);
+    EXPECT_EQ(wall_of(balance_loop(program, 3), 2), 3600u);
+}
+
+TEST_F(Loops, CanBeTaskloops) {
+    const TaskProgram tasks = loop_to_tasks(program, 2, 8);
+    EXPECT_EQ(wall_of(tasks, 2), 2600u);
+    EXPECT_EQ(tasks.tasks.size(), program.tasks.size() + 8);
+}
+
+TEST_F(Loops, TakeLessTimeInLargerChunks) {
+    const TaskProgram larger = enlarge_chunks(program, 2, 4, 2);
+    EXPECT_EQ(wall_of(larger, 2), 3600 - 450 * 2u); // three in four of the slower thread's 600
+}
+
+TEST_F(Loops, WithOtherThingsInThemStayAsTheyAre) {
+    Builder other;
+    const std::vector<uint32_t> team = other.region(2);
+    for (size_t thread = 0; thread < 2; thread++) {
+        other.does(team[thread], Does::kLoopBegin, 0, 2);
+        other.work(other.create(team[thread]), 100 + 100 * thread);
+        other.does(team[thread], Does::kLoopEnd, 0, 2);
+    }
+    EXPECT_TRUE(loops_of(other.finish()).empty());
 }
 
 // One of many threads that look at random finds a task soon, however long each of them would take alone.

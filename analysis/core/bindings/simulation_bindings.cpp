@@ -59,9 +59,21 @@ using namespace simulation;
 #define OMPASS_SHAPE(X)                                                                                                \
     X(uint32_t, construct, "number of the construct", program.constructs[place])                                       \
     X(uint64_t, n_tasks, "tasks of it, undeferred ones without tasks of their own left out", from.n_tasks)             \
+    X(uint64_t, n_deferred, "part of n_tasks", from.n_deferred)                                                        \
+    X(uint64_t, n_untied, "part of n_tasks", from.n_untied)                                                            \
+    X(uint64_t, n_iterations, "of the taskloops that created them", from.n_iterations)                                 \
     X(uint64_t, most_in_a_row, "that one task creates with nothing but its work in between", from.most_in_a_row)       \
     X(uint64_t, most_phases, "creations, each ended by a taskwait, in one task of it", from.most_phases)               \
+    X(uint32_t, wait, "number of the construct of the last of these taskwaits; 0: not known",                          \
+      program.constructs[from.wait])                                                                                   \
     X(uint32_t, deepest, "levels of creation above it, at most", from.deepest)
+
+#define OMPASS_LOOP_SHAPE(X)                                                                                           \
+    X(uint32_t, construct, "number of the construct", program.constructs[from.first])                                  \
+    X(uint64_t, n_instances, "in which threads did nothing but work", from.second.n_instances)                         \
+    X(uint64_t, n_chunks, "that they took; 0: not known", from.second.n_chunks)                                        \
+    X(uint64_t, work_ns, "of all threads", from.second.work_ns)                                                        \
+    X(uint64_t, longest_ns, "of the slowest thread of each instance, in all", from.second.longest_ns)
 
 using OperationCounts = std::map<std::string, std::pair<uint64_t, uint64_t>>;
 
@@ -70,6 +82,7 @@ OMPASS_STRUCT(PythonSimulated, Row, OMPASS_SIMULATED);
 OMPASS_STRUCT(PythonPolicy, Row, OMPASS_POLICY);
 OMPASS_STRUCT(PythonCost, Row, OMPASS_COST);
 OMPASS_STRUCT(PythonShape, Row, OMPASS_SHAPE);
+OMPASS_STRUCT(PythonLoopShape, Row, OMPASS_LOOP_SHAPE);
 
 OperationCounts operation_counts(const Simulated &run) {
     return {
@@ -185,6 +198,11 @@ Rows<PythonShape> shape_rows(const TaskProgram &program) {
     });
 }
 
+Rows<PythonLoopShape> loop_rows(const TaskProgram &program) {
+    return to_tuple(loops_of(program),
+                    [&](const auto &from) { return OMPASS_ROW(PythonLoopShape, OMPASS_LOOP_SHAPE); });
+}
+
 // The number in the program of a construct of the run.
 uint16_t place_of(const TaskProgram &program, uint32_t construct) {
     const auto found = std::ranges::find(program.constructs, construct);
@@ -277,6 +295,8 @@ void bind_simulation(nb::module_ &m) {
     bind_row<PythonPolicy>(m, "Policy", "A scheduler that can be simulated.");
     bind_row<PythonCost>(m, "SimulatedCost", "A cost that a machine file may give.");
     bind_row<PythonShape>(m, "TaskShape", "How the tasks of one construct are created.");
+    bind_row<PythonLoopShape>(m, "LoopShape", "A worksharing loop of several threads.");
+    m.def("loops", &loop_rows, nb::arg("program"), "The worksharing loops of several threads.");
     m.def("shapes", &shape_rows, nb::arg("program"), "How the tasks of each construct are created.");
     m.def(
         "coarsen",
@@ -285,6 +305,61 @@ void bind_simulation(nb::module_ &m) {
         },
         nb::arg("program"), nb::arg("construct"), nb::arg("grain"),
         "The program with each `grain` leaf tasks of the construct, created in a row, as one.");
+    m.def(
+        "refine",
+        [](const TaskProgram &program, uint32_t construct, uint32_t parts) {
+            if (parts < 1) throw nb::value_error("a task has one part at least");
+            return changed(program, construct, [&](uint16_t place) { return refine(program, place, parts); });
+        },
+        nb::arg("program"), nb::arg("construct"), nb::arg("parts"),
+        "The program with each task of the construct that only works as `parts` tasks.");
+    m.def(
+        "untie",
+        [](const TaskProgram &program, uint32_t construct) {
+            return changed(program, construct,
+                           [&](uint16_t place) { return flagged(program, place, ProgramTask::kUntied); });
+        },
+        nb::arg("program"), nb::arg("construct"), "The program with untied tasks of the construct.");
+    m.def(
+        "prioritise",
+        [](const TaskProgram &program, uint32_t construct) {
+            return changed(program, construct,
+                           [&](uint16_t place) { return flagged(program, place, ProgramTask::kUrgent); });
+        },
+        nb::arg("program"), nb::arg("construct"),
+        "The program whose tasks of the construct have a priority above that of others.");
+    m.def(
+        "depend_on_data",
+        [](const TaskProgram &program, uint32_t construct) {
+            return changed(program, construct, [&](uint16_t place) { return depend_on_data(program, place); });
+        },
+        nb::arg("program"), nb::arg("construct"),
+        "The program whose tasks of the construct create tasks with the dependences that declared data demand, in place "
+        "of their taskwaits.");
+    m.def(
+        "balance_loop",
+        [](const TaskProgram &program, uint32_t construct) {
+            return changed(program, construct, [&](uint16_t place) { return balance_loop(program, place); });
+        },
+        nb::arg("program"), nb::arg("construct"),
+        "The program in which each instance of the worksharing loop takes its threads equally long.");
+    m.def(
+        "loop_to_tasks",
+        [](const TaskProgram &program, uint32_t construct, uint32_t n_tasks) {
+            if (n_tasks < 1) throw nb::value_error("a taskloop has one task at least");
+            return changed(program, construct, [&](uint16_t place) { return loop_to_tasks(program, place, n_tasks); });
+        },
+        nb::arg("program"), nb::arg("construct"), nb::arg("n_tasks"),
+        "The program with a taskloop of `n_tasks` tasks in place of each instance of the worksharing loop.");
+    m.def(
+        "enlarge_chunks",
+        [](const TaskProgram &program, uint32_t construct, uint32_t factor, uint32_t chunk_ns) {
+            if (factor < 1) throw nb::value_error("a factor is one at least");
+            return changed(program, construct,
+                           [&](uint16_t place) { return enlarge_chunks(program, place, factor, chunk_ns); });
+        },
+        nb::arg("program"), nb::arg("construct"), nb::arg("factor"), nb::arg("chunk_ns"),
+        "The program with chunks of the loop that are `factor` times as large, of which each takes `chunk_ns` to come by.");
     m.def(
         "spread",
         [](const TaskProgram &program, uint32_t construct, uint32_t least, uint32_t n_parts) {

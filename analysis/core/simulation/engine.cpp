@@ -11,6 +11,7 @@ namespace ompass::simulation {
 namespace {
 
 constexpr uint64_t kProgressEvery = 1 << 20;
+constexpr ptrdiff_t kAccessesAtOnce = 8;
 
 // As much of what is to be taken off as there is.
 uint64_t taken_off(uint32_t &rest, uint64_t of) {
@@ -34,6 +35,7 @@ Simulated SimulatedRun::run() {
                 "no task can go on: they wait for each other in a ring, or the trace lacks what they wait for";
             break;
         }
+        tasks_.fetch(threads_.current_soon());
         take_step(threads_.next());
     }
     if (stopped_) result_.problem = "stopped";
@@ -105,6 +107,8 @@ void SimulatedRun::go_on(Thread &thread) {
             if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
             task.data_ns = 0;
             continue;
+        case Does::kLoopBegin: continue;
+        case Does::kLoopEnd: result_.paid.chunk.n += operation.value(); continue;
         case Does::kBlocked:
             thread.spend(State::kSync, operation.value());
             if (recorder_) recorder_->wait_for_lock(thread.number, thread.now - operation.value(), thread.now);
@@ -146,7 +150,7 @@ void SimulatedRun::take_operation(Thread &thread) {
         thread.current = kNone;
         check_barrier(thread);
         return look(thread);
-    case Does::kAccess: task.next_op++; return access(thread, static_cast<uint32_t>(operation.value()));
+    case Does::kAccess: return access(thread);
     case Does::kRegion: return enter_region(thread, static_cast<uint32_t>(operation.value()));
     case Does::kEnd: return end_task(thread);
     default: break;
@@ -159,10 +163,21 @@ void SimulatedRun::take_operation(Thread &thread) {
     go_on(thread);
 }
 
-void SimulatedRun::access(Thread &thread, uint32_t number) {
-    const auto ns = static_cast<double>(memory_->access(number, thread.number, thread.now));
-    thread.spend(State::kWork, whole(ns * recorded_->scale[number]));
-    tasks_[thread.current].data_ns += recorded_->ns[number];
+// Those that follow one another are one step.
+void SimulatedRun::access(Thread &thread) {
+    Live &task = tasks_[thread.current];
+    const Operation *const first = &program_.operations[task.next_op], *end = first + 1;
+    while (end->does() == Does::kAccess && end < first + kAccessesAtOnce) end++;
+    for (const Operation *next = first; next < end; next++)
+        memory_->expect(static_cast<uint32_t>(next->value()), thread.number);
+    for (const Operation *next = first; next < end; next++) {
+        if (recorder_ && next > first) recorder_->kernel(thread.number, *next, thread.now);
+        const auto number = static_cast<uint32_t>(next->value());
+        const auto ns = static_cast<double>(memory_->access(number, thread.number, thread.now));
+        thread.spend(State::kWork, whole(ns * recorded_->scale[number]));
+        task.data_ns += recorded_->ns[number];
+    }
+    task.next_op += static_cast<uint32_t>(end - first);
     go_on(thread);
 }
 

@@ -53,6 +53,7 @@ public:
         std::vector<uint32_t> ended; // drafts that are complete but for such pieces
         uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
         uint64_t preempted_in_creation = 0; // ticks, of the last stretch of creation
+        uint64_t taskloop_iterations = 0; // of the one that the thread is in, and has not created a task of
     };
     using Walk = ThreadWalk<Extractor>;
     using Frame = Walk::Frame;
@@ -107,6 +108,8 @@ public:
         give_draft(walk, walk.current());
         remember(id, create(walk, walk.current(), construct, 0));
         program_.n_deferred++;
+        if (const uint64_t n = std::exchange(walk.data.taskloop_iterations, 0))
+            program_.taskloop_iterations[number_of(construct)] += n;
     }
     void creation_cost(Walk &walk, uint64_t, uint32_t, uint64_t ticks, uint32_t) {
         if (!walk.data.created_as) return;
@@ -168,7 +171,7 @@ public:
         if (format::is_barrier(kind) && in_region) does = Does::kBarrier;
         if (does == Does::kGroupEnd) program_.tasks[draft.task].flags |= ProgramTask::kGrouped;
         program_.n_dependent_waits += kind == format::kTaskwaitDepend;
-        draft.operations.push_back(Operation::of(does));
+        draft.operations.push_back(Operation::of(does, 0, number_of(walk.current().wait_place)));
     }
     void began_region(Walk &walk, Part &part) {
         Seen &seen = seen_[part.id];
@@ -212,6 +215,23 @@ public:
     }
     void ended_implicit(Walk &walk, Frame &frame, bool) {
         if (frame.data.own) end(walk, frame.data.draft);
+    }
+
+    // ---------------------------------------------------------------- loops
+
+    void began_work(Walk &walk, const OpenWork &work, uint64_t n_iterations) {
+        if (run_.definitions[work.construct].flags == format::kWorkTaskloop) {
+            walk.data.taskloop_iterations = n_iterations;
+        } else if (is_part_of_loop(walk, work)) {
+            mark(walk, Operation::of(Does::kLoopBegin, 0, number_of(work.construct)));
+        }
+    }
+    void ended_work(Walk &walk, const OpenWork &work, uint64_t n_chunks, uint64_t) {
+        if (run_.definitions[work.construct].flags == format::kWorkTaskloop) {
+            walk.data.taskloop_iterations = 0;
+        } else if (is_part_of_loop(walk, work)) {
+            mark(walk, Operation::of(Does::kLoopEnd, n_chunks, number_of(work.construct)));
+        }
     }
 
     // ---------------------------------------------------------------- kernels
@@ -299,10 +319,18 @@ private:
         thread.ended.clear();
     }
 
-    void mark_kernel(Walk &walk, Does does, uint32_t construct) {
+    // Between the work before and that after it.
+    void mark(Walk &walk, Operation operation) {
         if (!is_simulated(walk)) return;
         if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), walk.now());
-        draft_of(walk.current()).operations.push_back(Operation::of(does, 0, number_of(construct)));
+        draft_of(walk.current()).operations.push_back(operation);
+    }
+    void mark_kernel(Walk &walk, Does does, uint32_t construct) {
+        mark(walk, Operation::of(does, 0, number_of(construct)));
+    }
+    bool is_part_of_loop(Walk &walk, const OpenWork &work) const {
+        return format::is_loop(run_.definitions[work.construct].flags) && walk.current().kind == Frame::kImplicit &&
+               walk.part().data.region && !walk.part().data.region->nested;
     }
 
     // A piece of work of the frame ends here, at a time that is not known.

@@ -42,6 +42,7 @@ struct Cost {
     X(wait, "to enter and leave a taskwait or taskgroup")                                                              \
     X(wake, "until a thread that waits notices what it waited for")                                                    \
     X(lock, "for which a shared queue is closed to others by each operation on it")                                    \
+    X(chunk, "to come by a chunk of a loop with a dynamic schedule: part of the work that was recorded")               \
     X(fork, "to start a parallel region")                                                                              \
     X(barrier, "to leave a barrier after the last thread has come")
 

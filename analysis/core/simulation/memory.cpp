@@ -3,13 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace ompass::simulation {
 
 namespace {
 
+constexpr uint32_t kExpected = 4; // blocks of an access
+
 uint32_t at(const std::vector<uint32_t> &of_thread, uint32_t thread) {
-    return of_thread.empty() ? 0 : of_thread[thread % of_thread.size()];
+    if (of_thread.empty()) return 0;
+    return of_thread[thread < of_thread.size() ? thread : thread % of_thread.size()];
 }
 
 uint32_t n_of(const std::vector<uint32_t> &of_thread) {
@@ -24,20 +28,23 @@ uint32_t MemorySystem::n_caches(size_t level) const { return n_of(levels[level].
 // ---------------------------------------------------------------- one cache
 
 BlockCache::BlockCache(uint64_t n_blocks)
-    : n_sets_(static_cast<uint32_t>(std::clamp<uint64_t>(n_blocks / kWays, 1, ~0u))),
-      n_ways_(static_cast<uint32_t>(std::clamp<uint64_t>(n_blocks, 1, kWays))), lines_(size_t{n_sets_} * kWays) {}
+    : n_ways_(static_cast<uint32_t>(std::clamp<uint64_t>(n_blocks, 1, kWays))),
+      sets_(std::clamp<uint64_t>(n_blocks / kWays, 1, ~0u)), reciprocal_(~uint64_t{0} / sets_.size() + 1) {}
 
-BlockCache::Found BlockCache::touch(uint32_t block, uint32_t version) {
-    Line *set = &lines_[size_t{block % n_sets_} * kWays];
+BlockCache::Found BlockCache::touch(uint32_t block, uint32_t version, uint32_t next) {
+    Line *lines = sets_[set_of(block)].lines;
     uint32_t way = 0;
-    while (way < n_ways_ && set[way].block != block) way++;
+    while (way < n_ways_ && lines[way].block != block) way++;
     Found found = Found::kNo;
-    if (way < n_ways_)
-        found = set[way].version == version ? Found::kYes : Found::kInvalid;
-    else
-        way--;
-    for (; way > 0; way--) set[way] = set[way - 1];
-    set[0] = {block, version};
+    if (way < n_ways_) {
+        found = lines[way].version == version ? Found::kYes : Found::kInvalid;
+        for (; way > 0; way--) lines[way] = lines[way - 1];
+    } else if (n_ways_ == kWays) {
+        std::memmove(lines + 1, lines, (kWays - 1) * sizeof *lines); // of a length that the compiler knows
+    } else {
+        for (way--; way > 0; way--) lines[way] = lines[way - 1];
+    }
+    lines[0] = {block, next};
     return found;
 }
 
@@ -94,29 +101,46 @@ Memory::Memory(const TaskProgram &program, const MemorySystem &system) : program
     counts_.link_bytes.resize(size_t{n_nodes} * n_nodes);
 }
 
-uint32_t Memory::cache_of(size_t level, uint32_t thread) const { return at(system_.levels[level].of_thread, thread); }
+const BlockCache &Memory::cache(size_t level, uint32_t thread) const {
+    return caches_[level][at(system_.levels[level].of_thread, thread)];
+}
+
+void Memory::expect(uint32_t number, uint32_t thread) const {
+    const auto [first, n] = ranges_[number];
+    for (uint32_t block = first; block < first + std::min(n, kExpected); block++) {
+        __builtin_prefetch(&blocks_[block]);
+        for (size_t level = 0; level < caches_.size(); level++) cache(level, thread).expect(block);
+    }
+}
 
 uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
     const DataAccess &access = program_.accesses[number];
     const size_t n_levels = system_.levels.size(), n_nodes = free_at_.size();
     const uint32_t here = at(system_.node_of_thread, thread);
-    const auto group = static_cast<uint16_t>(cache_of(n_levels - 1, thread));
+    const auto group = static_cast<uint16_t>(at(system_.levels.back().of_thread, thread));
     std::ranges::fill(from_, Bytes{});
     uint64_t begin = access.address, left = access.bytes;
     for (uint32_t block = ranges_[number].first; left; block++) {
         const uint64_t bytes = std::min(left, system_.block_bytes - begin % system_.block_bytes);
         begin += bytes, left -= bytes;
         Block &state = blocks_[block];
-        size_t level = 0;
-        for (; level < n_levels; level++) {
-            const BlockCache::Found found = caches_[level][cache_of(level, thread)].touch(block, state.version);
-            if (found == BlockCache::Found::kYes) break;
+        // A write makes the block the latest in all caches above the thread, a read in those up to where it is found.
+        const uint32_t version = state.version;
+        state.version += access.write;
+        size_t found_in = n_levels;
+        for (size_t level = 0; level < n_levels && (access.write || found_in == n_levels); level++) {
+            const BlockCache::Found found = cache(level, thread).touch(block, version, state.version);
+            if (found_in < n_levels) continue;
+            if (found == BlockCache::Found::kYes) {
+                found_in = level;
+                continue;
+            }
             counts_.levels[level].misses++;
             counts_.levels[level].invalid += found == BlockCache::Found::kInvalid;
         }
-        if (level < n_levels) {
-            counts_.levels[level].hits++;
-            from_[level].n += bytes;
+        if (found_in < n_levels) {
+            counts_.levels[found_in].hits++;
+            from_[found_in].n += bytes;
         } else {
             uint16_t &home = node_[state.page];
             if (home == kUntouched) home = static_cast<uint16_t>(here);
@@ -124,10 +148,7 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
             from_[n_levels + (dirty ? n_nodes + node_of_group_[state.writer] : home)].n += bytes;
             state.writer = kUntouched; // reading it has written it back
         }
-        if (!access.write) continue;
-        state.version++;
-        state.writer = group;
-        for (level = 0; level < n_levels; level++) caches_[level][cache_of(level, thread)].touch(block, state.version);
+        if (access.write) state.writer = group;
     }
     double ns = 0;
     for (size_t level = 0; level < n_levels; level++) ns += from_[level].ns(system_.levels[level].distance);

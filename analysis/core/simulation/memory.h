@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "task_program.h"
@@ -55,16 +56,26 @@ class BlockCache {
 public:
     explicit BlockCache(uint64_t n_blocks);
     enum class Found : uint8_t { kNo, kInvalid, kYes };
-    // Makes the block the latest, with this version of its contents; says what was there before.
-    Found touch(uint32_t block, uint32_t version);
+    // Whether it holds this version of the block, of which it then holds version `next`, as the latest of its set.
+    Found touch(uint32_t block, uint32_t version, uint32_t next);
+    void expect(uint32_t block) const { __builtin_prefetch(&sets_[set_of(block)]); }
 
 private:
     static constexpr uint32_t kWays = 8;
-    struct alignas(8) Line {
+    struct Line {
         uint32_t block = ~0u, version = 0;
     };
-    uint32_t n_sets_, n_ways_;
-    std::vector<Line> lines_;
+    struct alignas(64) Set {
+        Line lines[kWays];
+    };
+    // block % sets_.size(), by multiplications
+    uint32_t set_of(uint32_t block) const {
+        const uint64_t fraction = reciprocal_ * block;
+        return static_cast<uint32_t>(static_cast<unsigned __int128>(fraction) * sets_.size() >> 64);
+    }
+    uint32_t n_ways_;
+    std::vector<Set> sets_;
+    uint64_t reciprocal_;
 };
 
 class Memory {
@@ -72,6 +83,8 @@ public:
     Memory(const TaskProgram &program, const MemorySystem &system);
     // What an access takes if it begins now.
     uint64_t access(uint32_t number, uint32_t thread, uint64_t now);
+    // An access comes soon: fetches what it will need.
+    void expect(uint32_t number, uint32_t thread) const;
     const MemoryCounts &counts() const { return counts_; }
 
 private:
@@ -92,7 +105,10 @@ private:
             return n ? distance.latency_ns + static_cast<double>(n) * distance.ns_per_byte : 0;
         }
     };
-    uint32_t cache_of(size_t level, uint32_t thread) const;
+    const BlockCache &cache(size_t level, uint32_t thread) const;
+    BlockCache &cache(size_t level, uint32_t thread) {
+        return const_cast<BlockCache &>(std::as_const(*this).cache(level, thread));
+    }
 
     const TaskProgram &program_;
     const MemorySystem &system_;

@@ -7,7 +7,7 @@ namespace ompass::simulation {
 const std::vector<Policy> &policies() {
     static const std::vector<Policy> all = {
         {"libomp", "LLVM's runtime: a queue per thread, random victims, waits run descendants, full queues run inline",
-         Queues::kPerThread, Waiting::kNests, Steals::kRandom, false, false, false, false, 256, true},
+         Queues::kPerThread, Waiting::kNests, Steals::kRandom, false, false, false, false, 256, true, true},
         {"omp_ext", "libomp_ext.so as it comes: a queue per thread, the nearest victim", Queues::kPerThread,
          Waiting::kNests, Steals::kNearest, false, false, false, false, 256, true},
         {"locality", "libomp_ext.so with placed tasks: own domain first, then any", Queues::kPlaced, Waiting::kNests,

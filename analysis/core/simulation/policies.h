@@ -41,6 +41,7 @@ struct Policy {
     bool free_steals = false; // nor does stealing
     uint32_t queue_limit = 0; // a thread with so many queued tasks runs new ones at once; 0: none
     bool inline_when_alone = false; // a team of one thread runs all tasks at once
+    bool priorities = false; // tasks with a priority queue apart, and are taken first
 };
 
 inline constexpr uint32_t kMaxThreads = 4096;

@@ -3,7 +3,10 @@
 // at random, and the order of the threads by time.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -75,13 +78,19 @@ public:
     static constexpr unsigned kThreadBits = 12;
     static constexpr uint64_t kNever = ~uint64_t{0};
 
-    explicit NextThread(uint32_t n_threads) : leaves_(std::bit_ceil(n_threads)), keys_(2 * leaves_, kNever) {}
+    explicit NextThread(uint32_t n_threads) : leaves_(std::bit_ceil(std::max(n_threads, 2u))), keys_(2 * leaves_, kNever) {}
     void set(uint32_t thread, uint64_t time) { put(thread, time << kThreadBits | thread); }
     void stop(uint32_t thread) { put(thread, kNever); }
     bool none() const { return keys_[1] == kNever; }
-    uint32_t thread() const { return static_cast<uint32_t>(keys_[1]) & ((1u << kThreadBits) - 1); }
+    uint32_t thread() const { return thread_of(keys_[1]); }
+    // One of those whose turn comes soon, perhaps the same.
+    uint32_t soon() const {
+        const uint64_t other = keys_[1] == keys_[2] ? keys_[3] : keys_[2];
+        return thread_of(other == kNever ? keys_[1] : other);
+    }
 
 private:
+    static uint32_t thread_of(uint64_t key) { return static_cast<uint32_t>(key) & ((1u << kThreadBits) - 1); }
     void put(uint32_t thread, uint64_t key) {
         uint32_t node = leaves_ + thread;
         keys_[node] = key;
@@ -109,9 +118,26 @@ public:
         return state_ * 0x2545f4914f6cdd1dull;
     }
     uint32_t below(uint32_t n) { return static_cast<uint32_t>((next() >> 32) * n >> 32); }
-    double share() { return static_cast<double>(next() >> 11) * 0x1p-53; } // in [0, 1)
+    // Above 0, exponentially distributed, with mean 1: minus the logarithm of a share, by a table of logarithms.
+    double exponential() {
+        const uint64_t bits = next() | 1;
+        const auto n_zeros = static_cast<unsigned>(std::countl_zero(bits));
+        const uint64_t fraction = bits << n_zeros << 1; // share = (1 + fraction) / 2^(zeros + 1)
+        const auto i = static_cast<size_t>(fraction >> (64 - kLogBits));
+        const double rest = static_cast<double>(fraction << kLogBits >> 11) * 0x1p-53;
+        return (n_zeros + 1) * kLog2 - (kLogarithms[i] + rest * (kLogarithms[i + 1] - kLogarithms[i]));
+    }
 
 private:
+    static constexpr unsigned kLogBits = 8;
+    static constexpr double kLog2 = 0.693147180559945309417;
+    // Of 1 + i / 2^kLogBits.
+    using Logarithms = std::array<double, (1 << kLogBits) + 1>;
+    static inline const Logarithms kLogarithms = [] {
+        Logarithms table;
+        for (size_t i = 0; i < table.size(); i++) table[i] = std::log1p(std::ldexp(static_cast<double>(i), -8));
+        return table;
+    }();
     uint64_t state_;
 };
 

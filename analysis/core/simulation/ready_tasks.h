@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queues of tasks that may run: one of each thread, or one of each domain, or one of each thread and a mailbox of each
-// domain, as the policy says; and which of their tasks a thread may take.
+// domain, as the policy says; one of the team for tasks with a priority; and which of their tasks a thread may take.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,11 @@ public:
           in_order_(program.dependences.empty()), lock_ns_(lock_ns) {
         const uint32_t n_own = policy.queues == Queues::kPerDomain ? n_domains : n_threads_;
         const bool placed = policy.queues == Queues::kPlaced;
-        queues_.resize(n_own + (placed ? n_domains : 0));
+        const bool urgent = policy.priorities && std::ranges::any_of(program.tasks, [](const ProgramTask &task) {
+                                return task.flags & ProgramTask::kUrgent;
+                            });
+        if (urgent) urgent_ = n_own;
+        queues_.resize(n_own + (placed ? n_domains : 0) + urgent);
         if (placed) {
             for (uint32_t i = 0; i < n_own; i++) queues_[i].set = threads[i].domain;
             for (uint32_t i = 0; i < n_domains; i++) queues_[n_own + i].set = i;
@@ -49,6 +53,7 @@ public:
     }
     uint32_t oldest(uint32_t queue) const { return queues_[queue].tasks[0]; }
     uint32_t set_of(uint32_t queue) const { return queues_[queue].set; }
+    bool is_urgent(uint32_t queue) const { return queue == urgent_; }
     bool is_shared(uint32_t queue) const { return policy_.queues == Queues::kPerDomain || queue >= n_threads_; }
     bool any() const { return n_holding_ != 0; }
     // Queues that hold tasks: all of them, or with placement those of a domain.
@@ -56,6 +61,7 @@ public:
     uint32_t n_sets() const { return static_cast<uint32_t>(holding_.size()); }
 
     uint32_t queue_for(const Thread &thread, const ProgramTask &task) const {
+        if (urgent_ != kNoQueue && task.flags & ProgramTask::kUrgent) return urgent_;
         if (policy_.queues == Queues::kPerDomain) return thread.domain;
         if (policy_.queues == Queues::kPlaced && task.home >= 0) {
             const uint32_t home = static_cast<uint32_t>(task.home) % n_domains_;
@@ -110,6 +116,8 @@ public:
     }
 
     uint32_t take_own(Thread &thread) {
+        if (urgent_ != kNoQueue)
+            if (const uint32_t urgent = take_from(thread, urgent_, false)) return urgent;
         if (policy_.queues == Queues::kPerDomain) return take_from(thread, thread.domain, true);
         if (const uint32_t own = take_from(thread, thread.number, true)) return own;
         if (policy_.queues != Queues::kPlaced) return kNone;
@@ -124,7 +132,7 @@ public:
 private:
     static constexpr uint32_t kGlances = 8;
 
-    struct Queue {
+    struct alignas(64) Queue {
         TaskQueue tasks;
         uint32_t set = 0; // of queues that hold tasks
         uint32_t n_coming = 0;
@@ -145,7 +153,8 @@ private:
     const uint32_t n_threads_, n_domains_;
     const bool untied_, in_order_;
     const uint64_t lock_ns_;
-    std::vector<Queue> queues_; // of the threads (or domains); then the mailboxes of domains
+    std::vector<Queue> queues_; // of the threads (or domains); then the mailboxes of domains, or urgent_
+    uint32_t urgent_ = kNoQueue; // the queue of tasks with a priority
     std::vector<NumberSet> holding_;
     uint32_t n_holding_ = 0, n_coming_ = 0;
 };

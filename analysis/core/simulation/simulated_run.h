@@ -47,7 +47,7 @@ private:
     // ---------------------------------------------------------------- operations of tasks
     void go_on(Thread &thread);
     void take_operation(Thread &thread);
-    void access(Thread &thread, uint32_t number);
+    void access(Thread &thread);
     void create(Thread &thread, uint32_t task);
     void end_task(Thread &thread);
 

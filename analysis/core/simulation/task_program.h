@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ enum class Does : uint8_t {
     kEnd, // the task completes
     kWork, // runs its own code for value() ns, in the name of construct()
     kCreate, // creates task(); cost() is what that took in the recorded run
-    kTaskwait, // waits for its children
+    kTaskwait, // waits for its children, at construct() (0: not known)
     kGroupEnd, // waits for all descendants
     kBarrier, // waits for its team and all tasks of the region
     kBlocked, // waited value() ns for a lock
@@ -27,6 +28,8 @@ enum class Does : uint8_t {
     kAccess, // its kernel reads or writes the data value()
     kKernelBegin, // of construct()
     kKernelEnd,
+    kLoopBegin, // its part of the worksharing loop construct()
+    kLoopEnd, // after value() chunks, if that is known
 };
 
 // One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
@@ -47,8 +50,15 @@ struct Operation {
     uint64_t value() const { return word >> 20; }
     // Does it concern no other task? Creations and waits do.
     bool is_own() const {
-        return does() == Does::kWork || does() == Does::kBlocked || does() == Does::kAccess ||
-               does() == Does::kKernelBegin || does() == Does::kKernelEnd;
+        switch (does()) {
+        case Does::kEnd:
+        case Does::kCreate:
+        case Does::kTaskwait:
+        case Does::kGroupEnd:
+        case Does::kBarrier:
+        case Does::kRegion: return false;
+        default: return true;
+        }
     }
     uint32_t task() const { return static_cast<uint32_t>(word >> 32); }
     uint32_t cost() const { return static_cast<uint32_t>(word >> 4) & kMaxCost; }
@@ -60,6 +70,7 @@ struct ProgramTask {
         kUntied = 2, // may run on any thread, on top of any wait
         kGrouped = 4, // has a kGroupEnd
         kImplicit = 8, // of a region
+        kUrgent = 16, // has a priority
     };
     uint32_t first_op = 0;
     uint32_t creator = 0;
@@ -102,6 +113,7 @@ struct TaskProgram {
     uint64_t n_deferred = 0;
     // Where the trace leaves the simulation without an answer:
     uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
+    std::map<uint16_t, uint64_t> taskloop_iterations; // of all taskloops, by construct of their tasks
     uint64_t n_dependent_waits = 0; // `taskwait depend`, taken for a taskwait
     uint64_t n_detached = 0; // detached tasks, taken to be complete at their end
     uint64_t n_out_of_order = 0; // events whose cause the trace does not hold

@@ -3,42 +3,14 @@
 #include "transform.h"
 
 #include <algorithm>
-#include <functional>
 #include <unordered_set>
 #include <utility>
+
+#include "rewriting.h"
 
 namespace ompass::simulation {
 
 namespace {
-
-using Operations = std::vector<Operation>;
-
-Operations operations_of(const TaskProgram &program, uint32_t task) {
-    const auto first = program.operations.begin() + program.tasks[task].first_op;
-    const auto end = std::find_if(first, program.operations.end(),
-                                  [](Operation operation) { return operation.does() == Does::kEnd; });
-    return {first, end};
-}
-
-// The program with the operations of each task as `change` leaves them; it may add tasks to the program that it is given.
-TaskProgram rewritten(const TaskProgram &program,
-                      const std::function<void(TaskProgram &, uint32_t, Operations &)> &change) {
-    TaskProgram made = program;
-    made.operations = {Operation::of(Does::kEnd)};
-    made.operations.reserve(program.operations.size());
-    for (uint32_t task = 0; task < program.tasks.size(); task++) {
-        Operations operations = operations_of(program, task);
-        if (operations.empty()) {
-            made.tasks[task].first_op = 0;
-            continue;
-        }
-        change(made, task, operations);
-        made.tasks[task].first_op = static_cast<uint32_t>(made.operations.size());
-        made.operations.insert(made.operations.end(), operations.begin(), operations.end());
-        made.operations.push_back(Operation::of(Does::kEnd));
-    }
-    return made;
-}
 
 bool creates(const TaskProgram &program, Operation operation, uint16_t construct) {
     return operation.does() == Does::kCreate && program.tasks[operation.task()].construct == construct &&
@@ -106,6 +78,39 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
     });
 }
 
+TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts) {
+    const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
+    const auto may_be_cut = [&](uint32_t task) {
+        return !dependent.contains(task) &&
+               std::ranges::all_of(operations_of(program, task),
+                                   [](Operation operation) { return operation.does() == Does::kWork; });
+    };
+    std::vector<std::pair<uint32_t, uint32_t>> added; // the task of which it is a part, and which one
+    std::vector<bool> cut(program.tasks.size());
+    TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
+        if (cut[task])
+            for (Operation &operation : operations) operation = part_of(operation, 0, n_parts);
+        Operations instead;
+        for (const Operation operation : operations) {
+            instead.push_back(operation);
+            if (!creates(program, operation, construct) || !may_be_cut(operation.task())) continue;
+            cut[operation.task()] = true;
+            for (uint32_t part = 1; part < n_parts; part++) {
+                added.emplace_back(operation.task(), part);
+                instead.push_back(Operation::create(static_cast<uint32_t>(changed.tasks.size()), operation.cost()));
+                changed.tasks.push_back(program.tasks[operation.task()]);
+            }
+        }
+        operations.swap(instead);
+    });
+    for (size_t i = 0; i < added.size(); i++) {
+        Operations operations = operations_of(program, added[i].first);
+        for (Operation &operation : operations) operation = part_of(operation, added[i].second, n_parts);
+        append(made, static_cast<uint32_t>(program.tasks.size() + i), operations);
+    }
+    return made;
+}
+
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts) {
     std::vector<Operations> parts; // of the tasks that are added
     TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
@@ -139,11 +144,8 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
             operations.insert(operations.begin() + static_cast<ptrdiff_t>(begin), instead.begin(), instead.end());
         });
     });
-    for (size_t i = 0; i < parts.size(); i++) {
-        made.tasks[program.tasks.size() + i].first_op = static_cast<uint32_t>(made.operations.size());
-        made.operations.insert(made.operations.end(), parts[i].begin(), parts[i].end());
-        made.operations.push_back(Operation::of(Does::kEnd));
-    }
+    for (size_t i = 0; i < parts.size(); i++)
+        append(made, static_cast<uint32_t>(program.tasks.size() + i), parts[i]);
     return made;
 }
 
@@ -156,6 +158,14 @@ TaskProgram join_phases(const TaskProgram &program, uint16_t construct) {
                                          [](Operation operation) { return operation.does() == Does::kTaskwait; });
         operations.erase(kept, std::prev(last.base()));
     });
+}
+
+TaskProgram flagged(const TaskProgram &program, uint16_t construct, ProgramTask::Flag flag) {
+    TaskProgram made = program;
+    for (ProgramTask &task : made.tasks)
+        if (task.construct == construct && !(task.flags & (ProgramTask::kInline | ProgramTask::kImplicit)))
+            task.flags |= flag;
+    return made;
 }
 
 TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint32_t n_domains) {
@@ -190,6 +200,8 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
         const ProgramTask &one = program.tasks[task];
         Shape &shape = shapes[one.construct];
         shape.n_tasks++;
+        shape.n_deferred += !(one.flags & (ProgramTask::kInline | ProgramTask::kImplicit));
+        shape.n_untied += (one.flags & ProgramTask::kUntied) != 0;
         shape.deepest = std::max<uint32_t>(shape.deepest, one.depth);
         uint64_t phases = 0;
         bool created = false;
@@ -206,6 +218,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
                 created = true;
             } else if (!operation.is_own() || operation.does() == Does::kBlocked) {
                 phases += created && operation.does() == Does::kTaskwait;
+                if (created && operation.does() == Does::kTaskwait) shape.wait = operation.construct();
                 created = false;
                 close();
             }
@@ -213,6 +226,7 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
         close();
         shape.most_phases = std::max(shape.most_phases, phases);
     }
+    for (const auto &[construct, n] : program.taskloop_iterations) shapes[construct].n_iterations = n;
     return shapes;
 }
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "victims.h"
 
+#include <cmath>
+
 namespace ompass::simulation {
 
 Victims::Victims(const Policy &policy, const ReadyTasks &ready, uint32_t n_domains, Random &random)
     : policy_(policy), ready_(ready), n_domains_(n_domains), random_(random) {
     const auto others = static_cast<double>(ready.size()) - 1;
     for (uint32_t n = 0; n <= ready.size(); n++)
-        log_miss_.push_back(n && n < others ? std::log1p(-static_cast<double>(n) / others) : 0.0);
+        per_log_miss_.push_back(n && n < others ? -1 / std::log1p(-static_cast<double>(n) / others) : 0.0);
 }
 
 Victim Victims::choose(const Thread &thread) {
@@ -31,7 +33,7 @@ Victim Victims::choose_in(const Thread &thread, const NumberSet &queues) {
 }
 
 Victim Victims::at_random(const Thread &thread, const NumberSet &queues) {
-    const uint64_t n_failed = failures(log_miss_[queues.size()]);
+    const uint64_t n_failed = failures(per_log_miss_[queues.size()]);
     const uint32_t first = random_.below(queues.size()), glances = ready_.glances(queues.size());
     for (uint32_t i = 0; i < glances; i++) {
         const uint32_t queue = queues[(first + i) % queues.size()];
@@ -57,7 +59,7 @@ Victim Victims::fullest_of_group(const Thread &thread, const NumberSet &queues) 
     const uint32_t own = fullest(thread, queues, in_group);
     if (own != kNoQueue) return {own};
     group = queues[random_.below(queues.size())] / kGroupSize;
-    const uint64_t n_failed = failures(log_miss_[queues.size()]);
+    const uint64_t n_failed = failures(per_log_miss_[queues.size()]);
     const uint32_t other = fullest(thread, queues, in_group);
     return {other != kNoQueue ? other : fullest(thread, queues, [](uint32_t) { return true; }), n_failed};
 }

@@ -48,8 +48,9 @@ def advise_command(
 ) -> None:
     """Try changes on a recorded program, and rank them by the time that they are predicted to save.
 
-    Cut-offs by depth and by time, coarser grain, several producers, dependences instead of waits, untied
-    tasks, the extension instead of libomp, more threads; and what each construct is worth if it were faster.
+    Cut-offs by depth and by time, coarser and finer grain, several producers, dependences instead of waits,
+    untied tasks, priorities, schedules and chunks of loops, the extension instead of libomp, placed subtrees,
+    more threads; and what each construct is worth if it were faster.
     """
     check_form(as_json, False, output, "the terminal")
     with waiting(f"trying changes of {directory.name}"):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ompass import _core
-from ompass._core import LogError, MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, TaskShape
+from ompass._core import LogError, LoopShape, MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, TaskShape
 from ompass.errors import NothingToShowError
 from ompass.readers.core import check_directory, core_errors
 
@@ -95,9 +95,19 @@ def task_shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
     return _core.shapes(program)
 
 
+def loop_shapes(program: TaskProgram) -> tuple[LoopShape, ...]:
+    """The worksharing loops of several threads, in which these did nothing but work."""
+    return _core.loops(program)
+
+
 def coarser(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
     """The program with each `grain` leaf tasks of the construct, created in a row, as one."""
     return _core.coarsen(program, construct, grain)
+
+
+def finer(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
+    """The program with each task of the construct that only works as `parts` tasks."""
+    return _core.refine(program, construct, parts)
 
 
 def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> TaskProgram:
@@ -108,6 +118,36 @@ def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> 
 def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
     """The program whose tasks of the construct keep only the last of their taskwaits."""
     return _core.join_phases(program, construct)
+
+
+def with_dependences(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program whose tasks of the construct have dependences on declared data in place of their taskwaits."""
+    return _core.depend_on_data(program, construct)
+
+
+def untied(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program with untied tasks of the construct."""
+    return _core.untie(program, construct)
+
+
+def prioritised(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program whose tasks of the construct have a priority above that of others."""
+    return _core.prioritise(program, construct)
+
+
+def balanced(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program in which each instance of the worksharing loop takes its threads equally long."""
+    return _core.balance_loop(program, construct)
+
+
+def as_taskloop(program: TaskProgram, construct: int, tasks: int) -> TaskProgram:
+    """The program with a taskloop of so many tasks in place of each instance of the worksharing loop."""
+    return _core.loop_to_tasks(program, construct, tasks)
+
+
+def with_larger_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:
+    """The program with chunks of the loop that are `factor` times as large."""
+    return _core.enlarge_chunks(program, construct, factor, chunk_ns)
 
 
 def placed(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:

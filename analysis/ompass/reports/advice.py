@@ -20,9 +20,15 @@ _TITLES: Mapping[str, Callable[[Change], str]] = {
     "depth": lambda c: f"Create no tasks deeper than {plural(c.value, 'level')}",
     "time": lambda c: f"Create no tasks for less than {duration(c.value)} of work",
     "grain": lambda c: f"Put {c.value} of these tasks into one",
+    "finer": lambda c: f"Make {c.value} tasks of each of these",
     "producer": lambda c: f"Let {c.value} tasks create these tasks instead of one",
     "phases": lambda c: "Wait for what is needed instead of for all",
-    "untied": lambda c: "Make the tasks untied",
+    "dependences": lambda c: "Wait for the data that is needed instead of for all tasks",
+    "untied": lambda c: "Make these tasks untied",
+    "priority": lambda c: "Run these tasks before others",
+    "schedule": lambda c: "Share this loop out more evenly",
+    "taskloop": lambda c: f"Make this loop a taskloop of {c.value} tasks",
+    "chunk": lambda c: f"Make the chunks of this loop {c.value} times as large",
     "extension": lambda c: "Schedule by libomp_ext.so instead of libomp",
     "placement": lambda c: f"Place the subtrees of these tasks on {c.value} domains",
     "threads": lambda c: f"Run on {plural(c.value, 'thread')}",
@@ -34,10 +40,29 @@ _CURES: Mapping[str, Callable[[Change], str]] = {
     ),
     "time": lambda c: "estimate the work from the size of the problem, and call the serial function below it",
     "grain": lambda c: (
-        f"write `grainsize({c.value})` on the taskloop, or create a task for {c.value} iterations"
+        f"write `grainsize({c.iterations})` on the taskloop"
+        if c.iterations
+        else f"create one task for {c.value} of the pieces that have one each, or use a taskloop"
     ),
+    "finer": lambda c: f"write `grainsize({c.iterations})` on the taskloop",
     "producer": lambda c: "split the loop that creates them: a taskloop, or tasks that create a part each",
     "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
+    "dependences": lambda c: (
+        "remove the taskwait, and write `depend(in: ...)` and `depend(out: ...)` on the tasks, for the data that "
+        "their kernels declare to read and to write"
+    ),
+    "priority": lambda c: (
+        "write `priority(1)` on the task construct, and start the program with OMP_MAX_TASK_PRIORITY=1"
+    ),
+    "schedule": lambda c: (
+        "write `schedule(dynamic, n)` or `schedule(guided)` on the loop, with chunks as small as pays; if it has "
+        "one of them, smaller chunks"
+    ),
+    "taskloop": lambda c: (
+        f"let one thread run it as `taskloop num_tasks({c.value})`; the others run its tasks, or other ones, "
+        "at the barrier"
+    ),
+    "chunk": lambda c: f"write a chunk size on the schedule clause, {c.value} times the present one (without: 1)",
     "untied": lambda c: "write `untied` on the task construct",
     "extension": lambda c: "start the program with `LD_PRELOAD=libomp_ext.so OMP_EXT_SCHEDULE=1`",
     "placement": lambda c: (

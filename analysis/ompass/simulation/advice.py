@@ -11,15 +11,23 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from ompass._core import SimulatedRun, TaskProgram
+from ompass._core import SimulatedRun, TaskProgram, TaskShape
 from ompass.model import Run
 from ompass.readers import open_run
 from ompass.readers.simulation import (
+    as_taskloop,
+    balanced,
     coarser,
+    finer,
+    loop_shapes,
     placed,
+    prioritised,
     read_task_program,
     spread_out,
     task_shapes,
+    untied,
+    with_dependences,
+    with_larger_chunks,
     without_phases,
 )
 from ompass.reports.content import same_place
@@ -35,6 +43,11 @@ _PHASES = 3
 _DEEPEST = 30
 _TIMES_NS = tuple(250 * 2**k for k in range(13))  # 250 ns to 1 ms
 _GRAINS = (2, 4, 8, 16, 32, 64)
+_PARTS = (2, 4, 8, 16)
+_CHUNKS = (2, 4, 8, 16, 32, 64)
+_TASKS_OF_LOOP = (2, 8, 32)  # for each thread
+_UNBALANCED = 1.02  # loops whose slowest thread takes so much longer than the mean
+_MOST_ACCESSES = 2_000_000  # of which dependences are made
 _SEEDS = (2, 3)
 _COSTS = (0.5, 2.0)  # what the machine's costs may be off by
 _CHECKED = 12  # changes whose uncertainty is computed
@@ -52,15 +65,16 @@ class Tried:
 class Change:
     """A change, at its best value. Gains are shares of the wall time as simulated without it."""
 
-    kind: str  # depth, time, grain, producer, phases, untied, extension, placement, threads
+    kind: str  # one of those in docs/simulation.md
     construct: int | None  # that the change is made to; None: none in particular
-    value: int  # best: levels, ns, tasks, domains, threads; 0: without one
+    value: int  # best: levels, ns, tasks, parts, chunks, domains, threads; 0: without one
     wall_ns: int
     gain: float
     low: float = 0.0
     high: float = 0.0
     tried: tuple[Tried, ...] = ()
     at_most: bool = False  # an upper bound, since the trace does not tell what must be waited for
+    iterations: int = 0  # grain, finer: of a taskloop, in each of the changed tasks; 0: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +190,12 @@ class _Trial:
         )
 
     @property
+    def chunk_ns(self) -> int:
+        """What it takes to come by a chunk of a loop."""
+        points = self.machine.costs_of("libomp").get("chunk", ())
+        return round(max((ns for n, ns in points if n <= self.threads), default=0))
+
+    @property
     def n_domains(self) -> int:
         """Domains of the threads, where data is declared and memory is modelled; else 1."""
         return max(self.machine.domains(self.threads), default=0) + 1 if self.base.levels else 1
@@ -249,29 +269,17 @@ def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
         lambda ns: partial(trial.simulate, min_ns=ns, serial_below=True),
     )  # fmt: skip
     for shape in tasks:
-        if shape.most_in_a_row < _MANY:
-            continue
-        grains = [grain for grain in _GRAINS if grain * trial.threads <= shape.most_in_a_row]
-        programs = {grain: coarser(program, shape.construct, grain) for grain in grains}
-        if programs:
-            yield "grain", *_best(
-                trial, "grain", shape.construct, grains,
-                partial(_of_program, trial, programs),
-            )  # fmt: skip
-        parts = [trial.threads * k for k in (1, 4)]
-        programs = {n: spread_out(program, shape.construct, _MANY, n) for n in parts}
-        yield "producer", *_best(
-            trial, "producer", shape.construct, parts,
-            partial(_of_program, trial, programs),
-        )  # fmt: skip
+        yield from _grains(trial, shape)
     for shape in shapes:
         if shape.most_phases >= _PHASES:
-            programs = {0: without_phases(program, shape.construct)}
-            yield "phases", *_best(
-                trial, "phases", shape.construct, [0],
-                partial(_of_program, trial, programs), at_most=True,
-            )  # fmt: skip
-    yield "untied", *_best(trial, "untied", construct, [0], lambda _: partial(trial.simulate, untied=True))
+            yield "phases", *_without_waits(trial, shape)
+    constructs = [shape.construct for shape in tasks if shape.n_deferred]
+    for shape in tasks:
+        if shape.n_deferred > shape.n_untied:
+            yield "untied", *_changed(trial, "untied", shape.construct, untied)
+        if shape.n_deferred and len(constructs) > 1:
+            yield "priority", *_changed(trial, "priority", shape.construct, prioritised)
+    yield from _loops(trial)
     yield (
         "extension",
         *_best(trial, "extension", None, [0], lambda _: partial(trial.simulate, policy="omp_ext")),
@@ -287,6 +295,73 @@ def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
     more = 2 * trial.threads
     if trial.machine.topology is None or more <= len(trial.machine.topology.cpus):
         yield "threads", *_best(trial, "threads", None, [more], lambda n: partial(trial.simulate, threads=n))
+
+
+def _grains(trial: _Trial, shape: TaskShape) -> Iterator[tuple[str, Change, Simulate]]:
+    """More, fewer or otherwise created tasks of one construct."""
+    program, construct = trial.program, shape.construct
+    each = shape.n_iterations / shape.n_deferred if shape.n_deferred else 0.0
+    parts = [part for part in _PARTS if part <= each]
+    if parts:
+        programs = {part: finer(program, construct, part) for part in parts}
+        change, again = _best(trial, "finer", construct, parts, partial(_of_program, trial, programs))
+        yield "finer grain", replace(change, iterations=max(1, round(each / change.value))), again
+    if shape.most_in_a_row < _MANY:
+        return
+    grains = [grain for grain in _GRAINS if grain * trial.threads <= shape.most_in_a_row]
+    if grains:
+        programs = {grain: coarser(program, construct, grain) for grain in grains}
+        change, again = _best(trial, "grain", construct, grains, partial(_of_program, trial, programs))
+        yield "grain", replace(change, iterations=round(each * change.value)), again
+    parts = [trial.threads * k for k in (1, 4)]
+    programs = {n: spread_out(program, construct, _MANY, n) for n in parts}
+    yield "producer", *_best(trial, "producer", construct, parts, partial(_of_program, trial, programs))
+
+
+def _without_waits(trial: _Trial, shape: TaskShape) -> tuple[Change, Simulate]:
+    """Dependences in place of taskwaits: those that declared data demand, or else none at all, as a bound."""
+    program = trial.program
+    place = shape.wait or shape.construct
+    if 0 < program.n_accesses <= _MOST_ACCESSES:
+        depending = with_dependences(program, shape.construct)
+        if depending.n_dependences > program.n_dependences:
+            return _best(trial, "dependences", place, [0], partial(_of_program, trial, {0: depending}))
+    programs = {0: without_phases(program, shape.construct)}
+    return _best(trial, "phases", place, [0], partial(_of_program, trial, programs), at_most=True)
+
+
+def _loops(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
+    """Worksharing loops shared out otherwise."""
+    program, threads = trial.program, trial.threads
+    chunk_ns = trial.chunk_ns
+    for loop in loop_shapes(program):
+        construct = loop.construct
+        if loop.work_ns < _LEAST_SHARE * program.work_ns:
+            continue
+        if loop.longest_ns * program.n_threads > _UNBALANCED * loop.work_ns:
+            yield "schedule", *_changed(trial, "schedule", construct, balanced, at_most=True)
+            numbers = [threads * k for k in _TASKS_OF_LOOP]
+            programs = {n: as_taskloop(program, construct, n) for n in numbers}
+            yield "taskloop", *_best(
+                trial, "taskloop", construct, numbers, partial(_of_program, trial, programs), at_most=True
+            )
+        if loop.n_chunks * chunk_ns > _LEAST_GAIN * loop.work_ns:
+            most = loop.n_chunks / loop.n_instances / threads
+            factors = [factor for factor in _CHUNKS if factor * _MANY <= most]
+            if factors:
+                programs = {n: with_larger_chunks(program, construct, n, chunk_ns) for n in factors}
+                yield "chunk", *_best(
+                    trial, "chunk", construct, factors, partial(_of_program, trial, programs)
+                )
+
+
+def _changed(
+    trial: _Trial, kind: str, construct: int, change: Callable[[TaskProgram, int], TaskProgram],
+    at_most: bool = False,
+) -> tuple[Change, Simulate]:  # fmt: skip
+    """A change of one construct that has no values."""
+    programs = {0: change(trial.program, construct)}
+    return _best(trial, kind, construct, [0], partial(_of_program, trial, programs), at_most=at_most)
 
 
 def _of_program(trial: _Trial, programs: Mapping[int, TaskProgram], value: int) -> Simulate:

@@ -164,6 +164,23 @@ static double measure_lock(int n) {
     return lowest_decile();
 }
 
+// All threads take chunks of an empty loop.
+static double measure_chunk(int n) {
+    enum { kChunks = 1000 };
+    for (int r = 0; r < kRounds; r++) {
+        static volatile long sink;
+#pragma omp parallel num_threads(n)
+        {
+#pragma omp barrier
+            const double begin = now_ns();
+#pragma omp for schedule(dynamic, 1)
+            for (int i = 0; i < kChunks * n; i++) sink = i;
+            if (omp_get_thread_num() == 0) rounds[r] = (now_ns() - begin) / kChunks;
+        }
+    }
+    return lowest_decile();
+}
+
 // For a trace: tasks that do nothing, and a creator that does nothing else.
 static void run_empty_tasks(void) {
     for (int r = 0; r < kRounds; r++) {
@@ -187,5 +204,6 @@ int main(int argc, char **argv) {
     printf("create %f\nrun %f\npair %f\n", create, run, pair);
     printf("steal %f\nwake %f\ninlined %f\n", measure_steal(), measure_wake(), measure_inlined());
     printf("barrier %f\nregion %f\nlock %f\n", measure_barrier(n), measure_region(n), measure_lock(n));
+    printf("chunk %f\n", measure_chunk(n));
     return 0;
 }

@@ -101,6 +101,7 @@ def costs_from(figures: Mapping[str, float]) -> dict[str, float]:
         "inlined": figures["inlined"],
         "wake": wake,
         "lock": figures["lock"],
+        "chunk": figures["chunk"],
         "fork": max(0.0, figures["region"] - figures["barrier"]),
         "barrier": figures["barrier"],
     }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the functions of transform.h have in common: a program with the operations of its tasks replaced.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "task_program.h"
+
+namespace ompass::simulation {
+
+using Operations = std::vector<Operation>;
+
+inline Operations operations_of(const TaskProgram &program, uint32_t task) {
+    const auto first = program.operations.begin() + program.tasks[task].first_op;
+    const auto end = std::find_if(first, program.operations.end(),
+                                  [](Operation operation) { return operation.does() == Does::kEnd; });
+    return {first, end};
+}
+
+// Gives a task that has none yet its operations.
+inline void append(TaskProgram &program, uint32_t task, const Operations &operations) {
+    program.tasks[task].first_op = static_cast<uint32_t>(program.operations.size());
+    program.operations.insert(program.operations.end(), operations.begin(), operations.end());
+    program.operations.push_back(Operation::of(Does::kEnd));
+}
+
+// The program with the operations of each task as change(program, task, operations) leaves them; it may add tasks to the
+// program that it is given.
+template <typename Change>
+TaskProgram rewritten(const TaskProgram &program, Change change) {
+    TaskProgram made = program;
+    made.operations = {Operation::of(Does::kEnd)};
+    made.operations.reserve(program.operations.size());
+    for (uint32_t task = 0; task < program.tasks.size(); task++) {
+        Operations operations = operations_of(program, task);
+        if (operations.empty()) {
+            made.tasks[task].first_op = 0;
+            continue;
+        }
+        change(made, task, operations);
+        append(made, task, operations);
+    }
+    return made;
+}
+
+// The n-th of equal parts of work; they add up to it.
+inline uint64_t part_of(uint64_t ns, uint64_t number, uint64_t n_parts) {
+    return ns * (number + 1) / n_parts - ns * number / n_parts;
+}
+inline Operation part_of(Operation work, uint64_t number, uint64_t n_parts) {
+    return Operation::of(Does::kWork, part_of(work.value(), number, n_parts), work.construct());
+}
+
+} // namespace ompass::simulation

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Taskwaits turned into the dependences that declared data demand.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "rewriting.h"
+#include "transform.h"
+
+namespace ompass::simulation {
+
+namespace {
+
+// Who touched which bytes last, by phases: tasks of one phase may touch the same data, and do not wait for each other.
+class LastUsers {
+public:
+    // Calls depends(task) for those of earlier phases on which `task` of this phase must wait.
+    template <typename Depends>
+    void touch(const DataAccess &access, uint32_t task, uint32_t phase, Depends depends) {
+        const uint64_t end = access.address + access.bytes;
+        cut(access.address);
+        cut(end);
+        for (uint64_t begin = access.address; begin < end;) {
+            auto found = stretches_.lower_bound(begin);
+            if (found == stretches_.end() || found->first >= end) {
+                stretches_[begin].end = end;
+            } else if (found->first > begin) {
+                stretches_[begin].end = found->first;
+            }
+            Stretch &stretch = stretches_[begin];
+            begin = stretch.end;
+            stretch.begin_phase(phase);
+            for (const uint32_t writer : stretch.before.writers) depends(writer);
+            if (access.write)
+                for (const uint32_t reader : stretch.before.readers) depends(reader);
+            std::vector<uint32_t> &users = access.write ? stretch.now.writers : stretch.now.readers;
+            if (users.empty() || users.back() != task) users.push_back(task);
+        }
+    }
+
+private:
+    struct Users {
+        std::vector<uint32_t> writers, readers;
+    };
+    struct Stretch {
+        uint64_t end = 0;
+        uint32_t phase = 0;
+        Users before, now; // `before`: on whom those of this phase must wait; others wait for these, or they for others
+        void begin_phase(uint32_t next) {
+            if (phase == next) return;
+            phase = next;
+            if (!now.writers.empty())
+                before = std::move(now);
+            else
+                before.readers.insert(before.readers.end(), now.readers.begin(), now.readers.end());
+            now = {};
+        }
+    };
+    void cut(uint64_t at) {
+        auto next = stretches_.upper_bound(at);
+        if (next == stretches_.begin()) return;
+        auto &[begin, stretch] = *std::prev(next);
+        if (begin == at || stretch.end <= at) return;
+        Stretch rest = stretch;
+        stretch.end = at;
+        stretches_[at] = std::move(rest);
+    }
+    std::map<uint64_t, Stretch> stretches_; // by first byte
+};
+
+} // namespace
+
+TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
+    // The accesses of each task below one of the construct, with all below it: a task's creator has a lower index.
+    std::vector<bool> below(program.tasks.size());
+    for (uint32_t task = 1; task < program.tasks.size(); task++) {
+        const ProgramTask &one = program.tasks[task];
+        below[task] = !(one.flags & ProgramTask::kImplicit) &&
+                      (below[one.creator] || program.tasks[one.creator].construct == construct);
+    }
+    std::vector<std::vector<uint32_t>> touched(program.tasks.size());
+    for (auto task = static_cast<uint32_t>(program.tasks.size()); task-- > 1;) {
+        if (!below[task]) continue;
+        for (uint32_t op = program.tasks[task].first_op; program.operations[op].does() != Does::kEnd; op++)
+            if (program.operations[op].does() == Does::kAccess)
+                touched[task].push_back(static_cast<uint32_t>(program.operations[op].value()));
+        if (!below[program.tasks[task].creator]) continue;
+        std::vector<uint32_t> &above = touched[program.tasks[task].creator];
+        above.insert(above.end(), touched[task].begin(), touched[task].end());
+    }
+    std::vector<Dependence> added;
+    TaskProgram made = rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
+        if (program.tasks[task].construct != construct) return;
+        const auto is_wait = [](Operation operation) { return operation.does() == Does::kTaskwait; };
+        const auto last = std::ranges::find_if(operations.rbegin(), operations.rend(), is_wait);
+        if (last == operations.rend()) return;
+        const auto declares = [&](Operation operation) {
+            return operation.does() == Does::kCreate && !(program.tasks[operation.task()].flags & ProgramTask::kInline) &&
+                   !touched[operation.task()].empty();
+        };
+        const auto last_wait = static_cast<size_t>(last.base() - operations.begin()) - 1;
+        // Up to the next wait, nothing but tasks that say what they touch.
+        const auto is_known = [&](size_t i) {
+            for (; i < operations.size() && !is_wait(operations[i]); i++)
+                if (!declares(operations[i]) && operations[i].does() != Does::kWork) return false;
+            return true;
+        };
+        Operations kept;
+        LastUsers users;
+        uint32_t phase = 1;
+        bool known = is_known(0);
+        for (size_t i = 0; i < operations.size(); i++) {
+            const Operation operation = operations[i];
+            if (is_wait(operation)) {
+                const bool known_before = std::exchange(known, is_known(i + 1));
+                phase++;
+                if (known && known_before && i < last_wait) continue;
+                users = {};
+            }
+            kept.push_back(operation);
+            if (!declares(operation)) continue;
+            for (const uint32_t access : touched[operation.task()])
+                users.touch(program.accesses[access], operation.task(), phase, [&](uint32_t before) {
+                    if (before < operation.task()) added.push_back({before, operation.task()});
+                });
+        }
+        operations.swap(kept);
+    });
+    made.dependences.insert(made.dependences.end(), added.begin(), added.end());
+    std::ranges::sort(made.dependences);
+    const auto [first, end] = std::ranges::unique(made.dependences);
+    made.dependences.erase(first, end);
+    return made;
+}
+
+} // namespace ompass::simulation
