@@ -514,18 +514,55 @@ class SimulatedCost(Row):
 
 class TaskShape(Row):
     """How the tasks of one construct are created."""
-    def __init__(self, *, construct: int = 0, n_tasks: int = 0, most_in_a_row: int = 0, most_phases: int = 0, deepest: int = 0) -> None: ...
+    def __init__(self, *, construct: int = 0, n_tasks: int = 0, n_deferred: int = 0, n_untied: int = 0, n_iterations: int = 0, most_in_a_row: int = 0, most_phases: int = 0, wait: int = 0, deepest: int = 0) -> None: ...
     construct: Final[int]  # number of the construct
     n_tasks: Final[int]  # tasks of it, undeferred ones without tasks of their own left out
+    n_deferred: Final[int]  # part of n_tasks
+    n_untied: Final[int]  # part of n_tasks
+    n_iterations: Final[int]  # of the taskloops that created them
     most_in_a_row: Final[int]  # that one task creates with nothing but its work in between
     most_phases: Final[int]  # creations, each ended by a taskwait, in one task of it
+    wait: Final[int]  # number of the construct of the last of these taskwaits; 0: not known
     deepest: Final[int]  # levels of creation above it, at most
+
+class LoopShape(Row):
+    """A worksharing loop of several threads."""
+    def __init__(self, *, construct: int = 0, n_instances: int = 0, n_chunks: int = 0, work_ns: int = 0, longest_ns: int = 0) -> None: ...
+    construct: Final[int]  # number of the construct
+    n_instances: Final[int]  # in which threads did nothing but work
+    n_chunks: Final[int]  # that they took; 0: not known
+    work_ns: Final[int]  # of all threads
+    longest_ns: Final[int]  # of the slowest thread of each instance, in all
+
+def loops(program: TaskProgram) -> tuple[LoopShape, ...]:
+    """The worksharing loops of several threads."""
 
 def shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
     """How the tasks of each construct are created."""
 
 def coarsen(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
     """The program with each `grain` leaf tasks of the construct, created in a row, as one."""
+
+def refine(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
+    """The program with each task of the construct that only works as `parts` tasks."""
+
+def untie(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program with untied tasks of the construct."""
+
+def prioritise(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program whose tasks of the construct have a priority above that of others."""
+
+def depend_on_data(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program whose tasks of the construct create tasks with the dependences that declared data demand, in place of their taskwaits."""
+
+def balance_loop(program: TaskProgram, construct: int) -> TaskProgram:
+    """The program in which each instance of the worksharing loop takes its threads equally long."""
+
+def loop_to_tasks(program: TaskProgram, construct: int, n_tasks: int) -> TaskProgram:
+    """The program with a taskloop of `n_tasks` tasks in place of each instance of the worksharing loop."""
+
+def enlarge_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:
+    """The program with chunks of the loop that are `factor` times as large, of which each takes `chunk_ns` to come by."""
 
 def spread(program: TaskProgram, construct: int, least: int, n_parts: int) -> TaskProgram:
     """The program whose creators of `least` tasks of the construct share that out to `n_parts` tasks."""

@@ -19,6 +19,7 @@ import pytest
 from ompass._core import TaskProgram
 from ompass.readers import open_run
 from ompass.readers.simulation import read_task_program
+from ompass.simulation.advice import advise
 from ompass.simulation.machine import read_machine
 from ompass.simulation.runs import predict
 from toolchains import CompileProgram, RunRecorded, Toolchain
@@ -54,7 +55,7 @@ def wall_ns(program: Path, runs: Mapping[str, tuple[int, Shape]]) -> dict[str, i
         for name, (threads, arguments) in runs.items():
             done = subprocess.run(
                 [str(program), *arguments],
-                env={"OMP_NUM_THREADS": str(threads), "PATH": "/usr/bin"},
+                env={"OMP_NUM_THREADS": str(threads), "OMP_MAX_TASK_PRIORITY": "1", "PATH": "/usr/bin"},
                 capture_output=True,
                 text=True,
                 check=True,
@@ -130,3 +131,29 @@ def test_the_causal_profile_is_right_about_the_program_truly_changed(
             1 - walls[name] / walls["as it is"], abs=POINTS
         )
     assert min(gains["chain"]) > 0.3 and max(gains["free"]) < POINTS
+
+
+@pytest.mark.parametrize(
+    ("shape", "threads", "kind"),
+    [
+        ("late", 2, "priority"),
+        ("columns", 2, "dependences"),
+        ("bound", 3, "untied"),
+        ("coarse", 2, "finer"),
+        ("uneven", 2, "schedule"),
+    ],
+)
+def test_the_gain_of_an_advice_is_that_of_the_program_truly_changed(
+    sleepers: Path,
+    run_recorded: RunRecorded,
+    default_toolchain: Toolchain,
+    shape: str,
+    threads: int,
+    kind: str,
+) -> None:
+    walls = wall_ns(sleepers, {"": (threads, (shape, "20")), "better": (threads, (shape, "20", "better"))})
+    gains = []
+    for _, directory, _ in traces(run_recorded, default_toolchain, sleepers, threads, shape, "20"):
+        gains += [change.gain for change in advise(directory).changes if change.kind == kind]
+    assert len(gains) == BEST
+    assert sorted(gains)[BEST // 2] == pytest.approx(1 - walls["better"] / walls[""], abs=0.05)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Advice on recorded programs that are badly written in one known way each: it names the line, and what that is worth.
+
+The tasks sleep, so that their times do not depend on the machine's load.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ompass.reports.advice import advice_report
+from ompass.simulation.advice import advise
+from toolchains import CompileProgram, RunRecorded, Toolchain
+
+SOURCE = "simulation/sleepers.c"
+POINTS = 0.07
+
+
+def line_of(mark: str) -> int:
+    source = Path(__file__).resolve().parents[1] / "programs" / SOURCE
+    (line,) = (n for n, text in enumerate(source.read_text().splitlines(), 1) if text.endswith(f"@{mark}"))
+    return line
+
+
+@pytest.mark.parametrize(
+    ("shape", "threads", "kinds", "gain", "words"),
+    [
+        ("late", 2, ["priority"], 1 / 3, "`priority(1)`"),
+        ("columns", 2, ["dependences"], 1 / 3, "`depend(in: ...)`"),
+        ("bound", 3, ["untied"], 2 / 9, "`untied`"),
+        ("coarse", 2, ["finer"], 1 / 4, "`grainsize(2)`"),
+        ("uneven", 2, ["schedule", "taskloop"], 1 / 3, "`schedule(dynamic, n)`"),
+    ],
+)
+def test_advice_names_the_line_and_what_to_write_there(
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    default_toolchain: Toolchain,
+    shape: str,
+    threads: int,
+    kinds: list[str],
+    gain: float,
+    words: str,
+) -> None:
+    program = compile_program(SOURCE, default_toolchain, "-O1")
+    run = run_recorded(program, default_toolchain, shape, "10", mode="trace", threads=threads, preload=True)
+    content = advise(run.run_dir)
+    found = {change.kind: change for change in content.changes}
+    report = advice_report(content).values["advice"]
+    written = {one["kind"]: one["write"] for one in report}  # type: ignore[index, union-attr, attr-defined]
+    for kind in kinds:
+        assert kind in found, sorted(found)
+        assert found[kind].gain == pytest.approx(gain, abs=POINTS)
+        assert content.location(found[kind].construct).line == line_of(shape)
+    assert words in written[kinds[0]]
