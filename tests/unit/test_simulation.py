@@ -175,6 +175,44 @@ def test_advice_is_silent_about_what_does_not_gain(tmp_path: Path) -> None:
     assert content.causal[0].gain == pytest.approx(0.5, abs=0.02)
 
 
+def test_advice_lets_several_tasks_create_what_one_creates(tmp_path: Path) -> None:
+    op: tuple[Op, ...] = (Work(2000), Spawn((Work(8000),)))
+    content = advise(write_trace(tmp_path / "producer.ompass", Schedule(op * 256, 2)), threads=16)
+    best = {change.kind: change for change in content.changes}
+    # 256 times 2 us by one thread, with the last task; shared out, 256 times 10 us on 16 threads.
+    assert content.base.wall_ns == pytest.approx(256 * 2000 + 8000, rel=0.1)
+    assert best["producer"].wall_ns == pytest.approx(256 * 10_000 / 16, rel=0.25)
+    assert best["producer"].value in (16, 64)
+
+
+def test_advice_makes_one_task_of_several_that_are_too_short(tmp_path: Path) -> None:
+    body = tuple(Spawn((Work(200),)) for _ in range(2000))
+    content = advise(write_trace(tmp_path / "short.ompass", Schedule(body, 2)), threads=2)
+    best = {change.kind: change for change in content.changes}
+    assert best["grain"].value >= 8 and best["grain"].gain > 0.3
+    walls = {tried.value: tried.wall_ns for tried in best["grain"].tried}
+    assert walls[2] > walls[8] and walls[best["grain"].value] == min(walls.values())
+
+
+def test_advice_bounds_what_dependences_could_give_where_no_data_is_declared(tmp_path: Path) -> None:
+    phase: tuple[Op, ...] = (Spawn((Work(100_000),)), Spawn((Work(300_000),)), Wait())
+    path = write_trace(tmp_path / "phases.ompass", Schedule((Spawn(phase * 8), Wait()), 2))
+    best = {change.kind: change for change in advise(path, threads=2).changes}
+    assert best["phases"].at_most
+    assert best["phases"].gain == pytest.approx(1 / 3, abs=0.02)  # 8 x 300 us, or all work on two threads
+    assert "dependences" not in best
+
+
+def test_advice_puts_a_chain_before_other_tasks(tmp_path: Path) -> None:
+    free = tuple(Spawn((Work(100_000),), 2) for _ in range(4))
+    chain = tuple(Spawn((Work(100_000),), 3, after_last=k > 0) for k in range(8))
+    path = write_trace(tmp_path / "late.ompass", Schedule((*free, *chain, *free), 2))
+    content = advise(path, threads=2)
+    priorities = [change for change in content.changes if change.kind == "priority"]
+    assert [change.construct for change in priorities] == [3]
+    assert priorities[0].gain == pytest.approx(1 / 3, abs=0.02)
+
+
 # ---------------------------------------------------------------- memory
 
 
