@@ -35,7 +35,6 @@ Simulated SimulatedRun::run() {
                 "no task can go on: they wait for each other in a ring, or the trace lacks what they wait for";
             break;
         }
-        tasks_.fetch(threads_.current_soon());
         take_step(threads_.next());
     }
     if (stopped_) result_.problem = "stopped";

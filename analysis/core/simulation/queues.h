@@ -3,7 +3,6 @@
 // at random, and the order of the threads by time.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -78,26 +77,21 @@ public:
     static constexpr unsigned kThreadBits = 12;
     static constexpr uint64_t kNever = ~uint64_t{0};
 
-    explicit NextThread(uint32_t n_threads) : leaves_(std::bit_ceil(std::max(n_threads, 2u))), keys_(2 * leaves_, kNever) {}
+    explicit NextThread(uint32_t n_threads) : leaves_(std::bit_ceil(n_threads)), keys_(2 * leaves_, kNever) {}
     void set(uint32_t thread, uint64_t time) { put(thread, time << kThreadBits | thread); }
     void stop(uint32_t thread) { put(thread, kNever); }
     bool none() const { return keys_[1] == kNever; }
-    uint32_t thread() const { return thread_of(keys_[1]); }
-    // One of those whose turn comes soon, perhaps the same.
-    uint32_t soon() const {
-        const uint64_t other = keys_[1] == keys_[2] ? keys_[3] : keys_[2];
-        return thread_of(other == kNever ? keys_[1] : other);
-    }
+    uint32_t thread() const { return static_cast<uint32_t>(keys_[1]) & ((1u << kThreadBits) - 1); }
 
 private:
-    static uint32_t thread_of(uint64_t key) { return static_cast<uint32_t>(key) & ((1u << kThreadBits) - 1); }
+    // Without a branch that depends on times, which nobody could predict.
     void put(uint32_t thread, uint64_t key) {
         uint32_t node = leaves_ + thread;
         keys_[node] = key;
         for (; node > 1; node /= 2) {
             const uint64_t other = keys_[node ^ 1];
-            key = key < other ? key : other;
-            if (keys_[node / 2] == key) return;
+            const uint64_t less = -static_cast<uint64_t>(other < key);
+            key = (other & less) | (key & ~less);
             keys_[node / 2] = key;
         }
     }

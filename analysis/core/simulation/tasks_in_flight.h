@@ -14,7 +14,7 @@ inline constexpr uint32_t kNone = 0;
 
 enum class Waits : uint8_t { kNo, kChildren, kGroup, kBarrier, kRegion };
 
-struct alignas(64) Live {
+struct Live {
     uint32_t task = 0;
     uint32_t next_op = 0;
     uint32_t parent = kNone;
@@ -66,7 +66,6 @@ class TasksInFlight {
 public:
     explicit TasksInFlight(const TaskProgram &program) : program_(program) {}
 
-    void fetch(uint32_t place) const { __builtin_prefetch(&live_[place]); }
     // References last until the next task is made.
     Live &operator[](uint32_t place) { return live_[place]; }
     const Live &operator[](uint32_t place) const { return live_[place]; }

@@ -17,8 +17,7 @@ using format::State;
 
 inline constexpr uint32_t kNoQueue = ~0u;
 
-// Two cache lines, of which most steps need the first alone.
-struct alignas(64) Thread {
+struct Thread {
     uint64_t now = 0;
     uint64_t ns[format::kStates] = {};
     uint32_t current = kNone; // task on top of its stack
@@ -40,7 +39,7 @@ struct alignas(64) Thread {
 class Threads {
 public:
     Threads(uint32_t n_threads, const Machine &machine, uint32_t n_domains)
-        : threads_(n_threads), current_(n_threads), next_(n_threads), parked_(2 * size_t{n_domains}, NumberSet(n_threads)) {
+        : threads_(n_threads), next_(n_threads), parked_(2 * size_t{n_domains}, NumberSet(n_threads)) {
         for (Thread &thread : threads_) {
             const auto i = thread.number = static_cast<uint32_t>(&thread - threads_.data());
             thread.domain = i < machine.domain_of_thread.size() ? machine.domain_of_thread[i] % n_domains : 0;
@@ -54,17 +53,10 @@ public:
 
     void wait_for_step(Thread &thread, Thread::Step step) {
         thread.step = step;
-        current_[thread.number] = thread.current;
         next_.set(thread.number, thread.now);
     }
     bool all_parked() const { return next_.none(); }
     Thread &next() { return threads_[next_.thread()]; }
-    // The task of a thread whose turn comes soon, which is fetched meanwhile.
-    uint32_t current_soon() const {
-        const uint32_t thread = next_.soon();
-        __builtin_prefetch(&threads_[thread]);
-        return current_[thread];
-    }
 
     void park(Thread &thread) {
         thread.parked = true;
@@ -85,7 +77,6 @@ public:
 
 private:
     std::vector<Thread> threads_;
-    std::vector<uint32_t> current_; // of each thread at its last step, on few lines
     NextThread next_;
     std::vector<NumberSet> parked_;
     uint32_t n_parked_ = 0;
