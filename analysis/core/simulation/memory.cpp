@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace ompass::simulation {
 
@@ -50,9 +51,9 @@ BlockCache::Found BlockCache::touch(uint32_t block, uint32_t version, uint32_t n
 
 // ---------------------------------------------------------------- all of them
 
-Memory::Memory(const TaskProgram &program, const MemorySystem &system) : program_(program), system_(system) {
-    const uint64_t size = system.block_bytes;
-    // Blocks that are touched get numbers in the order of their addresses, so that a range stays one.
+DataBlocks::DataBlocks(const TaskProgram &program, const MemorySystem &system)
+    : block_bytes(system.block_bytes), page_bytes(system.page_bytes) {
+    const uint64_t size = block_bytes;
     std::vector<std::pair<uint64_t, uint64_t>> touched; // first block and the one after the last
     touched.reserve(program.accesses.size());
     for (const DataAccess &access : program.accesses)
@@ -67,30 +68,44 @@ Memory::Memory(const TaskProgram &program, const MemorySystem &system) : program
     }
     touched.resize(n);
     std::vector<uint32_t> first_of; // number of each stretch's first block
-    uint32_t n_blocks = 0, n_pages = 0;
+    uint32_t n_blocks = 0;
     uint64_t last_page = ~uint64_t{0};
-    const uint64_t page = std::max<uint64_t>(size, system.page_bytes);
+    const uint64_t page_size = std::max<uint64_t>(size, page_bytes);
     for (const auto &[first, end] : touched) {
         first_of.push_back(n_blocks);
         for (uint64_t block = first; block < end; block++, n_blocks++) {
-            if (block * size / page != last_page) n_pages++;
-            last_page = block * size / page;
-            blocks_.push_back({0, n_pages - 1, kUntouched});
+            if (block * size / page_size != last_page) n_pages++;
+            last_page = block * size / page_size;
+            page.push_back(n_pages - 1);
         }
     }
+    ranges.reserve(program.accesses.size());
     for (const DataAccess &access : program.accesses) {
         const uint64_t first = access.address / size;
         const auto stretch = std::ranges::upper_bound(touched, first, {}, &std::pair<uint64_t, uint64_t>::first) - 1;
         const auto offset = static_cast<uint32_t>(first - stretch->first);
-        ranges_.push_back({first_of[static_cast<size_t>(stretch - touched.begin())] + offset,
+        ranges.push_back({first_of[static_cast<size_t>(stretch - touched.begin())] + offset,
                            static_cast<uint32_t>((access.address + access.bytes - 1) / size - first + 1)});
     }
+}
+
+Memory::Memory(const TaskProgram &program, const MemorySystem &system, std::shared_ptr<const DataBlocks> blocks)
+    : program_(program), system_(system),
+      numbers_(blocks && blocks->suit(system) ? std::move(blocks) : std::make_shared<DataBlocks>(program, system)),
+      blocks_(numbers_->page.size()) {
+    const uint64_t size = system.block_bytes;
+    const uint32_t n_pages = numbers_->n_pages;
     node_.assign(n_pages, kUntouched);
     const uint32_t n_nodes = system.n_nodes();
     if (system.interleaved)
         for (uint32_t i = 0; i < n_pages; i++) node_[i] = static_cast<uint16_t>(i % n_nodes);
     for (size_t level = 0; level < system.levels.size(); level++)
         caches_.emplace_back(system.n_caches(level), BlockCache(system.levels[level].bytes / size));
+    for (const CacheLevel &level : system.levels)
+        n_threads_ = std::max(n_threads_, static_cast<uint32_t>(level.of_thread.size()));
+    for (uint32_t thread = 0; thread < n_threads_; thread++)
+        for (size_t level = 0; level < caches_.size(); level++)
+            above_.push_back(&caches_[level][at(system.levels[level].of_thread, thread)]);
     const std::vector<uint32_t> &groups = system.levels.back().of_thread;
     node_of_group_.resize(n_of(groups));
     for (uint32_t thread = 0; thread < groups.size(); thread++)
@@ -101,15 +116,12 @@ Memory::Memory(const TaskProgram &program, const MemorySystem &system) : program
     counts_.link_bytes.resize(size_t{n_nodes} * n_nodes);
 }
 
-const BlockCache &Memory::cache(size_t level, uint32_t thread) const {
-    return caches_[level][at(system_.levels[level].of_thread, thread)];
-}
-
 void Memory::expect(uint32_t number, uint32_t thread) const {
-    const auto [first, n] = ranges_[number];
+    const auto [first, n] = numbers_->ranges[number];
+    BlockCache *const *caches = above(thread);
     for (uint32_t block = first; block < first + std::min(n, kExpected); block++) {
         __builtin_prefetch(&blocks_[block]);
-        for (size_t level = 0; level < caches_.size(); level++) cache(level, thread).expect(block);
+        for (size_t level = 0; level < caches_.size(); level++) caches[level]->expect(block);
     }
 }
 
@@ -119,8 +131,9 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
     const uint32_t here = at(system_.node_of_thread, thread);
     const auto group = static_cast<uint16_t>(at(system_.levels.back().of_thread, thread));
     std::ranges::fill(from_, Bytes{});
+    BlockCache *const *caches = above(thread);
     uint64_t begin = access.address, left = access.bytes;
-    for (uint32_t block = ranges_[number].first; left; block++) {
+    for (uint32_t block = numbers_->ranges[number].first; left; block++) {
         const uint64_t bytes = std::min(left, system_.block_bytes - begin % system_.block_bytes);
         begin += bytes, left -= bytes;
         Block &state = blocks_[block];
@@ -129,7 +142,7 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
         state.version += access.write;
         size_t found_in = n_levels;
         for (size_t level = 0; level < n_levels && (access.write || found_in == n_levels); level++) {
-            const BlockCache::Found found = cache(level, thread).touch(block, version, state.version);
+            const BlockCache::Found found = caches[level]->touch(block, version, state.version);
             if (found_in < n_levels) continue;
             if (found == BlockCache::Found::kYes) {
                 found_in = level;
@@ -142,7 +155,7 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
             counts_.levels[found_in].hits++;
             from_[found_in].n += bytes;
         } else {
-            uint16_t &home = node_[state.page];
+            uint16_t &home = node_[numbers_->page[block]];
             if (home == kUntouched) home = static_cast<uint16_t>(here);
             const bool dirty = state.writer != kUntouched && state.writer != group;
             from_[n_levels + (dirty ? n_nodes + node_of_group_[state.writer] : home)].n += bytes;
@@ -174,7 +187,8 @@ RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &r
     found.scale.assign(program.accesses.size(), 1.0F);
     MemorySystem idle = recorded; // when it was busy is not known
     idle.node_ns_per_byte = 0;
-    Memory memory(program, idle);
+    found.blocks = std::make_shared<DataBlocks>(program, idle);
+    Memory memory(program, idle, found.blocks);
     for (uint32_t i = 0; i < program.accesses.size(); i++)
         found.ns.push_back(
             static_cast<uint32_t>(std::min<uint64_t>(memory.access(i, program.accesses[i].thread, 0), ~uint32_t{0})));

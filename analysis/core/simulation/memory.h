@@ -10,7 +10,7 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
+#include <memory>
 #include <vector>
 
 #include "task_program.h"
@@ -78,9 +78,25 @@ private:
     uint64_t reciprocal_;
 };
 
+// The blocks that a program's accesses touch, numbered in the order of their addresses, so that a range stays one.
+struct DataBlocks {
+    DataBlocks(const TaskProgram &program, const MemorySystem &system);
+    bool suit(const MemorySystem &system) const {
+        return block_bytes == system.block_bytes && page_bytes == system.page_bytes;
+    }
+    struct Range {
+        uint32_t first; // block
+        uint32_t n;
+    };
+    uint32_t block_bytes, page_bytes, n_pages = 0;
+    std::vector<Range> ranges; // by access
+    std::vector<uint32_t> page; // by block
+};
+
 class Memory {
 public:
-    Memory(const TaskProgram &program, const MemorySystem &system);
+    // `blocks`: the program's, if they are known.
+    Memory(const TaskProgram &program, const MemorySystem &system, std::shared_ptr<const DataBlocks> blocks = nullptr);
     // What an access takes if it begins now.
     uint64_t access(uint32_t number, uint32_t thread, uint64_t now);
     // An access comes soon: fetches what it will need.
@@ -90,13 +106,8 @@ public:
 private:
     static constexpr uint16_t kUntouched = 0xffff;
 
-    struct Range {
-        uint32_t first; // block
-        uint32_t n;
-    };
     struct Block {
         uint32_t version = 0; // of its contents: the writes
-        uint32_t page = 0;
         uint16_t writer = kUntouched; // last-level cache under which it was written last, if it is not written back
     };
     struct Bytes {
@@ -105,17 +116,19 @@ private:
             return n ? distance.latency_ns + static_cast<double>(n) * distance.ns_per_byte : 0;
         }
     };
-    const BlockCache &cache(size_t level, uint32_t thread) const;
-    BlockCache &cache(size_t level, uint32_t thread) {
-        return const_cast<BlockCache &>(std::as_const(*this).cache(level, thread));
+    // The caches above a thread, from the first level on.
+    BlockCache *const *above(uint32_t thread) const {
+        return &above_[size_t{thread < n_threads_ ? thread : thread % n_threads_} * caches_.size()];
     }
 
     const TaskProgram &program_;
     const MemorySystem &system_;
-    std::vector<Range> ranges_; // by access
+    const std::shared_ptr<const DataBlocks> numbers_;
     std::vector<Block> blocks_;
     std::vector<uint16_t> node_; // by page
     std::vector<std::vector<BlockCache>> caches_; // by level
+    uint32_t n_threads_ = 1; // that the system names
+    std::vector<BlockCache *> above_; // by thread and level
     std::vector<uint32_t> node_of_group_; // by last-level cache
     std::vector<double> free_at_; // by node
     std::vector<Bytes> from_; // scratch: by level, then by node, then other caches by node
@@ -126,6 +139,7 @@ private:
 struct RecordedMemory {
     std::vector<float> scale;
     std::vector<uint32_t> ns;
+    std::shared_ptr<const DataBlocks> blocks;
 };
 RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &recorded);
 

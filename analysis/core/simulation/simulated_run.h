@@ -32,7 +32,7 @@ public:
           ready_(program, policy, tasks_, threads_, terms_.n_domains, changes.untied, terms_.cost.lock),
           victims_(policy, ready_, terms_.n_domains, random_), pending_(program), recorder_(team.recorder) {
         if (machine.memory.levels.empty() || !machine.recorded || program.accesses.empty()) return;
-        memory_ = std::make_unique<Memory>(program, machine.memory);
+        memory_ = std::make_unique<Memory>(program, machine.memory, machine.recorded->blocks);
         recorded_ = machine.recorded;
     }
     Simulated run();
