@@ -5,8 +5,9 @@ Records each program --rounds times on one and on two threads, in turn, keeps th
 shortest time in parallel regions, and predicts: two threads from their own trace, two from the trace of one
 thread, and one from the trace of two. Then runs the programs with a cut-off by depth at each depth, and
 holds the measured best and its gain against those that a trace of the deepest predicts. Costs are calibrated
-first. Writes both tables as Markdown, for docs/simulation.md. Needs the build (release preset), an idle
-machine, and the Python that has the package installed.
+first. Writes both tables as Markdown, for docs/simulation.md. All programs are recorded before the first
+cut-off is tried; what does not begin within --minutes is left out, and named. Needs the build (release
+preset), an idle machine, and the Python that has the package installed.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,15 +124,16 @@ def measure_cut_off(
     if list(described["cuts"]) != ["depth"] or "manual" not in described["cutoffs"]:
         return None
     tasks: dict[int, int] = {}
+    found: dict[int, list[float]] = {}
     for depth in range(1, DEEPEST + 1):
-        tasks[depth] = run_once(program, [*arguments, "--depth", str(depth)])[1]
+        seconds, tasks[depth] = run_once(program, [*arguments, "--depth", str(depth)])
         if tasks[depth] > MOST_TASKS or tasks[depth] == tasks.get(depth - 1):
             break
-    depths = list(tasks)[:-1]
+        found[depth] = [seconds]
+    depths = list(found)
     if len(depths) < 3:
         return None
-    found: dict[int, list[float]] = {depth: [] for depth in depths}
-    for _ in range(rounds):
+    for _ in range(rounds - 1):
         for depth in depths:
             found[depth].append(run_once(program, [*arguments, "--depth", str(depth)])[0])
     traces = [
@@ -189,6 +193,11 @@ def error(predicted: int, recorded: int) -> float:
     return predicted / recorded - 1 if recorded else 0.0
 
 
+def forget(folder: Path, program: Path) -> None:
+    for recorded in folder.glob(f"{program.name}-*.ompass"):
+        shutil.rmtree(recorded)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -196,28 +205,44 @@ def main() -> None:
     parser.add_argument("--bots", type=Path, default=REPOSITORY / "build/release/bots")
     parser.add_argument("--class", dest="size", default="small")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--only", default="", help="names of programs, separated by commas")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[Row] = []
     cut_offs: list[CutOff] = []
+    left_out: list[str] = []
+    end = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory(prefix="ompass-simulation-") as name:
         folder = Path(name)
         here = folder / "here.toml"
         here.write_text(as_toml("here", calibrate()))
         machine = read_machine(str(here))
-        for program in sorted(options.bots.glob(f"*{SUFFIX}")):
-            if options.only and program.name.removesuffix(SUFFIX) not in options.only.split(","):
+        programs = [
+            program
+            for program in sorted(options.bots.glob(f"*{SUFFIX}"))
+            if not options.only or program.name.removesuffix(SUFFIX) in options.only.split(",")
+        ]
+        arguments = ["--class", options.size]
+        for program in programs:
+            if time.monotonic() > end:
+                left_out.append(program.name.removesuffix(SUFFIX))
                 continue
-            rows.append(measure(program, machine, ["--class", options.size], folder, options.rounds))
+            rows.append(measure(program, machine, arguments, folder, options.rounds))
             print(rows[-1], file=sys.stderr, flush=True)
-            cut_off = measure_cut_off(program, machine, ["--class", options.size], folder, options.rounds)
+            forget(folder, program)
+        for program in programs:
+            if time.monotonic() > end:
+                left_out.append(f"{program.name.removesuffix(SUFFIX)} (cut-off)")
+                continue
+            cut_off = measure_cut_off(program, machine, arguments, folder, options.rounds)
             if cut_off:
                 cut_offs.append(cut_off)
                 print(cut_off, file=sys.stderr, flush=True)
-            for recorded in folder.glob(f"{program.name}-*.ompass"):
-                subprocess.run(["rm", "-r", str(recorded)], check=True)
+            forget(folder, program)
     print("\n".join([*table(rows), "", *cut_off_table(cut_offs)]))
+    if left_out:
+        print(f"\nLeft out after {options.minutes:g} minutes: {', '.join(left_out)}.")
     if options.json:
         options.json.write_text(json.dumps([row.__dict__ for row in [*rows, *cut_offs]], indent=2))
 

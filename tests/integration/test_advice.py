@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice on recorded programs that are badly written in one known way each: it names the line, and what that is worth.
+"""Advice on recorded programs that are badly written in one known way each: it names the line.
 
-The tasks sleep, so that a busy machine changes their times little. What the changed programs really gain is in
-tests/slow/test_predictions.py, exact gains of made programs in tests/native/test_simulation.cpp.
+The tasks sleep, so that a busy machine changes their times little. What the changed programs really gain is
+in tests/slow/test_predictions.py, exact gains of made programs in tests/native/test_simulation.cpp.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def test_advice_names_the_line_and_what_to_write_there(
     content = advise(run.run_dir)
     found = {change.kind: change for change in content.changes}
     report = advice_report(content).values["advice"]
-    written = {one["kind"]: one["write"] for one in report}  # type: ignore[index, union-attr, attr-defined]
+    written = {one["kind"]: one["write"] for one in report}
     for kind in kinds:
         assert kind in found, sorted(found)
         assert LEAST < found[kind].gain < gain + LEAST

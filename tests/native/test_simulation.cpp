@@ -451,8 +451,10 @@ TEST(OtherPrograms, ReadersOfDataDoNotWaitForEachOtherAndWritersWaitForThem) {
     const auto readers = phase({{50, false}, {150, false}}); // the first of both halves
     const auto last = phase({{190, true}});
     const TaskProgram depending = depend_on_data(build.finish(), 2);
-    const std::vector<Dependence> expected = {{writers[0], readers[0]}, {writers[1], readers[0]},
-                                              {writers[1], readers[1]}, {writers[1], last[0]},
+    const std::vector<Dependence> expected = {{writers[0], readers[0]},
+                                              {writers[1], readers[0]},
+                                              {writers[1], readers[1]},
+                                              {writers[1], last[0]},
                                               {readers[1], last[0]}};
     EXPECT_EQ(depending.dependences, expected);
 }

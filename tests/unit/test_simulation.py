@@ -468,7 +468,8 @@ def test_a_cost_in_cycles_is_one_in_nanoseconds() -> None:
 
 def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
     figures = {"create": 50.0, "pair": 120.0, "run": 590.0, "wake": 240.0, "steal": 600.0}
-    costs = costs_from(figures | {"inlined": 47.0, "barrier": 140.0, "region": 380.0, "lock": 96.0, "chunk": 42.0})
+    figures |= {"inlined": 47.0, "barrier": 140.0, "region": 380.0, "lock": 96.0, "chunk": 42.0}
+    costs = costs_from(figures)
     assert costs["chunk"] == 42
     assert costs["dequeue"] == 70 and costs["between"] == 520 and costs["steal"] == 80
     file = tmp_path / "here.toml"

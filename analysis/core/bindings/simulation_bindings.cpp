@@ -334,7 +334,8 @@ void bind_simulation(nb::module_ &m) {
             return changed(program, construct, [&](uint16_t place) { return depend_on_data(program, place); });
         },
         nb::arg("program"), nb::arg("construct"),
-        "The program whose tasks of the construct create tasks with the dependences that declared data demand, in place "
+        "The program whose tasks of the construct create tasks with the dependences that declared data demand, in "
+        "place "
         "of their taskwaits.");
     m.def(
         "balance_loop",
@@ -359,7 +360,8 @@ void bind_simulation(nb::module_ &m) {
                            [&](uint16_t place) { return enlarge_chunks(program, place, factor, chunk_ns); });
         },
         nb::arg("program"), nb::arg("construct"), nb::arg("factor"), nb::arg("chunk_ns"),
-        "The program with chunks of the loop that are `factor` times as large, of which each takes `chunk_ns` to come by.");
+        "The program with chunks of the loop that are `factor` times as large, of which each takes `chunk_ns` to come "
+        "by.");
     m.def(
         "spread",
         [](const TaskProgram &program, uint32_t construct, uint32_t least, uint32_t n_parts) {

@@ -102,10 +102,10 @@ void SimulatedRun::unpark(Thread &thread, uint64_t now) {
 // ancestor of this one.
 void SimulatedRun::call_somebody(uint32_t queue, uint32_t place, uint64_t now) {
     const uint32_t n_domains = terms_.n_domains;
-    const uint32_t home = policy_.queues == Queues::kPlaced ? ready_.set_of(queue)
+    const uint32_t home = policy_.queues == Queues::kPlaced                     ? ready_.set_of(queue)
                           : ready_.is_shared(queue) && !ready_.is_urgent(queue) ? queue
-                          : n_domains > 1                   ? random_.below(n_domains)
-                                                            : 0;
+                          : n_domains > 1                                       ? random_.below(n_domains)
+                                                                                : 0;
     const Live &task = tasks_[place];
     for (uint32_t i = 0; i < (policy_.strict ? 1 : n_domains); i++)
         for (const bool bound : {false, true}) {
@@ -136,7 +136,8 @@ void SimulatedRun::call(Thread &thief, uint32_t queue, uint64_t now, bool at_hom
     const uint32_t n_looking = threads_.n_parked() + ready_.n_coming();
     unpark(thief, now);
     pay(thief, State::kSchedule, terms_.cost.wake, result_.paid.wake);
-    if (ready_.is_urgent(queue) || (ready_.is_shared(queue) && at_home)) return threads_.wait_for_step(thief, Thread::Step::kLook);
+    if (ready_.is_urgent(queue) || (ready_.is_shared(queue) && at_home))
+        return threads_.wait_for_step(thief, Thread::Step::kLook);
     Victim victim{queue};
     if (policy_.steals == Steals::kRandom && terms_.cost.failed_steal) {
         if (last_find_ > thief.now) victim.n_failed = (last_find_ - thief.now) / terms_.cost.failed_steal;

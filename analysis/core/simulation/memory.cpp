@@ -85,7 +85,7 @@ DataBlocks::DataBlocks(const TaskProgram &program, const MemorySystem &system)
         const auto stretch = std::ranges::upper_bound(touched, first, {}, &std::pair<uint64_t, uint64_t>::first) - 1;
         const auto offset = static_cast<uint32_t>(first - stretch->first);
         ranges.push_back({first_of[static_cast<size_t>(stretch - touched.begin())] + offset,
-                           static_cast<uint32_t>((access.address + access.bytes - 1) / size - first + 1)});
+                          static_cast<uint32_t>((access.address + access.bytes - 1) / size - first + 1)});
     }
 }
 

@@ -81,9 +81,9 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts) {
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
     const auto may_be_cut = [&](uint32_t task) {
-        return !dependent.contains(task) &&
-               std::ranges::all_of(operations_of(program, task),
-                                   [](Operation operation) { return operation.does() == Does::kWork; });
+        return !dependent.contains(task) && std::ranges::all_of(operations_of(program, task), [](Operation operation) {
+            return operation.does() == Does::kWork;
+        });
     };
     std::vector<std::pair<uint32_t, uint32_t>> added; // the task of which it is a part, and which one
     std::vector<bool> cut(program.tasks.size());
@@ -144,8 +144,7 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
             operations.insert(operations.begin() + static_cast<ptrdiff_t>(begin), instead.begin(), instead.end());
         });
     });
-    for (size_t i = 0; i < parts.size(); i++)
-        append(made, static_cast<uint32_t>(program.tasks.size() + i), parts[i]);
+    for (size_t i = 0; i < parts.size(); i++) append(made, static_cast<uint32_t>(program.tasks.size() + i), parts[i]);
     return made;
 }
 

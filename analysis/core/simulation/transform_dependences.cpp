@@ -95,7 +95,8 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
         const auto last = std::ranges::find_if(operations.rbegin(), operations.rend(), is_wait);
         if (last == operations.rend()) return;
         const auto declares = [&](Operation operation) {
-            return operation.does() == Does::kCreate && !(program.tasks[operation.task()].flags & ProgramTask::kInline) &&
+            return operation.does() == Does::kCreate &&
+                   !(program.tasks[operation.task()].flags & ProgramTask::kInline) &&
                    !touched[operation.task()].empty();
         };
         const auto last_wait = static_cast<size_t>(last.base() - operations.begin()) - 1;

@@ -33,7 +33,8 @@ template <typename Found>
 void for_each_loop(const TaskProgram &program, Found found) {
     for (const ProgramRegion &region : program.regions) {
         // The threads of a team come to the same loops in the same order.
-        std::map<std::pair<uint16_t, uint32_t>, Instance> instances; // by construct, and how often they came to it before
+        std::map<std::pair<uint16_t, uint32_t>, Instance>
+            instances; // by construct, and how often they came to it before
         for (const uint32_t task : region.implicit) {
             std::map<uint16_t, uint32_t> n_entered;
             Instance *open = nullptr;
@@ -128,8 +129,7 @@ TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint3
         const Part &part = instance.parts[i];
         const uint64_t n_chunks = program.operations[part.end].value();
         const uint64_t saved = std::min(part.work_ns, (n_chunks - (n_chunks + factor - 1) / factor) * chunk_ns);
-        return Operations{
-            Operation::of(Does::kWork, part.work_ns - saved, construct_in(program, instance))};
+        return Operations{Operation::of(Does::kWork, part.work_ns - saved, construct_in(program, instance))};
     });
 }
 

@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ompass import _core
-from ompass._core import LogError, LoopShape, MemorySystem, RecordedMemory, SimulatedRun, TaskProgram, TaskShape
+from ompass._core import (
+    LogError,
+    LoopShape,
+    MemorySystem,
+    RecordedMemory,
+    SimulatedRun,
+    TaskProgram,
+    TaskShape,
+)
 from ompass.errors import NothingToShowError
 from ompass.readers.core import check_directory, core_errors
 
@@ -121,7 +129,7 @@ def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
 
 
 def with_dependences(program: TaskProgram, construct: int) -> TaskProgram:
-    """The program whose tasks of the construct have dependences on declared data in place of their taskwaits."""
+    """The program whose tasks of the construct depend on declared data instead of waiting for all."""
     return _core.depend_on_data(program, construct)
 
 

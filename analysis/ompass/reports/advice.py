@@ -48,21 +48,23 @@ _CURES: Mapping[str, Callable[[Change], str]] = {
     "producer": lambda c: "split the loop that creates them: a taskloop, or tasks that create a part each",
     "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
     "dependences": lambda c: (
-        "remove the taskwait, and write `depend(in: ...)` and `depend(out: ...)` on the tasks, for the data that "
-        "their kernels declare to read and to write"
+        "remove the taskwait, and write `depend(in: ...)` and `depend(out: ...)` on the tasks, for the data "
+        "that their kernels declare to read and to write"
     ),
     "priority": lambda c: (
         "write `priority(1)` on the task construct, and start the program with OMP_MAX_TASK_PRIORITY=1"
     ),
     "schedule": lambda c: (
-        "write `schedule(dynamic, n)` or `schedule(guided)` on the loop, with chunks as small as pays; if it has "
-        "one of them, smaller chunks"
+        "write `schedule(dynamic, n)` or `schedule(guided)` on the loop, with chunks as small as pays; if it "
+        "has one of them, smaller chunks"
     ),
     "taskloop": lambda c: (
         f"let one thread run it as `taskloop num_tasks({c.value})`; the others run its tasks, or other ones, "
         "at the barrier"
     ),
-    "chunk": lambda c: f"write a chunk size on the schedule clause, {c.value} times the present one (without: 1)",
+    "chunk": lambda c: (
+        f"write a chunk size on the schedule clause, {c.value} times the present one (without: 1)"
+    ),
     "untied": lambda c: "write `untied` on the task construct",
     "extension": lambda c: "start the program with `LD_PRELOAD=libomp_ext.so OMP_EXT_SCHEDULE=1`",
     "placement": lambda c: (

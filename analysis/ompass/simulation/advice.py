@@ -342,16 +342,20 @@ def _loops(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
             yield "schedule", *_changed(trial, "schedule", construct, balanced, at_most=True)
             numbers = [threads * k for k in _TASKS_OF_LOOP]
             programs = {n: as_taskloop(program, construct, n) for n in numbers}
-            yield "taskloop", *_best(
-                trial, "taskloop", construct, numbers, partial(_of_program, trial, programs), at_most=True
+            yield (
+                "taskloop",
+                *_best(
+                    trial, "taskloop", construct, numbers, partial(_of_program, trial, programs), at_most=True
+                ),
             )
         if loop.n_chunks * chunk_ns > _LEAST_GAIN * loop.work_ns:
             most = loop.n_chunks / loop.n_instances / threads
             factors = [factor for factor in _CHUNKS if factor * _MANY <= most]
             if factors:
                 programs = {n: with_larger_chunks(program, construct, n, chunk_ns) for n in factors}
-                yield "chunk", *_best(
-                    trial, "chunk", construct, factors, partial(_of_program, trial, programs)
+                yield (
+                    "chunk",
+                    *_best(trial, "chunk", construct, factors, partial(_of_program, trial, programs)),
                 )
 
 
