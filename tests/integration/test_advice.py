@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Advice on recorded programs that are badly written in one known way each: it names the line.
 
-The tasks sleep, so that a busy machine changes their times little. What the changed programs really gain is
+The tasks sleep, so that a busy machine changes their times little, and the program tells how late it woke
+them: of several rounds the one that was woken least late counts. What the changed programs really gain is
 in tests/slow/test_predictions.py, exact gains of made programs in tests/native/test_simulation.cpp.
 """
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,8 @@ from ompass.simulation.advice import advise
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SOURCE = "simulation/sleepers.c"
+ROUNDS = 8
+LATE_NS = 3_000_000  # no reason for another round
 LEAST = 0.04  # of the gain: sleeps that end late take the rest
 
 
@@ -46,9 +50,16 @@ def test_advice_names_the_line_and_what_to_write_there(
     words: str,
 ) -> None:
     program = compile_program(SOURCE, default_toolchain, "-O1")
-    run = run_recorded(program, default_toolchain, shape, "20", mode="trace", threads=threads, preload=True)
-    content = advise(run.run_dir)
-    found = {change.kind: change for change in content.changes}
+    rounds: list[tuple[int, Path]] = []
+    while len(rounds) < ROUNDS and min(rounds, default=(LATE_NS + 1,))[0] > LATE_NS:
+        run = run_recorded(
+            program, default_toolchain, shape, "20", mode="trace", threads=threads, preload=True
+        )
+        late = re.search(r"late=(\d+)", run.process.stdout)
+        assert late
+        rounds.append((int(late[1]), run.run_dir))
+    content = advise(min(rounds)[1])
+    found = {change.kind: change for change in reversed(content.changes)}  # the best of each kind
     report = advice_report(content).values["advice"]
     written = {one["kind"]: one["write"] for one in report}
     for kind in kinds:
