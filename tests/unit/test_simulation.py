@@ -24,7 +24,7 @@ from ompass.simulation.calibration import as_toml, costs_from
 from ompass.simulation.machine import MACHINES, find_machine, read_machine
 from ompass.simulation.runs import POLICIES, RECORDABLE, predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
-from unit.made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
+from unit.made_traces import DEPENDENCE, Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from unit.test_task_graph import bodies, fib
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
@@ -497,6 +497,20 @@ def test_a_truncated_trace_is_simulated_as_far_as_it_goes(tmp_path: Path) -> Non
         program = read_task_program(path)
         run = predict(program, read_machine(), "libomp", 2)
         assert run.work_ns == program.work_ns
+
+
+def test_tasks_that_depend_on_each_other_in_a_ring_are_refused(tmp_path: Path) -> None:
+    body = (Spawn((Work(100),)), Spawn((Work(100),), after_last=True))
+    schedule = Schedule(body, 2)
+    first, second = schedule.tasks
+    log = schedule.workers[0].log
+    place = next(
+        i for i in range(len(log.words)) if log.words[i : i + 3] == [DEPENDENCE, first.id, second.id]
+    )
+    log.words[place:place] = [DEPENDENCE, second.id, first.id]
+    path = write_trace(tmp_path / "ring.ompass", schedule)
+    for command in ("simulate", "advise"):
+        assert "wait for each other in a ring" in error_of(call(command, path))
 
 
 def test_python_predicts_as_the_command_does(tmp_path: Path) -> None:

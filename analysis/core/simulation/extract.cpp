@@ -119,7 +119,9 @@ public:
     }
     void depends(Walk &, uint64_t before, uint64_t after) {
         const uint32_t first = task(before), second = task(after);
-        if (first != kUnknownTask && first < second) program_.dependences.push_back({first, second});
+        if (first == kUnknownTask || second == kUnknownTask) return;
+        // On a task that was created later: check_program() refuses it, unless the trace lacks more than that.
+        if (first < second || program_.n_out_of_order == 0) program_.dependences.push_back({first, second});
     }
     void began_undeferred(Walk &walk, Frame &frame) {
         if (!frame.timed) cut(walk, *frame.below);
