@@ -233,8 +233,8 @@ def main() -> None:
             forget(folder, program)
         for program in programs:
             if time.monotonic() > end:
-                left_out.append(f"{program.name.removesuffix(SUFFIX)} (cut-off)")
-                continue
+                left_out.append("further cut-offs")
+                break
             cut_off = measure_cut_off(program, machine, arguments, folder, options.rounds)
             if cut_off:
                 cut_offs.append(cut_off)
