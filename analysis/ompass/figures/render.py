@@ -8,16 +8,23 @@ picture is made. Owns the choice by file name.
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from ompass.errors import OutputError, UsageError
+from ompass.errors import IncompleteInstallationError, OutputError, UsageError
 from ompass.figures.style import Spec
 from ompass.plain_text import visible_values
 
 _VEGA_LITE: Final = "6.4"
+_BUNDLE: Final = (
+    "import sys, vl_convert;"
+    "sys.stdout.buffer.write(vl_convert.javascript_bundle(vl_version=sys.argv[1]).encode())"
+)
 _PNG_SCALE: Final = 2.0  # twice the pixels, for paper and dense screens
 
 
@@ -87,6 +94,23 @@ def render(spec: Spec, path: Path) -> None:
         ) from error
 
 
-def browser_script() -> str:
-    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with all that it needs."""
-    return str(_vega().javascript_bundle(vl_version=_VEGA_LITE))
+class BrowserScript:
+    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with all that it needs.
+
+    Another process makes it, because that takes seconds, in which Python here could do nothing else.
+    """
+
+    def __init__(self) -> None:
+        """Begins to make it."""
+        words = [sys.executable, "-c", _BUNDLE, _VEGA_LITE]
+        self._maker = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    @cached_property
+    def text(self) -> str:
+        """Waits for it. IncompleteInstallationError."""
+        made, _ = self._maker.communicate()
+        if self._maker.returncode != 0:
+            raise IncompleteInstallationError(
+                "the scripts of figures cannot be made", "vl-convert failed", "install the package again"
+            )
+        return made.decode()
