@@ -26,11 +26,13 @@ public:
     Binner(unsigned shift, uint64_t begin_ns, uint64_t end_ns) : shift_(shift), begin_(begin_ns), end_(end_ns) {}
 
     void stretch(const WatchedStretch &what) override {
-        add(Dimension::kState, static_cast<uint32_t>(what.state), what.begin_ns, what.end_ns);
-        if (what.state != format::State::kWork) return;
-        add(Dimension::kConstruct, what.construct, what.begin_ns, what.end_ns);
-        add(Dimension::kHome, what.home, what.begin_ns, what.end_ns);
-        add(Dimension::kDepth, what.depth, what.begin_ns, what.end_ns);
+        for_each_bin(what.begin_ns, what.end_ns, [&](uint32_t bin, uint64_t ns) {
+            add_to(Dimension::kState, bin, static_cast<uint32_t>(what.state), ns);
+            if (what.state != format::State::kWork) return;
+            add_to(Dimension::kConstruct, bin, what.construct, ns);
+            add_to(Dimension::kHome, bin, what.home, ns);
+            add_to(Dimension::kDepth, bin, what.depth, ns);
+        });
     }
     void absent(format::State state, uint64_t begin_ns, uint64_t end_ns, bool blocked) override {
         add(Dimension::kAbsent, 2 * static_cast<uint32_t>(state) + blocked, begin_ns, end_ns);
@@ -77,18 +79,25 @@ private:
         uint64_t ns;
     };
 
-    void add(Dimension dimension, uint32_t key, uint64_t begin, uint64_t end) {
+    template <typename Visit>
+    void for_each_bin(uint64_t begin, uint64_t end, Visit visit) {
         begin = std::max(begin, begin_);
         end = std::min(end, end_);
-        std::vector<Part> &parts = parts_[static_cast<size_t>(dimension)];
         while (begin < end) {
-            const uint64_t bin = (begin >> shift_) - (begin_ >> shift_);
-            const uint64_t until = std::min(end, ((begin >> shift_) + 1) << shift_);
-            add_to(parts, static_cast<uint32_t>(bin), key, until - begin);
+            const uint64_t bin = begin >> shift_, until = std::min(end, (bin + 1) << shift_);
+            visit(static_cast<uint32_t>(bin - (begin_ >> shift_)), until - begin);
             begin = until;
         }
     }
-    static void add_to(std::vector<Part> &parts, uint32_t bin, uint32_t key, uint64_t ns) {
+    void add(Dimension dimension, uint32_t key, uint64_t begin, uint64_t end) {
+        for_each_bin(begin, end, [&](uint32_t bin, uint64_t ns) { add_to(dimension, bin, key, ns); });
+    }
+    void add_to(Dimension dimension, uint32_t bin, uint32_t key, uint64_t ns) {
+        std::vector<Part> &parts = parts_[static_cast<size_t>(dimension)];
+        if (!parts.empty() && parts.back().bin == bin && parts.back().key == key) {
+            parts.back().ns += ns;
+            return;
+        }
         size_t looked = 0;
         for (auto part = parts.rbegin(); part != parts.rend() && part->bin == bin && looked < 32; ++part, ++looked)
             if (part->key == key) {
@@ -185,6 +194,7 @@ public:
             }
         }
     }
+    bool has_enough() const override { return rows_.too_many; }
     void next_thread() { first_ = last_ = rows_.rows.size(); }
 
 private:
