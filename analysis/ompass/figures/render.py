@@ -100,13 +100,13 @@ def render(spec: Spec, path: Path) -> None:
 class BrowserScript:
     """The JavaScript that draws specifications in a browser: window.vegaEmbed, with all that it needs.
 
-    Another process makes it, because that takes seconds, in which Python here could do nothing else. It is kept
-    in the user's cache, if it can be.
+    Another process makes it, because that takes seconds, in which Python here could do nothing else. It is
+    kept in the user's cache, if it can be.
     """
 
     def __init__(self) -> None:
         """Begins to make it, unless it is there."""
-        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        cache = os.environ.get("XDG_CACHE_HOME") or f"{os.environ.get('HOME', '')}/.cache"
         self._kept = Path(cache) / "ompass" / f"figures-{version('vl-convert-python')}-{_VEGA_LITE}.js"
         self._maker: subprocess.Popen[bytes] | None = None
         if not self._kept.is_file():
