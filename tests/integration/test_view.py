@@ -554,11 +554,9 @@ def test_samples_are_shown_down_to_lines(browser: Browser, tmp_path: Path) -> No
     context.close()
 
 
-def test_dependences_are_on_a_page_that_stands_alone(
-    browser: Browser, dependent: Path, tmp_path: Path
-) -> None:
-    # Short enough that every stretch is on the page.
-    short = recorded(tmp_path, "lu-depend", "--class", "test") if not dependent.exists() else dependent
+def test_dependences_are_on_a_page_that_stands_alone(browser: Browser, tmp_path: Path) -> None:
+    # So short that every stretch is on the page.
+    short = recorded(tmp_path, "lu-depend", "--size", "128", "--block", "16")
     pairs = Counter(
         tuple(pair) for pair in _core.Pyramid(str(short), keep=False).read_dependences(1 << 20) or ()
     )
@@ -569,6 +567,7 @@ def test_dependences_are_on_a_page_that_stands_alone(
     visit.page.goto(path.as_uri())
     visit.page.wait_for_function("window.ompassTimeline && ompassTimeline.drawn")
     baked = visit.page.evaluate("ompassTimeline.source.runs[0].dependences")
+    assert pairs
     assert Counter((int(before), int(after)) for before, after in baked) == pairs
     after = max(pairs, key=lambda pair: pair[1])[1]
     links = visit.page.evaluate("task => ompassTimeline.source.links(0, task)", str(after))
