@@ -86,7 +86,7 @@ def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) 
     return figure(
         f"Schedule: work by {what}, and the other states, of every thread",
         rows,
-        mark={"type": "rect", "clip": True, "strokeWidth": 0 if schedule.is_binned else 0.4},
+        mark={"type": "rect", "clip": True, "strokeWidth": 0.25 if schedule.is_binned else 0.4},
         height=_ROW_PIXELS * len(threads) + 10,
         params=[{"name": "window", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}],
         encoding={
