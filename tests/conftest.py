@@ -18,6 +18,9 @@ import toolchains
 from needs import require_toolchain
 from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
 
+# Nothing of a test stays in the home of who runs it.
+os.environ["XDG_CACHE_HOME"] = str(toolchains.BUILD.parent / "cache")
+
 
 @pytest.fixture(scope="session", params=[toolchain.name for toolchain in toolchains.TOOLCHAINS])
 def toolchain(request: pytest.FixtureRequest) -> Toolchain:

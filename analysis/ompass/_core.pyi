@@ -405,38 +405,6 @@ class Samples(Row):
 def read_samples(directory: str) -> Samples:
     """All samples of a run, without threads for one that has none. LogError when a file is damaged."""
 
-class Stretches(Columns):
-    """What threads did, in order of time."""
-    def __init__(self, *, thread: NDArray[numpy.uint32], state: NDArray[numpy.uint8], absence: NDArray[numpy.uint8], construct: NDArray[numpy.int32], task: NDArray[numpy.uint64], home: NDArray[numpy.int32], pooled: NDArray[numpy.uint64], start_ns: NDArray[numpy.int64], end_ns: NDArray[numpy.int64]) -> None: ...
-    thread: Final[NDArray[numpy.uint32]]  # number of the thread
-    state: Final[NDArray[numpy.uint8]]  # 0 work, 1 create, 2 schedule, 3 sync, 4 idle
-    absence: Final[NDArray[numpy.uint8]]  # of work: 1 preempted, 2 blocked; 0: it ran, or that is not known
-    construct: Final[NDArray[numpy.int32]]  # of the task, or of the region in implicit tasks; -1 outside
-    task: Final[NDArray[numpy.uint64]]  # id; 0: no deferred task, or several pooled
-    home: Final[NDArray[numpy.int32]]  # locality domain that the task was placed in, or without domains the thread that created it; -1: no deferred task
-    pooled: Final[NDArray[numpy.uint64]]  # stretches that it stands for; 1: just as it was
-    start_ns: Final[NDArray[numpy.int64]]  # since the start of the run, cut off at the window
-    end_ns: Final[NDArray[numpy.int64]]  # the same
-
-class Schedule(Row):
-    """A window of a trace, the states over time, and which thread ran whose tasks."""
-    def __init__(self, *, start_ns: int = 0, end_ns: int = 0, shortest_ns: int = 0, n_tasks: int = 0, domains: bool = False, is_pooled: bool = False, stretches: Stretches, bins: tuple[tuple[int, ...], ...] = (), ran: tuple[tuple[int, ...], ...] = ()) -> None: ...
-    start_ns: Final[int]  # of the window
-    end_ns: Final[int]  # of the window
-    shortest_ns: Final[int]  # shorter stretches are pooled with their neighbours, and shown as what they mostly were
-    n_tasks: Final[int]  # deferred tasks that started in the window
-    domains: Final[bool]  # homes are the domains that tasks were placed in; else the threads that created them
-    is_pooled: Final[bool]  # true when there are stretches that stand for several
-    stretches: Final[Stretches]  # the threads one after the other
-    bins: Final[tuple[tuple[int, ...], ...]]  # of equal parts of the window, the thread-time in each state
-    ran: Final[tuple[tuple[int, ...], ...]]  # [creating thread][running thread]: deferred tasks of the whole run
-
-def read_schedule(directory: str, start_ns: int = 0, end_ns: int = -1, limit: int = 5000, by_home: bool = False, n_bins: int = 200) -> Schedule:
-    """
-    The schedule in [start_ns, end_ns) (-1: to the end); LogError when the run has no trace.
-    At most `limit` stretches, as long as that is four per thread; 0: none. `by_home`: tasks are pooled by their homes, not by their constructs.
-    """
-
 class TaskProgram:
     """What every task of a recorded run does; the input of simulations."""
     n_threads: Final[int]  # the largest recorded team
@@ -652,6 +620,7 @@ class Pyramid:
     end_ns: Final[int]  # The end of the run, since its start.
     finest_shift: Final[int]  # Bins of 2^shift nanoseconds are stored; shorter ones are read from the events.
     cpus: Final[list[int]]  # Of each thread the CPU on which it was nearly all the time; -1: on several, or not known.
+    ran: Final[list[list[int]]]  # Deferred tasks of the run, by the thread that started them and the one that created them.
     was_kept: Final[bool]  # It was read, not made.
     def totals(self, dimension: int) -> list[tuple[int, int]]: """(key, nanoseconds) of the run by 0 state, 1 construct, 2 home, 3 depth, 4 kernel, 5 absence; most first."""
     def read_tile(self, rows: Sequence[Sequence[int]], dimension: int, keys: Sequence[int], shift: int, first_bin: int, n_bins: int) -> NDArray[numpy.uint64]:

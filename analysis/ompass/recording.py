@@ -105,7 +105,10 @@ class Recording:
         self, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, by_home: bool = False,
         n_bins: int = 200,
     ) -> Schedule:  # fmt: skip
-        """A window, states over time, who ran whose tasks. DamagedRunError without a trace."""
+        """A window, states over time, who ran whose tasks. DamagedRunError without a trace.
+
+        Up to `limit` stretches are there one by one, more as bins; 0: none.
+        """
         return read_schedule(
             self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
         )

@@ -302,7 +302,7 @@ def main() -> None:
             record(PROGRAMS[trace], short, arguments.build)
             times = make_large(short, large, arguments.events)
             n_threads = len(list(large.glob("thread-*.log")))
-            short_ns = _core.read_schedule(str(short), limit=0, n_bins=0).end_ns
+            short_ns = _core.Pyramid(str(short), keep=False).end_ns
             middle = short_ns * times // 2
             names = {"RUN": str(large), "WINDOW_BEGIN": str(middle), "WINDOW_END": str(middle + 1_000_000)}
             for name, command in chosen.items():

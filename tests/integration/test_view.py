@@ -7,10 +7,13 @@ import http.client
 import json
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,12 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from integration.test_html_report import REPOSITORY, Visit, browser
-from unit.made_traces import Schedule, Spawn, Work, write_trace
+from ompass import _core, open
+from ompass.page import RunPart, html_report
+from ompass.reports import collect
+from ompass.reports.graph import collect_graph
+from unit.made_runs import MS, construct, definition, made_run, made_samples, team
+from unit.made_traces import Schedule, Spawn, Wait, Work, write_trace
 
 __all__ = ["browser"]
 
@@ -224,7 +232,7 @@ def of_dependent(browser: Browser, dependent: Path) -> Iterator[Viewed]:
     assert visit.complaints == []
 
 
-def click_on(visit: Viewed, found: str) -> Any:
+def click_on(visit: Visit, found: str) -> Any:
     """Clicks the first stretch drawn for which the expression of `stretch` holds; that stretch."""
     find = f"ompassTimeline.shown.find(({{stretch, left, right}}) => right - left > 3 && ({found}))"
     visit.page.wait_for_function(find)
@@ -464,6 +472,124 @@ def test_kernels_and_slow_sections_come_when_they_are_looked_at(browser: Browser
     assert visit.complaints == []
     context.close()
     end(server)
+
+
+def test_hundreds_of_threads_are_groups_that_open(browser: Browser, tmp_path: Path) -> None:
+    body = tuple(Spawn((Work(500),), 2) for _ in range(2000))
+    made = write_trace(tmp_path / "wide.ompass", Schedule((*body, Wait()), 512, 1))
+    server, url = start(made)
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    visit = Viewed(context.new_page(), url)
+    labels = visit.page.locator(".gutter .label").all_inner_texts()
+    assert len(labels) == 1 + 512 // 16  # all of them, and groups of 16
+    sums = visit.sums()
+    whole = sums.pop("0")
+    assert len(sums) == 512 // 16
+    groups = [sum(of) for of in zip(*sums.values(), strict=True)]
+    assert groups == pytest.approx(whole, rel=1e-6, abs=1)
+    assert whole[0] == pytest.approx(2000 * 500, rel=0.01)
+    visit.page.locator(".gutter button.label", has_text="496 to 511").click()
+    visit.settle()
+    opened = visit.sums()
+    assert len(opened) == 1 + 512 // 16 + 16
+    threads = [sum(of) for of in zip(*(opened[f"0.{k}"] for k in range(496, 512)), strict=True)]
+    assert threads == pytest.approx(opened["0.496 to 511"], rel=1e-6, abs=1)
+    assert visit.complaints == []
+    context.close()
+    end(server)
+
+
+def test_hundreds_of_ranks_are_groups_that_open(browser: Browser, tmp_path: Path) -> None:
+    body = tuple(Spawn((Work(500),), 2) for _ in range(30))
+    first = write_trace(tmp_path / "first.ompass", Schedule((*body, Wait()), 2, 1))
+    ranks = [tmp_path / f"solver-r{k:03}.ompass" for k in range(256)]
+    for k, path in enumerate(ranks):
+        shutil.copytree(first, path)
+        meta = json.loads((path / "meta.json").read_text()) if (path / "meta.json").exists() else {}
+        (path / "meta.json").write_text(json.dumps(meta | {"rank": k, "host": f"node{k // 64}"}))
+    server, url = start(*ranks)
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    visit = Viewed(context.new_page(), url)
+    assert visit.page.locator("article").count() == 2  # of all these ranks, the reports of two
+    before = len(visit.page.evaluate("ompassTimeline.lines"))
+    assert before < 40
+    sums = visit.sums()
+    for label in visit.page.locator(".gutter button.label[aria-expanded=false]").all()[:1]:
+        label.click()
+    visit.settle()
+    assert len(visit.page.evaluate("ompassTimeline.lines")) > before
+    assert {line: each for line, each in visit.sums().items() if line in sums} == sums
+    assert visit.complaints == []
+    context.close()
+    end(server)
+    page = tmp_path / "job.html"
+    subprocess.run([*OMPASS, "report", *map(str, ranks), "--html", str(page)], check=True)
+    assert page.stat().st_size < 5 << 20
+
+
+def test_samples_are_shown_down_to_lines(browser: Browser, tmp_path: Path) -> None:
+    run = made_run(
+        regions=team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS}, {"work_ns": 100 * MS}]),
+        constructs=[construct(1, 0, [MS, 2 * MS]), construct(2, 0, [MS])],
+        definitions=[definition(0, "parallel"), definition(1), definition(2)],
+    )
+    made = write_trace(tmp_path / "made.ompass", Schedule((Spawn((Work(500),), 2), Wait()), 2, 0))
+    content = replace(collect(run), samples=made_samples(run))
+    part = RunPart(content, graph=collect_graph(open(made).run))
+    path = tmp_path / "page.html"
+    path.write_text(html_report([part]))
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    visit = Visit(context.new_page())
+    visit.page.goto(path.as_uri())
+    visit.page.locator("[aria-label='Width of the task tree by']").select_option("samples")
+    icicle = visit.page.locator("section[id=graph-1] svg").first
+    titles = [title.text_content() for title in icicle.locator(".group title").all()]
+    assert titles[0] == "all samples: 100 samples"
+    assert "inner: 30 samples" in titles and "outer: 10 samples" in titles
+    assert any(title and title.startswith("a.c:5: 30") for title in titles)
+    icicle.locator(".group", has_text="inner").first.press("Enter")  # alone, with those above it
+    widths = icicle.locator(".group rect").evaluate_all("all => all.map(each => each.width.baseVal.value)")
+    assert max(widths) - min(widths) < 1
+    assert visit.complaints == []
+    context.close()
+
+
+def test_dependences_are_on_a_page_that_stands_alone(browser: Browser, tmp_path: Path) -> None:
+    # So short that every stretch is on the page.
+    short = recorded(tmp_path, "lu-depend", "--size", "128", "--block", "16")
+    pairs = Counter(
+        tuple(pair) for pair in _core.Pyramid(str(short), keep=False).read_dependences(1 << 20) or ()
+    )
+    path = tmp_path / "page.html"
+    subprocess.run([*OMPASS, "report", str(short), "--html", str(path)], check=True)
+    context = browser.new_context(viewport={"width": 1400, "height": 900})
+    visit = Visit(context.new_page())
+    visit.page.goto(path.as_uri())
+    visit.page.wait_for_function("window.ompassTimeline && ompassTimeline.drawn")
+    baked = visit.page.evaluate("ompassTimeline.source.runs[0].dependences")
+    assert pairs
+    assert Counter((int(before), int(after)) for before, after in baked) == pairs
+    after = max(pairs, key=lambda pair: pair[1])[1]
+    links = visit.page.evaluate("task => ompassTimeline.source.links(0, task)", str(after))
+    assert links[0]["task"] == str(after)
+    assert {int(each["task"]) for each in links[1:] if each["role"] == 1} == {
+        one for one, other in pairs if other == after
+    }
+    known = {str(row["task"]): row for row in sql(short, "SELECT task, start_ns, end_ns FROM tasks")}
+    for each in links:
+        row = known[each["task"]]
+        assert (each["start_ns"], each["end_ns"]) == (row["start_ns"], row["end_ns"])
+    # A click draws the arrows.
+    row = known[str(after)]
+    span = row["end_ns"] - row["start_ns"]
+    visit.page.evaluate(
+        "([begin, end]) => ompassTimeline.show(begin, end)", [row["start_ns"] - span, row["end_ns"] + span]
+    )
+    visit.page.wait_for_timeout(200)
+    click_on(visit, f"stretch.task === '{after}' && !stretch.state")
+    visit.page.locator(".chosen .links li").first.wait_for()
+    assert visit.complaints == []
+    context.close()
 
 
 def test_no_name_becomes_markup(browser: Browser, tmp_path: Path) -> None:

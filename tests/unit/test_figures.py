@@ -8,6 +8,7 @@ import pytest
 
 from ompass.errors import OutputError, UsageError
 from ompass.figures import FORMATS, RUN_FIGURES, render
+from ompass.figures.render import BrowserScript
 from ompass.recording import open_recording
 from ompass.reports import ReportContent, collect
 from unit import made_traces
@@ -80,6 +81,17 @@ def test_a_picture_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     assert spec is not None
     with pytest.raises(OutputError):
         render(spec, tmp_path / "absent" / "figure.json")
+
+
+def test_the_scripts_of_figures_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = BrowserScript().text
+    assert "vegaEmbed" in made
+    with monkeypatch.context() as without:
+        without.setattr("subprocess.Popen", None)
+        assert BrowserScript().text == made
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")  # cannot be kept
+    assert BrowserScript().text == made
 
 
 def test_specifications_are_plain_json() -> None:

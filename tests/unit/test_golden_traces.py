@@ -27,6 +27,7 @@ from integration.recorded_run import (
     counted,
 )
 from ompass import _core
+from ompass.readers.schedule import read_schedule
 from readers_agree import (
     CREATED_MOMENT,
     TABLES,
@@ -175,13 +176,12 @@ def test_slices_are_nested_and_as_many_as_their_records(name: str, golden: dict[
 
 @pytest.mark.parametrize("name", TRACES)
 def test_the_schedule_adds_up(name: str, golden: dict[str, Path]) -> None:
-    schedule = _core.read_schedule(str(golden[name]), n_bins=7)
+    schedule = read_schedule(golden[name], n_bins=7)
     records = KNOWN[name]["records"]
     n_started = records.get("start", 0) + records.get("start_ready", 0)
     assert sum(map(sum, schedule.ran)) == schedule.n_tasks == n_started
     spent = states_of(_core.replay_trace(str(golden[name])))
-    in_bins = [sum(column) for column in zip(*schedule.bins, strict=True)]
-    assert not are_apart(sum(in_bins), sum(spent.values()))
+    assert not are_apart(int(schedule.bins.sum()), sum(spent.values()))
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -238,7 +238,7 @@ def test_a_profile_is_refused_by_readers_of_traces_in_one_line(name: str, golden
     for read in (
         _core.replay_trace,
         _core.task_graph,
-        _core.read_schedule,
+        lambda run: _core.Pyramid(run, keep=False),
         lambda run: _core.read_rows(run, "tasks", ["task"], 10, lambda batch: None),
     ):
         with pytest.raises(_core.LogError, match="has no trace") as refused:

@@ -145,9 +145,12 @@ def test_a_kept_pyramid_is_read_again_and_left_when_it_does_not_fit(tmp_path: Pa
     first = totals(path)
     assert (first[0], cache.exists()) == (False, True)
     assert totals(path) == (True, first[1])
-    check_kept = _core.Pyramid(str(path)).read_tile([[0]], 0, [], 3, 100, 50)
-    assert (check_kept == _core.Pyramid(str(path), keep=False).read_tile([[0]], 0, [], 3, 100, 50)).all()
-    sound = cache.read_bytes()
+    kept, sound = _core.Pyramid(str(path), keep=False), cache.read_bytes()
+    cache.unlink()
+    made_again = _core.Pyramid(str(path), keep=False)
+    assert kept.was_kept and not made_again.was_kept and not cache.exists()
+    assert kept.ran == made_again.ran
+    assert (kept.read_tile([[0]], 0, [], 3, 100, 50) == made_again.read_tile([[0]], 0, [], 3, 100, 50)).all()
     for place in (0, 200, len(sound) // 2, len(sound) - 1):  # damaged: made again, and replaced
         cache.write_bytes(sound[:place] + bytes([sound[place] ^ 0x55]) + sound[place + 1 :])
         assert totals(path) == (False, first[1])

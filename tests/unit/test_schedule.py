@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from ompass.errors import DamagedRunError
 from ompass.figures.render import render
 from ompass.figures.schedule import gantt, over_time, who_ran_whose
 from ompass.readers import open_run
-from ompass.readers.schedule import Schedule, read_schedule
+from ompass.readers.pyramid import NO_HOME
+from ompass.readers.schedule import Bars, Schedule, read_schedule
 from ompass.reports import ReportContent, collect
 from ompass.reports.model import STATES
 from unit import made_traces
@@ -48,8 +50,11 @@ def made(body: Body, folder: Path, n_threads: int = 2, spread: int = 0) -> Path:
 
 
 def rows_of(schedule: Schedule) -> list[dict[str, int]]:
-    columns = {name: column.tolist() for name, column in schedule.stretches.as_dict().items()}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    """The bars, without the absences that lie over them."""
+    names = [field.name for field in fields(Bars)]
+    columns = [getattr(schedule.bars, name).tolist() for name in names]
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    return [row for row in rows if not row["absence"]]
 
 
 def replayed(path: Path) -> list[int]:
@@ -61,7 +66,7 @@ def replayed(path: Path) -> list[int]:
 def by_state(rows: list[dict[str, int]]) -> list[int]:
     spent: Counter[int] = Counter()
     for row in rows:
-        spent[row["state"]] += row["end_ns"] - row["start_ns"]
+        spent[row["state"]] += row["part_ns"]
     return [spent[state] for state in range(len(STATES))]
 
 
@@ -74,51 +79,55 @@ def test_bins_and_stretches_hold_the_thread_time_of_every_state(
         path = made(body, Path(folder), n_threads)
         schedule = read_schedule(path, limit=10**6, n_bins=n_bins)
         expected = replayed(path)
-    assert [sum(states) for states in zip(*schedule.bins, strict=True)] == expected
+    assert schedule.bins.sum(axis=0).tolist() == expected
+    assert len(schedule.bins) == len(schedule.edges_ns) - 1 <= n_bins
     rows = rows_of(schedule)
-    assert all(row["pooled"] == 1 for row in rows)
+    assert not schedule.is_binned
     assert by_state(rows) == expected
     for row, after in itertools.pairwise(rows):
-        assert (row["thread"], row["end_ns"]) <= (after["thread"], after["start_ns"]) or (
+        assert (row["thread"], row["end_ns"]) <= (after["thread"], after["begin_ns"]) or (
             row["thread"] < after["thread"]
         )
 
 
 @settings(max_examples=25, deadline=None)
-@given(BODIES, st.integers(1, 3), st.integers(1, 30), st.data())
-def test_a_window_holds_what_the_whole_run_has_there(
-    body: Body, n_threads: int, limit: int, data: st.DataObject
-) -> None:
+@given(BODIES, st.integers(1, 3), st.data())
+def test_a_window_holds_what_the_whole_run_has_there(body: Body, n_threads: int, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = made(body, Path(folder), n_threads)
         whole = read_schedule(path, limit=10**6)
         start_ns = data.draw(st.integers(0, whole.end_ns))
         end_ns = data.draw(st.integers(start_ns, whole.end_ns + 100))
         exact = read_schedule(path, start_ns=start_ns, end_ns=end_ns, limit=10**6, n_bins=3)
-        coarse = read_schedule(path, start_ns=start_ns, end_ns=end_ns, limit=limit)
     clipped = [
-        row | {"start_ns": max(row["start_ns"], start_ns), "end_ns": min(row["end_ns"], end_ns)}
+        row | {"begin_ns": max(row["begin_ns"], start_ns), "end_ns": min(row["end_ns"], end_ns)}
         for row in rows_of(whole)
     ]
-    inside = [row for row in clipped if row["start_ns"] < row["end_ns"]]
+    inside = [
+        row | {"part_ns": row["end_ns"] - row["begin_ns"]}
+        for row in clipped
+        if row["begin_ns"] < row["end_ns"]
+    ]
     assert rows_of(exact) == inside
-    assert [sum(states) for states in zip(*exact.bins, strict=True)] == by_state(inside)
-    pooled = rows_of(coarse)
-    assert len(pooled) <= max(limit, 4 * n_threads)
-    assert sum(row["pooled"] for row in pooled) == len(inside)
-    assert all(row["end_ns"] - row["start_ns"] >= coarse.shortest_ns or row in inside or row["pooled"] > 1
-               for row in pooled)  # fmt: skip
+    spent = exact.bins.sum(axis=0).tolist()
+    assert all(
+        in_bins >= in_window for in_bins, in_window in zip(spent, by_state(inside), strict=True)
+    )  # bins at the borders are whole
 
 
-def test_what_is_pooled_stands_for_what_it_mostly_was(tmp_path: Path) -> None:
-    path = made(MIXED, tmp_path, 1)
-    rows = rows_of(read_schedule(path, limit=12))
-    assert len(rows) <= 12
-    work = [row for row in rows if row["state"] == 0 and row["task"] == 0 and row["home"] == 0]
-    assert {row["construct"] for row in work} == {3}
-    assert max(row["pooled"] for row in work) > 100
-    # Long tasks are there just as they were.
-    assert {row["end_ns"] - row["start_ns"] for row in rows if row["construct"] in (2, 4)} == {50_000, 40_000}
+@pytest.mark.parametrize("by_home", [False, True])
+def test_what_is_too_short_to_be_seen_keeps_its_proportion(tmp_path: Path, by_home: bool) -> None:
+    path = made(MIXED, tmp_path, 2, 1)
+    exact, binned = (read_schedule(path, limit=limit, by_home=by_home) for limit in (10**6, 40))
+    assert binned.is_binned and not exact.is_binned
+    time: dict[bool, Counter[tuple[int, int, int]]] = {}
+    for schedule in (exact, binned):
+        of = time.setdefault(schedule.is_binned, Counter())
+        for row in rows_of(schedule):
+            of[row["thread"], row["state"], row["key"] if row["state"] == 0 else 0] += row["part_ns"]
+    assert time[True] == time[False]
+    for row in rows_of(binned):
+        assert 0 <= row["before_ns"] <= row["before_ns"] + row["part_ns"] <= row["end_ns"] - row["begin_ns"]
 
 
 @settings(max_examples=25, deadline=None)
@@ -137,8 +146,7 @@ def test_the_matrix_counts_every_deferred_task(body: Body, n_threads: int, sprea
 def test_windows_beyond_the_run_are_empty(tmp_path: Path) -> None:
     path = made(MIXED, tmp_path)
     schedule = read_schedule(path, start_ns=10**18, end_ns=2 * 10**18)
-    assert len(schedule.stretches) == 0
-    assert schedule.n_tasks == 0
+    assert len(schedule.bars) == len(schedule.bins) == 0
     assert gantt(content_of(path), schedule) is None
     assert over_time(schedule) is None
 
@@ -164,20 +172,22 @@ def values(spec: dict[str, Any] | None) -> list[dict[str, Any]]:
     return rows
 
 
-def test_the_gantt_figure_shows_every_stretch_in_its_colour(tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit", [10**6, 40])
+def test_the_gantt_figure_shows_every_bar_in_its_colour(tmp_path: Path, limit: int) -> None:
     path = made(MIXED, tmp_path)
-    schedule = read_schedule(path, limit=10**6)
+    schedule = read_schedule(path, limit=limit)
     spec = gantt(content_of(path), schedule)
     rows = values(spec)
-    assert len(rows) == len(schedule.stretches)
+    assert len(rows) == len(schedule.bars)
     assert spec is not None
     scale = spec["encoding"]["color"]["scale"]
     assert {row["kind"] for row in rows} == set(scale["domain"])
     assert len(set(scale["range"])) == len(scale["range"]) == len(scale["domain"])
     shown = Counter[str]()
     for row in rows:
-        shown[row["kind"]] += round((row["end"] - row["start"]) * 1e6)
-    assert [shown[state] for state in STATES[1:]] == replayed(path)[1:]
+        part = (row["bottom"] - row["top"]) / 0.85
+        shown[row["kind"]] += (row["end"] - row["start"]) * part * 1e6
+    assert [shown[state] for state in STATES[1:]] == pytest.approx(replayed(path)[1:])
     render(spec, tmp_path / "gantt.svg")
     assert (tmp_path / "gantt.svg").read_text().count("<path") > len(rows)
 
@@ -186,23 +196,30 @@ def test_the_gantt_figure_can_show_where_tasks_come_from_and_single_threads(tmp_
     body: Body = tuple(Spawn((Spawn((Work(300),), 3), Work(500), Wait()), 2) for _ in range(20))
     path = made((*body, Wait()), tmp_path, 3, 1)
     schedule = read_schedule(path, limit=10**6, by_home=True)
-    homes = {int(home) for home in schedule.stretches.home if home >= 0}
+    homes = {row["key"] for row in rows_of(schedule) if row["state"] == 0} - {NO_HOME}
     assert len(homes) > 1
     content = content_of(path)
     kinds = {row["kind"] for row in values(gantt(content, schedule, by_home=True))}
     assert {f"tasks of thread {home}" for home in homes} <= kinds
-    assert {row["thread"] for row in values(gantt(content, schedule, by_home=True, threads=[1]))} == {1}
+    of_one = read_schedule(path, limit=10**6, threads=[1])
+    assert {row["thread"] for row in values(gantt(content, of_one))} == {1}
 
 
 def test_states_over_time_are_at_most_all_threads(tmp_path: Path) -> None:
     path = made(MIXED, tmp_path, 2)
     schedule = read_schedule(path, n_bins=20)
     rows = values(over_time(schedule))
-    assert len(rows) == 20 * len(STATES)
+    edges = schedule.edges_ns.tolist()
+    assert len(rows) == (len(edges) - 1) * len(STATES)
     for time in {row["time"] for row in rows}:
-        assert sum(row["threads"] for row in rows if row["time"] == time) <= 2.01  # bins are whole ticks
-    width_ns = (schedule.end_ns - schedule.start_ns) / 20
-    assert sum(row["threads"] for row in rows) * width_ns == pytest.approx(sum(replayed(path)))
+        assert sum(row["threads"] for row in rows if row["time"] == time) <= 2
+    shown = sum(
+        row["threads"] * (end - begin)
+        for begin, end in itertools.pairwise(edges)
+        for row in rows
+        if row["time"] == (begin + end) / 2e6
+    )
+    assert shown == pytest.approx(sum(replayed(path)))
 
 
 def test_the_matrix_figure_has_every_pair_of_threads(tmp_path: Path) -> None:

@@ -3,39 +3,15 @@
 #include "krd_analysis.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <exception>
-#include <thread>
+
+#include "events/run_all.h"
 
 namespace ompass {
 
 namespace {
 
 constexpr size_t kBatchAccesses = 1 << 16; // some milliseconds of work: against it, starting threads is free
-
-// Runs task(0) ... task(n_tasks - 1) on at most n_jobs threads, the caller's included. Rethrows what a task threw.
-template <typename Task>
-void run_all(size_t n_tasks, unsigned n_jobs, const Task &task) {
-    std::atomic<size_t> next{0};
-    std::exception_ptr failure;
-    std::atomic<bool> failed{false};
-    const auto work = [&] {
-        for (size_t i; (i = next++) < n_tasks && !failed;) {
-            try {
-                task(i);
-            } catch (...) {
-                if (!failed.exchange(true)) failure = std::current_exception();
-            }
-        }
-    };
-    {
-        std::vector<std::jthread> others;
-        for (size_t i = 1; i < std::min<size_t>(n_jobs, n_tasks); i++) others.emplace_back(work);
-        work();
-    }
-    if (failure) std::rethrow_exception(failure);
-}
 
 std::vector<ReuseStream> make_streams(const KrdSettings &settings, Sampling sampling, size_t n_kernels) {
     std::vector<ReuseStream> streams;

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "events/run_all.h"
 #include "format/run_profile.h"
 
 namespace ompass {
@@ -25,17 +26,25 @@ public:
     Binner(unsigned shift, uint64_t begin_ns, uint64_t end_ns) : shift_(shift), begin_(begin_ns), end_(end_ns) {}
 
     void stretch(const WatchedStretch &what) override {
-        add(Dimension::kState, static_cast<uint32_t>(what.state), what.begin_ns, what.end_ns);
-        if (what.state != format::State::kWork) return;
-        add(Dimension::kConstruct, what.construct, what.begin_ns, what.end_ns);
-        add(Dimension::kHome, what.home, what.begin_ns, what.end_ns);
-        add(Dimension::kDepth, what.depth, what.begin_ns, what.end_ns);
+        for_each_bin(what.begin_ns, what.end_ns, [&](uint32_t bin, uint64_t ns) {
+            add_to(Dimension::kState, bin, static_cast<uint32_t>(what.state), ns);
+            if (what.state != format::State::kWork) return;
+            add_to(Dimension::kConstruct, bin, what.construct, ns);
+            add_to(Dimension::kHome, bin, what.home, ns);
+            add_to(Dimension::kDepth, bin, what.depth, ns);
+        });
     }
     void absent(format::State state, uint64_t begin_ns, uint64_t end_ns, bool blocked) override {
         add(Dimension::kAbsent, 2 * static_cast<uint32_t>(state) + blocked, begin_ns, end_ns);
     }
     void kernel(uint32_t construct, uint64_t begin_ns, uint64_t end_ns) override {
         add(Dimension::kKernel, construct, begin_ns, end_ns);
+    }
+
+    void started_task(uint64_t task, uint32_t, uint32_t, uint64_t) override {
+        const uint64_t creator = format::thread_of_id(task);
+        if (creator >= ran_.size()) ran_.resize(creator + 1);
+        ran_[creator]++;
     }
 
     void seen_on_cpu(uint32_t cpu, uint64_t ns) override {
@@ -52,6 +61,12 @@ public:
         return on_cpus_[cpu_] >= all - all / 10 ? cpu_ : -1;
     }
 
+    // Tasks that the thread started, by the thread that created them.
+    std::vector<uint64_t> ran(size_t n_threads) {
+        ran_.resize(n_threads);
+        return std::move(ran_);
+    }
+
     ThreadBins bins() {
         ThreadBins bins;
         for (size_t i = 0; i < kDimensions; i++) bins[i] = row(parts_[i]);
@@ -64,18 +79,25 @@ private:
         uint64_t ns;
     };
 
-    void add(Dimension dimension, uint32_t key, uint64_t begin, uint64_t end) {
+    template <typename Visit>
+    void for_each_bin(uint64_t begin, uint64_t end, Visit visit) {
         begin = std::max(begin, begin_);
         end = std::min(end, end_);
-        std::vector<Part> &parts = parts_[static_cast<size_t>(dimension)];
         while (begin < end) {
-            const uint64_t bin = (begin >> shift_) - (begin_ >> shift_);
-            const uint64_t until = std::min(end, ((begin >> shift_) + 1) << shift_);
-            add_to(parts, static_cast<uint32_t>(bin), key, until - begin);
+            const uint64_t bin = begin >> shift_, until = std::min(end, (bin + 1) << shift_);
+            visit(static_cast<uint32_t>(bin - (begin_ >> shift_)), until - begin);
             begin = until;
         }
     }
-    static void add_to(std::vector<Part> &parts, uint32_t bin, uint32_t key, uint64_t ns) {
+    void add(Dimension dimension, uint32_t key, uint64_t begin, uint64_t end) {
+        for_each_bin(begin, end, [&](uint32_t bin, uint64_t ns) { add_to(dimension, bin, key, ns); });
+    }
+    void add_to(Dimension dimension, uint32_t bin, uint32_t key, uint64_t ns) {
+        std::vector<Part> &parts = parts_[static_cast<size_t>(dimension)];
+        if (!parts.empty() && parts.back().bin == bin && parts.back().key == key) {
+            parts.back().ns += ns;
+            return;
+        }
         size_t looked = 0;
         for (auto part = parts.rbegin(); part != parts.rend() && part->bin == bin && looked < 32; ++part, ++looked)
             if (part->key == key) {
@@ -109,6 +131,7 @@ private:
     const uint64_t begin_, end_;
     std::array<std::vector<Part>, kDimensions> parts_;
     std::map<int32_t, uint64_t> on_cpus_;
+    std::vector<uint64_t> ran_;
     int32_t cpu_ = -1; // on which the thread is
     uint64_t seen_ = 0; // since when
 };
@@ -171,6 +194,7 @@ public:
             }
         }
     }
+    bool has_enough() const override { return rows_.too_many; }
     void next_thread() { first_ = last_ = rows_.rows.size(); }
 
 private:
@@ -249,14 +273,13 @@ uint64_t CreationTimes::operator()(uint64_t task) {
     if (is_new) {
         EventDecoder decoder(run_.threads[thread], static_cast<uint32_t>(thread));
         if (!decoder.go_to(from->place)) return 0;
-        TraceIndex index;
-        index.with_doubt = false;
-        index.threads.resize(thread + 1);
-        FirstPass pass(run_, index, static_cast<uint32_t>(thread));
+        TraceIndex::OfThread of_thread;
+        RecordedRegions regions;
+        FirstPass pass(run_, of_thread, regions, false);
         const uint64_t end = next == marks.end() ? ~uint64_t{0} : next->place.n_ids;
         EventRecord record;
         while (decoder.n_ids() < end && decoder.next(record)) pass.take(decoder, record);
-        block->second = std::move(index.threads[thread].created);
+        block->second = std::move(of_thread.created);
     }
     const uint64_t place = counter - from->place.n_ids; // 0 is taken, as in an index
     return place < block->second.size() ? block->second[place] : 0;
@@ -283,7 +306,11 @@ Problem Pyramid::build() {
     levels_.assign(1, {shift, {}});
     checkpoints_.assign(n_threads, {});
     cpus_.assign(n_threads, -1);
-    for (uint32_t i = 0; i < n_threads; i++) {
+    levels_[0].threads.resize(n_threads);
+    ran_.assign(n_threads, {});
+    std::vector<Problem> problems(n_threads);
+    run_all(n_threads, usable_threads(), [&](size_t number) {
+        const auto i = static_cast<uint32_t>(number);
         Binner bins(shift, 0, end_ns_);
         StretchWatcher watcher(*clock_, index.regions, index.end, &index, nullptr, bins);
         StretchWatcher::Walk walk(run_, i, watcher);
@@ -295,12 +322,15 @@ Problem Pyramid::build() {
             }
             if (!walk.advance() || !walk.apply()) break;
         }
-        if (Problem problem = walk.problem()) return problem;
+        if ((problems[i] = walk.problem())) return;
         walk.finish();
         watcher.close_kernel(walk, end_);
-        levels_[0].threads.push_back(bins.bins());
+        levels_[0].threads[i] = bins.bins();
         cpus_[i] = bins.main_cpu(watcher.ns(walk.now()));
-    }
+        ran_[i] = bins.ran(n_threads);
+    });
+    for (const Problem &problem : problems)
+        if (problem) return problem;
     end_ = index.end;
     regions_ = std::move(index.regions);
     return {};
@@ -323,12 +353,12 @@ Problem Pyramid::open(const std::string &directory, bool keep) {
     if (Problem problem = lacks_trace(run_)) return problem;
     clock_ = std::make_unique<RunClock>(*run_.process);
     times_ = std::make_unique<CreationTimes>(run_, checkpoints_);
-    keep = keep && run_.process->is_final;
-    const std::string of_run = keep ? identity() : "";
-    was_kept_ = keep && load(of_run);
+    const bool is_final = run_.process->is_final;
+    const std::string of_run = is_final ? identity() : "";
+    was_kept_ = is_final && load(of_run);
     if (!was_kept_) {
         if (Problem problem = build()) return problem;
-        if (keep) store(of_run);
+        if (keep && is_final) store(of_run);
     }
     add_coarser_levels();
     return {};

@@ -210,8 +210,8 @@ using TaskPair = std::pair<uint64_t, uint64_t>; // one that another one depends 
 // Safe to use from several threads at a time, once it is open.
 class Pyramid {
 public:
-    // Reads the pyramid that is kept beside the trace, or walks the trace, and keeps it there if it can (`keep`). A run that
-    // is still running is never kept. A problem names file and byte; a run without a trace is one.
+    // Reads the pyramid that is kept beside the trace, or walks the trace, its threads at the same time, and keeps it there
+    // if it can (`keep`). That of a run that is still running is never kept. A problem names file and byte; a run without a trace is one.
     Problem open(const std::string &directory, bool keep);
 
     const RunFiles &run() const { return run_; }
@@ -220,6 +220,8 @@ public:
     bool was_kept() const { return was_kept_; }
     // Of each thread the CPU on which it was nearly all the time; -1: on several, or not known.
     const std::vector<int32_t> &cpus() const { return cpus_; }
+    // Deferred tasks of the whole run, by the thread that started them and the one that created them.
+    const std::vector<std::vector<uint64_t>> &ran() const { return ran_; }
     // Time by key over the whole run, most first.
     std::vector<std::pair<uint32_t, uint64_t>> totals(Dimension) const;
     // rows x bins x columns, nanoseconds.
@@ -262,6 +264,7 @@ private:
     RecordedRegions regions_;
     std::vector<BinLevel> levels_; // the finest first
     std::vector<int32_t> cpus_; // by thread
+    std::vector<std::vector<uint64_t>> ran_;
     std::vector<std::vector<WalkCheckpoint>> checkpoints_; // by thread; the first stands at the begin of the log
     std::unique_ptr<CreationTimes> times_;
     std::mutex reading_; // of events

@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint32_t kFileVersion = 4;
+constexpr uint32_t kFileVersion = 5;
 constexpr const char *kFileName = "/pyramid.cache";
 
 uint64_t checksum(const char *bytes, size_t n_bytes) {
@@ -133,6 +133,7 @@ void Pyramid::transfer(Archive &archive) {
     archive.value(end_);
     archive.value(end_ns_);
     archive.value(cpus_);
+    archive.each(ran_, [&](std::vector<uint64_t> &row) { archive.value(row); });
     struct Region {
         uint64_t id;
         RecordedRegion region;
@@ -171,6 +172,9 @@ bool Pyramid::fits_run() const {
     if (end_ns_ == 0 || finest.shift > 40 || finest.threads.size() != run_.threads.size() ||
         checkpoints_.size() != run_.threads.size() || cpus_.size() != run_.threads.size())
         return false;
+    if (ran_.size() != cpus_.size()) return false;
+    for (const std::vector<uint64_t> &row : ran_)
+        if (row.size() != cpus_.size()) return false;
     const uint64_t n_bins = ((end_ns_ - 1) >> finest.shift) + 1;
     for (const ThreadBins &thread : finest.threads)
         for (size_t i = 0; i < kDimensions; i++) {

@@ -36,7 +36,6 @@ void bind_krd(nb::module_ &m);
 void bind_pyramid(nb::module_ &m);
 void bind_run(nb::module_ &m);
 void bind_samples(nb::module_ &m);
-void bind_schedule(nb::module_ &m);
 void bind_simulation(nb::module_ &m);
 void bind_task_graph(nb::module_ &m);
 void bind_timeline(nb::module_ &m);

@@ -72,7 +72,6 @@ NB_MODULE(_core, m) {
     bind_task_graph(m);
     bind_krd(m);
     bind_samples(m);
-    bind_schedule(m);
     bind_simulation(m);
     bind_timeline(m);
     bind_pyramid(m);

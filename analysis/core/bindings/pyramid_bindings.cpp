@@ -153,6 +153,8 @@ void bind_pyramid(nb::module_ &m) {
                      "Bins of 2^shift nanoseconds are stored; shorter ones are read from the events.")
         .def_prop_ro("cpus", &Pyramid::cpus,
                      "Of each thread the CPU on which it was nearly all the time; -1: on several, or not known.")
+        .def_prop_ro("ran", &Pyramid::ran,
+                     "Deferred tasks of the run, by the thread that started them and the one that created them.")
         .def_prop_ro("was_kept", &Pyramid::was_kept, "It was read, not made.")
         .def(
             "totals", [](const Pyramid &pyramid, uint32_t number) { return pyramid.totals(dimension_of(number)); },

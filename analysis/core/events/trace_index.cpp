@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "run_all.h"
 #include "walker.h"
 
 namespace ompass {
@@ -25,14 +26,28 @@ Problem for_each_record(const RunFiles &run, uint64_t &end, Take take) {
 
 } // namespace
 
+// Each thread on its own; regions are told of by several, each of which knows a part.
 Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
-    index.threads.resize(run.threads.size());
+    const size_t n_threads = run.threads.size();
+    index.threads.resize(n_threads);
     index.end = run.process->end_ticks;
-    return for_each_record(run, index.end, [&](uint32_t thread) {
-        return [pass = FirstPass(run, index, thread)](const EventDecoder &decoder, const EventRecord &record) mutable {
-            pass.take(decoder, record);
-        };
+    std::vector<RecordedRegions> regions(n_threads);
+    std::vector<uint64_t> ends(n_threads);
+    std::vector<Problem> problems(n_threads);
+    run_all(n_threads, usable_threads(), [&](size_t i) {
+        EventDecoder decoder(run.threads[i], static_cast<uint32_t>(i));
+        FirstPass pass(run, index.threads[i], regions[i], index.with_doubt);
+        EventRecord record;
+        while (decoder.next(record)) pass.take(decoder, record);
+        problems[i] = decoder.problem();
+        ends[i] = decoder.time();
     });
+    for (size_t i = 0; i < n_threads; i++) {
+        if (problems[i]) return problems[i];
+        index.end = std::max(index.end, ends[i]);
+        for (const auto &[id, part] : regions[i]) index.regions[id].add(part);
+    }
+    return {};
 }
 
 Problem read_regions(const RunFiles &run, RecordedRegions &regions) {

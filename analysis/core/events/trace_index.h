@@ -16,6 +16,21 @@ struct RecordedRegion {
     uint32_t construct = 0, level = 1;
     uint32_t waited_for = 0; // construct for which its members waited at the end; 0: not known
     bool had_tasks = false;
+
+    // What another thread tells of it.
+    void add(const RecordedRegion &part) {
+        if (part.begin) {
+            begin = part.begin;
+            construct = part.construct;
+            level = part.level;
+        }
+        if (part.end) {
+            end = part.end;
+            last_arrival = part.last_arrival;
+            had_tasks = part.had_tasks;
+            waited_for = part.waited_for;
+        }
+    }
 };
 
 inline constexpr RecordedRegion kUnknownRegion;

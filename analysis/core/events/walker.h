@@ -78,8 +78,8 @@ private:
 // What a first pass over a thread learns for the others.
 class FirstPass {
 public:
-    FirstPass(const RunFiles &run, TraceIndex &index, uint32_t thread)
-        : index_(index), of_thread_(index.threads[thread]), dates_(run, index.with_doubt) {
+    FirstPass(const RunFiles &run, TraceIndex::OfThread &of_thread, RecordedRegions &regions, bool with_doubt)
+        : of_thread_(of_thread), regions_(regions), with_doubt_(with_doubt), dates_(run, with_doubt) {
         of_thread_.created.push_back(0); // ids count from 1 on
     }
 
@@ -94,7 +94,7 @@ public:
             return note_creation(dates_.date(decoder, record));
         case format::kImplicitBegin: return of_thread_.created.push_back(0);
         case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
-        case format::kRegionEnd: note_region(record, index_.regions, waited_for_); break;
+        case format::kRegionEnd: note_region(record, regions_, waited_for_); break;
         default: break;
         }
         waited_for_ = record.kind == format::kWaitedFor ? record.argument : 0;
@@ -122,13 +122,14 @@ private:
 
     void note_creation(Creation creation) {
         of_thread_.created.push_back(creation.time);
-        if (creation.latest == creation.time || !index_.with_doubt) return;
+        if (creation.latest == creation.time || !with_doubt_) return;
         of_thread_.doubt.resize(of_thread_.created.size());
         of_thread_.doubt.back() = static_cast<uint32_t>(std::min<uint64_t>(creation.latest - creation.time, ~0u));
     }
 
-    TraceIndex &index_;
     TraceIndex::OfThread &of_thread_; // its last entry is the last id's
+    RecordedRegions &regions_;
+    const bool with_doubt_;
     uint32_t waited_for_ = 0; // as the record before told
     CreationDates dates_;
 };

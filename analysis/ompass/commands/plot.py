@@ -138,9 +138,8 @@ def _of_traces(name: str, directories: list[Path], window: str, colour: Colour) 
     check_has_events(run)
     start_ns, end_ns = parse_window(window)
     by_home = colour is Colour.HOME
-    schedule = read_schedule(
-        run.path, start_ns=start_ns, end_ns=end_ns, limit=picture_stretches(run), by_home=by_home
-    )
+    limit = picture_stretches(run) if name == "schedule" else 0
+    schedule = read_schedule(run.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home)
     spec = {
         "schedule": lambda: gantt(collect(run), schedule, by_home=by_home),
         "over-time": lambda: over_time(schedule),

@@ -23,10 +23,12 @@ from ompass.commands.options import (
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import DamagedRunError, NothingToShowError, UsageError
+from ompass.figures.render import BrowserScript
 from ompass.metrics import Scope
 from ompass.page import RunPart, Timeline, html_report
 from ompass.readers import check_has_accesses, open_run
-from ompass.readers.schedule import Schedule, read_schedule
+from ompass.readers.pyramid import Pyramid, open_pyramid
+from ompass.readers.schedule import Schedule, schedule_of
 from ompass.reports import (
     CSV_TABLES,
     SCHEMA_VERSION,
@@ -155,13 +157,14 @@ def report(
     runs = [path for path in directories if not is_sweep_directory(path)]
     if len(runs) < len(directories) and (as_csv or svg):
         raise UsageError("--csv and --svg", "sweeps have other tables", "use ompass scale -o SWEEP")
+    script = BrowserScript() if html is not None else None  # is made while the runs are read
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
         sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
         contents = Workers(dask, processes).map(read, runs)
     if svg is not None:
         write_result(svg_report([run_report(content) for content in contents]), svg)
     if html is not None:
-        write_result(_page(contents, sweeps, window, each, sources), html)
+        write_result(_page(contents, sweeps, window, each, sources, script), html)
     if as_json:
         write_result(to_json(_json_of(contents, sweeps)), output)
     elif as_csv:
@@ -191,43 +194,50 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
 
 
 def _page(
-    contents: list[ReportContent], sweeps: list[ScalingContent], window: str, each: bool, sources: bool
+    contents: list[ReportContent],
+    sweeps: list[ScalingContent],
+    window: str,
+    each: bool,
+    sources: bool,
+    script: BrowserScript | None,
 ) -> str:
     """The page: of a job, the overview of all ranks and the reports of two, or of each."""
     start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
     shown = ranks_to_show(job, contents) if job and not each else contents
+    pyramids = [_pyramid(content) for content in shown]
     parts = [
-        RunPart(content, _schedule(content, start_ns, end_ns), _reuse(content), _graph(content))
-        for content in shown
+        RunPart(content, _schedule(pyramid, start_ns, end_ns), _reuse(content), _graph(content, pyramid))
+        for content, pyramid in zip(shown, pyramids, strict=True)
     ]
-    return html_report(parts, sweeps, contents, _timeline(parts, start_ns, end_ns), sources=sources)
+    traces = [(content, pyramid) for content, pyramid in zip(shown, pyramids, strict=True) if pyramid]
+    timeline = Timeline(traces, window=(start_ns, end_ns)) if traces else None
+    return html_report(parts, sweeps, contents, timeline, sources=sources, script=script)
 
 
-def _graph(content: ReportContent) -> GraphContent | None:
-    """The task graph of a trace that is soon read."""
-    if content.run.mode != "trace" or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
-        return None
-    try:
-        return collect_graph(content.run)
-    except DamagedRunError:
-        return None  # the schedule has said it
-
-
-def _timeline(parts: list[RunPart], start_ns: int, end_ns: int) -> Timeline | None:
-    """The timeline of all traces whose events can be read."""
-    traces = [part.content for part in parts if part.schedule is not None]
-    return Timeline(traces, window=(start_ns, end_ns), keep=False) if traces else None
-
-
-def _schedule(content: ReportContent, start_ns: int, end_ns: int) -> Schedule | None:
-    """The schedule of a trace; of one whose events are damaged or missing, the page shows the rest."""
+def _pyramid(content: ReportContent) -> Pyramid | None:
+    """What the page has of the events of a trace; where these are damaged or missing, it shows the rest."""
     if content.run.mode != "trace":
         return None
     try:
-        return read_schedule(content.run.path, start_ns=start_ns, end_ns=end_ns, limit=0)
+        return open_pyramid(content.run.path, keep=False)
     except DamagedRunError as error:
         say(f"no schedule on the page: {error.one_line()}")
+        return None
+
+
+def _schedule(pyramid: Pyramid | None, start_ns: int, end_ns: int) -> Schedule | None:
+    return schedule_of(pyramid, start_ns=start_ns, end_ns=end_ns) if pyramid else None
+
+
+def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | None:
+    """The task graph of a trace that is soon read."""
+    if pyramid is None or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
+        return None
+    try:
+        return collect_graph(content.run)
+    except DamagedRunError as error:
+        say(f"no task graph on the page: {error.one_line()}")
         return None
 
 

@@ -116,9 +116,15 @@ def timeline(
 def _draw(run: Run, path: Path, colour: Colour, threads: Sequence[int], start_ns: int, end_ns: int) -> None:
     by_home = colour is Colour.HOME
     schedule = read_schedule(
-        run.path, start_ns=start_ns, end_ns=end_ns, limit=picture_stretches(run), by_home=by_home, n_bins=0
+        run.path,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        limit=picture_stretches(run),
+        by_home=by_home,
+        n_bins=0,
+        threads=threads,
     )
-    spec = gantt(collect(run), schedule, by_home=by_home, threads=threads)
+    spec = gantt(collect(run), schedule, by_home=by_home)
     if spec is None:
         raise NothingToShowError(
             f"{run.path} has nothing in this window", "no thread was in a parallel region"

@@ -52,7 +52,7 @@ def view(
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
         runs = ServedRuns(Workers("", processes).map(_content, directories))
         _ = runs.timeline
-    server = PageServer(runs.page, runs.answers)
+    server = PageServer(runs.page, runs.answers, runs.files)
     say(f"{server.url}  (Ctrl-C ends it)")
     if browser:
         webbrowser.open(server.url)

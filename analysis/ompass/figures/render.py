@@ -8,16 +8,26 @@ picture is made. Owns the choice by file name.
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from ompass.errors import OutputError, UsageError
+from ompass.errors import IncompleteInstallationError, OutputError, UsageError
 from ompass.figures.style import Spec
 from ompass.plain_text import visible_values
 
 _VEGA_LITE: Final = "6.4"
+_BUNDLE: Final = (
+    "import sys, vl_convert;"
+    "sys.stdout.buffer.write(vl_convert.javascript_bundle(vl_version=sys.argv[1]).encode())"
+)
 _PNG_SCALE: Final = 2.0  # twice the pixels, for paper and dense screens
 
 
@@ -87,6 +97,36 @@ def render(spec: Spec, path: Path) -> None:
         ) from error
 
 
-def browser_script() -> str:
-    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with all that it needs."""
-    return str(_vega().javascript_bundle(vl_version=_VEGA_LITE))
+class BrowserScript:
+    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with all that it needs.
+
+    Another process makes it, because that takes seconds, in which Python here could do nothing else. It is
+    kept in the user's cache, if it can be.
+    """
+
+    def __init__(self) -> None:
+        """Begins to make it, unless it is there."""
+        cache = os.environ.get("XDG_CACHE_HOME") or f"{os.environ.get('HOME', '')}/.cache"
+        self._kept = Path(cache) / "ompass" / f"figures-{version('vl-convert-python')}-{_VEGA_LITE}.js"
+        self._maker: subprocess.Popen[bytes] | None = None
+        if not self._kept.is_file():
+            words = [sys.executable, "-c", _BUNDLE, _VEGA_LITE]
+            self._maker = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    @cached_property
+    def text(self) -> str:
+        """Waits for it. IncompleteInstallationError."""
+        if self._maker is None:
+            return self._kept.read_text(encoding="utf-8")
+        made, _ = self._maker.communicate()
+        if self._maker.returncode != 0:
+            raise IncompleteInstallationError(
+                "the scripts of figures cannot be made", "vl-convert failed", "install the package again"
+            )
+        if self._kept.is_absolute():
+            with suppress(OSError):  # next time it is made again
+                self._kept.parent.mkdir(parents=True, exist_ok=True)
+                own = self._kept.with_suffix(f".{os.getpid()}")
+                own.write_bytes(made)
+                own.replace(self._kept)
+        return made.decode()

@@ -7,21 +7,22 @@ Sources: Olivier et al., Figs. 12 and 18; for the matrix, Contreras and Martonos
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from ompass.figures.style import STATE_COLOURS, WIDTH, Spec, axis, figure, state_colours, tooltip
 from ompass.model import Run
-from ompass.readers.schedule import Schedule
+from ompass.readers.pyramid import NO_HOME
+from ompass.readers.schedule import OTHERS, Schedule
 from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
-from ompass.units import count, duration, plural
+from ompass.units import count, duration
 
 _CONSTRUCT_COLOURS: Final = (  # none that a state has already
     "#0072b2", "#56b4e9", "#1b9e77", "#b8a500", "#7b5fb0", "#2f4b7c", "#8c564b"
 )  # fmt: skip
-_OTHERS: Final = "other constructs"
+_OTHERS: Final = "other tasks"
 _IMPLICIT: Final = "implicit tasks"
 _OUTSIDE: Final = "outside of regions"
 _ABSENCES: Final = {1: "work, preempted", 2: "work, blocked"}
@@ -34,55 +35,48 @@ _FIXED_COLOURS: Final = {
     _OUTSIDE: "#dddddd",
 }
 _ROW_PIXELS: Final = 22
+_ROW_FILLED: Final = 0.85  # the rest parts it from the next one
 
 
 @dataclass(frozen=True, slots=True)
 class _Bar:
-    """A stretch with its place in words."""
+    """A stretch, or a part of a bin, with its place in words."""
 
     thread: int
     kind: str  # what its colour tells
     place: str
-    start_ns: int
+    begin_ns: int
     end_ns: int
-    pooled: int
+    before_ns: int
+    part_ns: int
 
 
 def picture_stretches(run: Run) -> int:
-    """The limit of a schedule that is drawn once: no stretch is shorter than half a pixel."""
+    """The limit of a schedule that is drawn once: no bar is shorter than half a pixel."""
     return 4 * WIDTH * max(len(run.threads), 1)
 
 
-def gantt(
-    content: ReportContent, schedule: Schedule, *, by_home: bool = False, threads: Collection[int] = ()
-) -> Spec | None:
-    """A bar per thread over time: work in the colour of its task construct, the other states in theirs.
+def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) -> Spec | None:
+    """A row per thread over time: work in the colour of its task construct, the other states in theirs.
 
-    `by_home`: in the colour of the locality domain that the task was placed in, or else of the thread that
-    created it; the schedule must have been read so.
-    `threads`: only these (none: all).
+    Where stretches are too short to be seen, every kind has its proportion of the height. `by_home`: in the
+    colour of the locality domain that the task was placed in, or else of the thread that created it; the
+    schedule must have been read so.
     """
-    colours = _home_colours(schedule) if by_home else _construct_colours(content, schedule)
-    bars = [bar for bar in _bars(content, schedule, by_home, colours) if not threads or bar.thread in threads]
+    bars = list(_bars(content, schedule, by_home))
     if not bars:
         return None
-    present = {bar.kind for bar in bars}
-    shown = {kind: colour for kind, colour in (colours | _FIXED_COLOURS).items() if kind in present}
-    home = "the domain of its task" if schedule.domains else "the thread that created its task"
+    colours = _home_colours(bars) if by_home else _construct_colours(bars)
+    rows = [_row(bar, bar.kind if bar.kind in colours else _OTHERS, schedule) for bar in bars]
+    threads = sorted({bar.thread for bar in bars})
+    number = {thread: k for k, thread in enumerate(threads)}
+    for row in rows:
+        row["top"] += number[row["thread"]]
+        row["bottom"] += number[row["thread"]]
+    present = {row["kind"] for row in rows}
+    shown = {kind: colour for kind, colour in colours.items() if kind in present}
+    home = "the domain of its task" if content.locality else "the thread that created its task"
     what = home if by_home else "task construct"
-    rows: list[Spec] = [
-        {
-            "thread": bar.thread,
-            "start": bar.start_ns / 1e6,
-            "end": bar.end_ns / 1e6,
-            "kind": bar.kind,
-            "length": duration(bar.end_ns - bar.start_ns),
-            "place": bar.place
-            if bar.pooled == 1
-            else f"mostly {bar.place} ({plural(bar.pooled, 'stretch')})",
-        }
-        for bar in bars
-    ]
     kind = {
         "field": "kind",
         "type": "nominal",
@@ -92,16 +86,24 @@ def gantt(
     return figure(
         f"Schedule: work by {what}, and the other states, of every thread",
         rows,
-        mark={"type": "rect", "clip": True, "strokeWidth": 0.4},
-        height=_ROW_PIXELS * len({bar.thread for bar in bars}) + 10,
+        mark={"type": "rect", "clip": True, "strokeWidth": 0.25 if schedule.is_binned else 0.4},
+        height=_ROW_PIXELS * len(threads) + 10,
         params=[{"name": "window", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}],
         encoding={
             "y": {
-                "field": "thread",
-                "type": "ordinal",
-                "axis": {"title": "thread"},
-                "scale": {"paddingInner": 0.15},
+                "field": "top",
+                "type": "quantitative",
+                "axis": {
+                    "title": "thread",
+                    "grid": False,
+                    "ticks": False,
+                    "domain": False,
+                    "values": [k + _ROW_FILLED / 2 for k in range(len(threads))],
+                    "labelExpr": f"{threads}[floor(datum.value)]",
+                },
+                "scale": {"domain": [0, len(threads)], "reverse": True, "nice": False},
             },
+            "y2": {"field": "bottom"},
             "x": {
                 "field": "start",
                 "type": "quantitative",
@@ -119,80 +121,86 @@ def gantt(
     )  # fmt: skip
 
 
-def _bars(content: ReportContent, schedule: Schedule, by_home: bool, colours: dict[str, str]) -> list[_Bar]:
-    columns = schedule.stretches
-    bars = []
-    for thread, state, absence, construct, home, pooled, start, end in zip(
-        columns.thread.tolist(),
-        columns.state.tolist(),
-        columns.absence.tolist(),
-        columns.construct.tolist(),
-        columns.home.tolist(),
-        columns.pooled.tolist(),
-        columns.start_ns.tolist(),
-        columns.end_ns.tolist(),
-        strict=True,
-    ):
-        place = content.location(construct).label() if construct >= 0 else _OUTSIDE
-        if state > 0:
-            kind = STATES[state]
-        elif absence:
-            kind = _ABSENCES[absence]
-        elif home < 0:
-            kind = _IMPLICIT if construct >= 0 else _OUTSIDE
-        elif by_home:
-            kind = _home_label(schedule, home)
-        else:
-            kind = place if place in colours else _OTHERS
-        bars.append(_Bar(thread, kind, place, start, end, pooled))
-    return bars
-
-
-def _home_label(schedule: Schedule, home: int) -> str:
-    return f"tasks of {'domain' if schedule.domains else 'thread'} {home}"
-
-
-def _home_colours(schedule: Schedule) -> dict[str, str]:
-    homes = sorted({home for home in schedule.stretches.home.tolist() if home >= 0})
+def _row(bar: _Bar, kind: str, schedule: Schedule) -> Spec:
+    """The bar in a row of height 1; the last bin ends with the run."""
+    length = bar.end_ns - bar.begin_ns
+    top = _ROW_FILLED * bar.before_ns / length
+    told = duration(bar.part_ns)
     return {
-        _home_label(schedule, home): f"hsl({360 * k // len(homes)}, 60%, 48%)" for k, home in enumerate(homes)
+        "thread": bar.thread,
+        "start": bar.begin_ns / 1e6,
+        "end": bar.end_ns / 1e6,
+        "top": top,
+        "bottom": top + _ROW_FILLED * bar.part_ns / length,
+        "kind": kind,
+        "length": f"{told} of {duration(length)}" if schedule.is_binned else told,
+        "place": bar.place,
     }
 
 
-def _construct_colours(content: ReportContent, schedule: Schedule) -> dict[str, str]:
-    """The constructs with a colour of their own: those with most time in the window."""
-    columns = schedule.stretches
-    time: Counter[str] = Counter()
-    for construct, home, start, end in zip(
-        columns.construct.tolist(),
-        columns.home.tolist(),
-        columns.start_ns.tolist(),
+def _bars(content: ReportContent, schedule: Schedule, by_home: bool) -> Iterator[_Bar]:
+    columns = schedule.bars
+    for thread, state, absence, key, *times in zip(
+        columns.thread.tolist(),
+        columns.state.tolist(),
+        columns.absence.tolist(),
+        columns.key.tolist(),
+        columns.begin_ns.tolist(),
         columns.end_ns.tolist(),
+        columns.before_ns.tolist(),
+        columns.part_ns.tolist(),
         strict=True,
     ):
-        if home >= 0:
-            time[content.location(construct).label()] += end - start
+        kind = STATES[state] if state else _ABSENCES.get(absence) or _label(content, key, by_home)
+        place = kind if by_home or key == OTHERS else content.location(key).label() if key else _OUTSIDE
+        yield _Bar(thread, kind, place, *times)
+
+
+def _label(content: ReportContent, key: int, by_home: bool) -> str:
+    """What work with this key is called."""
+    if key == OTHERS:
+        return _OTHERS
+    if by_home:
+        what = "domain" if content.locality else "thread"
+        return _IMPLICIT if key == NO_HOME else f"tasks of {what} {key}"
+    if key == 0:
+        return _OUTSIDE
+    is_region = content.run.kind_of(key) == "parallel"
+    return _IMPLICIT if is_region else content.location(key).label()
+
+
+def _home_colours(bars: list[_Bar]) -> dict[str, str]:
+    homes = sorted(
+        {bar.kind for bar in bars} - set(_FIXED_COLOURS), key=lambda kind: int(kind.rpartition(" ")[2])
+    )
+    return {kind: f"hsl({360 * k // len(homes)}, 60%, 48%)" for k, kind in enumerate(homes)} | _FIXED_COLOURS
+
+
+def _construct_colours(bars: list[_Bar]) -> dict[str, str]:
+    """The constructs with a colour of their own: those with most time in the window."""
+    time: Counter[str] = Counter()
+    for bar in bars:
+        if bar.kind not in _FIXED_COLOURS:
+            time[bar.kind] += bar.part_ns
     most = [label for label, _ in time.most_common(len(_CONSTRUCT_COLOURS))]
-    return dict(zip(most, _CONSTRUCT_COLOURS, strict=False))
+    return dict(zip(most, _CONSTRUCT_COLOURS, strict=False)) | _FIXED_COLOURS
 
 
 def over_time(schedule: Schedule) -> Spec | None:
     """Threads in each state, over the window."""
-    n = len(schedule.bins)
-    span_ns = schedule.end_ns - schedule.start_ns
-    if n == 0 or span_ns <= 0:
-        return None
-    width_ns = span_ns / n
+    edges = schedule.edges_ns.tolist()
     rows: list[Spec] = [
         {
-            "time": (schedule.start_ns + (k + 0.5) * width_ns) / 1e6,
+            "time": (begin + end) / 2e6,
             "state": state,
             "rank": rank,
-            "threads": value / width_ns,
+            "threads": value / (end - begin),
         }
-        for k, states in enumerate(schedule.bins)
+        for begin, end, states in zip(edges, edges[1:], schedule.bins.tolist(), strict=False)
         for rank, (state, value) in enumerate(zip(STATES, states, strict=True))
     ]
+    if not rows:
+        return None
     return figure(
         "Threads in each state over time",
         rows,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report as one HTML page that stands alone."""
 
-from ompass.page.assemble import RunPart, html_report
+from ompass.page.assemble import FIGURE_SCRIPT, RunPart, html_report
 from ompass.page.timeline import Timeline
 
-__all__ = ["RunPart", "Timeline", "html_report"]
+__all__ = ["FIGURE_SCRIPT", "RunPart", "Timeline", "html_report"]

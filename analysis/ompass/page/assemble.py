@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from ompass import __version__
-from ompass.figures.render import browser_script
+from ompass.figures.render import BrowserScript
 from ompass.figures.style import Spec
 from ompass.page.excerpts import Excerpts, Sources
 from ompass.page.graph import graph_part
@@ -38,7 +38,11 @@ _POLICY = "; ".join(
 )
 
 
-_TO_SERVER: Final = "; connect-src 'self'; form-action 'none'; base-uri 'none'"
+_TO_SERVER: Final = (
+    "; script-src-elem 'unsafe-inline' 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'"
+)
+FIGURE_SCRIPT: Final = "figures.js"
+"""What page.js asks a server for, when the first figure comes into sight: it is large, and made slowly."""
 
 _READY: Final = "document.documentElement.dataset.ready = '';"
 """The last thing that the scripts do: from then on everything that can be pressed answers."""
@@ -67,12 +71,14 @@ def html_report(
     timeline: Timeline | None = None,
     served: bool = False,
     sources: bool = False,
+    script: BrowserScript | None = None,
 ) -> str:
     """The page of one or more runs and sweeps, as text.
 
     `compared`: the runs that are set side by side, where these are more than those shown one by one.
     `sources`: with lines of the program's source, where it is found.
     `served`: by a local server that is asked for the data of the timeline; else the page holds it.
+    `script`: what draws its figures, when that is being made already.
     """
     policy = _POLICY + (_TO_SERVER if served else "")
     files = Sources()
@@ -127,6 +133,7 @@ def html_report(
         parts.append(element("article", *bodies, id=anchor))
         links.append(join((element("a", name, href=f"#{anchor}"), element("ul", *inner))))
     names = ", ".join(name for _, _, name, *_ in articles)
+    drawing = (script or BrowserScript()).text if figures and not served else ""
     body = join(
         (
             element("a", "To the report", href="#report", class_="skip"),
@@ -141,7 +148,7 @@ def html_report(
             element("footer", f"Made by ompass {__version__}. Nothing on this page comes from a network."),
             Markup(f'<script type="application/json" id="figures">{_as_json(figures)}</script>'),
             _data(timeline, served, sources) if timeline else "",
-            Markup(f"<script>{_as_script(browser_script())}</script>") if figures or served else "",
+            Markup(f"<script>{_as_script(drawing)}</script>") if drawing else "",
             Markup(f"<script>{_as_script(_program(served))}</script>"),
         )
     )

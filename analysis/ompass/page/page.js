@@ -42,10 +42,25 @@
             tooltip: { theme: dark ? "dark" : "light" },
         };
         drawn.add(place);
-        return window.vegaEmbed(place, spec, options).catch((error) => {
+        return embedder().then((embed) => embed(place, spec, options)).catch((error) => {
             place.textContent = `This figure could not be drawn: ${error.message}`;
         });
     }
+
+    // What draws figures: on the page already, or asked of the server when there is a first one to draw.
+    let asked = null;
+    function embedder() {
+        asked ||= window.vegaEmbed ? Promise.resolve(window.vegaEmbed) : new Promise((resolve, reject) => {
+            const script = document.createElement("script");
+            script.src = "figures.js";
+            script.onload = () => resolve(window.vegaEmbed);
+            script.onerror = () => reject(new Error("the server does not answer"));
+            document.head.append(script);
+        });
+        return asked;
+    }
+    // A page with a server has its first picture without it.
+    window.addEventListener("load", () => plots.length && requestIdleCallback(() => embedder().catch(() => {})));
 
     const inSight = new IntersectionObserver((entries) => {
         for (const entry of entries)

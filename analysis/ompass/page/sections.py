@@ -71,7 +71,7 @@ def run_parts(
         yield source
     if reuse is not None:
         yield reuse_part(reuse)
-    if schedule is not None and schedule.bins:
+    if schedule is not None and len(schedule.bins):
         yield schedule_part(schedule)
 
 
@@ -99,9 +99,9 @@ def reuse_part(content: ReuseContent) -> Part:
 
 
 def schedule_part(schedule: Schedule) -> Part:
-    window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)} of the run"
+    window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)}"
     tasks = plural(schedule.n_tasks, "deferred task")
-    section = Section("schedule", "Schedule", (f"{window}, in which {tasks} started.",))
+    section = Section("schedule", "Schedule", (f"{window} of the run, in all of which {tasks} started.",))
     return Part(section, {"over-time": over_time(schedule), "matrix": who_ran_whose(schedule)})
 
 

@@ -18,7 +18,7 @@ from ompass.model import WAIT_KINDS
 from ompass.page.excerpts import Excerpts
 from ompass.page.rows import rows_of
 from ompass.plain_text import visible
-from ompass.readers.pyramid import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowStretches, open_pyramid
+from ompass.readers.pyramid import DIMENSIONS, NO_HOME, Pyramid, TaskLinks, WindowStretches
 from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 
@@ -66,13 +66,11 @@ class Timeline:
     """The traces of a page. Safe to use from several threads."""
 
     def __init__(
-        self, contents: Sequence[ReportContent], *, window: tuple[int, int] = (0, -1), keep: bool = True
+        self, traces: Sequence[tuple[ReportContent, Pyramid]], *, window: tuple[int, int] = (0, -1)
     ) -> None:
-        """Opens or makes the pyramid of every run; of `window` (-1: to the end) is it. DamagedRunError."""
-        self.contents = tuple(contents)
-        self.pyramids: tuple[Pyramid, ...] = tuple(
-            open_pyramid(each.run.path, keep=keep) for each in contents
-        )
+        """Of `window` (-1: to the end)."""
+        self.contents = tuple(content for content, _ in traces)
+        self.pyramids = tuple(pyramid for _, pyramid in traces)
         last_ns = max(pyramid.end_ns for pyramid in self.pyramids)
         self.end_ns = min(window[1], last_ns) if window[1] >= 0 else last_ns
         self.begin_ns = min(window[0], self.end_ns - 1)

@@ -1,18 +1,71 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ran when and where in a window of a trace; the core owns the rules and the columns."""
+"""What ran when and where in a window of a trace: states over time, what threads did, who ran whose tasks.
+
+Out of the pyramid of the trace: stretches one by one where they are few, else bins that hold all of them in
+their proportions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from ompass import _core
-from ompass._core import Schedule
-from ompass.readers.core import check_directory, core_errors
+from ompass.readers.pyramid import DIMENSIONS, Pyramid, WindowStretches, open_pyramid
 
-__all__ = ["DEFAULT_LIMIT", "Schedule", "read_schedule"]
+if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
+    import numpy as np
+    from numpy.typing import NDArray
 
-DEFAULT_LIMIT = 5_000
+__all__ = ["DEFAULT_LIMIT", "Bars", "Schedule", "read_schedule", "schedule_of"]
+
+DEFAULT_LIMIT: Final = 5_000
 """Stretches in a window unless more are asked for: as many as a figure still shows."""
+_KINDS_IN_BIN: Final = 4  # as a rule, at most
+_FEWEST_BINS: Final = 16  # of a thread
+_MOST_KEYS: Final = 24
+_N_STATES: Final = 5
+OTHERS: Final = -1
+"""The key of work in many constructs or of many homes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """What threads did: from `begin_ns` to `end_ns` a thread spent `part_ns` so, `before_ns` lies above it.
+
+    Columns of one length. Of a stretch that is there just as it was, part is all; of a bin, one of its kinds.
+    """
+
+    thread: NDArray[np.int64]
+    state: NDArray[np.int64]
+    absence: NDArray[np.int64]  # 1 preempted, 2 blocked: a part of the stretch above it; 0: a stretch
+    key: NDArray[np.int64]  # construct or home of work; OTHERS
+    begin_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    before_ns: NDArray[np.int64]
+    part_ns: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.thread)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A window of a trace, the states over time, and which thread ran whose tasks."""
+
+    start_ns: int
+    end_ns: int
+    edges_ns: NDArray[np.int64]  # of the bins, one more than these; the outer ones are not cut at the window
+    bins: NDArray[np.uint64]  # thread-time by bin and state
+    bars: Bars
+    is_binned: bool  # the bars are parts of bins
+    ran: tuple[tuple[int, ...], ...]  # [creating thread][running thread]: deferred tasks of the whole run
+
+    @property
+    def n_tasks(self) -> int:
+        """Deferred tasks that started in the whole run."""
+        return sum(map(sum, self.ran))
 
 
 def read_schedule(
@@ -23,12 +76,142 @@ def read_schedule(
     limit: int = DEFAULT_LIMIT,
     by_home: bool = False,
     n_bins: int = 200,
+    threads: Collection[int] = (),
 ) -> Schedule:
-    """The schedule in [start_ns, end_ns) (-1: to the end), of at most `limit` stretches, or four per thread.
+    """The schedule in [start_ns, end_ns) (-1: to the end), as schedule_of() has it.
 
-    `by_home`: tasks are pooled by their homes, not by their constructs. Raises
-    RunNotFoundError, DamagedRunError (also when the run has no trace).
+    Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
     """
-    check_directory(path)
-    with core_errors(path):
-        return _core.read_schedule(str(path), start_ns, end_ns, limit, by_home, n_bins)
+    pyramid = open_pyramid(path, keep=False)
+    return schedule_of(
+        pyramid,
+        start_ns=start_ns,
+        end_ns=end_ns,
+        limit=limit,
+        by_home=by_home,
+        n_bins=n_bins,
+        threads=threads,
+    )
+
+
+def schedule_of(
+    pyramid: Pyramid,
+    *,
+    start_ns: int = 0,
+    end_ns: int = -1,
+    limit: int = 0,
+    by_home: bool = False,
+    n_bins: int = 200,
+    threads: Collection[int] = (),
+) -> Schedule:
+    """The window in bars, if `limit` is not 0, and at most `n_bins` bins of states.
+
+    Up to `limit` stretches are shown one by one; more of them as bins. `by_home`: work has homes as keys, not
+    constructs. `threads`: those with bars (none: all).
+    """
+    import numpy as np
+
+    last_ns = pyramid.end_ns if end_ns < 0 else min(end_ns, pyramid.end_ns)
+    first_ns = min(start_ns, last_ns)
+    every = list(range(len(pyramid.cpus)))
+    edges, bins = np.zeros(1, dtype=np.int64), np.zeros((0, _N_STATES), dtype=np.uint64)
+    if n_bins and first_ns < last_ns:
+        chosen = _bins_of(pyramid, first_ns, last_ns, n_bins)
+        edges, (bins,) = chosen.edges_ns, chosen.read([every], "state")
+    bars, is_binned = _no_bars(), False
+    if limit and first_ns < last_ns:
+        shown = sorted(threads) or every
+        key = "home" if by_home else "construct"
+        found = pyramid.read_stretches(shown, first_ns, last_ns, limit)
+        is_binned = found is None
+        if found is not None:
+            bars = _bars_of(found, key)
+        else:
+            most = max(limit // (_KINDS_IN_BIN * len(shown)), _FEWEST_BINS)
+            bars = _binned_bars(_bins_of(pyramid, first_ns, last_ns, most), shown, key)
+    ran = tuple(zip(*pyramid.ran, strict=True))
+    return Schedule(first_ns, last_ns, edges, bins, bars, is_binned, ran)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bins:
+    """Bins of 2^shift nanoseconds over a window."""
+
+    pyramid: Pyramid
+    shift: int
+    first: int
+    n: int
+
+    @property
+    def edges_ns(self) -> NDArray[np.int64]:
+        import numpy as np
+
+        numbers = np.arange(self.first, self.first + self.n + 1, dtype=np.int64)
+        edges: NDArray[np.int64] = np.minimum(numbers << self.shift, self.pyramid.end_ns)
+        return edges
+
+    def read(
+        self, rows: Sequence[Sequence[int]], dimension: str, keys: Sequence[int] = ()
+    ) -> NDArray[np.uint64]:
+        """Nanoseconds by row, bin and column."""
+        number = DIMENSIONS.index(dimension)
+        return self.pyramid.read_tile(rows, number, keys, self.shift, self.first, self.n)
+
+
+def _bins_of(pyramid: Pyramid, first_ns: int, last_ns: int, most: int) -> _Bins:
+    """At most so many bins."""
+    shift = 0
+    while ((last_ns - 1) >> shift) - (first_ns >> shift) >= most:
+        shift += 1
+    return _Bins(pyramid, shift, first_ns >> shift, ((last_ns - 1) >> shift) - (first_ns >> shift) + 1)
+
+
+def _bars_of(found: WindowStretches, key: str) -> Bars:
+    import numpy as np
+
+    chosen = (found.absent == 0) | (found.state == 0)  # those of other states would hide what they are
+    rows = found.where(chosen)
+    return Bars(
+        thread=rows.thread.astype(np.int64),
+        state=rows.state.astype(np.int64),
+        absence=rows.absent.astype(np.int64),
+        key=getattr(rows, key).astype(np.int64),
+        begin_ns=rows.begin_ns,
+        end_ns=rows.end_ns,
+        before_ns=np.zeros(len(rows), dtype=np.int64),
+        part_ns=rows.end_ns - rows.begin_ns,
+    )
+
+
+def _binned_bars(bins: _Bins, threads: Sequence[int], key: str) -> Bars:
+    """The keys of work, other work and other states of each bin, one below the other; absences over work."""
+    import numpy as np
+
+    keys = [each for each, _ in bins.pyramid.totals(DIMENSIONS.index(key))[:_MOST_KEYS]]
+    rows = [[thread] for thread in threads]
+    spent = bins.read(rows, key, keys).astype(np.int64)
+    absent = bins.read(rows, "absent").astype(np.int64)[:, :, :2]
+    work = spent[:, :, : len(keys) + 1].sum(axis=2, keepdims=True)
+    before = np.concatenate(
+        [np.cumsum(spent, axis=2) - spent, work - absent[:, :, ::-1].cumsum(axis=2)[:, :, ::-1]], axis=2
+    )
+    parts = np.concatenate([spent, absent], axis=2)
+    row, place, column = np.nonzero(parts)
+    is_absence = column >= spent.shape[2]
+    edges = bins.edges_ns
+    return Bars(
+        thread=np.array(threads, dtype=np.int64)[row],
+        state=np.where(is_absence, 0, np.maximum(column - len(keys), 0)),
+        absence=np.where(is_absence, column - spent.shape[2] + 1, 0),
+        key=np.array([*keys, *[OTHERS] * (_N_STATES + 2)], dtype=np.int64)[column],
+        begin_ns=edges[place],
+        end_ns=edges[place + 1],
+        before_ns=before[row, place, column],
+        part_ns=parts[row, place, column],
+    )
+
+
+def _no_bars() -> Bars:
+    import numpy as np
+
+    return Bars(*[np.zeros(0, dtype=np.int64)] * 8)

@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
 from ompass.errors import NothingToShowError
-from ompass.page import RunPart, Timeline, html_report
+from ompass.figures.render import BrowserScript
+from ompass.page import FIGURE_SCRIPT, RunPart, Timeline, html_report
 from ompass.page.excerpts import Excerpts
 from ompass.page.graph import graph_part
 from ompass.page.markup import join
 from ompass.page.sections import Part, part_markup, reuse_part, run_parts, schedule_part
 from ompass.readers import check_has_accesses, open_run, read_task_graph
-from ompass.readers.schedule import read_schedule
+from ompass.readers.pyramid import open_pyramid
+from ompass.readers.schedule import schedule_of
 from ompass.reports import ReportContent, collect
 from ompass.reports.graph import collect_graph
 from ompass.reports.ranks import job_of_reports, ranks_to_show
@@ -38,7 +42,11 @@ class ServedRuns:
 
     @cached_property
     def timeline(self) -> Timeline | None:
-        return Timeline(self.traces) if self.traces else None
+        if not self.traces:
+            return None
+        paths = [content.run.path for content in self.traces]
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:  # reading holds no lock of Python's
+            return Timeline(list(zip(self.traces, pool.map(open_pyramid, paths), strict=True)))
 
     @cached_property
     def _excerpts(self) -> list[Excerpts]:
@@ -54,6 +62,15 @@ class ServedRuns:
                 of_run["reuse"] = "Reuse distance of the kernels"
             parts.append(RunPart(content, later=of_run))
         return html_report(parts, compared=self.contents, timeline=self.timeline, served=True)
+
+    @cached_property
+    def _figure_script(self) -> Answer:
+        return Answer(BrowserScript().text.encode(), "text/javascript; charset=utf-8")
+
+    @property
+    def files(self) -> dict[str, Callable[[], Answer]]:
+        """By name: what the page loads when it needs it."""
+        return {FIGURE_SCRIPT: lambda: self._figure_script}
 
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
@@ -140,7 +157,7 @@ class ServedRuns:
         return self.timeline
 
     def _schedule(self, content: ReportContent) -> Part:
-        return schedule_part(read_schedule(content.run.path, limit=0))
+        return schedule_part(schedule_of(self._lines.pyramids[self.traces.index(content)]))
 
     def _reuse(self, content: ReportContent) -> Part:
         check_has_accesses(content.run)

@@ -54,12 +54,18 @@ class _Server(ThreadingHTTPServer):
 
 
 class PageServer:
-    """Serves `page()` and answers questions by name: POST TOKEN/NAME with a JSON object."""
+    """Serves `page()` and `files` by name, and answers questions: POST TOKEN/NAME with a JSON object."""
 
-    def __init__(self, page: Callable[[], str], answers: Mapping[str, Callable[[Question], Answer]]) -> None:
+    def __init__(
+        self,
+        page: Callable[[], str],
+        answers: Mapping[str, Callable[[Question], Answer]],
+        files: Mapping[str, Callable[[], Answer]],
+    ) -> None:
         """Listens on a free port; nothing is answered before serve()."""
         self._page = page
         self._answers = answers
+        self._files = files
         self._token = secrets.token_urlsafe(18)
         self._guard = threading.Lock()
         self._open_pages = 0
@@ -117,7 +123,8 @@ class PageServer:
                 elif name == "alive":
                     self._stay_alive()
                 elif name is not None:
-                    self._refuse(HTTPStatus.NOT_FOUND)
+                    file = server._files.get(name)
+                    self._send(file()) if file else self._refuse(HTTPStatus.NOT_FOUND)
 
             def do_POST(self) -> None:
                 name = self._name()

@@ -7,6 +7,7 @@ of the same file that was declared last before the line. Read from DWARF with py
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,18 +23,24 @@ _LARGEST_DEBUG_INFO_BYTES = 32 << 20
 def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
     """The readable name of the function around file:line in the unit that covers `address`; or empty."""
     try:
-        with path.open("rb") as stream:
-            elf = ELFFile(stream)
-            section = elf.get_section_by_name(".debug_info")
-            if section is None or section.data_size > _LARGEST_DEBUG_INFO_BYTES:
-                return ""
-            dwarf = elf.get_dwarf_info()
-            for unit in dwarf.iter_CUs():
-                if _covers(unit, address):
-                    return _last_declared(dwarf, unit, file, line)
+        dwarf = _debug_info(path, path.stat().st_mtime_ns)
+        for unit in dwarf.iter_CUs() if dwarf else ():
+            if _covers(unit, address):
+                return _last_declared(dwarf, unit, file, line)
     except (ELFError, DWARFError, OSError, ValueError, KeyError, AttributeError, IndexError, AssertionError):
         return ""
     return ""
+
+
+@lru_cache(maxsize=2)
+def _debug_info(path: Path, _changed_ns: int) -> Any:
+    """Kept, because it remembers what it has decoded; None without one, or when it is too large."""
+    with path.open("rb") as stream:
+        elf = ELFFile(stream)
+        section = elf.get_section_by_name(".debug_info")
+        if section is None or section.data_size > _LARGEST_DEBUG_INFO_BYTES:
+            return None
+        return elf.get_dwarf_info()
 
 
 def _covers(unit: Any, address: int) -> bool:
