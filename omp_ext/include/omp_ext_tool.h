@@ -2,7 +2,8 @@
 /*
  * For performance tools: what libomp_ext.so reports of the tasks that it holds. OMPT reports such a task when it begins
  * to run, on the thread that runs it, as created at once from inside this library; an observer learns when, where and by
- * whom it really was created, where it was placed, how it was found, and of waits, of which OMPT sees only the rest.
+ * whom it really was created, where it was placed, how it was found, and of waits, of which OMPT sees only the rest. Of light
+ * tasks only an observer learns, and only one that is the tool of this process.
  *
  * A tool looks the function omp_ext_observe up (dlsym, RTLD_DEFAULT) when its OMPT initializer runs. libompass.so does.
  */
@@ -54,6 +55,19 @@ struct omp_ext_observer {
     /* The thread tries to take a task from another thread's queue, which was not empty. */
     void (*steal_begins)(void);
     void (*steal_ends)(int succeeded);
+
+    /*
+     * Light tasks, of which neither the runtime nor OMPT knows. Null: the tool must see all tasks through OMPT, and so there
+     * are none. They stand for task_starts, undeferred_starts and what OMPT tells of other tasks; and the end of a taskgroup
+     * is told as that of other waits. An OMPT event of another task in between names the task around the light ones as the
+     * one before it, or after it.
+     */
+    /* The calling thread begins a task of task_created in this domain, on top of what it runs. */
+    void (*task_begins)(void *task, int domain, int how);
+    /* The same of an undeferred task, created there and then. Returns what stands for it at its end; null: nothing does. */
+    void *(*undeferred_begins)(const void *code, int flags);
+    /* The task is complete; what it was begun on top of goes on. No wait for it has ended yet. */
+    void (*task_ends)(void *task);
 };
 
 /*

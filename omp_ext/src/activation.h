@@ -14,4 +14,7 @@ void activate();
 // A tool wants to know of all tasks, or waits may step aside: tasks created from now on are known to the runtime.
 void give_tasks_to_the_runtime();
 
+// An observer came, which may be a tool that need not see all tasks through the runtime. Before the first region.
+void note_observer();
+
 } // namespace omp_ext

@@ -69,7 +69,7 @@ int omp_ext_observe(const omp_ext_observer *candidate) {
         say("the tool of this process was built for another version of this library; it sees OMPT events only.");
     observer = fits ? candidate : nullptr;
     const bool is_heard = fits && is_active();
-    if (is_heard) give_tasks_to_the_runtime();
+    if (fits) note_observer();
     return is_heard;
 }
 

@@ -246,7 +246,7 @@ OMP_EXT_HOOK(void, GOMP_task,
     if (if_clause) return submit_dependent(*member, *task, n, list.data(), 0, nullptr);
     if (n > 0) wait_for_dependences(*member, n, list.data(), 0, nullptr);
     void *block = task->block;
-    tell(&omp_ext_observer::undeferred_starts, task->code);
+    if (!is_light(*task)) tell(&omp_ext_observer::undeferred_starts, task->code);
     const int32_t thread = present_member()->runtime_thread;
     __kmpc_omp_task_begin_if0(nullptr, thread, block);
     call(thread, block);

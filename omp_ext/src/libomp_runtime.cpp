@@ -13,6 +13,7 @@
 #include "annotations.h"
 #include "domains.h"
 #include "libomp_abi.h"
+#include "observer.h"
 #include "options.h"
 #include "runtime.h"
 #include "stacks.h"
@@ -40,6 +41,7 @@ std::atomic<bool> other_waits_may_come{false};
 bool runtime_is_known;
 bool cancellation;
 bool tool;
+bool tool_observes; // and knows of light tasks
 bool own_tasks_may_come;
 const void *runtime_base;
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -182,8 +184,9 @@ bool is_in_front() { return base_of(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask"
 void decide_on_light_tasks() {
     const bool may_step_aside =
         options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1 && options.strict);
-    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !may_step_aside && !tool && !cancellation &&
-                                 !is_under_tsan(),
+    const bool is_unseen = tool && !tool_observes;
+    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !may_step_aside && !is_unseen &&
+                                 !cancellation && !is_under_tsan(),
                              std::memory_order_relaxed);
 }
 
@@ -279,6 +282,18 @@ bool tool_is_active() { return tool; }
 bool runtime::tasks_wait_for_children_only() { return !abi::other_waits_may_come.load(std::memory_order_relaxed); }
 
 void give_tasks_to_the_runtime() { abi::tasks_may_be_light.store(false, std::memory_order_relaxed); }
+
+void note_observer() {
+    pthread_mutex_lock(&abi::lock);
+    const void *its_code = reinterpret_cast<const void *>(observer->task_begins);
+    // Another tool, behind which it stands, would lose sight of tasks.
+    abi::tool_observes = its_code && abi::base_of(its_code) == abi::base_of(code_of_tool());
+    if (!abi::tool_observes)
+        give_tasks_to_the_runtime();
+    else if (abi::state.load(std::memory_order_relaxed) == abi::kActive)
+        abi::decide_on_light_tasks();
+    pthread_mutex_unlock(&abi::lock);
+}
 
 bool is_active() {
     abi::resolve();

@@ -192,8 +192,9 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
     if (!member || (flags & (kProxyBlock | kHiddenHelperBlock)))
         return real___kmpc_omp_task_alloc()(location, thread, flags, block_bytes, shared_bytes, routine);
     const void *code = __builtin_return_address(0);
-    if (__builtin_expect(
-            flags == kTiedBlock && may_be_light(*member->current, flags) && !(member->current->flags & kFinal), 1))
+    if (__builtin_expect(flags == kTiedBlock && may_be_light(*member->current, flags) &&
+                             !(member->current->flags & kFinal) && !observer,
+                         1))
         return make_light_task(*member, location, 0, block_bytes, shared_bytes, routine, code)->block;
     return make_task(*member, location, flags, block_bytes, shared_bytes, routine, code)->block;
 }
@@ -268,7 +269,8 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
     if (Member *member = this_member; member && is_ours(block)) {
         Task &task = *task_of(block);
         if (begin_anchor(*member)) task.flags |= kAnchored;
-        begin_undeferred(*member, task);
+        // gcc's programs do not call this themselves.
+        begin_undeferred(*member, task, task.location ? __builtin_return_address(0) : task.code);
         if (is_light(task)) return;
         prepare(task);
     }
@@ -317,7 +319,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (lo
     if (Member *own = this_member) {
         const Task *task = own->current;
         wait_for_children(*own);
-        if (is_light(*task) && !(task->flags & kHasForeign)) return 0; // no tool looks on
+        if (is_light(*task) && !(task->flags & kHasForeign)) return 0; // a tool that looks on knows
         Member &member = *present_member();
         note_acquire(member.current);
         if (tool_is_active()) wait_for_the_finishing(member); // so that a child's completion is told before the wait's
@@ -456,6 +458,12 @@ OMP_EXT_HOOK(void *, __kmpc_copyprivate_light, (void *location, int32_t thread, 
 
 // ---------------------------------------------------------------- what the scheduler and the other files ask for
 
+// Begins a task of the runtime's that is none of the program's.
+static void begin_unseen(const Member &member, void *location, void *block) {
+    tell(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{member.domain}, OMP_EXT_FOUND);
+    real___kmpc_omp_task_begin_if0()(location, member.runtime_thread, block);
+}
+
 namespace abi {
 
 Task *make_task(Member &member, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine,
@@ -543,15 +551,15 @@ Task *duplicate(Member &member, const Task &pattern) {
 
 void discard(Member &member, Task &task) {
     if (is_light(task)) {
-        begin_undeferred(member, task);
-        return end_undeferred(member, task);
+        begin_undeferred(member, task, nullptr);
+        end_undeferred(member, task);
+    } else {
+        task.flags |= kUndeferred;
+        prepare(task);
+        void *location = task.location, *block = task.block;
+        begin_unseen(member, location, block);
+        real___kmpc_omp_task_complete_if0()(location, member.runtime_thread, block);
     }
-    task.flags |= kUndeferred;
-    prepare(task);
-    void *location = task.location, *block = task.block;
-    tell(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{member.domain}, OMP_EXT_FOUND);
-    real___kmpc_omp_task_begin_if0()(location, member.runtime_thread, block);
-    real___kmpc_omp_task_complete_if0()(location, member.runtime_thread, block);
     tell(&omp_ext_observer::creation_ends);
 }
 
@@ -579,14 +587,13 @@ static void *make_untied(const Member &member) {
 }
 
 void runtime::leave_companion(Member &member) {
-    real___kmpc_omp_task_begin_if0()(nullptr, member.runtime_thread, member.unchanged);
+    begin_unseen(member, nullptr, member.unchanged);
     member.accompanied = nullptr;
 }
 
 void runtime::return_to_companion(Member &member, Task &accompanied) {
-    const int32_t thread = member.runtime_thread;
-    real___kmpc_omp_task_complete_if0()(nullptr, thread, member.unchanged);
-    real___kmpc_omp_task_begin_if0()(nullptr, thread, accompanied.companion);
+    real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, member.unchanged);
+    begin_unseen(member, nullptr, accompanied.companion);
     accompanied.n_begun++;
     member.accompanied = &accompanied;
 }
@@ -598,11 +605,11 @@ void abi::need_own_task(Member &member) {
     const int32_t thread = member.runtime_thread;
     if (member.n_companions++ == 0) { // begun once more than ended, until the last companion has gone
         member.unchanged = make_untied(member);
-        for (int i = 0; i < 2; i++) real___kmpc_omp_task_begin_if0()(nullptr, thread, member.unchanged);
+        for (int i = 0; i < 2; i++) begin_unseen(member, nullptr, member.unchanged);
         real___kmpc_omp_task_complete_if0()(nullptr, thread, member.unchanged);
     }
     task.companion = make_untied(member);
-    real___kmpc_omp_task_begin_if0()(nullptr, thread, task.companion);
+    begin_unseen(member, nullptr, task.companion);
     task.n_begun = 1;
     member.accompanied = &task;
     for (Group *group = task.group; group && group->task == &task; group = group->outer) {
@@ -638,8 +645,7 @@ void runtime::end_lasting_anchor(Member &member, void *anchor) {
 }
 
 void runtime::return_to(Member &member, void *anchor) {
-    tell(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{member.domain}, OMP_EXT_FOUND);
-    real___kmpc_omp_task_begin_if0()(nullptr, member.runtime_thread, anchor);
+    begin_unseen(member, nullptr, anchor);
     real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, anchor);
 }
 

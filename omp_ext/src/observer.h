@@ -9,6 +9,9 @@ namespace omp_ext {
 // Set before the first region.
 inline const omp_ext_observer *observer = nullptr;
 
+// Code of the tool that the runtime started, or will; null: there is none. (tool_view.cpp)
+const void *code_of_tool();
+
 // Calls, for instance, tell(&omp_ext_observer::wait_begins, kind) when somebody listens.
 template <typename... Parameters, typename... Arguments>
 inline void tell(void (*omp_ext_observer::*what)(Parameters...), Arguments... arguments) {
@@ -22,6 +25,7 @@ enum OmptNumber : int {
     kOmptTaskwait = 5,
     kOmptTaskgroup = 6,
     kOmptExplicitTask = 0x4,
+    kOmptUndeferred = 0x08000000,
     kOmptUntied = 0x10000000,
     kOmptFinal = 0x20000000,
 };

@@ -94,12 +94,25 @@ void count_elsewhere(Team &team, Task &parent, int creator) {
 
 // ---------------------------------------------------------------- for tools
 
-void tell_of_creation(const Member &member, Task &task, bool has_dependences) {
-    const int flags =
-        kOmptExplicitTask | (task.flags & kUntied ? kOmptUntied : 0) | (task.flags & kFinal ? kOmptFinal : 0);
-    const int home = member.team->posts[task.domain].home.load(std::memory_order_relaxed);
-    task.seen = observer->task_created(task.code, flags, has_dependences, home);
+int flags_of(const Task &task) {
+    return kOmptExplicitTask | (task.flags & kUntied ? kOmptUntied : 0) | (task.flags & kFinal ? kOmptFinal : 0);
 }
+
+// A light one, which begins now.
+void tell_of_undeferred(Task &task, const void *code) {
+    task.seen = observer->undeferred_begins(code, flags_of(task) | kOmptUndeferred);
+}
+
+void tell_of_creation(const Member &member, Task &task, bool has_dependences) {
+    if (member.brim == 0 && is_light(task) && !has_dependences) { // in a team of one, to be run now
+        task.flags |= kInline;
+        return tell_of_undeferred(task, task.code);
+    }
+    const int home = member.team->posts[task.domain].home.load(std::memory_order_relaxed);
+    task.seen = observer->task_created(task.code, flags_of(task), has_dependences, home);
+}
+
+int how_found(const Task &task) { return task.flags & kRescued ? OMP_EXT_RESCUED : OMP_EXT_FOUND; }
 
 } // namespace
 
@@ -115,7 +128,9 @@ bool must_be_kept(const Task &task) {
 }
 
 // From begin to completion; whether it must be kept.
+template <bool is_seen>
 bool execute_light(Member &member, Task &task, bool is_simple) {
+    if (is_seen && !(task.flags & kInline)) observer->task_begins(task.seen, member.domain, how_found(task));
     Task *accompanied = member.accompanied;
     if (__builtin_expect(accompanied != nullptr, 0)) runtime::leave_companion(member);
     if (__builtin_expect(is_simple, 1))
@@ -124,6 +139,7 @@ bool execute_light(Member &member, Task &task, bool is_simple) {
         runtime::call_parts(member, task);
     if (__builtin_expect((task.flags & kDestructors) || task.companion, 0)) runtime::clean_up(member, task);
     if (__builtin_expect(accompanied != nullptr, 0)) runtime::return_to_companion(member, *accompanied);
+    if (is_seen) observer->task_ends(task.seen);
     const bool is_kept = must_be_kept(task);
     if (!is_simple) end_body(member, task);
     return is_kept;
@@ -153,12 +169,12 @@ void run(Member &member, Task &task) {
     member.mark = member.deque.bottom();
     member.table = nullptr;
     inject_sleep();
-    if (__builtin_expect(task.seen != nullptr, 0))
-        observer->task_starts(task.seen, member.domain, task.flags & kRescued ? OMP_EXT_RESCUED : OMP_EXT_FOUND);
     bool is_kept = false;
     if (is_light(task)) {
-        is_kept = execute_light(member, task, is_simple);
+        is_kept = __builtin_expect(task.seen != nullptr, 0) ? execute_light<true>(member, task, is_simple)
+                                                            : execute_light<false>(member, task, is_simple);
     } else {
+        if (__builtin_expect(task.seen != nullptr, 0)) observer->task_starts(task.seen, member.domain, how_found(task));
         // The short way resumes the runtime's task for the parent, which a light one does not have.
         runtime::execute(member, task, is_simple && !is_light(*outer));
     }
@@ -295,8 +311,11 @@ void hold_dependent(Member &member, Task &task, const Dependence *dependences, i
 }
 
 void run_at_once(Member &member, Task &task) {
-    tell(&omp_ext_observer::undeferred_starts, task.code);
     task.flags |= kInline;
+    if (!is_light(task))
+        tell(&omp_ext_observer::undeferred_starts, task.code);
+    else if (__builtin_expect(observer != nullptr, 0))
+        tell_of_undeferred(task, task.code);
     task.domain = member.domain; // OpenMP says where it runs
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
@@ -305,7 +324,8 @@ void run_at_once(Member &member, Task &task) {
     run_on_top(member, task);
 }
 
-void begin_undeferred(Member &member, Task &task) {
+void begin_undeferred(Member &member, Task &task, const void *code) {
+    if (__builtin_expect(observer != nullptr, 0) && is_light(task) && code) tell_of_undeferred(task, code);
     task.flags |= kUndeferred | kInline;
     task.outer_mark = member.mark;
     task.outer_table = member.table;
@@ -321,6 +341,7 @@ void end_undeferred(Member &member, Task &task) {
     member.table = task.outer_table;
     if (!is_light(task)) return;
     if ((task.flags & kDestructors) || task.companion) runtime::clean_up(member, task);
+    if (__builtin_expect(task.seen != nullptr, 0)) observer->task_ends(task.seen);
     end_light(member, task, must_be_kept(task));
 }
 

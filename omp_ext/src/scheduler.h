@@ -37,8 +37,9 @@ inline void run_on_top(Member &member, Task &task) {
 // Runs a task that was never held, at once.
 void run_at_once(Member &member, Task &task);
 
-// Around a task that its creator runs itself, by a call that the compiler generated.
-void begin_undeferred(Member &member, Task &task);
+// Around a task that its creator runs itself, by a call that the compiler generated. `code`: what tools are told of a light
+// one, or null.
+void begin_undeferred(Member &member, Task &task, const void *code);
 void end_undeferred(Member &member, Task &task); // a light task may be gone when this returns
 
 // Waits for the children, for the completion of all tasks of the innermost taskgroup, for the predecessors of a task

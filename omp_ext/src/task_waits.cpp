@@ -182,9 +182,10 @@ bool runs_on_top(const Search &within, const Task &task) {
 }
 
 // To a tool that observes us an undeferred task is a piece of the one around it, which it would not know again when it is
-// resumed.
+// resumed. Nor would it learn that a light one is left.
 bool can_step_aside(const Member &member) {
-    const bool is_piece = member.current->flags & kInline && observer && observer->wait_begins;
+    const Task &task = *member.current;
+    const bool is_piece = (task.flags & kInline || is_light(task)) && observer && observer->wait_begins;
     return member.anchor && may_suspend(member) && !is_piece;
 }
 
@@ -334,12 +335,21 @@ static bool run_own_children(Member &member, Task &task) {
     return true;
 }
 
-void wait_for_children(Member &member) {
-    Task &task = *member.current;
-    const bool is_plain = is_light(task) || (!observer && !member.anchor && task.parent);
-    if (is_plain && run_own_children(member, task)) return;
+[[gnu::noinline]] static void wait_for_children_seen(Member &member, Task &task) {
+    if (is_light(task) && has_children_to_wait_for(task)) {
+        tell(&omp_ext_observer::wait_begins, kOmptTaskwait);
+        run_own_children(member, task);
+    }
     wait(kOmptTaskwait, ChildrenComplete{&member, task});
     tell(&omp_ext_observer::wait_ends, kOmptTaskwait);
+}
+
+void wait_for_children(Member &member) {
+    Task &task = *member.current;
+    if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(member, task);
+    const bool is_plain = is_light(task) || (!member.anchor && task.parent);
+    if (is_plain && run_own_children(member, task)) return;
+    wait(kOmptTaskwait, ChildrenComplete{&member, task});
 }
 
 void begin_group(Member &member) {
@@ -361,6 +371,7 @@ bool end_group(Member &member) {
     note_acquire(group);
     task.group = group->outer;
     const bool is_known = group->is_known;
+    if (!is_known) tell(&omp_ext_observer::wait_ends, kOmptTaskgroup);
     delete group;
     return is_known;
 }

@@ -59,8 +59,20 @@ void task_starts(void *task, int, int) { held_task = static_cast<ompt_data_t *>(
 void undeferred_starts(const void *code) { next_code = code; }
 
 constexpr omp_ext_observer kView = {
-    sizeof(omp_ext_observer), nullptr, nullptr, task_created, nullptr, task_starts,
-    undeferred_starts,        nullptr, nullptr, nullptr,      nullptr,
+    .bytes = sizeof(omp_ext_observer),
+    .creation_begins = nullptr,
+    .creation_ends = nullptr,
+    .task_created = task_created,
+    .task_depends = nullptr,
+    .task_starts = task_starts,
+    .undeferred_starts = undeferred_starts,
+    .wait_begins = nullptr,
+    .wait_ends = nullptr,
+    .steal_begins = nullptr,
+    .steal_ends = nullptr,
+    .task_begins = nullptr,
+    .undeferred_begins = nullptr,
+    .task_ends = nullptr,
 };
 
 // ---------------------------------------------------------------- between runtime and tool
@@ -90,7 +102,10 @@ int initialize(ompt_function_lookup_t real_look_up, int device, ompt_data_t *) {
     get_task_info = reinterpret_cast<ompt_get_task_info_t>(look_up("ompt_get_task_info"));
     const int started =
         tool->initialize(set_in_runtime && get_task_info ? look_up_for_tool : look_up, device, &tool->tool_data);
-    if (started && !observer && tell_tool) observer = &kView;
+    if (started && !observer && tell_tool) {
+        observer = &kView;
+        give_tasks_to_the_runtime();
+    }
     return started;
 }
 
@@ -114,6 +129,10 @@ ompt_start_tool_result_t *start_tool_of_libraries(unsigned version, const char *
 }
 
 } // namespace
+
+const void *code_of_tool() {
+    return tool ? reinterpret_cast<const void *>(tool->initialize) : dlsym(RTLD_DEFAULT, "ompt_start_tool");
+}
 
 } // namespace omp_ext
 

@@ -343,6 +343,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
         consider_coarse(*place->local, worked);
     }
     TaskState *below = place->below ? place->below : &thread.base_task;
+    if (below->flags & kLight) next = below;
     TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
     if (thread.tracing) {
         if (!on_stack || on_stack == below)

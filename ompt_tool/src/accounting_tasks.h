@@ -4,6 +4,8 @@
 // only; OMPT is callbacks.cpp's. Called by the thread whose state it takes.
 #pragma once
 
+#include <utility>
+
 #include "cpu.h"
 #include "recorder.h"
 #include "stretches.h"
@@ -84,7 +86,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
 }
 
 inline void end_inline(ThreadState &thread, TaskState *task) {
-    if (__builtin_expect(thread.work.is_sample | (task->flags != (kInline | kStarted)), 0))
+    if (__builtin_expect(thread.work.is_sample | ((task->flags & ~kLight) != (kInline | kStarted)), 0))
         return end_inline_slowly(thread, task);
     *thread.n_tasks += thread.counting;
     thread.work.dirty = true;
@@ -111,7 +113,23 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
 void discard_task(ThreadState &thread, TaskState *task);
 void fulfill_task(ThreadState &thread, TaskState *task);
 
+// A task that was begun, and was not left since if it is inline, is complete. `next`: what the runtime goes on with.
+inline void finish_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status) {
+    if (task->flags & kInline) {
+        if (task == thread.current && status != format::kStatusDetach) return end_inline(thread, task);
+        convert_inline(thread, task);
+    }
+    if (!runs(thread, task)) resume_task(thread, task);
+    complete_task(thread, task, next, status);
+}
+
 // ---------------------------------------------------------------- brackets
+
+// The runtime, or the extension, saw the address of our bracket in place of the program's.
+inline const void *bracketed_address(ThreadState &thread, const void *address) {
+    if (thread.bracket.address) return std::exchange(thread.bracket.address, nullptr);
+    return thread.bracket.loop_task == thread.current ? thread.bracket.loop_address : address;
+}
 
 // Around the runtime calls that allocate and enqueue a task. The begin is only noted, since a second reading follows.
 inline void begin_creation(ThreadState &thread) {

@@ -57,12 +57,6 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
     }
 }
 
-// The runtime saw the address of our bracket in place of the program's.
-const void *bracketed_address(ThreadState &thread, const void *address) {
-    if (thread.bracket.address) return std::exchange(thread.bracket.address, nullptr);
-    return thread.bracket.loop_task == thread.current ? thread.bracket.loop_address : address;
-}
-
 [[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return held_tasks::forget_announcement();
@@ -126,24 +120,16 @@ void on_task_dependence(ompt_data_t *source, ompt_data_t *sink) {
     if (thread && before && after) note_dependence(*thread, *before, *after);
 }
 
-void finish_task(ThreadState &thread, TaskState *task, ompt_data_t *next, ompt_task_status_t status) {
-    if (!(task->flags & kStarted)) {
-        if (task->flags & kInline) { // cancelled instead of being started; else it was merged with its creator
-            if (status != ompt_task_cancel || !thread.pool.is_next(task)) return;
-            thread.pool.take_next();
-            task->construct = task->local->id;
-            task->flags = 0;
-            create_deferred(thread, task, task->local);
-        }
-        discard_task(thread, task);
-        return;
+// The runtime is done with a task that did not start.
+void drop_task(ThreadState &thread, TaskState *task, ompt_task_status_t status) {
+    if (task->flags & kInline) { // cancelled instead of being started; else it was merged with its creator
+        if (status != ompt_task_cancel || !thread.pool.is_next(task)) return;
+        thread.pool.take_next();
+        task->construct = task->local->id;
+        task->flags = 0;
+        create_deferred(thread, task, task->local);
     }
-    if (task->flags & kInline) {
-        if (task == thread.current && status != ompt_task_detach) return end_inline(thread, task);
-        convert_inline(thread, task);
-    }
-    if (!runs(thread, task)) resume_task(thread, task);
-    complete_task(thread, task, task_of(next), status);
+    discard_task(thread, task);
 }
 
 // Undeferred and untied, in a team of one thread: it is told to leave and to go on between its parts, which it does not.
@@ -154,7 +140,8 @@ bool only_seems_to_switch(const TaskState *task) {
 
 [[gnu::noinline]] void switch_to(ThreadState &thread, TaskState *prior, TaskState *next) {
     if (!next || runs(thread, next) || only_seems_to_switch(prior) || only_seems_to_switch(next)) return;
-    if (prior && !runs(thread, prior) && (prior->flags & kStarted)) resume_task(thread, prior);
+    if (prior && !runs(thread, prior) && (prior->flags & kStarted) && !(thread.current->flags & kLight))
+        resume_task(thread, prior);
     if (next->flags & kStarted)
         resume_task(thread, next);
     else
@@ -170,7 +157,10 @@ bool only_seems_to_switch(const TaskState *task) {
     case ompt_task_detach:
         if (!prior) return;
         if (status != ompt_task_detach) prior_data->ptr = nullptr;
-        finish_task(thread, prior, next_data, status);
+        if (prior->flags & kStarted)
+            finish_task(thread, prior, task_of(next_data), status);
+        else
+            drop_task(thread, prior, status);
         return;
     case ompt_task_late_fulfill:
         if (!prior) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What libomp_ext.so tells of the tasks that it holds, in events of the accounting. OMPT tells of such a task when it begins
-// to run: that event is announced, and then stands for the begin of the task that was created long before.
+// to run: that event is announced, and then stands for the begin of the task that was created long before. Of light tasks
+// OMPT tells nothing.
 #include "held_tasks.h"
 
 #include <dlfcn.h>
@@ -13,6 +14,8 @@ namespace ompass::held_tasks {
 
 namespace {
 
+constexpr uint32_t kComplete = 1; // ompt_task_complete
+
 void creation_begins() {
     if (ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true)) begin_creation(*thread);
 }
@@ -24,11 +27,7 @@ void creation_ends() {
 void *task_created(const void *code, int flags, int has_dependences, int domain) {
     ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
     if (!thread) return nullptr;
-    // A bracket of ours around the program's call knows the program's address better than the extension behind it.
-    if (thread->bracket.address)
-        code = std::exchange(thread->bracket.address, nullptr);
-    else if (thread->bracket.loop_task == thread->current)
-        code = thread->bracket.loop_address;
+    code = bracketed_address(*thread, code);
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
     TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
@@ -60,6 +59,35 @@ void undeferred_starts(const void *code) {
     if (!thread) return;
     thread->announced.kind = Announcement::kAddress;
     thread->announced.address = code;
+}
+
+void task_begins(void *seen, int domain, int how) {
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    auto *task = static_cast<TaskState *>(seen);
+    thread->announced.is_rescue = how == OMP_EXT_RESCUED;
+    thread->held.domain = static_cast<uint32_t>(domain) + 1;
+    task->flags |= kLight;
+    start_task(*thread, task);
+}
+
+void *undeferred_begins(const void *code, int flags) {
+    ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true);
+    if (!thread) return nullptr;
+    if (thread->bracket.is_open) code = bracketed_address(*thread, code);
+    TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
+    TaskState *task = thread->pool.take();
+    if (!task) return nullptr;
+    task->local = construct;
+    task->flags = kInline | kLight;
+    begin_inline(*thread, task);
+    return task;
+}
+
+void task_ends(void *seen) {
+    ThreadState *thread = recorder::thread();
+    auto *task = static_cast<TaskState *>(seen);
+    if (thread && (task->flags & kStarted)) finish_task(*thread, task, nullptr, kComplete);
 }
 
 void wait_begins(int kind) {
@@ -95,8 +123,20 @@ void steal_ends(int succeeded) {
 }
 
 constexpr omp_ext_observer kObserver = {
-    sizeof(omp_ext_observer), creation_begins, creation_ends, task_created, task_depends, task_starts,
-    undeferred_starts,        wait_begins,     wait_ends,     steal_begins, steal_ends,
+    .bytes = sizeof(omp_ext_observer),
+    .creation_begins = creation_begins,
+    .creation_ends = creation_ends,
+    .task_created = task_created,
+    .task_depends = task_depends,
+    .task_starts = task_starts,
+    .undeferred_starts = undeferred_starts,
+    .wait_begins = wait_begins,
+    .wait_ends = wait_ends,
+    .steal_begins = steal_begins,
+    .steal_ends = steal_ends,
+    .task_begins = task_begins,
+    .undeferred_begins = undeferred_begins,
+    .task_ends = task_ends,
 };
 
 } // namespace

@@ -38,7 +38,8 @@ enum TaskFlag : uint16_t {
     kPart = 512, // one thread's part of an untied task
     kUncounted = 1024, // inline, on the stack while a pause began or ended: neither begun nor completed for the record
     kInitial = 2048, // implicit, of a thread and not of a region
-    kHeldWait = 4096 // in a wait of which the extension told: the runtime's own is a part of it
+    kHeldWait = 4096, // in a wait of which the extension told: the runtime's own is a part of it
+    kLight = 8192 // the runtime does not know of it, so it takes what is below for its current task
 };
 
 // Line 1 is all that a plain task touches, and one that waits the begin of line 2; the rest of lines 2 and 3 belongs to

@@ -51,8 +51,9 @@ def check_recorded(run_dir: Path, stdout: str, program: TaskProgram) -> _core.Ru
 
 
 @KINDS
+@pytest.mark.parametrize("tasks", ["light", "runtime"])
 def test_held_tasks_are_recorded_as_they_were(
-    program: TaskProgram, default_toolchain: Toolchain, libompass: Path, run_recorded: RunRecorded
+    program: TaskProgram, tasks: str, default_toolchain: Toolchain, libompass: Path, run_recorded: RunRecorded
 ) -> None:
     executable, *arguments = compiled(program, default_toolchain)
     number = TASK_PROGRAMS.index(program)
@@ -67,7 +68,8 @@ def test_held_tasks_are_recorded_as_they_were(
         environment={
             "LD_PRELOAD": libraries,
             **({} if number % 3 == 2 else {"OMP_TOOL_LIBRARIES": ""}),
-            "OMP_EXT_STRICT": str(number % 2),
+            "OMP_EXT_TASKS": tasks,
+            "OMP_EXT_STRICT": str(number % 2 if tasks == "runtime" else 0),
             **SCHEDULED,
             **program.environment,
         },
@@ -76,10 +78,11 @@ def test_held_tasks_are_recorded_as_they_were(
     check_recorded(recorded.run_dir, recorded.process.stdout, program)
 
 
+@pytest.mark.parametrize("tasks", ["light", "runtime"])
 @pytest.mark.parametrize("name", ["tied", "taskloop_grainsize", "depend", "undeferred"])
 @pytest.mark.parametrize("comes_first", ["tool", "extension"])
 def test_gcc_programs_are_recorded_as_they_were(
-    name: str, comes_first: str, libompass: Path, run_recorded: RunRecorded
+    name: str, comes_first: str, tasks: str, libompass: Path, run_recorded: RunRecorded
 ) -> None:
     toolchain = toolchain_named("gcc-12-libomp-19")
     program = next(program for program in TASK_PROGRAMS if program.name == name)
@@ -91,12 +94,101 @@ def test_gcc_programs_are_recorded_as_they_were(
         toolchain,
         mode="trace",
         threads=4,
-        environment={"LD_PRELOAD": preloaded, "OMP_TOOL_LIBRARIES": "", **SCHEDULED},
+        environment={
+            "LD_PRELOAD": preloaded,
+            "OMP_TOOL_LIBRARIES": "",
+            "OMP_EXT_TASKS": tasks,
+            **SCHEDULED,
+        },
     )
     profile = check_recorded(recorded.run_dir, recorded.process.stdout, program)
     modules = [Path(module.path).name for module in profile.modules]
     of_tasks = {modules[d.module] for d in profile.definitions if d.kind == "task"}
     assert of_tasks == {executable.name}, "constructs that are not the program's"
+
+
+# For the runtime a thread alone runs each task where it is created, and so it is recorded whoever runs it.
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("comes_first", ["tool", "extension", "loaded"])
+def test_light_tasks_stay_light_under_this_tool_alone(
+    comes_first: str,
+    mode: str,
+    threads: int,
+    default_toolchain: Toolchain,
+    libompass: Path,
+    run_recorded: RunRecorded,
+) -> None:
+    program = next(program for program in TASK_PROGRAMS if program.name == "tied")
+    executable, *arguments = compiled(program, default_toolchain)
+    counter = compile_source(
+        "ext/counting_runtime.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
+    )
+    libraries = {
+        "tool": [libompass, ext_library()],
+        "extension": [ext_library(), libompass],
+        "loaded": [ext_library()],
+    }[comes_first]
+    n_tasks = {}
+    for tasks in ("light", "runtime"):
+        recorded = run_recorded(
+            Path(executable),
+            default_toolchain,
+            *arguments,
+            mode=mode,
+            threads=threads,
+            environment={
+                "LD_PRELOAD": ":".join(map(str, [*libraries, counter])),
+                **({} if comes_first == "loaded" else {"OMP_TOOL_LIBRARIES": ""}),
+                "OMP_EXT_TASKS": tasks,
+                **SCHEDULED,
+                **program.environment,
+            },
+        )
+        profile = check_sound(recorded.run_dir)
+        check_facts(facts_in(recorded.process.stdout), profile)
+        (line,) = (x for x in recorded.process.stderr.splitlines() if x.startswith("counting_runtime: "))
+        n_tasks[tasks] = int(line.split()[-1])
+    assert n_tasks["light"] == 0 < n_tasks["runtime"]
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize("comes_first", ["tool", "extension", "loaded"])
+def test_light_tasks_among_those_of_the_runtime_are_recorded(
+    comes_first: str,
+    threads: int,
+    mode: str,
+    default_toolchain: Toolchain,
+    libompass: Path,
+    run_recorded: RunRecorded,
+) -> None:
+    flags = flags_for(default_toolchain)
+    source = "ext/late_library.c"
+    library = compile_source(source, default_toolchain, flags=(*flags, "-DLIBRARY", "-shared", "-fPIC"))
+    libraries = {
+        "tool": [libompass, ext_library()],
+        "extension": [ext_library(), libompass],
+        "loaded": [ext_library()],
+    }[comes_first]
+    recorded = run_recorded(
+        compile_source(source, default_toolchain, flags=flags),
+        default_toolchain,
+        str(library),
+        mode=mode,
+        threads=threads,
+        environment={
+            "LD_PRELOAD": ":".join(map(str, libraries)),
+            **({} if comes_first == "loaded" else {"OMP_TOOL_LIBRARIES": ""}),
+            "OMPASS_CPU": "off",  # when threads were absent is another matter
+            **SCHEDULED,
+        },
+    )
+    profile = check_sound(recorded.run_dir)
+    if mode == "trace":
+        replay = _core.replay_trace(str(recorded.run_dir))
+        check_accounts_agree(profile, replay)
+        assert counted(replay) == counted(profile)
 
 
 @pytest.mark.parametrize("program", SUMMED_UP, ids=lambda program: program.name)
