@@ -129,8 +129,11 @@ bool must_be_kept(const Task &task) {
 
 // From begin to completion; whether it must be kept.
 template <bool is_seen>
-bool execute_light(Member &member, Task &task, bool is_simple) {
-    if (is_seen && !(task.flags & kInline)) observer->task_begins(task.seen, member.domain, how_found(task));
+[[gnu::always_inline]] inline bool execute(Member &member, Task &task, bool is_simple) {
+    if (is_seen && !(task.flags & kInline)) {
+        const int at_once = std::exchange(member.is_at_once, false) ? OMP_EXT_AT_ONCE : 0;
+        observer->task_begins(task.seen, member.domain, how_found(task) | at_once);
+    }
     Task *accompanied = member.accompanied;
     if (__builtin_expect(accompanied != nullptr, 0)) runtime::leave_companion(member);
     if (__builtin_expect(is_simple, 1))
@@ -143,6 +146,11 @@ bool execute_light(Member &member, Task &task, bool is_simple) {
     const bool is_kept = must_be_kept(task);
     if (!is_simple) end_body(member, task);
     return is_kept;
+}
+
+bool execute_light(Member &member, Task &task, bool is_simple) { return execute<false>(member, task, is_simple); }
+[[gnu::noinline]] bool execute_seen(Member &member, Task &task, bool is_simple) {
+    return execute<true>(member, task, is_simple);
 }
 
 void end_light(Member &member, Task &task, bool is_kept) {
@@ -171,8 +179,8 @@ void run(Member &member, Task &task) {
     inject_sleep();
     bool is_kept = false;
     if (is_light(task)) {
-        is_kept = __builtin_expect(task.seen != nullptr, 0) ? execute_light<true>(member, task, is_simple)
-                                                            : execute_light<false>(member, task, is_simple);
+        is_kept = __builtin_expect(task.seen != nullptr, 0) ? execute_seen(member, task, is_simple)
+                                                            : execute_light(member, task, is_simple);
     } else {
         if (__builtin_expect(task.seen != nullptr, 0)) observer->task_starts(task.seen, member.domain, how_found(task));
         // The short way resumes the runtime's task for the parent, which a light one does not have.

@@ -336,9 +336,14 @@ static bool run_own_children(Member &member, Task &task) {
 }
 
 [[gnu::noinline]] static void wait_for_children_seen(Member &member, Task &task) {
-    if (is_light(task) && has_children_to_wait_for(task)) {
+    Task *child = nullptr;
+    if (is_light(task) && has_children_to_wait_for(task) && (child = member.deque.pop(member.mark))) {
         tell(&omp_ext_observer::wait_begins, kOmptTaskwait);
-        run_own_children(member, task);
+        member.is_at_once = is_light(*child) && child->seen;
+        run_on_top(member, *child);
+        // Those that ended elsewhere may have done so by a later time.
+        if (run_own_children(member, task) && task.n_done_elsewhere.load(std::memory_order_relaxed) == 0)
+            return tell(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
     }
     wait(kOmptTaskwait, ChildrenComplete{&member, task});
     tell(&omp_ext_observer::wait_ends, kOmptTaskwait);

@@ -52,6 +52,7 @@ struct alignas(64) Member {
     int16_t domain = 0; // read by all; changes only between regions
     int16_t number = 0; // in the team
     bool left_to_event = false; // the body of the task that just ended waits for its event
+    bool is_at_once = false; // for tools: nothing was done between the event told last and the begin of the next task
     bool is_searching = false; // counted in team->n_searching
     uint32_t random = 1; // state of a xorshift generator
     int32_t last_victim = -1;

@@ -261,8 +261,7 @@ static void unwind_to(ThreadState &thread, TaskState *top, const TaskState *plac
     }
 }
 
-void start_task(ThreadState &thread, TaskState *task) {
-    const uint64_t now = clock::now();
+void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     uint32_t predecessor = 0;
     const uint64_t ready = ready_time(*task, predecessor);
     const uint64_t idle = leave_for(thread, ready, now);

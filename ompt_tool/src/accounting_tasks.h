@@ -107,7 +107,7 @@ inline bool runs(const ThreadState &thread, const TaskState *task) {
 // `home`: 1 + the domain in which the extension placed it; 0: the runtime holds it.
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
-void start_task(ThreadState &thread, TaskState *task);
+void start_task(ThreadState &thread, TaskState *task, uint64_t now);
 void resume_task(ThreadState &thread, TaskState *task);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
 void discard_task(ThreadState &thread, TaskState *task);

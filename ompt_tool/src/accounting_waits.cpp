@@ -190,16 +190,23 @@ static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     count_last_gap(*thread.current->wait, nullptr, gap, what);
 }
 
-void end_wait(ThreadState &thread, uint32_t kind) {
+static void end_wait_for_tasks(ThreadState &thread, uint32_t kind, uint64_t now) {
     TaskState &task = *thread.current;
-    if (!(task.flags & kWaiting)) return;
-    if (format::is_barrier(kind)) return end_barrier(thread, kind);
-    const uint64_t now = clock::now();
     const LastGap gap = close_gap_at_end(thread, 0, true, now);
     if (__builtin_expect(gap.is_long, 0)) count_long_wait(thread, gap, now);
     if (kind == format::kTaskwait) task.flags &= static_cast<uint16_t>(~kHasChildren);
     if (thread.tracing) thread.log.timed(format::kWaitEnd, kind, now);
     count_wait(thread, task, now);
+}
+
+void end_wait(ThreadState &thread, uint32_t kind) {
+    if (!(thread.current->flags & kWaiting)) return;
+    if (format::is_barrier(kind)) return end_barrier(thread, kind);
+    end_wait_for_tasks(thread, kind, clock::now());
+}
+
+void end_wait_at_once(ThreadState &thread, uint32_t kind) {
+    if (thread.current->flags & kWaiting) end_wait_for_tasks(thread, kind, thread.header->mark);
 }
 
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address) {

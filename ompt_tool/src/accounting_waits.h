@@ -11,6 +11,8 @@ namespace ompass {
 // `address`: of the call; null where the runtime does not tell.
 void begin_wait(ThreadState &thread, uint32_t kind, const void *address);
 void end_wait(ThreadState &thread, uint32_t kind);
+// The same of a wait for tasks, the last of which has just ended.
+void end_wait_at_once(ThreadState &thread, uint32_t kind);
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address);
 void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
 

@@ -145,7 +145,7 @@ bool only_seems_to_switch(const TaskState *task) {
     if (next->flags & kStarted)
         resume_task(thread, next);
     else
-        start_task(thread, next);
+        start_task(thread, next, clock::now());
 }
 
 [[gnu::noinline]] void finish(ThreadState &thread, ompt_data_t *prior_data, ompt_task_status_t status,
@@ -206,7 +206,7 @@ void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_d
             TaskState *prior = task_of(prior_data);
             if (next && !(next->flags & (kInline | kStarted)) && prior == thread->current &&
                 !only_seems_to_switch(prior))
-                return start_task(*thread, next);
+                return start_task(*thread, next, clock::now());
         }
     }
     on_other_schedule(prior_data, status, next_data);

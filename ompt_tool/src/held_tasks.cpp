@@ -61,14 +61,21 @@ void undeferred_starts(const void *code) {
     thread->announced.address = code;
 }
 
+// Where nothing was done since the event before, that one's time is as good as another reading of the clock; unless it was
+// not recorded as this one will be.
+bool has_time_of_last(const ThreadState *thread, int flags) {
+    return (flags & OMP_EXT_AT_ONCE) && thread && thread->seen_switch == recorder::current_switch();
+}
+
 void task_begins(void *seen, int domain, int how) {
+    const bool at_once = has_time_of_last(recorder::this_thread, how);
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     auto *task = static_cast<TaskState *>(seen);
-    thread->announced.is_rescue = how == OMP_EXT_RESCUED;
+    thread->announced.is_rescue = how & OMP_EXT_RESCUED;
     thread->held.domain = static_cast<uint32_t>(domain) + 1;
     task->flags |= kLight;
-    start_task(*thread, task);
+    start_task(*thread, task, at_once ? thread->header->mark : clock::now());
 }
 
 void *undeferred_begins(const void *code, int flags) {
@@ -98,10 +105,12 @@ void wait_begins(int kind) {
 }
 
 void wait_ends(int kind) {
+    const bool at_once = has_time_of_last(recorder::this_thread, kind);
     ThreadState *thread = recorder::thread();
     if (!thread) return;
+    kind &= ~OMP_EXT_AT_ONCE;
     if (thread->current->flags & kHeldWait)
-        end_wait(*thread, static_cast<uint32_t>(kind));
+        (at_once ? end_wait_at_once : end_wait)(*thread, static_cast<uint32_t>(kind));
     else if (static_cast<uint32_t>(kind) == format::kTaskwait)
         thread->current->flags &= static_cast<uint16_t>(~kHasChildren); // they had completed already
 }
