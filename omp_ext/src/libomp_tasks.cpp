@@ -192,10 +192,11 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
     if (!member || (flags & (kProxyBlock | kHiddenHelperBlock)))
         return real___kmpc_omp_task_alloc()(location, thread, flags, block_bytes, shared_bytes, routine);
     const void *code = __builtin_return_address(0);
-    if (__builtin_expect(flags == kTiedBlock && may_be_light(*member->current, flags) &&
-                             !(member->current->flags & kFinal) && !observer,
-                         1))
+    if (__builtin_expect(
+            flags == kTiedBlock && may_be_light(*member->current, flags) && !(member->current->flags & kFinal), 1)) {
+        tell(&omp_ext_observer::creation_begins);
         return make_light_task(*member, location, 0, block_bytes, shared_bytes, routine, code)->block;
+    }
     return make_task(*member, location, flags, block_bytes, shared_bytes, routine, code)->block;
 }
 

@@ -121,7 +121,7 @@ int how_found(const Task &task) { return task.flags & kRescued ? OMP_EXT_RESCUED
 namespace {
 
 // To be asked when its body has ended, before it is counted: will its memory be read still?
-bool must_be_kept(const Task &task) {
+[[gnu::always_inline]] inline bool must_be_kept(const Task &task) {
     if (__builtin_expect(!is_needed(task), 1)) return false;
     hold_parent(task);
     return true;

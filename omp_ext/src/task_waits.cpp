@@ -325,7 +325,7 @@ void wait(int kind, Condition &&condition) {
 } // namespace
 // Most children are run by the thread that created them, the last one first. Where nothing may step aside they need none of
 // what other waits do. True: all are complete.
-static bool run_own_children(Member &member, Task &task) {
+[[gnu::always_inline]] static inline bool run_own_children(Member &member, Task &task) {
     while (has_children_to_wait_for(task)) {
         Task *child = member.deque.pop(member.mark);
         if (!child) return false;
