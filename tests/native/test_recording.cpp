@@ -85,7 +85,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
     const auto run_one = [&](ThreadState &thread, std::minstd_rand &random) {
         TaskState *task = mailbox[random() % 64].exchange(nullptr);
         if (!task) return;
-        start_task(thread, task);
+        start_task(thread, task, clock::now());
         if (random() % 4 == 0) run_inline(thread, 0x3000, 5, n_tasks);
         complete_task(thread, task, nullptr, 1);
         n_tasks++;
@@ -98,7 +98,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
         while (!done) run_one(*thread, random);
         for (auto &slot : mailbox)
             if (TaskState *task = slot.exchange(nullptr)) {
-                start_task(*thread, task);
+                start_task(*thread, task, clock::now());
                 complete_task(*thread, task, nullptr, 1);
                 n_tasks++;
             }
@@ -116,7 +116,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
             auto &slot = mailbox[random() % 64];
             TaskState *none = nullptr;
             if (!slot.compare_exchange_strong(none, task)) { // a full queue: it runs at once
-                start_task(*primary, task);
+                start_task(*primary, task, clock::now());
                 complete_task(*primary, task, nullptr, 1);
                 n_tasks++;
             }
@@ -390,7 +390,7 @@ TEST_F(Recording, a_creation_in_a_bracket_has_its_own_time_or_that_of_the_bracke
     begin("trace");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
     TaskState *creator = create(*thread, 0x2000);
-    start_task(*thread, creator);
+    start_task(*thread, creator, clock::now());
     for (const bool coarse : {true, false}) {
         creator->local->is_coarse = coarse;
         thread->bracket.loop_task = creator;
