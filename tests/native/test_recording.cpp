@@ -14,7 +14,6 @@
 
 #include "accounting_regions.h"
 #include "accounting_waits.h"
-#include "analyses/schedule.h"
 #include "analyses/timeline.h"
 #include "analyses/trace_replay.h"
 #include "analyses/trace_rows.h"
@@ -22,6 +21,7 @@
 #include "broken_invariants.h"
 #include "events/decoder.h"
 #include "process_log.h"
+#include "pyramid_agrees.h"
 
 namespace ompass {
 namespace {
@@ -142,29 +142,6 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
     end_region(*primary);
 }
 
-// Bins hold the ticks of the replay, to the last one; the matrix every deferred task.
-void check_schedule(const RunFiles &run, const std::vector<ThreadAccount> &replayed) {
-    Schedule schedule;
-    ASSERT_FALSE(read_schedule(run, {.limit = 100, .n_bins = 13}, schedule));
-    std::array<uint64_t, format::kStates> spent = {}, in_bins = {};
-    uint64_t n_ready = 0, n_ran = 0, n_pooled = 0;
-    for (const ThreadAccount &account : replayed) {
-        for (const format::RegionSlot &region : account.regions)
-            for (size_t state = 0; state < spent.size(); state++) spent[state] += region.state_ticks[state];
-        for (const format::ConstructSlot &construct : account.constructs) n_ready += construct.n_ready;
-    }
-    for (const auto &bin : schedule.bins)
-        for (size_t state = 0; state < bin.size(); state++) in_bins[state] += bin[state];
-    EXPECT_EQ(in_bins, spent);
-    for (const uint64_t n : schedule.ran) n_ran += n;
-    EXPECT_EQ(n_ran, n_ready);
-    EXPECT_LE(schedule.stretches.size(), std::max<size_t>(100, 4 * schedule.n_threads));
-    for (const Stretch &stretch : schedule.stretches) n_pooled += stretch.pooled;
-    Schedule exact;
-    ASSERT_FALSE(read_schedule(run, {.limit = 1'000'000'000'000}, exact));
-    EXPECT_EQ(n_pooled, exact.stretches.size());
-}
-
 TEST_F(Recording, trace_and_profile_of_random_events_agree_and_add_up) {
     begin("trace");
     std::atomic<uint64_t> n_tasks{0};
@@ -176,7 +153,7 @@ TEST_F(Recording, trace_and_profile_of_random_events_agree_and_add_up) {
     ASSERT_FALSE(open_run(directory_, run));
     std::vector<ThreadAccount> kept = read_accounts(run), replayed;
     ASSERT_FALSE(replay_trace(run, replayed));
-    check_schedule(run, replayed);
+    check_pyramid(directory_, replayed);
     for (auto *accounts : {&kept, &replayed}) {
         const RunProfile profile = make_profile(run, *accounts, accounts == &replayed);
         uint64_t completed = 0, in_regions = 0;
@@ -374,8 +351,7 @@ TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) 
         std::vector<ThreadAccount> accounts = read_accounts(run);
         (void)make_profile(run, accounts, false);
         if (!replay_trace(run, accounts)) (void)make_profile(run, accounts, true);
-        Schedule schedule;
-        (void)read_schedule(run, {.limit = 50, .n_bins = 7}, schedule);
+        open_pyramid(copy);
         (void)read_rows(run, static_cast<size_t>(round) % trace_tables().size(), {0, 1}, 100, [](RowBatch &) {});
         SliceColumns slices;
         bool too_many = false;
