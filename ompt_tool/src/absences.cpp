@@ -215,6 +215,7 @@ format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
         add(sum, next_.blocked, ticks);
         if (log && ticks)
             log->untimed(next_.blocked ? format::kBlocked : format::kPreempted, next_.guessed, next_.begin, ticks);
+        asked_until_ = std::max(asked_until_, until); // where the next guess may begin
         if (until < next_.end) {
             next_.begin = until;
             break;
