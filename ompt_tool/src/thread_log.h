@@ -79,6 +79,13 @@ public:
             put(format::pack_event(format::kStart, construct, delta), id | moved);
     }
 
+    void absence(bool blocked, bool guess, uint64_t begin, uint64_t ticks) {
+        const uint64_t distance = begin - base_;
+        if (format::is_near_absence(distance, ticks))
+            put(format::pack_absent_near(blocked, guess, distance, ticks));
+        else
+            put(format::pack_event(blocked ? format::kBlocked : format::kPreempted, guess, 0), begin, ticks);
+    }
     void access(bool write, uint64_t address, uint64_t bytes) {
         const auto distance = static_cast<int64_t>(address - last_address_);
         if (__builtin_expect(format::is_near(distance, bytes), 1))

@@ -165,7 +165,7 @@ class ThreadLog:
                 if name == "time":
                     now = record[1]
                     continue
-                if name in ("preempted", "blocked"):
+                if name in ("preempted", "blocked", "absent_near"):
                     continue
                 if name in ("read_near", "write_near"):
                     distance = record[0] >> (6 + NEAR_BYTES_BITS)

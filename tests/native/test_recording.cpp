@@ -394,7 +394,7 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
     for (int i = 0; i < 100'000; i++) {
         const auto construct = static_cast<uint32_t>(any(format::kConstructBits));
         const uint64_t before = now, later = now + any(34);
-        switch (random() % 8) {
+        switch (random() % 9) {
         case 0:
             thread->log.create_untimed(construct);
             written.push_back({format::kCreate, construct, before, thread->new_id()});
@@ -444,6 +444,13 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
             thread->log.access(true, address, 8);
             written.push_back({format::kWrite, 0, before, address});
             break;
+        case 8: {
+            const bool blocked = random() % 2, guess = random() % 2;
+            const uint64_t begin = random() % 2 ? now + any(40) : now - any(40);
+            thread->log.absence(blocked, guess, begin, any(34) + 1);
+            written.push_back({blocked ? format::kBlocked : format::kPreempted, guess, before, begin});
+            break;
+        }
         }
     }
     RunFiles run;
@@ -454,7 +461,9 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
     const auto read_on = [&](EventDecoder &from, std::vector<Record> &to) {
         for (EventRecord record; from.next(record);) {
             Record found = {record.kind, record.argument, record.time, record.id};
-            if (record.kind == format::kStart || record.kind == format::kWrite) found.what = record.words[1];
+            const bool is_absence = record.kind == format::kPreempted || record.kind == format::kBlocked;
+            if (record.kind == format::kStart || record.kind == format::kWrite || is_absence)
+                found.what = record.words[1];
             if (record.kind == format::kWrite) found.argument = 0; // the form's own business
             if (record.kind == format::kInlineOps) {
                 found.argument = 0;

@@ -14,6 +14,7 @@ ENCODING = {
     "events/decoder.h": {
         "kEnd", "kTime", "kCreate", "kImplicitBegin", "kRegionBegin", "kInlineCode", "kRead", "kWrite",
         "kReadNear", "kWriteNear", "kStart", "kStartShort", "kStartNear", "kCompleteShort",
+        "kAbsentNear", "kPreempted", "kBlocked",
     },
     "analyses/event_density.cpp": {"kInlineOps"},
     "analyses/event_columns.cpp": {

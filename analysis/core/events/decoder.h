@@ -60,7 +60,10 @@ public:
                 codes_[n_codes_++] = record.argument;
                 continue;
             }
-            unpack_access(record);
+            if (record.kind == format::kAbsentNear)
+                unpack_absence(record);
+            else
+                unpack_access(record);
             return true;
         }
         return what_ ? fail(what_) : false;
@@ -135,7 +138,7 @@ private:
         uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin;
     static constexpr uint64_t kShort = uint64_t{1} << format::kInlineCode | uint64_t{1} << format::kRead |
                                        uint64_t{1} << format::kWrite | uint64_t{1} << format::kReadNear |
-                                       uint64_t{1} << format::kWriteNear;
+                                       uint64_t{1} << format::kWriteNear | uint64_t{1} << format::kAbsentNear;
 
     static constexpr auto kForms = [] {
         std::array<format::RecordForm, format::kEventKinds> forms{};
@@ -204,13 +207,22 @@ private:
     void unpack_start(EventRecord &record) {
         const uint64_t word = record.words[0];
         switch (format::event_kind(word)) {
-        case format::kStartShort: record.words[1] = (first_id_ + n_ids_ - format::start_back(word)) & format::kIdMask; break;
+        case format::kStartShort:
+            record.words[1] = (first_id_ + n_ids_ - format::start_back(word)) & format::kIdMask;
+            break;
         case format::kStartNear:
             record.words[1] = ((started_ + format::start_distance(word)) & format::kIdMask) | format::start_moved(word);
             break;
         default: break;
         }
         started_ = record.words[1] & format::kIdMask;
+    }
+    static void unpack_absence(EventRecord &record) {
+        const uint64_t word = record.words[0];
+        record.kind = format::is_blocked_near(word) ? format::kBlocked : format::kPreempted;
+        record.argument = format::is_guess_near(word);
+        record.words[1] = record.time + format::absent_distance(word);
+        record.words[2] = format::absent_ticks(word);
     }
     // Short forms of accesses are for the log alone: outside of it there are kRead and kWrite.
     void unpack_access(EventRecord &record) {

@@ -733,6 +733,7 @@ bool ThreadWalk<Observer>::take() {
     case format::kWaitBeginShort:
     case format::kWaitEndShort:
     case format::kWaitPlaceShort:
+    case format::kAbsentNear:
     case format::kEventKinds: break;
     }
     return true;

@@ -324,7 +324,8 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
     X(kCompleteShort, 0, 1, "", "complete_short", "a complete in half a word")                                         \
     X(kWaitBeginShort, 0, 1, "", "wait_begin_short", "a wait_begin in half a word")                                    \
     X(kWaitEndShort, 0, 1, "", "wait_end_short", "a wait_end in half a word")                                          \
-    X(kWaitPlaceShort, 0, 0, "", "wait_place_short", "a wait_place in half a word")
+    X(kWaitPlaceShort, 0, 0, "", "wait_place_short", "a wait_place in half a word")                                    \
+    X(kAbsentNear, 1, 0, "", "absent_near", "a preempted or blocked that begins close to the last timed record")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
@@ -424,6 +425,8 @@ constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} 
 //   kCompleteShort    delta:26                 with kStatusComplete
 //   kWaitBeginShort, kWaitEndShort  delta:22 | wait:4
 //   kWaitPlaceShort   construct:26
+//   kAbsentNear       ticks:30 | distance:26 | guess:1 | blocked:1
+//                     begins at the signed distance from the time of the last timed record
 // How a record lies in its first word, or in the half of it that it has.
 struct RecordForm {
     uint8_t kind; // for which it stands
@@ -470,6 +473,22 @@ constexpr uint64_t start_distance(uint64_t word) {
     return static_cast<uint64_t>(static_cast<int64_t>(word << (64 - kDistanceShift - kDistanceBits)) >>
                                  (64 - kDistanceBits));
 }
+// Of kAbsentNear.
+inline constexpr unsigned kAbsentTicksBits = 30, kAbsentDistanceBits = 26, kAbsentShift = 8;
+constexpr bool is_near_absence(uint64_t distance, uint64_t ticks) {
+    return ((distance + (uint64_t{1} << (kAbsentDistanceBits - 1))) >> kAbsentDistanceBits |
+            ticks >> kAbsentTicksBits) == 0;
+}
+constexpr uint64_t pack_absent_near(bool blocked, bool guess, uint64_t distance, uint64_t ticks) {
+    return ticks << (64 - kAbsentTicksBits) | (distance & ((uint64_t{1} << kAbsentDistanceBits) - 1)) << kAbsentShift |
+           uint64_t{guess} << 7 | uint64_t{blocked} << 6 | kAbsentNear;
+}
+constexpr bool is_blocked_near(uint64_t word) { return word >> 6 & 1; }
+constexpr bool is_guess_near(uint64_t word) { return word >> 7 & 1; }
+constexpr uint64_t absent_distance(uint64_t word) {
+    return static_cast<uint64_t>(static_cast<int64_t>(word << kAbsentTicksBits) >> (64 - kAbsentDistanceBits));
+}
+constexpr uint64_t absent_ticks(uint64_t word) { return word >> (64 - kAbsentTicksBits); }
 constexpr uint64_t start_moved(uint64_t word) { return (word >> kMovedShift & 3) << kMovedOfId; }
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
