@@ -107,6 +107,7 @@ CASES = (
     Case("short-records", "golden/short.c"),
     Case("short-records-unbracketed", "golden/short.c", way="by-variable"),
     Case("short-records-of-all-kinds", "spans/random_tasks.c", _TASKS),
+    Case("short-records-absences", "processor/sleeps.c", ("200", "6", "2")),
     Case("short-records-killed", "golden/killed.c", ending=-9),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),
