@@ -67,8 +67,8 @@ TWO_WORDS = (
     "counter", "work_begin",
 )  # fmt: skip
 THREE_WORDS = (
-    "start_ready", "resume", "dependence", "region_begin", "region_end", "read", "write", "resync", "preempted",
-    "blocked", "work_end",
+    "start_ready", "resume", "dependence", "region_begin", "region_end", "read", "write", "resync",
+    "preempted", "blocked", "work_end",
 )  # fmt: skip
 WORDS = dict.fromkeys(NAMES, 1) | dict.fromkeys(TWO_WORDS, 2) | dict.fromkeys(THREE_WORDS, 3)
 # Words of a record that hold ids of tasks or regions.
@@ -80,7 +80,7 @@ HAS_ID = ("create", "region_begin", "implicit_begin")  # their ids are the threa
 UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
            "implicit_end", "read", "write", "cpu", "counter", "time", "domain", "placed", "wait_place",
            "waited_for")  # fmt: skip
-# Short records: for what each stands, its halves of words, the bits of its argument, and where its delta begins.
+# Short records: for what each stands, its halves of words, the bits of its argument, where its delta begins.
 SHORT = {
     "create_short": ("create", 1, 26, 32),
     "create_span_short": ("create_span", 1, 12, 18),
@@ -136,7 +136,7 @@ class ThreadLog:
     def _decode(
         self, extents: list[np.ndarray[Any, np.dtype[np.uint64]]]
     ) -> Iterator[tuple[str, int, list[int]]]:
-        """(name, absolute time, words) of every record, in its long form; absences, with times of their own, are left out."""
+        """(name, absolute time, words) of every record in its long form, but for absences."""
         now = address = started = 0
         latest_id = self.thread << 40
         for extent in extents:

@@ -456,7 +456,7 @@ constexpr bool fits(EventKind kind, uint64_t argument, uint64_t delta, uint64_t 
     return (argument >> form.argument_bits | delta >> delta_bits | rest) == 0;
 }
 constexpr uint64_t pack_short(EventKind kind, uint64_t argument, uint64_t delta) {
-    return delta << record_form(kind).delta_shift | argument << 6 | kind;
+    return delta << record_form(kind).delta_shift % 64 | argument << 6 | kind; // 64: delta is 0
 }
 // Of kStartShort and kStartNear.
 inline constexpr unsigned kBackBits = 4, kBackShift = 12;
