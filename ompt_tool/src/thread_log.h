@@ -54,12 +54,12 @@ public:
     void create_untimed(uint32_t construct) { put_half(format::pack_short(format::kCreateShort, construct, 0)); }
     void wait_place(uint32_t construct) { put_half(format::pack_short(format::kWaitPlaceShort, construct, 0)); }
     void create_span(uint64_t ticks, uint64_t now) {
-        timed_or_short(format::kCreateSpan, format::kCreateSpanShort, static_cast<uint32_t>(ticks), now);
+        timed_or_short<format::kCreateSpan, format::kCreateSpanShort>(static_cast<uint32_t>(ticks), now);
     }
     void wait_begin(uint32_t kind, uint64_t now) {
-        timed_or_short(format::kWaitBegin, format::kWaitBeginShort, kind, now);
+        timed_or_short<format::kWaitBegin, format::kWaitBeginShort>(kind, now);
     }
-    void wait_end(uint32_t kind, uint64_t now) { timed_or_short(format::kWaitEnd, format::kWaitEndShort, kind, now); }
+    void wait_end(uint32_t kind, uint64_t now) { timed_or_short<format::kWaitEnd, format::kWaitEndShort>(kind, now); }
     void complete(uint32_t status, uint64_t now) {
         const uint64_t delta = delta_to(now);
         if (__builtin_expect(format::fits(format::kCompleteShort, 0, delta, status ^ format::kStatusComplete), 1))
@@ -144,12 +144,14 @@ private:
         place[1] = static_cast<uint32_t>(word >> 32);
         store(place, word);
     }
-    void timed_or_short(format::EventKind kind, format::EventKind short_kind, uint32_t argument, uint64_t now) {
+    // The kinds are constants, so that nothing asks for their forms at run time.
+    template <format::EventKind kKind, format::EventKind kShortKind>
+    void timed_or_short(uint32_t argument, uint64_t now) {
         const uint64_t delta = delta_to(now);
-        if (__builtin_expect(format::fits(short_kind, argument, delta), 1))
-            put_half(format::pack_short(short_kind, argument, delta));
+        if (__builtin_expect(format::fits(kShortKind, argument, delta), 1))
+            put_half(format::pack_short(kShortKind, argument, delta));
         else
-            put(format::pack_event(kind, argument, delta));
+            put(format::pack_event(kKind, argument, delta));
     }
     // Only one half of the word changes, so nobody sees half of a change.
     void append_op(uint64_t op) {
