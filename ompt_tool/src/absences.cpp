@@ -213,8 +213,8 @@ format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
     while (load(end) && next_.begin < end) {
         const uint64_t until = std::min(next_.end, end), ticks = until - next_.begin;
         add(sum, next_.blocked, ticks);
-        if (log && ticks)
-            log->untimed(next_.blocked ? format::kBlocked : format::kPreempted, next_.guessed, next_.begin, ticks);
+        if (log && ticks) log->absence(next_.blocked, next_.guessed, next_.begin, ticks);
+        asked_until_ = std::max(asked_until_, until); // where the next guess may begin
         if (until < next_.end) {
             next_.begin = until;
             break;

@@ -60,7 +60,7 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     instance->n_open = 1;
     instance->primary_thread = thread.index;
     instance->team_size = 1;
-    instance->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    instance->id = thread.new_id();
     if (region->slot->level == 0) region->slot->level = region->level;
     note_region(thread);
     open_stretch(thread, format::kOpenFork);
@@ -139,7 +139,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
     if (!task) return nullptr;
     const uint64_t now = clock::now();
     task->flags = kImplicit | kStarted | (instance ? 0 : kInitial);
-    task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    task->id = thread.new_id();
     task->worked = 0;
     task->frame = task;
     task->local = nullptr;

@@ -186,7 +186,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const bool known = bracketed || (creator->local && creator->local->is_coarse && !left_out);
     const uint64_t now = !known ? clock::now() : creator->creating ? thread.creation.begin : thread.header->mark;
     if (has_absences(thread)) tell_absences(thread, now); // the chain of the created task begins here
-    task->id = static_cast<uint64_t>(thread.index) << format::kThreadShift | ++thread.task_counter;
+    task->id = thread.new_id();
     task->ready = now;
     const uint32_t cpu = cpu::current();
     task->creator_cpu = static_cast<uint16_t>(cpu);
@@ -206,7 +206,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     thread.creation.inline_period = 1;
     if (thread.tracing) {
         if (known)
-            thread.log.untimed(format::kCreate, construct->id);
+            thread.log.create_untimed(construct->id);
         else
             thread.log.timed(format::kCreate, construct->id, now);
     }
@@ -288,7 +288,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
         if (task->n_predecessors)
             thread.log.timed(format::kStartReady, task->construct, now, task->id | moved, waited);
         else
-            thread.log.timed(format::kStart, task->construct, now, task->id | moved);
+            thread.log.start(task->construct, task->id, moved, thread.latest_id(), now);
     }
     task->worked = 0;
     task->flags |= kStarted;
@@ -346,7 +346,7 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     TaskState *on_stack = next && next != task ? find_on_stack(below, next) : below;
     if (thread.tracing) {
         if (!on_stack || on_stack == below)
-            thread.log.timed(format::kComplete, status, now);
+            thread.log.complete(status, now);
         else
             thread.log.timed(format::kCompleteTo, status, now, on_stack->id);
     }

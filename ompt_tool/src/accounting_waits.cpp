@@ -127,7 +127,7 @@ void count_last_gap(format::WaitSlot &wait, format::LoopSlot *loop, LastGap gap,
     thread.header->open_wait = wait.id;
     if (thread.tracing) {
         trace_place(thread, wait);
-        thread.log.timed(format::kWaitBegin, kind, now);
+        thread.log.wait_begin(kind, now);
     }
 }
 
@@ -195,7 +195,7 @@ static void end_wait_for_tasks(ThreadState &thread, uint32_t kind, uint64_t now)
     const LastGap gap = close_gap_at_end(thread, 0, true, now);
     if (__builtin_expect(gap.is_long, 0)) count_long_wait(thread, gap, now);
     if (kind == format::kTaskwait) task.flags &= static_cast<uint16_t>(~kHasChildren);
-    if (thread.tracing) thread.log.timed(format::kWaitEnd, kind, now);
+    if (thread.tracing) thread.log.wait_end(kind, now);
     count_wait(thread, task, now);
 }
 

@@ -135,7 +135,7 @@ inline void close_creation(ThreadState &thread, uint64_t now) {
     }
     if (thread.tracing) {
         if (ticks < format::kArgumentLimit && thread.creation.weight == 1 && construct) // both in one word
-            thread.log.timed(format::kCreateSpan, static_cast<uint32_t>(ticks), now);
+            thread.log.create_span(ticks, now);
         else
             thread.log.timed(format::kCreateSpanLong,
                              thread.creation.weight | (construct ? 0 : format::kUntoldCreation), now, ticks);
@@ -191,7 +191,7 @@ inline uint64_t close_gap_before_task(ThreadState &thread, uint64_t ready, uint6
 inline void trace_place(ThreadState &thread, const format::WaitSlot &wait) {
     if (thread.traced_wait == wait.id) return;
     thread.traced_wait = wait.id;
-    thread.log.untimed(format::kWaitPlace, wait.id);
+    thread.log.wait_place(wait.id);
 }
 
 // The gap at the end of a wait.

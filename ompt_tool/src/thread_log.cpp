@@ -38,7 +38,7 @@ void ThreadLog::create(const std::string &directory, uint32_t index, uint32_t ti
 }
 
 void ThreadLog::start_tracing(uint64_t now) {
-    limit_ = next_ = &base_; // not null: tracing, with no room yet
+    limit_ = next_ = reinterpret_cast<uint32_t *>(&base_); // not null: tracing, with no room yet
     if (refill()) timed(format::kOutside, 0, now);
 }
 
@@ -59,10 +59,7 @@ uint64_t ThreadLog::write_time(uint64_t now) {
         OMPASS_ASSERT(base_ - now < kMaxStepBack);
         return 0;
     }
-    if (uint64_t *place = reserve(2)) {
-        place[1] = now;
-        store(place, format::pack_event(format::kTime, 0, 0));
-    }
+    put(format::pack_event(format::kTime, 0, 0), now);
     base_ = now;
     return 0;
 }
@@ -81,8 +78,8 @@ bool ThreadLog::refill() {
         header_->n_dropped++;
         return false;
     }
-    next_ = reinterpret_cast<uint64_t *>(window_ + 1);
-    limit_ = next_ + (kWindowBytes - sizeof *window_) / sizeof(uint64_t) - 1;
+    next_ = reinterpret_cast<uint32_t *>(window_ + 1);
+    limit_ = next_ + (kWindowBytes - sizeof *window_) / sizeof(uint32_t) - 2;
     last_ = nullptr;
     ops_shift_ = kNoOps;
     return true;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "format/format.h"
@@ -32,41 +33,65 @@ public:
     bool tracing() const { return limit_ != nullptr; }
 
     // Appends a record; `now` of a timed one must not lie before that of the last timed one.
-    void untimed(format::EventKind kind, uint32_t argument) {
-        if (uint64_t *place = reserve(1)) store(place, format::pack_event(kind, argument, 0));
-    }
+    void untimed(format::EventKind kind, uint32_t argument) { put(format::pack_event(kind, argument, 0)); }
     void untimed(format::EventKind kind, uint32_t argument, uint64_t word1) {
-        if (uint64_t *place = reserve(2)) place[1] = word1, store(place, format::pack_event(kind, argument, 0));
+        put(format::pack_event(kind, argument, 0), word1);
     }
     void untimed(format::EventKind kind, uint32_t argument, uint64_t word1, uint64_t word2) {
-        if (uint64_t *place = reserve(3))
-            place[1] = word1, place[2] = word2, store(place, format::pack_event(kind, argument, 0));
+        put(format::pack_event(kind, argument, 0), word1, word2);
     }
     void timed(format::EventKind kind, uint32_t argument, uint64_t now) {
-        const uint64_t delta = delta_to(now);
-        if (uint64_t *place = reserve(1)) store(place, format::pack_event(kind, argument, delta));
+        put(format::pack_event(kind, argument, delta_to(now)));
     }
     void timed(format::EventKind kind, uint32_t argument, uint64_t now, uint64_t word1) {
-        const uint64_t delta = delta_to(now);
-        if (uint64_t *place = reserve(2)) place[1] = word1, store(place, format::pack_event(kind, argument, delta));
+        put(format::pack_event(kind, argument, delta_to(now)), word1);
     }
     void timed(format::EventKind kind, uint32_t argument, uint64_t now, uint64_t word1, uint64_t word2) {
-        const uint64_t delta = delta_to(now);
-        if (uint64_t *place = reserve(3))
-            place[1] = word1, place[2] = word2, store(place, format::pack_event(kind, argument, delta));
+        put(format::pack_event(kind, argument, delta_to(now)), word1, word2);
     }
 
+    // The same of the records of most tasks, each in the shortest form that holds it.
+    void create_untimed(uint32_t construct) { put_half(format::pack_short(format::kCreateShort, construct, 0)); }
+    void wait_place(uint32_t construct) { put_half(format::pack_short(format::kWaitPlaceShort, construct, 0)); }
+    void create_span(uint64_t ticks, uint64_t now) {
+        timed_or_short<format::kCreateSpan, format::kCreateSpanShort>(static_cast<uint32_t>(ticks), now);
+    }
+    void wait_begin(uint32_t kind, uint64_t now) {
+        timed_or_short<format::kWaitBegin, format::kWaitBeginShort>(kind, now);
+    }
+    void wait_end(uint32_t kind, uint64_t now) { timed_or_short<format::kWaitEnd, format::kWaitEndShort>(kind, now); }
+    void complete(uint32_t status, uint64_t now) {
+        const uint64_t delta = delta_to(now);
+        if (__builtin_expect(format::fits(format::kCompleteShort, 0, delta, status ^ format::kStatusComplete), 1))
+            put_half(format::pack_short(format::kCompleteShort, 0, delta));
+        else
+            put(format::pack_event(format::kComplete, status, delta));
+    }
+    // `moved`: the bits beside the id; `latest`: the id that this thread made last.
+    void start(uint32_t construct, uint64_t id, uint64_t moved, uint64_t latest, uint64_t now) {
+        const uint64_t delta = delta_to(now), back = latest - id, distance = id - started_;
+        started_ = id;
+        if (format::fits(format::kStartShort, construct, delta, moved | back >> format::kBackBits))
+            put_half(format::pack_short(format::kStartShort, construct, delta) | back << format::kBackShift);
+        else if (format::fits(format::kStartNear, construct, delta) && format::is_near_start(distance))
+            put(format::pack_start_near(construct, moved, distance, delta));
+        else
+            put(format::pack_event(format::kStart, construct, delta), id | moved);
+    }
+
+    void absence(bool blocked, bool guess, uint64_t begin, uint64_t ticks) {
+        const uint64_t distance = begin - base_;
+        if (format::is_near_absence(distance, ticks))
+            put(format::pack_absent_near(blocked, guess, distance, ticks));
+        else
+            put(format::pack_event(blocked ? format::kBlocked : format::kPreempted, guess, 0), begin, ticks);
+    }
     void access(bool write, uint64_t address, uint64_t bytes) {
         const auto distance = static_cast<int64_t>(address - last_address_);
-        uint64_t *place;
-        if (__builtin_expect(format::is_near(distance, bytes), 1)) {
-            if (!(place = reserve(1))) return;
-            store(place, format::pack_near(write ? format::kWriteNear : format::kReadNear, distance, bytes));
-        } else {
-            if (!(place = reserve(3))) return;
-            place[1] = address, place[2] = bytes;
-            store(place, format::pack_event(write ? format::kWrite : format::kRead, 0, 0));
-        }
+        if (__builtin_expect(format::is_near(distance, bytes), 1))
+            put(format::pack_near(write ? format::kWriteNear : format::kReadNear, distance, bytes));
+        else
+            put(format::pack_event(write ? format::kWrite : format::kRead, 0, 0), address, bytes);
         last_address_ = address;
     }
 
@@ -93,22 +118,49 @@ private:
     static constexpr uint32_t kMaxSlotExtents = 2048;
     static constexpr unsigned kNoOps = 64;
 
-    static void store(uint64_t *place, uint64_t word) { __atomic_store_n(place, word, __ATOMIC_RELEASE); }
+    static void store(uint32_t *place, uint64_t half) {
+        __atomic_store_n(place, static_cast<uint32_t>(half), __ATOMIC_RELEASE);
+    }
 
-    // Room for `words` words; null when not tracing or full.
-    uint64_t *reserve(unsigned words) {
-        if (__builtin_expect(next_ + words > limit_, 0) && !refill()) return nullptr;
+    // Room for `halves` halves of words; null when not tracing or full.
+    uint32_t *reserve(unsigned halves) {
+        if (__builtin_expect(next_ + halves > limit_, 0) && !refill()) return nullptr;
         last_ = next_;
-        next_ += words;
+        next_ += halves;
         ops_shift_ = kNoOps;
         return last_;
     }
+    void put_half(uint64_t half) {
+        if (uint32_t *place = reserve(1)) store(place, half);
+    }
+    template <typename... More>
+    void put(uint64_t word, More... more) {
+        uint32_t *place = reserve(2 + 2 * sizeof...(more));
+        if (!place) return;
+        if constexpr (sizeof...(more) > 0) {
+            const uint64_t words[] = {more...};
+            memcpy(place + 2, words, sizeof words);
+        }
+        place[1] = static_cast<uint32_t>(word >> 32);
+        store(place, word);
+    }
+    // The kinds are constants, so that nothing asks for their forms at run time.
+    template <format::EventKind kKind, format::EventKind kShortKind>
+    void timed_or_short(uint32_t argument, uint64_t now) {
+        const uint64_t delta = delta_to(now);
+        if (__builtin_expect(format::fits(kShortKind, argument, delta), 1))
+            put_half(format::pack_short(kShortKind, argument, delta));
+        else
+            put(format::pack_event(kKind, argument, delta));
+    }
+    // Only one half of the word changes, so nobody sees half of a change.
     void append_op(uint64_t op) {
         if (__builtin_expect(ops_shift_ < kNoOps, 1)) {
             ops_ |= op << ops_shift_;
             ops_shift_ += 4;
-            store(last_, ops_);
-        } else if (uint64_t *place = reserve(1)) {
+            memcpy(last_, &ops_, sizeof ops_);
+            std::atomic_signal_fence(std::memory_order_release);
+        } else if (uint32_t *place = reserve(2)) {
             ops_ = format::kInlineOps | op << 8;
             ops_shift_ = 12;
             store(place, ops_);
@@ -128,14 +180,15 @@ private:
     void let_go() { held_.store(false, std::memory_order_release); }
     void *make_slots(uint32_t id);
 
-    uint64_t *next_ = nullptr; // place of the next record
-    uint64_t *limit_ = nullptr; // end of the window, less one word that stays zero; null when not tracing
-    uint64_t *last_ = nullptr; // the last record
+    uint32_t *next_ = nullptr; // place of the next record
+    uint32_t *limit_ = nullptr; // end of the window, less one word that stays zero; null when not tracing
+    uint32_t *last_ = nullptr; // the last record
     uint64_t ops_ = 0; // the last record while it is a kInlineOps with room,
     unsigned ops_shift_ = kNoOps; // and where its next operation goes
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record
     uint64_t last_address_ = 0; // of the last access
+    uint64_t started_ = 0; // the task that started last
     format::ThreadHeader *header_ = nullptr;
     format::ExtentHeader *window_ = nullptr; // the extent of the latest events, at one place in file and memory
     bool dropping_ = false;

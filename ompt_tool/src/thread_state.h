@@ -254,6 +254,12 @@ struct alignas(64) ThreadState {
     uint64_t accounted; // sum of all that was ever added to state_ticks
 #endif
 
+    // The id of the task or region that this thread has made last.
+    uint64_t latest_id() const { return static_cast<uint64_t>(index) << format::kThreadShift | task_counter; }
+    uint64_t new_id() {
+        task_counter++;
+        return latest_id();
+    }
     format::RegionSlot *region_slot(uint32_t id, format::DefinitionKind kind);
     EnteredRegion *push_region(); // null when memory is exhausted
     void pop_region();

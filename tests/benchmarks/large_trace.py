@@ -64,10 +64,11 @@ NAMES = [name for name, _ in _core.event_kinds()]
 KIND = {name: number for number, name in enumerate(NAMES)}
 TWO_WORDS = (
     "time", "create_span_long", "start", "complete_to", "discard", "fulfill", "barrier_end", "implicit_begin",
-    "counter",
+    "counter", "work_begin",
 )  # fmt: skip
 THREE_WORDS = (
-    "start_ready", "resume", "dependence", "region_begin", "region_end", "read", "write", "resync"
+    "start_ready", "resume", "dependence", "region_begin", "region_end", "read", "write", "resync",
+    "preempted", "blocked", "work_end",
 )  # fmt: skip
 WORDS = dict.fromkeys(NAMES, 1) | dict.fromkeys(TWO_WORDS, 2) | dict.fromkeys(THREE_WORDS, 3)
 # Words of a record that hold ids of tasks or regions.
@@ -77,8 +78,25 @@ ID_WORDS = dict.fromkeys(
 ) | {"dependence": (1, 2)}  # fmt: skip
 HAS_ID = ("create", "region_begin", "implicit_begin")  # their ids are the thread's next ones
 UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
-           "implicit_end", "read", "write", "cpu", "counter", "time", "domain", "placed")  # fmt: skip
+           "implicit_end", "read", "write", "cpu", "counter", "time", "domain", "placed", "wait_place",
+           "waited_for")  # fmt: skip
+# Short records: for what each stands, its halves of words, the bits of its argument, where its delta begins.
+SHORT = {
+    "create_short": ("create", 1, 26, 32),
+    "create_span_short": ("create_span", 1, 12, 18),
+    "start_short": ("start", 1, 6, 16),
+    "start_near": ("start", 2, 12, 40),
+    "complete_short": ("complete", 1, 0, 6),
+    "wait_begin_short": ("wait_begin", 1, 4, 10),
+    "wait_end_short": ("wait_end", 1, 4, 10),
+    "wait_place_short": ("wait_place", 1, 26, 32),
+}
 NEAR_BYTES_BITS = 20  # of read_near and write_near: the rest above is the distance from the last access
+
+
+def extent_words(halves: list[int], place: int, n_words: int) -> list[int]:
+    """The words that begin at this half."""
+    return [halves[i] | halves[i + 1] << 32 for i in range(place, place + 2 * n_words, 2)]
 
 
 class ThreadLog:
@@ -101,6 +119,7 @@ class ThreadLog:
             else:
                 self.head += contents[place : place + n_bytes]
             place += n_bytes
+        self.thread = int(path.stem.removeprefix("thread-"))
         self.records = list(self._decode([words for _, words in sorted(events.items())]))
         leader = path.name == "thread-00000.log"
         first, last = ("region_begin", "region_end") if leader else ("implicit_begin", "implicit_end")
@@ -114,21 +133,39 @@ class ThreadLog:
             self.records.append((last, now, [KIND[last]]))
             self.end = len(self.records)
 
-    @staticmethod
     def _decode(
-        extents: list[np.ndarray[Any, np.dtype[np.uint64]]],
+        self, extents: list[np.ndarray[Any, np.dtype[np.uint64]]]
     ) -> Iterator[tuple[str, int, list[int]]]:
-        """(name, absolute time, words) of every record; accesses have their long form."""
-        now = address = 0
+        """(name, absolute time, words) of every record in its long form, but for absences."""
+        now = address = started = 0
+        latest_id = self.thread << 40
         for extent in extents:
-            values = extent.tolist()
+            halves = extent.view(np.uint32).tolist()
             place = 0
-            while place < len(values) and values[place]:
-                name = NAMES[values[place] & 63]
-                record = values[place : place + WORDS[name]]
-                place += WORDS[name]
+            while place + 1 < len(halves) and halves[place]:
+                first = halves[place] | halves[place + 1] << 32
+                name = NAMES[first & 63]
+                if name in SHORT:
+                    raw = name
+                    name, n_halves, argument_bits, shift = SHORT[raw]
+                    first &= (1 << 32 * n_halves) - 1
+                    argument = first >> 6 & ((1 << argument_bits) - 1) if raw != "complete_short" else 1
+                    record = [first >> shift << 32 | argument << 6 | KIND[name]]
+                    if raw == "start_short":
+                        record.append(latest_id - (first >> 12 & 15))
+                    elif raw == "start_near":
+                        distance = first >> 20 & 0xFFFFF
+                        distance -= (distance >> 19) << 20  # signed
+                        record.append(started + distance | (first >> 18 & 3) << 62)
+                    place += n_halves
+                else:
+                    n_words = WORDS[name]
+                    record = extent_words(halves, place, n_words)
+                    place += 2 * n_words
                 if name == "time":
                     now = record[1]
+                    continue
+                if name in ("preempted", "blocked", "absent_near"):
                     continue
                 if name in ("read_near", "write_near"):
                     distance = record[0] >> (6 + NEAR_BYTES_BITS)
@@ -141,6 +178,9 @@ class ThreadLog:
                     address = record[1]
                 elif name not in UNTIMED:
                     now += record[0] >> 32
+                if name == "start":
+                    started = record[1] & ((1 << 62) - 1)
+                latest_id += name in HAS_ID
                 yield name, now, record
 
     def n_ids(self) -> int:

@@ -103,6 +103,12 @@ CASES = (
     Case("dependences", "kinds/depend_mutexinoutset.c"),
     Case("waits", "waits/waits.c", environment={"OMPASS_SAMPLE": "0"}),
     Case("absences", "processor/sleeps.c", ("200", "6", "2")),
+    # Of format version 3: short records, of tasks that run where they were created and of others.
+    Case("short-records", "golden/short.c"),
+    Case("short-records-unbracketed", "golden/short.c", way="by-variable"),
+    Case("short-records-of-all-kinds", "spans/random_tasks.c", _TASKS),
+    Case("short-records-absences", "processor/sleeps.c", ("200", "6", "2")),
+    Case("short-records-killed", "golden/killed.c", ending=-9),
     Case("domains", "ext/fig8.c", ("3", "2"), linked_with=("libomp_ext.so",), environment=_EXT),
     Case("domains-random", "spans/random_tasks.c", _TASKS, linked_with=("libomp_ext.so",), environment=_EXT),
 )

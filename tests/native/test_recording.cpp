@@ -321,6 +321,149 @@ TEST_F(Recording, accesses_near_and_far_are_read_as_they_were_declared) {
     EXPECT_TRUE(read == declared);
 }
 
+// Where each record of the first thread's log ends; the log is so short that it has one window.
+std::vector<uint64_t> ends_of_records(const std::string &directory) {
+    RunFiles run;
+    EXPECT_FALSE(open_run(directory, run));
+    EventDecoder decoder(run.threads[0], 0);
+    std::vector<uint64_t> ends;
+    for (EventRecord record; decoder.next(record);) ends.push_back(decoder.offset());
+    return ends;
+}
+
+TEST_F(Recording, a_small_task_takes_16_bytes_of_a_trace_and_a_wait_8) {
+    begin("trace");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    uint64_t now = clock::now();
+    thread->log.timed(format::kStamp, 0, now);
+    const size_t n_before = ends_of_records(directory_).size();
+    constexpr uint64_t kTasks = 1000;
+    for (uint64_t i = 0; i < kTasks; i++) {
+        thread->log.create_untimed(2);
+        const uint64_t id = thread->new_id();
+        thread->log.create_span(500, now += 600);
+        thread->log.wait_begin(format::kTaskwait, now += 300);
+        thread->log.start(2, id, 0, thread->latest_id(), now += 400);
+        thread->log.complete(format::kStatusComplete, now += 50'000);
+        thread->log.wait_end(format::kTaskwait, now += 300);
+    }
+    const std::vector<uint64_t> ends = ends_of_records(directory_);
+    ASSERT_EQ(ends.size(), n_before + kTasks * 6);
+    EXPECT_EQ(ends.back() - ends[n_before - 1], kTasks * 24);
+}
+
+// Records take the shortest form that holds them, and lie at any half of a word.
+TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
+    begin("trace");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    struct Record {
+        format::EventKind kind;
+        uint32_t argument;
+        uint64_t time, what; // word 1 of a start, operations of inline_ops, bytes of an access, the id of a creation
+        bool operator==(const Record &) const = default;
+    };
+    std::vector<Record> written, read;
+    std::mt19937_64 random(3);
+    const auto any = [&](unsigned bits) { return random() % (uint64_t{1} << bits) >> random() % bits; };
+    uint64_t now = clock::now(), address = 0;
+    thread->log.timed(format::kStamp, 0, now);
+    const size_t n_before = ends_of_records(directory_).size();
+    for (int i = 0; i < 100'000; i++) {
+        const auto construct = static_cast<uint32_t>(any(format::kConstructBits));
+        const uint64_t before = now, later = now + any(34);
+        switch (random() % 9) {
+        case 0:
+            thread->log.create_untimed(construct);
+            written.push_back({format::kCreate, construct, before, thread->new_id()});
+            break;
+        case 1: {
+            const uint64_t ticks = any(25);
+            thread->log.create_span(ticks, now = later);
+            written.push_back({format::kCreateSpan, static_cast<uint32_t>(ticks), now, 0});
+            break;
+        }
+        case 2: {
+            const uint64_t other = (any(16) << format::kThreadShift) + any(30), back = any(8);
+            const uint64_t id = random() % 2 || back >= thread->task_counter ? other : thread->latest_id() - back;
+            const uint64_t moved = random() % 2 ? 0 : random() & ~format::kIdMask;
+            thread->log.start(construct, id, moved, thread->latest_id(), now = later);
+            written.push_back({format::kStart, construct, now, id | moved});
+            break;
+        }
+        case 3: {
+            const auto status = static_cast<uint32_t>(random() % 4 ? format::kStatusComplete : any(3));
+            thread->log.complete(status, now = later);
+            written.push_back({format::kComplete, status, now, 0});
+            break;
+        }
+        case 4: {
+            const auto kind = static_cast<uint32_t>(any(6));
+            thread->log.wait_begin(kind, now = later);
+            thread->log.wait_end(kind, now);
+            written.push_back({format::kWaitBegin, kind, now, 0});
+            written.push_back({format::kWaitEnd, kind, now, 0});
+            break;
+        }
+        case 5:
+            thread->log.wait_place(construct);
+            written.push_back({format::kWaitPlace, construct, before, 0});
+            break;
+        case 6: {
+            const uint64_t n_ops = 1 + random() % format::kInlineOpsPerWord;
+            thread->log.untimed(format::kCpu, 1); // which ends the operations before
+            for (uint64_t op = 0; op < n_ops; op++) thread->log.inline_end();
+            written.push_back({format::kCpu, 1, before, 0});
+            written.push_back({format::kInlineOps, 0, before, n_ops});
+            break;
+        }
+        case 7:
+            address += random() >> random() % 64;
+            thread->log.access(true, address, 8);
+            written.push_back({format::kWrite, 0, before, address});
+            break;
+        case 8: {
+            const bool blocked = random() % 2, guess = random() % 2;
+            const uint64_t begin = random() % 2 ? now + any(40) : now - any(40);
+            thread->log.absence(blocked, guess, begin, any(34) + 1);
+            written.push_back({blocked ? format::kBlocked : format::kPreempted, guess, before, begin});
+            break;
+        }
+        }
+    }
+    RunFiles run;
+    ASSERT_FALSE(open_run(directory_, run));
+    EventDecoder decoder(run.threads[0], 0);
+    EventDecoder::Bookmark place = {};
+    std::vector<Record> all;
+    const auto read_on = [&](EventDecoder &from, std::vector<Record> &to) {
+        for (EventRecord record; from.next(record);) {
+            Record found = {record.kind, record.argument, record.time, record.id};
+            const bool is_absence = record.kind == format::kPreempted || record.kind == format::kBlocked;
+            if (record.kind == format::kStart || record.kind == format::kWrite || is_absence)
+                found.what = record.words[1];
+            if (record.kind == format::kWrite) found.argument = 0; // the form's own business
+            if (record.kind == format::kInlineOps) {
+                found.argument = 0;
+                from.unfold(record, [](uint32_t) { return false; }, [&] { return ++found.what > 0; });
+            }
+            to.push_back(found);
+            if (to.size() == n_before + written.size() / 2) place = from.bookmark();
+        }
+    };
+    read_on(decoder, all);
+    EXPECT_FALSE(decoder.problem()) << decoder.problem().text();
+    ASSERT_EQ(all.size(), n_before + written.size());
+    read.assign(all.begin() + static_cast<long>(n_before), all.end());
+    for (size_t i = 0; i < read.size(); i++)
+        ASSERT_EQ(read[i], written[i]) << "record " << i << " of kind " << format::kEventTraits[written[i].kind].text;
+    EventDecoder later(run.threads[0], 0);
+    ASSERT_TRUE(later.go_to(place));
+    std::vector<Record> rest;
+    read_on(later, rest);
+    ASSERT_EQ(rest.size(), written.size() - written.size() / 2);
+    EXPECT_TRUE(std::equal(rest.begin(), rest.end(), read.end() - static_cast<long>(rest.size())));
+}
+
 // Damage of every kind: a reader may refuse, it may not crash, hang or read outside of the files.
 TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) {
     begin("trace");

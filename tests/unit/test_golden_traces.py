@@ -46,7 +46,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "golden"
 KNOWN: dict[str, dict[str, Any]] = json.loads((FOLDER / "known.json").read_text(encoding="utf-8"))
 NAMES = sorted(KNOWN)
 TRACES = [name for name in NAMES if KNOWN[name]["mode"] == "trace"]
-KILLED = {"killed", "killed-profile"}
+KILLED = {"killed", "killed-profile", "short-records-killed"}
 PAUSED = {
     "paused",
     "paused-unbracketed",

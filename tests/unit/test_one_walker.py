@@ -13,7 +13,8 @@ WRITER = "simulation/recorder.cpp"  # of simulated runs: it reads no event
 ENCODING = {
     "events/decoder.h": {
         "kEnd", "kTime", "kCreate", "kImplicitBegin", "kRegionBegin", "kInlineCode", "kRead", "kWrite",
-        "kReadNear", "kWriteNear",
+        "kReadNear", "kWriteNear", "kStart", "kStartShort", "kStartNear", "kCompleteShort",
+        "kAbsentNear", "kPreempted", "kBlocked",
     },
     "analyses/event_density.cpp": {"kInlineOps"},
     "analyses/event_columns.cpp": {

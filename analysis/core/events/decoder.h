@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "format/run_files.h"
 
@@ -16,7 +17,7 @@ struct EventRecord {
     uint32_t argument = 0;
     uint64_t time = 0;     // recorded ticks; of untimed records: of the timed record before
     uint64_t id = 0;       // of the task or region that the record makes; else 0
-    const uint64_t *words = nullptr; // the first word and those that follow; valid until the next record
+    uint64_t words[3] = {}; // the first word, as it is in the log, and those that follow
 
     // Creations are written with a time or without one, which seems that of the record before.
     bool is_timed() const {
@@ -27,7 +28,7 @@ struct EventRecord {
 class EventDecoder {
     struct Position {
         size_t extent = 0; // the next one
-        const uint64_t *place = nullptr, *end = nullptr;
+        const uint32_t *place = nullptr, *end = nullptr; // halves of words
         uint64_t time = 0;
         uint64_t n_records = 0;
     };
@@ -36,8 +37,8 @@ public:
     // A place in the log, between two records: enough to go on from there in another decoder of the same log. Holds no
     // pointer, so that it can be kept in a file.
     struct Bookmark {
-        uint64_t extent, word; // extents begun, and words of the last one that are read
-        uint64_t time, n_records, n_ids, address;
+        uint64_t extent, half; // extents begun, and halves of words of the last one that are read
+        uint64_t time, n_records, n_ids, address, started;
         uint32_t codes[format::kInlineCodes];
         uint32_t n_codes;
     };
@@ -50,6 +51,7 @@ public:
     [[gnu::always_inline]] bool next(EventRecord &record) {
         while (take(at_, record, what_)) {
             if (__builtin_expect(!(kShort >> record.kind & 1), 1)) {
+                if (record.kind == format::kStart) unpack_start(record);
                 record.id = kNumbered >> record.kind & 1 ? first_id_ | ++n_ids_ : 0;
                 return true;
             }
@@ -58,15 +60,18 @@ public:
                 codes_[n_codes_++] = record.argument;
                 continue;
             }
-            unpack_access(record);
+            if (record.kind == format::kAbsentNear)
+                unpack_absence(record);
+            else
+                unpack_access(record);
             return true;
         }
         return what_ ? fail(what_) : false;
     }
 
     Bookmark bookmark() const {
-        Bookmark mark{at_.extent, 0, at_.time, at_.n_records, n_ids_, address_, {}, n_codes_};
-        if (at_.extent) mark.word = static_cast<uint64_t>(at_.place - thread_.events[at_.extent - 1].data());
+        Bookmark mark{at_.extent, 0, at_.time, at_.n_records, n_ids_, address_, started_, {}, n_codes_};
+        if (at_.extent) mark.half = static_cast<uint64_t>(at_.place - begin_of(at_.extent - 1));
         std::copy_n(codes_, n_codes_, mark.codes);
         return mark;
     }
@@ -75,14 +80,14 @@ public:
         if (mark.extent > thread_.events.size() || mark.n_codes > format::kInlineCodes) return false;
         Position at{mark.extent, nullptr, nullptr, mark.time, mark.n_records};
         if (mark.extent) {
-            const std::span<const uint64_t> words = thread_.events[mark.extent - 1];
-            if (mark.word > words.size()) return false;
-            at.place = words.data() + mark.word;
-            at.end = words.data() + words.size();
+            if (mark.half > 2 * thread_.events[mark.extent - 1].size()) return false;
+            at.place = begin_of(mark.extent - 1) + mark.half;
+            at.end = end_of(mark.extent - 1);
         }
         at_ = at;
         n_ids_ = mark.n_ids;
         address_ = mark.address;
+        started_ = mark.started;
         n_codes_ = mark.n_codes;
         std::copy_n(mark.codes, n_codes_, codes_);
         return true;
@@ -133,59 +138,91 @@ private:
         uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin;
     static constexpr uint64_t kShort = uint64_t{1} << format::kInlineCode | uint64_t{1} << format::kRead |
                                        uint64_t{1} << format::kWrite | uint64_t{1} << format::kReadNear |
-                                       uint64_t{1} << format::kWriteNear;
+                                       uint64_t{1} << format::kWriteNear | uint64_t{1} << format::kAbsentNear;
 
-    // Of kEventTraits, at hand in one line of the cache.
-    static constexpr auto kWords = [] {
-        std::array<uint8_t, format::kEventKinds> words{};
-        for (unsigned kind = 0; kind < format::kEventKinds; kind++) words[kind] = format::kEventTraits[kind].words;
-        return words;
-    }();
-    static constexpr uint64_t kTimed = [] {
-        uint64_t set = 0;
+    static constexpr auto kForms = [] {
+        std::array<format::RecordForm, format::kEventKinds> forms{};
         for (unsigned kind = 0; kind < format::kEventKinds; kind++)
-            set |= uint64_t{format::kEventTraits[kind].timed} << kind;
-        return set;
+            forms[kind] = format::record_form(static_cast<format::EventKind>(kind));
+        return forms;
     }();
+
+    // The words of an extent, by halves.
+    const uint32_t *begin_of(size_t extent) const {
+        return reinterpret_cast<const uint32_t *>(thread_.events[extent].data());
+    }
+    const uint32_t *end_of(size_t extent) const { return begin_of(extent) + 2 * thread_.events[extent].size(); }
+    static uint64_t word_at(const uint32_t *place) {
+        uint64_t word;
+        memcpy(&word, place, sizeof word);
+        return word;
+    }
 
     [[gnu::always_inline]] bool take(Position &at, EventRecord &record, const char *&what) const {
         for (;;) {
-            if (at.place == at.end) {
+            if (at.end - at.place < 2) { // no record is in the last half alone
                 if (at.extent == thread_.events.size()) return false;
-                at.place = thread_.events[at.extent].data();
-                at.end = at.place + thread_.events[at.extent].size();
+                at.place = begin_of(at.extent);
+                at.end = end_of(at.extent);
                 at.extent++;
                 continue;
             }
-            const uint64_t word = *at.place;
+            uint64_t word = word_at(at.place);
             const auto kind = format::event_kind(word);
             if (__builtin_expect(kind <= format::kTime || kind >= format::kEventKinds, 0)) {
                 if (kind >= format::kEventKinds) {
                     what = "is damaged: unknown kind of event";
                     return false;
                 }
-                if (kind == format::kTime && at.end - at.place > 1) {
-                    at.time = at.place[1];
-                    at.place += 2;
+                if (kind == format::kTime && at.end - at.place >= 4) {
+                    at.time = word_at(at.place + 2);
+                    at.place += 4;
                 } else {
                     at.place = at.end;
                 }
                 continue;
             }
-            const unsigned n_words = kWords[kind];
-            if (__builtin_expect(at.end - at.place < n_words, 0)) { // cut by the end of the file
+            const format::RecordForm form = kForms[kind];
+            if (__builtin_expect(at.end - at.place < form.halves, 0)) { // cut by the end of the file
                 at.place = at.end;
                 continue;
             }
-            at.time += format::event_delta(word) & -(kTimed >> kind & 1);
-            record.kind = kind;
-            record.argument = format::event_argument(word);
+            if (form.halves == 1) word = static_cast<uint32_t>(word);
+            at.time += word >> 1 >> (form.delta_shift - 1);
+            record.kind = static_cast<format::EventKind>(form.kind);
+            record.argument = static_cast<uint32_t>(word >> 6) & ((1u << form.argument_bits) - 1);
+            if (kind == format::kCompleteShort) record.argument = format::kStatusComplete;
             record.time = at.time;
-            record.words = at.place;
-            at.place += n_words;
+            record.words[0] = word;
+            if (form.halves > 2) {
+                record.words[1] = word_at(at.place + 2);
+                if (form.halves > 4) record.words[2] = word_at(at.place + 4);
+            }
+            at.place += form.halves;
             at.n_records++;
             return true;
         }
+    }
+    // Word 1, for every form of a start.
+    void unpack_start(EventRecord &record) {
+        const uint64_t word = record.words[0];
+        switch (format::event_kind(word)) {
+        case format::kStartShort:
+            record.words[1] = (first_id_ + n_ids_ - format::start_back(word)) & format::kIdMask;
+            break;
+        case format::kStartNear:
+            record.words[1] = ((started_ + format::start_distance(word)) & format::kIdMask) | format::start_moved(word);
+            break;
+        default: break;
+        }
+        started_ = record.words[1] & format::kIdMask;
+    }
+    static void unpack_absence(EventRecord &record) {
+        const uint64_t word = record.words[0];
+        record.kind = format::is_blocked_near(word) ? format::kBlocked : format::kPreempted;
+        record.argument = format::is_guess_near(word);
+        record.words[1] = record.time + format::absent_distance(word);
+        record.words[2] = format::absent_ticks(word);
     }
     // Short forms of accesses are for the log alone: outside of it there are kRead and kWrite.
     void unpack_access(EventRecord &record) {
@@ -195,15 +232,14 @@ private:
         }
         const uint64_t word = record.words[0];
         address_ += static_cast<uint64_t>(format::near_distance(word));
-        access_[1] = address_;
-        access_[2] = format::near_bytes(word);
+        record.words[1] = address_;
+        record.words[2] = format::near_bytes(word);
         record.kind = record.kind == format::kReadNear ? format::kRead : format::kWrite;
-        record.words = access_;
     }
     bool fail(const char *what) {
         what_ = what;
         at_.extent = thread_.events.size();
-        if (at_.place != at_.end) at_.end = at_.place; // the offset stays that of the damage
+        at_.end = at_.place; // the offset stays that of the damage
         return false;
     }
 
@@ -211,7 +247,7 @@ private:
     uint64_t first_id_, n_ids_ = 0;
     Position at_;
     uint64_t address_ = 0; // of the last access
-    uint64_t access_[3] = {}; // the words of the last access, if it had the short form
+    uint64_t started_ = 0; // the task that started last
     uint32_t codes_[format::kInlineCodes] = {};
     unsigned n_codes_ = 0;
     const char *what_ = nullptr;

@@ -725,6 +725,15 @@ bool ThreadWalk<Observer>::take() {
     case format::kInlineCode:
     case format::kReadNear:
     case format::kWriteNear:
+    case format::kCreateShort:
+    case format::kCreateSpanShort:
+    case format::kStartShort:
+    case format::kStartNear:
+    case format::kCompleteShort:
+    case format::kWaitBeginShort:
+    case format::kWaitEndShort:
+    case format::kWaitPlaceShort:
+    case format::kAbsentNear:
     case format::kEventKinds: break;
     }
     return true;

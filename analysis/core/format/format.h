@@ -6,8 +6,8 @@
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
 // A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.
-// A log has a single writer, which stores the first word of a record last: a reader that stops at the
-// first zero word sees only whole records, wherever the writer died.
+// A log has a single writer, which stores the first 32 bits of a record last: a reader that stops where these are
+// zero sees only whole records, wherever the writer died.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,8 @@
 namespace ompass::format {
 
 // Version 1 had shorter slots, and knew nothing of absences: its figures of them are 0, its threads' source is kNone.
-inline constexpr uint32_t kVersion = 2;
+// Version 2 had no short records.
+inline constexpr uint32_t kVersion = 3;
 inline constexpr uint32_t kOldestVersion = 1;
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kHeaderBytes = kPageBytes;
@@ -237,12 +238,14 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
 
 // ---------------------------------------------------------------- trace events
 
-// A record is one to three 64-bit words. The first: delta:32 | argument:26 | kind:6.
+// A record is one to three 64-bit words, aligned to 32 bits. The first: delta:32 | argument:26 | kind:6. Short records,
+// see below, are one such word or half of one, and have their own fields in it.
 // delta: ticks since the last timed record of this thread; 0 in untimed records, which happened somewhere
 // between the timed records around them. Task ids: creating thread << 40 | its counter, counting deferred and implicit
 // tasks and regions from 1 on; undeferred tasks have none.
 // `fields` says what the argument and the words after the first one are, a letter each: c a construct, i the id of a task
 // or region, v a value, t ticks, h ticks * 2 + a flag, a an address, - nothing that a table of events shows.
+// `words` 0: half a word.
 //   X(name, words, timed, fields, text, meaning)
 #define OMPASS_EVENTS(X)                                                                                               \
     X(kEnd, 1, 0, "", "end", "no record: the log ends here")                                                           \
@@ -313,7 +316,16 @@ static_assert(sizeof(ExtentHeader) + kSlotsPerExtent * kSlotBytes <= kSlotExtent
       "the wait, lock or region that ends next, or the task that starts next, waited for construct `argument`")        \
     X(kWorkBegin, 2, 1, "cv", "work_begin", "enters a loop; argument construct, word 1 its iterations")                \
     X(kWorkEnd, 3, 1, "cvv", "work_end",                                                                               \
-      "leaves it; argument construct, word 1 chunks that the thread took, word 2 iterations in them")
+      "leaves it; argument construct, word 1 chunks that the thread took, word 2 iterations in them")                  \
+    X(kCreateShort, 0, 0, "", "create_short", "a create without a time; for this and what follows see below")          \
+    X(kCreateSpanShort, 0, 1, "", "create_span_short", "a create_span in half a word")                                 \
+    X(kStartShort, 0, 1, "", "start_short", "the start of one of the thread's latest tasks, in half a word")           \
+    X(kStartNear, 1, 1, "", "start_near", "the start of a task whose id is close to that of the one started before")   \
+    X(kCompleteShort, 0, 1, "", "complete_short", "a complete in half a word")                                         \
+    X(kWaitBeginShort, 0, 1, "", "wait_begin_short", "a wait_begin in half a word")                                    \
+    X(kWaitEndShort, 0, 1, "", "wait_end_short", "a wait_end in half a word")                                          \
+    X(kWaitPlaceShort, 0, 0, "", "wait_place_short", "a wait_place in half a word")                                    \
+    X(kAbsentNear, 1, 0, "", "absent_near", "a preempted or blocked that begins close to the last timed record")
 
 enum EventKind : uint8_t {
 #define OMPASS_EVENT_KIND(name, words, timed, fields, text, meaning) name,
@@ -360,6 +372,7 @@ constexpr bool is_loop(uint32_t work) {
 }
 // Do all threads of a team come to it, and share it?
 constexpr bool is_shared(uint32_t work) { return work != kWorkTaskloop && work != kWorkMasked; }
+inline constexpr uint32_t kStatusComplete = 1; // ompt_task_complete
 inline constexpr uint32_t kStatusDetach = 4; // ompt_task_detach
 constexpr bool is_barrier(uint32_t kind) { return kind != kTaskwait && kind != kTaskgroup && kind != kTaskwaitDepend; }
 // Ids of tasks and regions: the creating thread, and its counter below.
@@ -398,6 +411,85 @@ constexpr uint64_t pack_near(EventKind kind, int64_t distance, uint64_t bytes) {
 }
 constexpr int64_t near_distance(uint64_t word) { return static_cast<int64_t>(word) >> (64 - kNearDistanceBits); }
 constexpr uint64_t near_bytes(uint64_t word) { return word >> 6 & ((uint64_t{1} << kNearBytesBits) - 1); }
+
+// Short records are most records of small tasks. The decoder hands out the kinds for which they stand. Each is
+// delta | other fields | kind:6, where what the kind does not mention is 0:
+//   kCreateShort      construct:26
+//   kCreateSpanShort  delta:14 | ticks:12
+//   kStartShort       delta:16 | back:4 | construct:6
+//                     of the task that this thread created before the latest `back` ones, regions and implicit tasks
+//                     counted; on the same core and domain
+//   kStartNear        delta:24 | distance:20 | moved:2 | construct:12
+//                     the signed distance of the id from that of the last start, of any form but start_ready, 0 at
+//                     first; moved: the two bits beside the id
+//   kCompleteShort    delta:26                 with kStatusComplete
+//   kWaitBeginShort, kWaitEndShort  delta:22 | wait:4
+//   kWaitPlaceShort   construct:26
+//   kAbsentNear       ticks:30 | distance:26 | guess:1 | blocked:1
+//                     begins at the signed distance from the time of the last timed record
+// How a record lies in its first word, or in the half of it that it has.
+struct RecordForm {
+    uint8_t kind; // for which it stands
+    uint8_t halves; // of words
+    uint8_t argument_bits; // the argument lies above the kind
+    uint8_t delta_shift; // the delta reaches from this bit to the end; 64: there is none
+};
+constexpr RecordForm record_form(EventKind kind) {
+    switch (kind) {
+    case kCreateShort: return {kCreate, 1, 26, 64};
+    case kCreateSpanShort: return {kCreateSpan, 1, 12, 18};
+    case kStartShort: return {kStart, 1, 6, 16};
+    case kStartNear: return {kStart, 2, 12, 40};
+    case kCompleteShort: return {kComplete, 1, 0, 6};
+    case kWaitBeginShort: return {kWaitBegin, 1, 4, 10};
+    case kWaitEndShort: return {kWaitEnd, 1, 4, 10};
+    case kWaitPlaceShort: return {kWaitPlace, 1, 26, 64};
+    default:
+        return {kind, static_cast<uint8_t>(2 * kEventTraits[kind].words), kConstructBits,
+                static_cast<uint8_t>(kEventTraits[kind].timed ? 32 : 64)};
+    }
+}
+// Can this argument, delta and `rest`, which must be 0, be told in this short form?
+constexpr bool fits(EventKind kind, uint64_t argument, uint64_t delta, uint64_t rest = 0) {
+    const RecordForm form = record_form(kind);
+    const unsigned delta_bits = 32u * form.halves - form.delta_shift;
+    return (argument >> form.argument_bits | delta >> delta_bits | rest) == 0;
+}
+constexpr uint64_t pack_short(EventKind kind, uint64_t argument, uint64_t delta) {
+    return delta << record_form(kind).delta_shift % 64 | argument << 6 | kind; // 64: delta is 0
+}
+// Of kStartShort and kStartNear.
+inline constexpr unsigned kBackBits = 4, kBackShift = 12;
+inline constexpr unsigned kDistanceBits = 20, kDistanceShift = 20, kMovedShift = 18, kMovedOfId = 62;
+constexpr uint64_t start_back(uint64_t word) { return word >> kBackShift & ((1u << kBackBits) - 1); }
+constexpr bool is_near_start(uint64_t distance) {
+    return (distance + (uint64_t{1} << (kDistanceBits - 1))) >> kDistanceBits == 0;
+}
+constexpr uint64_t pack_start_near(uint64_t construct, uint64_t moved, uint64_t distance, uint64_t delta) {
+    return pack_short(kStartNear, construct, delta) | moved >> kMovedOfId << kMovedShift |
+           (distance & ((uint64_t{1} << kDistanceBits) - 1)) << kDistanceShift;
+}
+constexpr uint64_t start_distance(uint64_t word) {
+    return static_cast<uint64_t>(static_cast<int64_t>(word << (64 - kDistanceShift - kDistanceBits)) >>
+                                 (64 - kDistanceBits));
+}
+// Of kAbsentNear.
+inline constexpr unsigned kAbsentTicksBits = 30, kAbsentDistanceBits = 26, kAbsentShift = 8;
+constexpr bool is_near_absence(uint64_t distance, uint64_t ticks) {
+    return ((distance + (uint64_t{1} << (kAbsentDistanceBits - 1))) >> kAbsentDistanceBits |
+            ticks >> kAbsentTicksBits) == 0;
+}
+constexpr uint64_t pack_absent_near(bool blocked, bool guess, uint64_t distance, uint64_t ticks) {
+    return ticks << (64 - kAbsentTicksBits) | (distance & ((uint64_t{1} << kAbsentDistanceBits) - 1)) << kAbsentShift |
+           uint64_t{guess} << 7 | uint64_t{blocked} << 6 | kAbsentNear;
+}
+constexpr bool is_blocked_near(uint64_t word) { return word >> 6 & 1; }
+constexpr bool is_guess_near(uint64_t word) { return word >> 7 & 1; }
+constexpr uint64_t absent_distance(uint64_t word) {
+    return static_cast<uint64_t>(static_cast<int64_t>(word << kAbsentTicksBits) >> (64 - kAbsentDistanceBits));
+}
+constexpr uint64_t absent_ticks(uint64_t word) { return word >> (64 - kAbsentTicksBits); }
+constexpr uint64_t start_moved(uint64_t word) { return (word >> kMovedShift & 3) << kMovedOfId; }
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 
