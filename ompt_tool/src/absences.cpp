@@ -96,20 +96,18 @@ bool Absences::ask_clock(uint64_t end) {
     const uint64_t now = clock::now();
     const uint64_t ran_ns = on_processor_ns - processor_ns_;
     const uint64_t absent_ns = now_ns - monotonic_ns_ > ran_ns ? now_ns - monotonic_ns_ - ran_ns : 0;
-    // A stretch may have ended well before it is closed, as a wait's does when the others had arrived: what the clock
-    // tells is then of the next one, too.
-    const uint64_t until = now > end + clock::from_ns(kShortestNanoseconds) ? now : end;
-    // What is longer than that lay in short stretches before it, and is told with the next. A part of each it ran.
+    // What is longer than the stretch lay in short ones before it, or in one after it that ends now too, as a wait's rest does
+    // when the others had arrived long ago: that is told with the next. A part of each it ran.
     const uint64_t since = asked_until_ + clock::from_ns(kRanNanoseconds);
-    const uint64_t missing = std::min(clock::from_ns(absent_ns), until - std::min(until, since));
+    const uint64_t missing = std::min(clock::from_ns(absent_ns), end - std::min(end, since));
     known_ = now;
-    asks_at_ = now + clock::from_ns(kClockStepNanoseconds);
+    asks_at_ = end + clock::from_ns(kClockStepNanoseconds);
     if (absent_ns < kShortestNanoseconds || missing == 0) return false;
     const Switches before = switches_;
     count_switches();
     const uint64_t left = switches_.left - before.left, taken = switches_.taken - before.taken;
     n_switches_ += left + taken;
-    place_before(until, missing, part_of(missing, left, left + taken));
+    place_before(end, missing, part_of(missing, left, left + taken));
     processor_ns_ = on_processor_ns;
     monotonic_ns_ = now_ns - (absent_ns - std::min(absent_ns, clock::to_ns(missing)));
     return true;
