@@ -12,6 +12,7 @@ void close_work_at(ThreadState &thread, uint64_t now) {
     const Works::Open &work = thread.works.open[--thread.works.depth];
     format::LoopSlot &loop = *work.loop;
     const uint64_t ticks = now - work.begin;
+    thread.inside = now;
     loop.ticks += ticks;
     if (ticks > loop.max_ticks) loop.max_ticks = ticks;
     loop.n_chunks += work.n_chunks;
@@ -41,6 +42,7 @@ void begin_work(ThreadState &thread, uint32_t work, uint64_t n_iterations, const
     thread.works.open[thread.works.depth++] = {&loop, thread.current, now, 0, 0, is_shared};
     const bool leads = !is_shared || region.primary || !region.instance;
     const bool has_iterations = family(work) != format::kWorkSingle && work != format::kWorkMasked;
+    thread.inside = now;
     loop.n_entered++;
     loop.n_led += leads;
     loop.n_iterations += leads && has_iterations ? n_iterations : 0;

@@ -2,6 +2,8 @@
 // Undeferred tasks that are timed, and deferred ones from creation to completion.
 #include "accounting_tasks.h"
 
+#include <algorithm>
+
 #include "process_log.h"
 
 namespace ompass {
@@ -184,7 +186,9 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const bool bracketed = creator->creating && thread.bracket.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
     const bool known = bracketed || (creator->local && creator->local->is_coarse && !left_out);
-    const uint64_t now = !known ? clock::now() : creator->creating ? thread.creation.begin : thread.header->mark;
+    const uint64_t now = !known              ? clock::now()
+                         : creator->creating ? thread.creation.begin
+                                             : std::max(thread.header->mark, thread.inside);
     if (has_absences(thread)) tell_absences(thread, now); // the chain of the created task begins here
     task->id = thread.new_id();
     task->ready = now;

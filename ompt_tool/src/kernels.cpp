@@ -61,6 +61,7 @@ void kernel_begin(const char *name) {
     kernel.begin = clock::now();
     if (has_absences(*thread)) tell_absences(*thread, kernel.begin);
     kernel.told = thread->absences.told();
+    thread->inside = kernel.begin;
     if (thread->tracing) thread->log.timed(format::kKernelBegin, kernel.construct, kernel.begin);
 }
 
@@ -75,6 +76,7 @@ void kernel_end() {
     take_samples_here(*thread);
     const Kernels::Open &kernel = thread->kernels.open[--thread->kernels.depth];
     if (has_absences(*thread)) tell_absences(*thread, now);
+    thread->inside = now;
     if (thread->tracing) thread->log.timed(format::kKernelEnd, kernel.construct, now);
     if (!thread->counting) return;
     kernel.slot->n_completed++;
@@ -119,6 +121,7 @@ void phase(const char *name) {
         open = named.slot;
         open->own_ticks -= now, open->n_completed++;
     }
+    thread->inside = now;
     if (thread->tracing) thread->log.timed(format::kPhase, construct, now);
 }
 

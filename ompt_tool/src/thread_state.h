@@ -254,6 +254,8 @@ struct alignas(64) ThreadState {
     uint64_t accounted; // sum of all that was ever added to state_ticks
 #endif
 
+    uint64_t inside; // when a loop, kernel or phase was begun or ended last, which ends no stretch
+
     // The id of the task or region that this thread has made last.
     uint64_t latest_id() const { return static_cast<uint64_t>(index) << format::kThreadShift | task_counter; }
     uint64_t new_id() {
