@@ -203,7 +203,7 @@ VIEWS = {
     "task": Picture(program(FIB), single),
     "dependences": Picture(program(LU), dependences),
     "waiting": Picture(program(SORT), waiting),
-    "window": Picture(program(LU), window, part=""),
+    "window": Picture(program(SORT), window, part=""),
     "critical": Picture(program(LU), critical, scheme="dark"),
     "graph": Picture(program(LU), graph, part="section[id=graph-1] .graph"),
     "threads": Picture(program("sort-tasks --class test", 512), whole),

@@ -124,6 +124,7 @@ def test_a_process_is_found_by_its_number_and_goes_on_without_the_view(
             assert latest.n_tasks > 0
             assert latest.states.total_ns == sum(states.total_ns for states in latest.threads.values())
             assert latest.states != StateTimes()
+            assert now.contents[0].samples is None, "they take too long to unwind beside a program that runs"
             terminal.press("q")
             terminal.shown(r"exit=0")
             assert program.poll() is None

@@ -176,7 +176,7 @@ def check_waits(seen: Reported) -> None:
 def test_tasks_ready_at_the_same_moment_share_one_idle_time(
     toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    # A thread that loses its processor between the end of the first task and the release of the others idles as well.
+    # A thread that loses its processor between the first task's end and the others' release idles as well.
     in_a_calm_moment(
         lambda: recorded("waits/one_before_many.c", toolchain, "trace", compile_program, run_recorded),
         check_shared_idle_time,

@@ -92,7 +92,7 @@ class Watch:
         contents = tuple(self._content(path) for path in self.directories)
         has_ended = all(_has_ended(content.run) for content in contents)
         if has_ended:  # perhaps while they were read
-            contents = tuple(self._content(path) for path in self.directories)
+            contents = tuple(self._content(path, with_samples=True) for path in self.directories)
         threads: dict[Thread, StateTimes] = {}
         constructs: dict[str, Cost] = {}
         for number, content in enumerate(contents):
@@ -104,12 +104,13 @@ class Watch:
                 constructs[label] = constructs.get(label, Cost()) + cost
         return Look(contents, time.monotonic(), threads, constructs, has_ended)
 
-    def _content(self, path: Path) -> ReportContent:
+    # Samples would have to be unwound again for each look, on a processor that the program needs.
+    def _content(self, path: Path, *, with_samples: bool = False) -> ReportContent:
         run = open_run(path)
         known = self._resolvers.get(path)
         if known is None or known[0] != len(run.definitions):  # symbols are looked up once
             known = self._resolvers[path] = (len(run.definitions), Resolver.of_run(run))
-        return collect(run, known[1], Scope.REGIONS)
+        return collect(run, known[1], Scope.REGIONS, with_samples=with_samples)
 
 
 def change(before: Look, now: Look) -> Change:

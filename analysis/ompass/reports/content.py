@@ -65,11 +65,17 @@ class ReportContent:
 
 
 def collect(
-    run: Run, resolver: Resolver | None = None, scope: Scope = Scope.REGIONS, region: str = ""
+    run: Run,
+    resolver: Resolver | None = None,
+    scope: Scope = Scope.REGIONS,
+    region: str = "",
+    *,
+    with_samples: bool = True,
 ) -> ReportContent:
     """The content of a report on `run`.
 
-    `region` selects parallel constructs for Scope.REGION, as select_regions takes them.
+    `region` selects parallel constructs for Scope.REGION, as select_regions takes them. Without samples
+    it takes a small part of the time, and a finding that needs them is not made.
     """
     resolver = resolver or Resolver.of_run(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
@@ -79,7 +85,7 @@ def collect(
     whole = time_breakdown(run, groups=groups)
     shown = whole if scope is Scope.REGIONS else time_breakdown(run, scope, regions=chosen, groups=groups)
     waits, loops = wait_totals(run, groups), loop_totals(run, groups)
-    samples, damage = _samples(run, locations, groups)
+    samples, damage = _samples(run, locations, groups) if with_samples else (None, ())
     names = _critical_names(run, waits, resolver)
     return ReportContent(
         run=run,
