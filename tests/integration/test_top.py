@@ -87,7 +87,7 @@ def test_it_starts_a_program_and_ends_with_the_figures_of_the_report(
 ) -> None:
     directory = tmp_path / "fib.ompass"
     terminal.start(*OMPASS, "top", "-o", str(directory), "--", *FIB)
-    shown = terminal.shown(r"ended .* ([\d,]+) tasks")
+    shown = terminal.shown(r"ended .*? ([\d,]+) tasks")
     values = report_of(directory)
     assert int(shown[1].replace(",", "")) == values["tasks"] > 50_000
     states = terminal.shown(r"since start.*work ([<\d.]+)%.*create ([<\d.]+)%.*schedule ([<\d.]+)%")
