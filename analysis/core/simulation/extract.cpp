@@ -171,7 +171,7 @@ public:
         Does does = Does::kTaskwait;
         if (kind == format::kTaskgroup || (format::is_barrier(kind) && !in_region)) does = Does::kGroupEnd;
         if (format::is_barrier(kind) && in_region) does = Does::kBarrier;
-        if (does == Does::kGroupEnd) program_.tasks[draft.task].flags |= ProgramTask::kGrouped;
+        if (does == Does::kGroupEnd) program_.tasks[owner(draft)].flags |= ProgramTask::kGrouped;
         program_.n_dependent_waits += kind == format::kTaskwaitDepend;
         draft.operations.push_back(Operation::of(does, 0, number_of(walk.current().wait_place)));
     }
@@ -200,7 +200,7 @@ public:
         frame.data = {};
         if (walk.part().id == 0 || !region) return; // the initial task: the program itself
         frame.data = {0, number_of(region->recorded.construct), true};
-        const uint32_t place = new_task(frame.data.construct, drafts_[region->draft].task, ProgramTask::kImplicit);
+        const uint32_t place = new_task(frame.data.construct, owner(drafts_[region->draft]), ProgramTask::kImplicit);
         program_.tasks[place].depth = 0;
         remember(frame.id, place);
         if (region->nested) {
@@ -270,6 +270,8 @@ private:
         return end > begin ? clock_.ns(end) - clock_.ns(begin) : 0;
     }
     Draft &draft_of(const Frame &frame) { return drafts_[frame.data.draft]; }
+    // In a damaged trace a task goes on after its end: that counts as the program's own.
+    static uint32_t owner(const Draft &draft) { return draft.task == kStored ? 0 : draft.task; }
     // What threads other than the first do outside of every region is no part of the program.
     static bool is_simulated(Walk &walk) { return walk.part().id || walk.thread() == 0; }
 
@@ -360,7 +362,7 @@ private:
     uint32_t create(Walk &walk, Frame &creator, uint32_t construct, uint8_t flags) {
         if (run_.definitions[construct].flags & kOmptUntied) flags |= ProgramTask::kUntied;
         Draft &draft = draft_of(creator);
-        const uint32_t place = new_task(number_of(construct), draft.task, flags);
+        const uint32_t place = new_task(number_of(construct), owner(draft), flags);
         draft.operations.push_back(Operation::create(place, 0));
         walk.data.created_in = creator.data.draft;
         walk.data.created_as = static_cast<uint32_t>(draft.operations.size());
@@ -395,6 +397,7 @@ private:
     }
     void store(uint32_t place) {
         Draft &draft = drafts_[place];
+        if (draft.task == kStored) return;
         if (std::exchange(draft.serialised, false)) suppose_wait(draft.operations);
         ProgramTask &task = program_.tasks[draft.task];
         task.first_op = static_cast<uint32_t>(program_.operations.size());

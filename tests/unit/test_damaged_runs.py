@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every reader over golden runs with bytes changed and files cut: an answer or one clear error, never a crash."""
+
+from __future__ import annotations
+
+import random
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from ompass import open as open_run
+from ompass.errors import OmpassError
+from ompass.readers.pyramid import open_pyramid
+from ompass.recording import Recording
+
+FOLDER = Path(__file__).resolve().parent.parent / "golden"
+NAMES = sorted(path.name.removesuffix(".tar.xz") for path in FOLDER.glob("*.tar.xz"))
+READERS: Final[dict[str, Callable[[Recording], Any]]] = {
+    "report": lambda run: run.report,
+    "events": lambda run: run.events(limit=10_000),
+    "tasks": lambda run: run.table("tasks"),
+    "stretches": lambda run: run.table("stretches"),
+    "graph": lambda run: run.graph(),
+    "schedule": lambda run: run.schedule(),
+    "reuse": lambda run: run.reuse(),
+    "pyramid": lambda run: open_pyramid(run.path, keep=False),
+    "simulation": lambda run: run.simulate(threads=[1, 4]),
+    "advice": lambda run: run.advise(),
+}
+# Each crashed a reader once: file, byte (the file ends before it when the value is None), value.
+ONCE_FATAL: Final = {
+    "nested-regions": (
+        (
+            ("thread-00007.log", 6336, 0x44),
+            ("thread-00004.log", 29725, 0xBE),
+            ("thread-00001.log", 30181, 0xA1),
+        ),
+        (
+            ("thread-00004.log", 7056, 0xBE),
+            ("thread-00001.log", 30701, 0x92),
+            ("thread-00000.log", 30453, None),
+        ),
+    ),
+}
+
+
+def golden(name: str, folder: Path) -> Path:
+    with tarfile.open(FOLDER / f"{name}.tar.xz") as archive:
+        archive.extractall(folder, filter="data")
+    return next(folder.rglob("process.log")).parent
+
+
+def change(path: Path, place: int, value: int | None) -> None:
+    content = bytearray(path.read_bytes())
+    if value is None:
+        del content[place:]
+    else:
+        content[place] = value
+    path.write_bytes(content)
+
+
+def damage(run_dir: Path, seed: int) -> None:
+    """One to twenty bytes that mean something, of logs above all; now and then the rest of a file."""
+    chosen = random.Random(seed)
+    files = sorted(path for path in run_dir.iterdir() if path.is_file())
+    files += [path for path in files if path.name.startswith("thread-")] * 5
+    for _ in range(chosen.choice((1, 1, 3, 20))):
+        path = chosen.choice(files)
+        used = [place for place, byte in enumerate(path.read_bytes()) if byte]
+        if used:
+            value = None if chosen.random() < 0.1 else chosen.randrange(256)
+            change(path, chosen.choice(used), value)
+
+
+def check_readers(run_dir: Path) -> None:
+    for name, read in READERS.items():
+        try:
+            read(open_run(run_dir))
+        except OmpassError as error:
+            assert "\n" not in error.one_line(), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damage_is_read_or_refused_but_never_crashes(name: str, tmp_path: Path) -> None:
+    for k in range(3):
+        run_dir = golden(name, tmp_path / str(k))
+        damage(run_dir, seed=3 * NAMES.index(name) + k)
+        check_readers(run_dir)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"), [(name, each) for name, all_of in ONCE_FATAL.items() for each in all_of]
+)
+def test_what_once_crashed_a_reader_does_so_no_more(
+    name: str, changes: tuple[tuple[str, int, int | None], ...], tmp_path: Path
+) -> None:
+    run_dir = golden(name, tmp_path)
+    for file, place, value in changes:
+        change(run_dir / file, place, value)
+    check_readers(run_dir)
