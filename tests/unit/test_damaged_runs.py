@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader over golden runs with bytes changed and files cut: an answer or one clear error, never a crash."""
+"""Every reader over golden runs with bytes changed and files cut: an answer or one clear error."""
 
 from __future__ import annotations
 
