@@ -13,7 +13,7 @@ import polars
 import pytest
 
 from ompass import _core
-from ompass.commands.main import app
+from ompass.commands.main import application
 from ompass.errors import OmpassError, OutputError, UsageError
 from toolchains import Recorded, RunRecorded, Toolchain
 
@@ -25,7 +25,7 @@ def ompass(capsys: pytest.CaptureFixture[str]) -> Command:
     """The command within this process: its start would take longer than all that is tested here."""
 
     def call(*arguments: str) -> tuple[str, str]:
-        app(list(arguments), standalone_mode=False)
+        application()(list(arguments), standalone_mode=False)
         captured = capsys.readouterr()
         return captured.out, captured.err
 

@@ -25,7 +25,7 @@ from command import command_line
 from command import ompass as call
 from needs import require_commands, require_toolchain
 from ompass import installation
-from ompass.commands.main import app
+from ompass.commands.main import application
 from ompass.errors import IncompleteInstallationError
 from ompass.installation import Component
 from toolchains import PROGRAMS, Toolchain, neutral_environment
@@ -179,7 +179,7 @@ def test_config_says_why_the_extension_is_missing(tmp_path: Path, monkeypatch: p
 
 def test_every_command_has_a_manual_page_with_all_of_its_options(prefix: Path) -> None:
     folder = prefix / "share" / "man" / "man1"
-    commands = vars(typer.main.get_command(app))["commands"]
+    commands = vars(typer.main.get_command(application()))["commands"]
     assert {page.name for page in folder.iterdir()} == {
         "ompass.1",
         *(f"ompass-{name}.1" for name in commands),

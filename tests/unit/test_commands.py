@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner, Result
 
 from ompass.commands import progress
-from ompass.commands.main import app
+from ompass.commands.main import COMMANDS, application
 from ompass.errors import OmpassError
 from ompass.model import Run
 from ompass.task_ids import task_name
@@ -30,7 +31,7 @@ MakeDirectory = Callable[[str], Path]
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments])
+    return CliRunner().invoke(application(), [str(a) for a in arguments])
 
 
 def error_of(result: Result) -> OmpassError:
@@ -436,3 +437,9 @@ def test_a_missing_core_is_said_in_one_line() -> None:
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (8, "", 1)
     assert "pip install" in done.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_in_the_module_of_its_name(name: str) -> None:
+    """`ompass NAME` loads that module alone."""
+    assert name in vars(typer.main.get_command(application((name,))))["commands"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ompass.commands.main import app
+from ompass.commands.main import application
 from ompass.doctor import Check, Verdict, checks, examine_machine, probes
 from ompass.launch import Runtime
 
@@ -64,24 +64,24 @@ def test_exit_code_tells_whether_recording_works(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(
             "ompass.commands.doctor.examine_machine", lambda *_, v=verdict: [Check("tool", v, "a", "b")]
         )
-        result = CliRunner().invoke(app, ["doctor"])
+        result = CliRunner().invoke(application(), ["doctor"])
         assert result.exit_code == code
         assert result.stdout.split() == [verdict.value, "tool", "a", "->", "b"]
 
 
 def test_doctor_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ompass.commands.doctor.examine_machine", lambda *_: [Check("a", Verdict.OK, "b")])
-    values = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
+    values = json.loads(CliRunner().invoke(application(), ["doctor", "--json"]).stdout)
     assert values == [{"name": "a", "verdict": "ok", "found": "b", "advice": ""}]
 
 
 def test_doctor_of_a_program_says_how_it_can_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMPASS_LIBRARY", sys.executable)
-    result = CliRunner().invoke(app, ["doctor", sys.executable, "--json"])
+    result = CliRunner().invoke(application(), ["doctor", sys.executable, "--json"])
     value = json.loads(result.stdout)
     assert result.exit_code == 0
     assert value["recordable"]
     assert value["variables"]["LD_PRELOAD"].startswith(sys.executable)
-    text = CliRunner().invoke(app, ["doctor", sys.executable]).stdout
+    text = CliRunner().invoke(application(), ["doctor", sys.executable]).stdout
     assert "can be recorded" in text
     assert f"ompass run -- {sys.executable}" in text.replace("\n", "")

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
-from ompass.commands.main import app
+from ompass.commands.main import application
 from ompass.errors import DamagedRunError, NothingToShowError
 from ompass.metrics.loads import SOURCES, SampledLoad, loads_by_owner
 from ompass.metrics.samples import Owner
@@ -62,7 +62,7 @@ def sampled(run_dir: Path) -> Path:
 
 
 def shown(*arguments: str) -> Result:
-    return CliRunner().invoke(app, list(arguments), catch_exceptions=False)
+    return CliRunner().invoke(application(), list(arguments), catch_exceptions=False)
 
 
 def test_loads_are_read_as_they_were_written(sampled: Path) -> None:

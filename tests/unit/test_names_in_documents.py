@@ -11,18 +11,18 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ompass.commands.main import app
+from ompass.commands.main import application
 from ompass.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("omp_ext/*.md")])
 FOLDERS = ("analysis", "bots", "docs", "omp_ext", "ompt_tool", "tests")
-COMMANDS = vars(typer.main.get_command(app))["commands"]
+COMMANDS = vars(typer.main.get_command(application()))["commands"]
 
 
 def shown(*arguments: str) -> str:
     """What `ompass docs` prints."""
-    return CliRunner().invoke(app, ["docs", *arguments], catch_exceptions=False).stdout
+    return CliRunner().invoke(application(), ["docs", *arguments], catch_exceptions=False).stdout
 
 
 def anchors(document: Path) -> set[str]:
@@ -64,7 +64,7 @@ def test_options_are_those_of_the_commands(document: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])
 def test_help_names_pages_that_the_command_shows(name: str) -> None:
-    command = COMMANDS[name] if name else typer.main.get_command(app)
+    command = COMMANDS[name] if name else typer.main.get_command(application())
     texts = [command.help, command.epilog, *(getattr(parameter, "help", "") for parameter in command.params)]
     text = "\n".join(filter(None, texts))
     assert re.findall(r"\bdocs/\S*", text) == []  # an installed package has no such folder
@@ -79,7 +79,7 @@ def test_docs_lists_every_page_and_shows_it_as_links_write_it() -> None:
     assert [shown(name) for name in ("cost", "cost.md", "docs/cost.md")] == [text] * 3
     assert Path(shown("cost", "--path").strip()).read_text() == text
     with pytest.raises(UsageError, match="no page nowhere: there are architecture, "):
-        CliRunner().invoke(app, ["docs", "nowhere"], catch_exceptions=False)
+        CliRunner().invoke(application(), ["docs", "nowhere"], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from ompass import _core
 from ompass._core import SimulatedRun, TaskProgram
-from ompass.commands.main import app
+from ompass.commands.main import application
 from ompass.errors import NothingToShowError, OmpassError, UsageError
 from ompass.readers.events import event_kinds, read_events
 from ompass.readers.simulation import placed, read_task_program, run_simulation, task_shapes
@@ -33,7 +33,7 @@ FREE = read_machine(str(MACHINES / "reference.toml")).with_topology("pack:1 core
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(a) for a in arguments])
+    return CliRunner().invoke(application(), [str(a) for a in arguments])
 
 
 def error_of(result: Result) -> str:

@@ -6,37 +6,15 @@ Owns the one-line form of errors and the exit codes; a subcommand only raises.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from collections.abc import Sequence
+from typing import Final
 
 import typer
 
 from ompass import __version__
-from ompass.commands import (
-    advise,
-    calibrate,
-    compare,
-    config,
-    docs,
-    doctor,
-    dump,
-    graph,
-    info,
-    krd,
-    latency,
-    plot,
-    query,
-    report,
-    run,
-    samples,
-    scale,
-    simulate,
-    suite,
-    timeline,
-    top,
-    validate,
-    view,
-)
 from ompass.commands.streams import prepare_streams, say
 from ompass.errors import OmpassError, OutputError
 
@@ -70,15 +48,32 @@ _EPILOG = """
   is not executable, 127 when it is not found.
 """
 
-app = typer.Typer(
-    name="ompass",
-    help="Record any OpenMP task program and show where its time went.",
-    epilog=_EPILOG,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+COMMANDS: Final = (
+    "run",
+    "report",
+    "plot",
+    "doctor",
+    "info",
+    "dump",
+    "scale",
+    "graph",
+    "compare",
+    "validate",
+    "view",
+    "suite",
+    "krd",
+    "latency",
+    "timeline",
+    "simulate",
+    "advise",
+    "calibrate",
+    "top",
+    "query",
+    "samples",
+    "config",
+    "docs",
 )
+"""In the order of --help: the modules that have subcommands, by the names of these."""
 
 
 def _show_version(asked: bool) -> None:
@@ -87,8 +82,7 @@ def _show_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
-def options(
+def _options(
     version: bool = typer.Option(
         False, "--version", help="Print the version and exit.", callback=_show_version, is_eager=True
     ),
@@ -96,29 +90,21 @@ def options(
     """Record any OpenMP task program and show where its time went."""
 
 
-run.register(app)
-report.register(app)
-plot.register(app)
-doctor.register(app)
-info.register(app)
-dump.register(app)
-scale.register(app)
-graph.register(app)
-compare.register(app)
-validate.register(app)
-view.register(app)
-suite.register(app)
-krd.register(app)
-latency.register(app)
-timeline.register(app)
-simulate.register(app)
-advise.register(app)
-calibrate.register(app)
-top.register(app)
-query.register(app)
-samples.register(app)
-config.register(app)
-docs.register(app)
+def application(commands: Sequence[str] = COMMANDS) -> typer.Typer:
+    """The command with these subcommands; the modules of others are not loaded."""
+    app = typer.Typer(
+        name="ompass",
+        help="Record any OpenMP task program and show where its time went.",
+        epilog=_EPILOG,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for command in commands:
+        importlib.import_module(f"ompass.commands.{command}").register(app)
+    return app
 
 
 def _discard_stdout() -> None:
@@ -129,8 +115,9 @@ def _discard_stdout() -> None:
 def main() -> None:
     """The command, with its errors as lines and exit codes."""
     prepare_streams()
+    first = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        app()
+        application((first,) if first in COMMANDS else COMMANDS)()
     except OmpassError as error:
         say(f"error: {error.one_line()}")
         sys.exit(error.exit_code)

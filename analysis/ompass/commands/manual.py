@@ -113,10 +113,10 @@ def _escaped(text: str) -> str:
 def main(folder: Path, version: str, *core_folder: str) -> None:
     """Write the pages of `ompass` into a folder, which is made; the core may lie apart from the package."""
     ompass.__path__.extend(core_folder)
-    from ompass.commands.main import app  # only now, since it loads the core
+    from ompass.commands.main import application  # only now, since it loads the core
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in man_pages(app, version).items():
+    for name, text in man_pages(application(), version).items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
