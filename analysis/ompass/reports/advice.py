@@ -135,7 +135,7 @@ def _causal(content: AdviceContent) -> Table:
     return Table.of(
         f"Each construct {FASTER:g} times as fast",
         (
-            Column("", "construct", Kind.PLACE, lambda one: content.location(one.construct)),
+            Column("", "construct", Kind.NAME, lambda one: _name(content, one.construct)),
             Column("", "of", Kind.TEXT, lambda one: content.kind_of(one.construct)),
             Column("", "work", Kind.SHARE, "work_share"),
             Column("", "less time", Kind.SHARE, "gain"),
@@ -145,6 +145,10 @@ def _causal(content: AdviceContent) -> Table:
         content.causal,
         word="construct",
     )
+
+
+def _name(content: AdviceContent, construct: int) -> str:
+    return content.location(construct).label() if construct else "outside of regions"
 
 
 def _change_record(content: AdviceContent, change: Change) -> dict[str, object]:
