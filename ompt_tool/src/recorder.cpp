@@ -298,13 +298,14 @@ ThreadState *make_thread(format::ThreadKind kind) {
     if (trace) thread->log.start_tracing(now);
     thread->tracing = thread->log.tracing();
     thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
-    __atomic_store_n(&threads[index], thread, __ATOMIC_RELEASE); // last_ended() of other threads may look at it
-    __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
     thread->counter_set = counters::start(thread->counters);
     thread->has_counters = thread->counter_set != counters::kNone;
     if (current_options.cpu) start_absences(*thread, tid);
     thread->ring = thread->absences.page();
     begin_samples(*thread, tid);
+    // From now on others look at it: last_ended() and, at any moment, stop(). So it is whole.
+    __atomic_store_n(&threads[index], thread, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
     this_thread = thread;
     making_thread = false;
     const uint32_t now_switch = run_switch.load();
