@@ -245,6 +245,16 @@ def test_record_ends_soundly_at_any_moment(
             assert not profile.complete, "the program was cut off"
 
 
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_recording_that_ends_while_threads_begin_leaves_the_program_alone(
+    mode: str, default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
+) -> None:
+    program = compile_program("survival/ends_while_threads_begin.c", default_toolchain)
+    recorded = run_recorded(program, default_toolchain, mode=mode)
+    assert _core.validate(str(recorded.run_dir)) == []
+    assert _core.read_profile(str(recorded.run_dir)).end_reason == "ended-by-control"
+
+
 def test_process_that_becomes_another_program_leaves_two_runs(
     default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
