@@ -149,6 +149,12 @@ void begin_wait(ThreadState &thread, uint32_t kind, const void *address) {
     open_wait(thread, thread.places.wait(address, kind), kind, now);
 }
 
+void name_wait(ThreadState &thread, uint32_t kind, const void *address) {
+    const format::WaitSlot &wait = thread.places.wait(address, kind);
+    thread.traced_wait = wait.id;
+    thread.log.wait_place(wait.id);
+}
+
 // A wait of `task` is over, and so is its last gap, which a trace has told.
 static void count_wait(ThreadState &thread, TaskState &task, uint64_t now) {
     format::WaitSlot &wait = *task.wait;

@@ -236,7 +236,10 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     const ThreadState *thread = recorder::this_thread;
     if (__builtin_expect(thread != nullptr, 1)) {
         const uint16_t flags = thread->current->flags;
-        if (endpoint == ompt_scope_end ? !(flags & kWaiting) : has_nothing_to_wait_for(flags, kind)) return;
+        if (endpoint == ompt_scope_end ? !(flags & kWaiting) : has_nothing_to_wait_for(flags, kind)) {
+            if (endpoint == ompt_scope_begin && is_alone(*thread)) name_wait(*recorder::this_thread, kind, address);
+            return;
+        }
     }
     on_real_wait(kind, endpoint, address);
 }

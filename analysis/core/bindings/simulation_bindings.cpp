@@ -138,13 +138,16 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
                                  const std::map<std::string, Points> &costs, uint64_t seed,
                                  const std::map<uint32_t, double> &speed, uint32_t max_depth, uint64_t min_ns,
                                  bool serial_below, bool untied, uint32_t untraced_task_ns,
-                                 uint32_t untraced_creation_ns, const MemorySystem *memory,
-                                 const RecordedMemory *recorded, const std::string &record_in,
+                                 uint32_t untraced_creation_ns,
+                                 const std::tuple<int32_t, int32_t, uint32_t> &serialised, bool as_recorded,
+                                 const MemorySystem *memory, const RecordedMemory *recorded, const std::string &record_in,
                                  const std::string &recorded_run) {
     const Policy *policy = find_policy(policy_name);
     if (!policy) throw nb::value_error(("no policy is called " + policy_name).c_str());
     if (n_threads < 1 || n_threads > kMaxThreads) throw nb::value_error("the number of threads is out of range");
     Changes changes{{}, max_depth, min_ns, serial_below, untied, untraced_task_ns, untraced_creation_ns};
+    std::tie(changes.serialised_task_ns, changes.serialised_creation_ns, changes.serialised_create_ns) = serialised;
+    changes.as_recorded = as_recorded;
     if (!speed.empty())
         for (const uint32_t construct : program.constructs) {
             const auto found = speed.find(construct);
@@ -229,6 +232,8 @@ void bind_simulation(nb::module_ &m) {
         .def_ro("n_deferred", &TaskProgram::n_deferred, "deferred tasks")
         .def_ro("n_serialised", &TaskProgram::n_serialised,
                 "tasks of a team of one, which ran at once and are taken for deferred ones")
+        .def_ro("n_supposed_waits", &TaskProgram::n_supposed_waits,
+                "waits of such tasks for their children, where the trace names no waits")
         .def_ro("n_nested", &TaskProgram::n_nested, "implicit tasks of nested regions, run one after the other")
         .def_ro("n_dependent_waits", &TaskProgram::n_dependent_waits, "`taskwait depend`, taken for a taskwait")
         .def_ro("n_detached", &TaskProgram::n_detached, "detached tasks, taken to be complete at their end")
@@ -397,12 +402,14 @@ void bind_simulation(nb::module_ &m) {
           nb::arg("costs") = std::map<std::string, Points>{}, nb::arg("seed") = 1,
           nb::arg("speed") = std::map<uint32_t, double>{}, nb::arg("max_depth") = 0, nb::arg("min_ns") = 0,
           nb::arg("serial_below") = false, nb::arg("untied") = false, nb::arg("untraced_task_ns") = 0,
-          nb::arg("untraced_creation_ns") = 0, nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(),
+          nb::arg("untraced_creation_ns") = 0, nb::arg("serialised") = std::tuple<int32_t, int32_t, uint32_t>{},
+          nb::arg("as_recorded") = false, nb::arg("memory") = nb::none(), nb::arg("recorded") = nb::none(),
           nb::arg("record_in") = "", nb::arg("recorded_run") = "",
           "One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times "
           "faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run "
           "inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each "
-          "task, and of its creator; `memory` is that of the machine, `recorded` what recorded_memory() gives: without "
+          "task, and of its creator, and those of `serialised` off tasks of a team of one, whose creation takes the third "
+          "of these; `as_recorded`: unless such a team is simulated, whose tasks then take what they took; `memory` is that of the machine, `recorded` what recorded_memory() gives: without "
           "both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the "
           "simulated run, with "
           "the definitions of `recorded_run`. LogError when no task can go on.");

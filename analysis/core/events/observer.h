@@ -138,6 +138,8 @@ struct WalkObserver {
     // Waits of the current task, by OMPT sync region kind.
     void began_wait(auto & /*walk*/, uint32_t /*kind*/) {}
     void ended_wait(auto & /*walk*/, uint32_t /*kind*/) {}
+    // Waits from here on are at this place. In a team of one nothing else tells of a wait after tasks that ran at once.
+    void named_wait(auto & /*walk*/, uint32_t /*construct*/) {}
     void asked_for_lock(auto & /*walk*/, uint32_t /*kind*/) {}
     void got_lock(auto & /*walk*/, uint32_t /*kind*/, uint64_t /*asked*/) {}
 

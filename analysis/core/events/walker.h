@@ -714,7 +714,10 @@ bool ThreadWalk<Observer>::take() {
     case format::kPlaced: last_.placed = argument + 1; return true;
     case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
     case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
-    case format::kWaitPlace: last_.wait_place = argument; return true;
+    case format::kWaitPlace:
+        last_.wait_place = argument;
+        observer_.named_wait(*this, argument);
+        return true;
     case format::kWaitedFor: last_.waited_for = argument; return true;
     case format::kWorkBegin: return begin_work();
     case format::kWorkEnd: return end_work();

@@ -20,6 +20,12 @@ uint64_t taken_off(uint32_t &rest, uint64_t of) {
     return off;
 }
 
+uint64_t without(int32_t &rest, uint64_t ns) {
+    const int64_t off = std::min<int64_t>(static_cast<int64_t>(ns), rest);
+    rest -= static_cast<int32_t>(off);
+    return ns - static_cast<uint64_t>(off);
+}
+
 } // namespace
 
 Simulated SimulatedRun::run() {
@@ -93,7 +99,7 @@ void SimulatedRun::go_on(Thread &thread) {
             uint64_t ns = operation.value();
             if (task.data_ns) ns -= taken_off(task.data_ns, ns);
             ns = terms_.scaled(ns, operation.construct());
-            if (task.untraced) ns -= taken_off(task.untraced, ns);
+            if (task.untraced) ns = without(task.untraced, ns);
             thread.spend(State::kWork, ns);
             continue;
         }
@@ -114,9 +120,10 @@ void SimulatedRun::go_on(Thread &thread) {
             continue;
         case Does::kCreate: {
             const uint32_t child = operation.task();
-            if (!terms_.runs_inline(program_.tasks[child], child, pending_.waits(child)))
+            const ProgramTask &created = program_.tasks[child];
+            if (terms_.is_as_recorded(created) || !terms_.runs_inline(created, child, pending_.waits(child)))
                 pay(thread, State::kCreate, terms_.creation_ns(operation), result_.paid.create);
-            task.untraced += terms_.changes.untraced_creation_ns;
+            task.untraced += terms_.traced_creation_ns(created);
             break;
         }
         case Does::kEnd:
@@ -195,7 +202,7 @@ void SimulatedRun::create(Thread &thread, uint32_t number) {
         return go_on(thread);
     }
     Live &child = tasks_[place];
-    child.untraced = terms_.changes.untraced_task_ns;
+    child.untraced = terms_.traced_task_ns(task);
     const bool undeferred = terms_.runs_inline(task, number, false);
     const uint32_t of_task = ready_.queue_for(thread, task);
     const bool full =
@@ -207,10 +214,10 @@ void SimulatedRun::create(Thread &thread, uint32_t number) {
         thread.current = place;
         result_.n_inlined++;
         const uint64_t before = undeferred ? 0 : creation_ns;
-        if (!child.serial) pay(thread, State::kCreate, terms_.cost.inlined, result_.paid.inlined);
+        const bool costs = !child.serial && !terms_.is_as_recorded(task);
+        if (costs) pay(thread, State::kCreate, terms_.cost.inlined, result_.paid.inlined);
         if (recorder_)
-            recorder_->begin_inline(thread.number, number, thread.now,
-                                    before + (child.serial ? 0 : terms_.cost.inlined));
+            recorder_->begin_inline(thread.number, number, thread.now, before + (costs ? terms_.cost.inlined : 0));
         return start(thread, place);
     }
     pay(thread, State::kCreate, terms_.cost.enqueue, result_.paid.enqueue);

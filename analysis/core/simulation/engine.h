@@ -26,6 +26,12 @@ struct Changes {
     bool untied = false; // all tasks are
     uint32_t untraced_task_ns = 0; // taken off each task's work: what recording added to it
     uint32_t untraced_creation_ns = 0; // and off its creator's
+    // The same of tasks that were recorded in a team of one, unless such a team is simulated and its times are kept.
+    // Below 0: recording them elsewhere would have added more.
+    int32_t serialised_task_ns = 0;
+    int32_t serialised_creation_ns = 0;
+    uint32_t serialised_create_ns = 0; // what their creation takes elsewhere, unless it is given
+    bool as_recorded = false; // a team of one takes them as they were recorded
 };
 
 struct Simulated {

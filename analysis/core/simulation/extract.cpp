@@ -67,6 +67,10 @@ public:
         program_.constructs.push_back(0);
         drafts_.emplace_back();
         if (!construct_of_.empty()) construct_of_[0] = 0;
+        names_waits_ = std::ranges::any_of(run.definitions, [](const auto &definition) {
+            return definition.kind == format::DefinitionKind::kWait &&
+                   (definition.flags == format::kTaskwait || definition.flags == format::kTaskgroup);
+        });
     }
 
     // ---------------------------------------------------------------- order
@@ -127,9 +131,9 @@ public:
         if (!frame.timed) cut(walk, *frame.below);
         frame.data = {frame.below->data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
-        if (walk.part().id == 0 || walk.part().team_size != 1) return;
+        if (!is_alone(walk)) return;
         // A team of one runs all tasks at once, so the clauses of this one are not known: taken for deferred.
-        give_draft(walk, frame, 0);
+        give_draft(walk, frame, ProgramTask::kSerialised);
         draft_of(frame).serialised = true;
         program_.n_serialised++;
     }
@@ -174,6 +178,17 @@ public:
         if (does == Does::kGroupEnd) program_.tasks[owner(draft)].flags |= ProgramTask::kGrouped;
         program_.n_dependent_waits += kind == format::kTaskwaitDepend;
         draft.operations.push_back(Operation::of(does, 0, number_of(walk.current().wait_place)));
+    }
+    // In a team of one a trace tells of waits only where they stand: between two clock readings.
+    void named_wait(Walk &walk, uint32_t construct) {
+        if (!is_alone(walk)) return;
+        Frame &frame = walk.current();
+        Draft &draft = draft_of(frame);
+        if (draft.operations.empty()) return;
+        const bool is_group = run_.definitions[construct].flags == format::kTaskgroup;
+        if (is_group) program_.tasks[draft.task].flags |= ProgramTask::kGrouped;
+        cut(walk, frame);
+        draft.operations.push_back(Operation::of(is_group ? Does::kGroupEnd : Does::kTaskwait, 0, number_of(construct)));
     }
     void began_region(Walk &walk, Part &part) {
         Seen &seen = seen_[part.id];
@@ -274,6 +289,7 @@ private:
     static uint32_t owner(const Draft &draft) { return draft.task == kStored ? 0 : draft.task; }
     // What threads other than the first do outside of every region is no part of the program.
     static bool is_simulated(Walk &walk) { return walk.part().id || walk.thread() == 0; }
+    static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
     // Constructs beyond those that an operation can name are one, the last.
     uint16_t number_of(uint32_t construct) {
@@ -398,7 +414,7 @@ private:
     void store(uint32_t place) {
         Draft &draft = drafts_[place];
         if (draft.task == kStored) return;
-        if (std::exchange(draft.serialised, false)) suppose_wait(draft.operations);
+        if (std::exchange(draft.serialised, false) && !names_waits_) suppose_wait(draft.operations);
         ProgramTask &task = program_.tasks[draft.task];
         task.first_op = static_cast<uint32_t>(program_.operations.size());
         for (const Operation operation : draft.operations)
@@ -409,11 +425,12 @@ private:
         draft.task = kStored;
         free_.push_back(place);
     }
-    // That a task of a team of one waited for its children before it went on is likely, and not recorded.
-    static void suppose_wait(std::vector<Operation> &operations) {
+    // That a task of a team of one waited for its children before it went on is likely, where the trace names no wait.
+    void suppose_wait(std::vector<Operation> &operations) {
         const auto last = std::ranges::find(operations.rbegin(), operations.rend(), Does::kCreate, &Operation::does);
-        if (last != operations.rbegin() && last != operations.rend())
-            operations.insert(last.base(), Operation::of(Does::kTaskwait));
+        if (last == operations.rbegin() || last == operations.rend()) return;
+        operations.insert(last.base(), Operation::of(Does::kTaskwait));
+        program_.n_supposed_waits++;
     }
     std::vector<uint32_t> open_drafts() const {
         std::vector<uint32_t> open;
@@ -447,6 +464,7 @@ private:
     std::vector<const Seen *> regions_; // by number
     std::unordered_map<uint64_t, OfFrame> suspended_;
     uint64_t end_ = 0;
+    bool names_waits_ = false;
 };
 
 } // namespace

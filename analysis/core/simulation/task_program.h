@@ -71,6 +71,7 @@ struct ProgramTask {
         kGrouped = 4, // has a kGroupEnd
         kImplicit = 8, // of a region
         kUrgent = 16, // has a priority
+        kSerialised = 32, // ran at once in a team of one, and is taken for a deferred one
     };
     uint32_t first_op = 0;
     uint32_t creator = 0;
@@ -118,6 +119,7 @@ struct TaskProgram {
     uint64_t n_detached = 0; // detached tasks, taken to be complete at their end
     uint64_t n_out_of_order = 0; // events whose cause the trace does not hold
     uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are taken for deferred ones
+    uint64_t n_supposed_waits = 0; // for the children of such tasks, where the trace names no waits
     uint64_t blocked_ns = 0; // waits for locks, which are repeated as they were
     uint64_t preempted_ns = 0; // in which others had the processor: left out of the work
 

@@ -25,7 +25,7 @@ struct Live {
     uint32_t own_group = 0; // of its descendants
     uint32_t thread = 0; // that ran it last
     uint32_t foreign = kNone; // nearest ancestor that another thread runs; known from its start on
-    uint32_t untraced = 0; // ns that are still to be taken off its work
+    int32_t untraced = 0; // ns that are still to be taken off its work; below 0: to be added
     uint32_t data_ns = 0; // that its kernel's data took in the recorded run, to be taken off its work too
     uint16_t depth = 0;
     Waits waits = Waits::kNo;

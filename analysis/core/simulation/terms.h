@@ -15,7 +15,7 @@ struct Terms {
     Terms(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
           const Changes &made)
         : changes(made), n_domains(std::max(1u, machine.n_domains)),
-          creation_given_(!machine.costs.create.points.empty()),
+          program_(program), creation_given_(!machine.costs.create.points.empty()),
           all_inline_(policy.inline_when_alone && team.n_threads == 1) {
 #define OMPASS_SIMULATED_COST(name, meaning) cost.name = machine.costs.name.at(team.n_threads);
         OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
@@ -32,7 +32,25 @@ struct Terms {
         if (factor == kOne) return work_ns;
         return static_cast<uint64_t>(static_cast<unsigned __int128>(work_ns) * factor >> 32);
     }
-    uint64_t creation_ns(Operation operation) const { return creation_given_ ? cost.create : operation.cost(); }
+    // A task of a team of one that is simulated as it was: its times hold what it takes to run it at once.
+    bool is_as_recorded(const ProgramTask &task) const {
+        return all_inline_ && changes.as_recorded && task.flags & ProgramTask::kSerialised;
+    }
+    uint64_t creation_ns(Operation operation) const {
+        const ProgramTask &task = program_.tasks[operation.task()];
+        if (is_as_recorded(task)) return operation.cost();
+        if (creation_given_) return cost.create;
+        return task.flags & ProgramTask::kSerialised ? changes.serialised_create_ns : operation.cost();
+    }
+    // What recording added to the work of a task and of its creator, and is to be taken off.
+    int32_t traced_task_ns(const ProgramTask &task) const {
+        if (!(task.flags & ProgramTask::kSerialised)) return static_cast<int32_t>(changes.untraced_task_ns);
+        return is_as_recorded(task) ? 0 : changes.serialised_task_ns;
+    }
+    int32_t traced_creation_ns(const ProgramTask &task) const {
+        if (!(task.flags & ProgramTask::kSerialised)) return static_cast<int32_t>(changes.untraced_creation_ns);
+        return is_as_recorded(task) ? 0 : changes.serialised_creation_ns;
+    }
     // dependent: on tasks that have not completed
     bool runs_inline(const ProgramTask &task, uint32_t number, bool dependent) const {
         if (dependent) return false;
@@ -52,6 +70,7 @@ struct Terms {
 private:
     static constexpr uint64_t kOne = uint64_t{1} << 32;
 
+    const TaskProgram &program_;
     const bool creation_given_;
     std::vector<uint64_t> factor_of_; // by construct: time on this machine per recorded time, 32.32 fixed point
     std::vector<uint32_t> inclusive_; // work by task, where Changes::min_ns asks

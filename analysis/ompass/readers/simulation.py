@@ -59,12 +59,17 @@ def run_simulation(
     untied: bool = False,
     untraced_task_ns: int = 0,
     untraced_creation_ns: int = 0,
+    serialised: tuple[int, int, int] = (0, 0, 0),
+    as_recorded: bool = False,
     memory: MemorySystem | None = None,
     recorded: RecordedMemory | None = None,
     record_in: Path | None = None,
     recorded_run: Path | None = None,
 ) -> SimulatedRun:
     """One simulated run; NothingToShowError when its tasks wait for each other.
+
+    `serialised`: of tasks that a team of one ran, ns to take off the work of each, off that of its creator,
+    and what its creation takes elsewhere; `as_recorded`: but not on one thread, where they take what they took.
 
     `record_in`, an existing directory, gets its logs, with the definitions of `recorded_run`.
     """
@@ -85,6 +90,8 @@ def run_simulation(
             untied=untied,
             untraced_task_ns=untraced_task_ns,
             untraced_creation_ns=untraced_creation_ns,
+            serialised=serialised,
+            as_recorded=as_recorded,
             memory=memory,
             recorded=recorded,
             record_in=str(record_in or ""),

@@ -180,21 +180,31 @@ static double measure_chunk(int n) {
     return lowest_decile();
 }
 
-// For a trace: tasks that do nothing, and a creator that does nothing else.
-static void run_empty_tasks(void) {
+// For a trace: tasks that do nothing, of a task that does nothing but create them and wait; they run on its thread while the
+// other one is busy elsewhere.
+static void run_empty_tasks(int n) {
     for (int r = 0; r < kRounds; r++) {
-#pragma omp parallel num_threads(2)
-#pragma omp single
-        for (int i = 0; i < kTasks; i++) {
+        go = 0;
+#pragma omp parallel num_threads(n)
+        if (omp_get_thread_num()) {
+            while (!go) {}
+        } else {
 #pragma omp task
-            {}
+            {
+                for (int i = 0; i < kTasks; i++) {
+#pragma omp task
+                    {}
+                }
+#pragma omp taskwait
+                go = 1;
+            }
         }
     }
 }
 
 int main(int argc, char **argv) {
     if (argc > 2) {
-        run_empty_tasks();
+        run_empty_tasks(atoi(argv[1]));
         return 0;
     }
     const int n = argc > 1 ? atoi(argv[1]) : omp_get_num_procs();

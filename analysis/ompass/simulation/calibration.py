@@ -16,13 +16,12 @@ from pathlib import Path
 
 from ompass.errors import CannotRecordError
 from ompass.installation import Component, library_path
-from ompass.readers import open_run
-from ompass.readers.simulation import read_task_program
+from ompass.readers.simulation import read_task_program, run_simulation, task_shapes
 
 _SOURCE = Path(__file__).parent / "calibrate.c"
 _COMPILERS = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
 _LIMIT_S = 300
-_TRACES = 5
+_TRACES = 8  # of each kind, of which the least disturbed counts
 
 
 def find_compiler() -> str:
@@ -51,38 +50,62 @@ def calibrate(compiler: str = "", threads: int = 0) -> dict[str, dict[str, float
         extended = _figures(
             _run(measure, {"LD_PRELOAD": str(library_path(Component.EXT)), "OMP_EXT_SCHEDULE": "1"})
         )
-        traces = [Path(folder) / f"{k}.ompass" for k in range(_TRACES)]
-        for trace in traces:
-            ompass = [
-                sys.executable,
-                "-m",
-                "ompass",
-                "run",
-                "--mode",
-                "trace",
-                "--quiet",
-                "-o",
-                str(trace),
-                "--",
-            ]
-            _run([*ompass, *measure, "traced"], {})
-        added = [_added_to(trace) for trace in traces]
-    recording = {
-        "task": min(task for task, _ in added),
-        "creation": min(creation for _, creation in added),
-        "create": plain["create"],
+        traced = _figures(_run([*_traced(Path(folder) / "costs.ompass"), *measure], {}))
+        deferred, serial = (_added_by_traces(program, n, Path(folder)) for n in (2, 1))
+    return {
+        "libomp": costs_from(plain),
+        "omp_ext": costs_from(extended),
+        "recording": recording_from(plain, traced, deferred, serial),
     }
-    return {"libomp": costs_from(plain), "omp_ext": costs_from(extended), "recording": recording}
 
 
-def _added_to(trace: Path) -> tuple[float, float]:
-    """What the trace of empty tasks holds as work of a task, and of its creator for each of them, in ns."""
+def recording_from(
+    plain: Mapping[str, float],
+    traced: Mapping[str, float],
+    deferred: Mapping[str, float],
+    serial: Mapping[str, float],
+) -> dict[str, float]:
+    """What a trace adds, from figures without and with it, and from traces of empty tasks in teams of two and of one."""
+    added = {name: max(0.0, traced[name] - plain[name]) for name in ("create", "run", "pair")}
+    return {
+        "task": deferred["task"],
+        "creation": deferred["creation"],
+        "schedule": max(0.0, added["run"] - deferred["task"]),
+        "wait": max(0.0, added["pair"] - added["create"] - added["run"]),
+        "create": plain["create"],
+        "traced_create": deferred["create"],
+        "serial_task": serial["task"],
+        "serial_creation": serial["creation"],
+    }
+
+
+def _traced(trace: Path) -> list[str]:
+    return [sys.executable, "-m", "ompass", "run", "--mode", "trace", "--quiet", "-o", str(trace), "--"]
+
+
+def _added_by_traces(program: Path, threads: int, folder: Path) -> dict[str, float]:
+    """The least that any of some traces of empty tasks on so many threads holds for each task, in ns."""
+    found: list[dict[str, float]] = []
+    for k in range(_TRACES):
+        trace = folder / f"{threads}-{k}.ompass"
+        _run([*_traced(trace), str(program), str(threads), "traced"], {})
+        found.append(_added_by(trace))
+    return {part: min(one[part] for one in found) for part in found[0]}
+
+
+def _added_by(trace: Path) -> dict[str, float]:
+    """What the trace of empty tasks holds for each: its work, that of its creator, and its creation, in ns."""
     program = read_task_program(trace)
-    kinds = {definition.id: definition.kind for definition in open_run(trace).definitions}
-    work = dict.fromkeys(("program", "parallel", "task"), 0.0)
-    for construct, ns in program.work_of_constructs.items():
-        work[kinds[construct]] += ns / program.n_deferred
-    return work["task"], work["parallel"]
+    creator, empty = sorted(
+        (shape for shape in task_shapes(program) if shape.deepest), key=lambda shape: shape.n_tasks
+    )
+    work = program.work_of_constructs
+    as_recorded = run_simulation(program, "libomp", max(2, program.n_threads))
+    return {
+        "task": work.get(empty.construct, 0) / empty.n_tasks,
+        "creation": work.get(creator.construct, 0) / empty.n_tasks,
+        "create": as_recorded.create_ns / empty.n_tasks,
+    }
 
 
 def costs_from(figures: Mapping[str, float]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,13 @@ class Recording:
 
     task: float = 0.0  # to the work of each task
     creation: float = 0.0  # to the work of its creator
+    schedule: float = 0.0  # to taking each task from a queue
+    wait: float = 0.0  # to each wait
     create: float | None = None  # what a creation takes without a trace; None: as recorded
+    traced_create: float = 0.0  # and with one
+    # The same in a team of one, where what it takes to run a task at once is part of its times.
+    serial_task: float = 0.0
+    serial_creation: float = 0.0
 
 
 Distance = tuple[float, float]  # latency in ns, ns per byte
@@ -270,7 +276,7 @@ def _recording(name: str, values: Mapping[str, Any]) -> Recording:
     given = values.get("recording")
     if given is None:
         return Recording() if name == DEFAULT else read_machine().recording
-    known = {"task", "creation", "create"}
+    known = {field.name for field in fields(Recording)}
     if not isinstance(given, dict) or set(given) - known:
         raise UsageError(
             f"--machine-file {name}", f"`recording` is not a table of {', '.join(sorted(known))}"

@@ -22,6 +22,7 @@ RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_reco
 _WITHOUT_CACHES = (
     " where no caches are known: choose threads that the recorded machine has, or give a --machine."
 )
+_SUPPOSED = ", and each is supposed to wait for its children before it goes on"
 _MUCH = 0.01  # of the work, from which on a remark is worth its line
 
 
@@ -181,9 +182,19 @@ def predict(
     `untraced`: without what recording added to its times; `memory`: with caches and memory.
     """
     costs = dict(machine.costs_of(policy))
-    recording = machine.recording if untraced else Recording()
-    if recording.create is not None:
-        costs.setdefault("create", ((1, recording.create),))
+    added = machine.recording
+    if untraced and added.create is not None:
+        costs.setdefault("create", ((1, added.create),))
+    # Tasks of a team of one: a trace of more threads adds to them what it adds to all.
+    kept = Recording() if untraced else added
+    serialised = (
+        round(added.serial_task - kept.task),
+        round(added.serial_creation - kept.creation),
+        round(added.traced_create),
+    )
+    if threads > 1:
+        for name, ns in (("dequeue", kept.schedule), ("steal", kept.schedule), ("wait", kept.wait)):
+            costs[name] = tuple((n, cost + ns) for n, cost in costs.get(name, ((1, 0.0),)))
     return run_simulation(
         program,
         policy,
@@ -197,8 +208,10 @@ def predict(
         min_ns=min_ns,
         serial_below=serial_below,
         untied=untied,
-        untraced_task_ns=round(recording.task),
-        untraced_creation_ns=round(recording.creation),
+        untraced_task_ns=round(added.task) if untraced else 0,
+        untraced_creation_ns=round(added.creation) if untraced else 0,
+        serialised=serialised,
+        as_recorded=not untraced,
         memory=memory.system(machine, threads) if memory else None,
         recorded=memory.recorded if memory else None,
         record_in=record_in,
@@ -223,8 +236,8 @@ def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[s
     if program.n_serialised:
         notes.append(
             f"{plural(program.n_serialised, 'task')} ran in a team of one thread, which runs every task at "
-            "once: all are taken for deferred ones, and each is supposed to wait for its children before it "
-            "goes on. Record on two threads to know."
+            f"once: all are taken for deferred ones{_SUPPOSED if program.n_supposed_waits else ''}. Record on "
+            "two threads to know."
         )
     if program.preempted_ns > _MUCH * program.work_ns:
         notes.append(
