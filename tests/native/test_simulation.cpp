@@ -327,6 +327,35 @@ TEST(Simulation, AChangeDoesWhatItSays) {
     EXPECT_EQ(wall(coarse), wall({}));
 }
 
+// What a team of one recorded is kept by a team of one alone; elsewhere its tasks cost what deferred ones do.
+TEST(Simulation, TasksOfATeamOfOneCostWhatDeferredOnesDo) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    build.work(implicit, 1000);
+    const uint32_t first = build.create(implicit, ProgramTask::kSerialised);
+    build.work(implicit, 1000);
+    const uint32_t second = build.create(implicit, ProgramTask::kSerialised);
+    build.work(implicit, 1000);
+    build.work(first, 500);
+    build.work(second, 20);
+    const TaskProgram &program = build.finish();
+    Machine machine;
+    machine.costs.inlined.points = {{1, 7}};
+    const auto run = [&](uint32_t n_threads, int32_t off, bool as_recorded) {
+        Changes changes;
+        changes.serialised_task_ns = off;
+        changes.serialised_creation_ns = off / 2;
+        changes.serialised_create_ns = 50;
+        changes.as_recorded = as_recorded;
+        return simulate(program, machine, *find_policy("libomp"), {n_threads, 1, {}, {}}, changes);
+    };
+    EXPECT_EQ(run(1, 30, true).wall_ns, 3520u);
+    EXPECT_EQ(run(1, 30, false).wall_ns, 3520 - 2 * 15 - 30 - 20 + 2 * 7u); // not more than the second has
+    EXPECT_EQ(run(2, 30, true).work_ns, 3520 - 2 * 15 - 30 - 20u);
+    EXPECT_EQ(run(2, 30, true).create_ns, 2 * 50u);
+    EXPECT_EQ(run(2, -30, true).work_ns, 3520 + 2 * 15 + 2 * 30u);
+}
+
 // ---------------------------------------------------------------- other programs
 
 uint64_t wall_of(const TaskProgram &program, uint32_t n_threads, const char *policy = "libomp") {

@@ -20,8 +20,8 @@ from ompass.errors import NothingToShowError, OmpassError, UsageError
 from ompass.readers.events import event_kinds, read_events
 from ompass.readers.simulation import placed, read_task_program, run_simulation, task_shapes
 from ompass.simulation.advice import advise
-from ompass.simulation.calibration import as_toml, costs_from
-from ompass.simulation.machine import MACHINES, find_machine, read_machine
+from ompass.simulation.calibration import as_toml, costs_from, recording_from
+from ompass.simulation.machine import MACHINES, Recording, find_machine, read_machine
 from ompass.simulation.runs import POLICIES, RECORDABLE, predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
 from unit.made_traces import DEPENDENCE, Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
@@ -473,11 +473,19 @@ def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
     assert costs["chunk"] == 42
     assert costs["dequeue"] == 70 and costs["between"] == 520 and costs["steal"] == 80
     file = tmp_path / "here.toml"
-    recording = {"task": 50.0, "creation": 30.0, "create": 47.0}
+    traced = figures | {"create": 80.0, "run": 660.0, "pair": 230.0}
+    recording = recording_from(
+        figures,
+        traced,
+        {"task": 50.0, "creation": 20.0, "create": 95.0},
+        {"task": 27.0, "creation": 30.0, "create": 9.0},
+    )
+    assert recording["schedule"] == 20  # of the 70 that a task in a wait takes longer
+    assert recording["wait"] == 10  # of 110, less 30 and 70
     file.write_text(as_toml("here", {"libomp": costs, "omp_ext": costs, "recording": recording}))
     machine = read_machine(str(file))
     assert machine.costs_of("libomp")["between"] == ((1, 520.0),)
-    assert machine.recording.create == 47
+    assert machine.recording == Recording(**recording)
 
 
 def test_a_trace_without_tasks_says_so(tmp_path: Path) -> None:

@@ -181,11 +181,11 @@ public:
     }
     // In a team of one a trace tells of waits only where they stand: between two clock readings.
     void named_wait(Walk &walk, uint32_t construct) {
-        if (!is_alone(walk)) return;
+        const uint32_t kind = run_.definitions[construct].flags;
+        const bool is_group = kind == format::kTaskgroup;
+        if (!is_alone(walk) || (kind != format::kTaskwait && !is_group)) return;
         Frame &frame = walk.current();
         Draft &draft = draft_of(frame);
-        if (draft.operations.empty()) return;
-        const bool is_group = run_.definitions[construct].flags == format::kTaskgroup;
         if (is_group) program_.tasks[draft.task].flags |= ProgramTask::kGrouped;
         cut(walk, frame);
         draft.operations.push_back(Operation::of(is_group ? Does::kGroupEnd : Does::kTaskwait, 0, number_of(construct)));

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trace of one thread, whose team runs every task at once, tells where more threads would wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from integration.recorded_run import check_accounts_agree, check_sound
+from ompass import _core
+from ompass.readers.simulation import read_task_program
+from ompass.simulation.machine import read_machine
+from ompass.simulation.runs import notes_on, predict
+from toolchains import CompileProgram, RunRecorded, Toolchain
+
+SOURCE = "simulation/phases.c"
+WAITS = 3 + 2 + 1
+TASKS = 1 + 2 + 3 * 4 + 2 * 3
+
+
+@pytest.mark.parametrize("preload", [False, True])
+def test_a_trace_of_one_thread_names_its_waits(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain, preload: bool
+) -> None:
+    program = compile_program(SOURCE, default_toolchain)
+    recorded = run_recorded(program, default_toolchain, "1", mode="trace", threads=1, preload=preload)
+    profile = check_sound(recorded.run_dir)
+    check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
+    tasks = read_task_program(recorded.run_dir)
+    assert tasks.n_serialised == TASKS
+    assert tasks.n_supposed_waits == 0
+    for threads in (1, 2, 8):
+        run = predict(tasks, read_machine(), "libomp", threads)
+        assert run.operations["wait"][0] == WAITS
+    assert not any("supposed to wait" in note for note in notes_on(tasks))
+
+
+def test_waits_are_named_by_teams_of_one_alone(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    program = compile_program(SOURCE, default_toolchain)
+    recorded = run_recorded(program, default_toolchain, "2", mode="trace", threads=2)
+    tasks = read_task_program(recorded.run_dir)
+    assert (tasks.n_deferred, tasks.n_serialised) == (TASKS, 0)
+    assert predict(tasks, read_machine(), "libomp", 2).operations["wait"][0] == WAITS
+
+
+def test_one_thread_takes_what_it_took(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    program = compile_program(SOURCE, default_toolchain)
+    recorded = run_recorded(program, default_toolchain, "1", mode="trace", threads=1)
+    tasks = read_task_program(recorded.run_dir)
+    run = predict(tasks, read_machine(), "libomp", 1)
+    assert run.operations["inlined"][1] == 0  # is part of the recorded times
+    assert run.work_ns == tasks.work_ns
