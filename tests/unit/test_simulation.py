@@ -19,7 +19,7 @@ from ompass.commands.main import application
 from ompass.errors import NothingToShowError, OmpassError, UsageError
 from ompass.readers.events import event_kinds, read_events
 from ompass.readers.simulation import placed, read_task_program, run_simulation, task_shapes
-from ompass.simulation.advice import advise
+from ompass.simulation.advice import advise, middle_of_shortest
 from ompass.simulation.calibration import as_toml, costs_from, recording_from
 from ompass.simulation.machine import MACHINES, Recording, find_machine, read_machine
 from ompass.simulation.runs import POLICIES, RECORDABLE, predict, simulate
@@ -486,6 +486,13 @@ def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
     machine = read_machine(str(file))
     assert machine.costs_of("libomp")["between"] == ((1, 520.0),)
     assert machine.recording == Recording(**recording)
+
+
+def test_of_values_that_are_equally_good_the_middle_one_is_advised() -> None:
+    assert middle_of_shortest([120, 100, 100, 100, 130]) == 2
+    assert middle_of_shortest([100.5, 100.9, 100, 100.4, 101.2, 100]) == 1  # no further than what is worse
+    assert middle_of_shortest([3, 2, 1]) == 2
+    assert middle_of_shortest([0]) == 0
 
 
 def test_a_trace_without_tasks_says_so(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 FASTER = 2.0  # of a construct, for the causal profile
 _LEAST_SHARE = 0.005  # of the work, from which on a construct is looked at
 _LEAST_GAIN = 0.01
+_EQUAL = 0.01  # by which runs may differ and be taken for equally long
 _MANY = 32  # tasks in a row, from which on grain and producer matter
 _PHASES = 3
 _DEEPEST = 30
@@ -231,13 +232,27 @@ def _gain(base: SimulatedRun, changed: SimulatedRun) -> float:
     return 1 - changed.wall_ns / base.wall_ns if base.wall_ns else 0.0
 
 
+def middle_of_shortest(walls: Sequence[float]) -> int:
+    """The index in the middle of those around the shortest run, the first of equals, that are equally long.
+
+    Predictions are no finer than that, and at the edge of such a range a small error costs most.
+    """
+    low = high = min(range(len(walls)), key=walls.__getitem__)
+    limit = walls[low] * (1 + _EQUAL)
+    while low > 0 and walls[low - 1] <= limit:
+        low -= 1
+    while high + 1 < len(walls) and walls[high + 1] <= limit:
+        high += 1
+    return (low + high) // 2
+
+
 def _best(
     trial: _Trial, kind: str, construct: int | None, values: Sequence[int], run_of: Callable[[int], Simulate],
     at_most: bool = False,
 ) -> tuple[Change, Simulate]:  # fmt: skip
-    """The value with the shortest run; of equals the first."""
+    """The value with the shortest run, or in the middle of those with equally short ones."""
     tried = [Tried(value, run_of(value)().wall_ns) for value in values]
-    best = min(tried, key=lambda one: one.wall_ns)
+    best = tried[middle_of_shortest([one.wall_ns for one in tried])]
     change = Change(
         kind,
         construct,
