@@ -413,6 +413,7 @@ class TaskProgram:
     regions_ns: Final[int]  # of it, in parallel regions
     n_deferred: Final[int]  # deferred tasks
     n_serialised: Final[int]  # tasks of a team of one, which ran at once and are taken for deferred ones
+    n_supposed_waits: Final[int]  # waits of such tasks for their children, where the trace names no waits
     n_nested: Final[int]  # implicit tasks of nested regions, run one after the other
     n_dependent_waits: Final[int]  # `taskwait depend`, taken for a taskwait
     n_detached: Final[int]  # detached tasks, taken to be complete at their end
@@ -552,8 +553,8 @@ def simulated_costs() -> tuple[SimulatedCost, ...]:
 def task_program(directory: str) -> TaskProgram:
     """What the tasks of a run do; LogError when the run has no trace."""
 
-def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
-    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each task, and of its creator; `memory` is that of the machine, `recorded` what recorded_memory() gives: without both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the simulated run, with the definitions of `recorded_run`. LogError when no task can go on."""
+def simulate(program: TaskProgram, *, policy: str, threads: int, domains: Sequence[int] = [], n_domains: int = 1, clock_ratio: float = 1.0, costs: Mapping[str, Sequence[tuple[int, float]]] = {}, seed: int = 1, speed: Mapping[int, float] = {}, max_depth: int = 0, min_ns: int = 0, serial_below: bool = False, untied: bool = False, untraced_task_ns: int = 0, untraced_creation_ns: int = 0, serialised: tuple[int, int, int] = (0, 0, 0), as_recorded: bool = False, memory: MemorySystem | None = None, recorded: RecordedMemory | None = None, record_in: str = '', recorded_run: str = '') -> SimulatedRun:
+    """One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each task, and of its creator, and those of `serialised` off tasks of a team of one, whose creation takes the third of these; `as_recorded`: unless such a team is simulated, whose tasks then take what they took; `memory` is that of the machine, `recorded` what recorded_memory() gives: without both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the simulated run, with the definitions of `recorded_run`. LogError when no task can go on."""
 
 class Slices(Columns):
     """Slices of threads, one thread after the other; of a thread, in the order in which they ended."""

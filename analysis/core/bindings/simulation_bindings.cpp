@@ -140,8 +140,8 @@ PythonSimulated simulate_program(const TaskProgram &program, const std::string &
                                  bool serial_below, bool untied, uint32_t untraced_task_ns,
                                  uint32_t untraced_creation_ns,
                                  const std::tuple<int32_t, int32_t, uint32_t> &serialised, bool as_recorded,
-                                 const MemorySystem *memory, const RecordedMemory *recorded, const std::string &record_in,
-                                 const std::string &recorded_run) {
+                                 const MemorySystem *memory, const RecordedMemory *recorded,
+                                 const std::string &record_in, const std::string &recorded_run) {
     const Policy *policy = find_policy(policy_name);
     if (!policy) throw nb::value_error(("no policy is called " + policy_name).c_str());
     if (n_threads < 1 || n_threads > kMaxThreads) throw nb::value_error("the number of threads is out of range");
@@ -408,8 +408,10 @@ void bind_simulation(nb::module_ &m) {
           "One run. `domains`: that of each thread; `costs`: by name, (threads, ns) points; `speed`: how many times "
           "faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run "
           "inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each "
-          "task, and of its creator, and those of `serialised` off tasks of a team of one, whose creation takes the third "
-          "of these; `as_recorded`: unless such a team is simulated, whose tasks then take what they took; `memory` is that of the machine, `recorded` what recorded_memory() gives: without "
+          "task, and of its creator, and those of `serialised` off tasks of a team of one, whose creation takes the "
+          "third "
+          "of these; `as_recorded`: unless such a team is simulated, whose tasks then take what they took; `memory` is "
+          "that of the machine, `recorded` what recorded_memory() gives: without "
           "both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the "
           "simulated run, with "
           "the definitions of `recorded_run`. LogError when no task can go on.");

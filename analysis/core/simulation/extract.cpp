@@ -188,7 +188,8 @@ public:
         Draft &draft = draft_of(frame);
         if (is_group) program_.tasks[draft.task].flags |= ProgramTask::kGrouped;
         cut(walk, frame);
-        draft.operations.push_back(Operation::of(is_group ? Does::kGroupEnd : Does::kTaskwait, 0, number_of(construct)));
+        draft.operations.push_back(
+            Operation::of(is_group ? Does::kGroupEnd : Does::kTaskwait, 0, number_of(construct)));
     }
     void began_region(Walk &walk, Part &part) {
         Seen &seen = seen_[part.id];

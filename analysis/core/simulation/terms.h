@@ -14,8 +14,8 @@ namespace ompass::simulation {
 struct Terms {
     Terms(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
           const Changes &made)
-        : changes(made), n_domains(std::max(1u, machine.n_domains)),
-          program_(program), creation_given_(!machine.costs.create.points.empty()),
+        : changes(made), n_domains(std::max(1u, machine.n_domains)), program_(program),
+          creation_given_(!machine.costs.create.points.empty()),
           all_inline_(policy.inline_when_alone && team.n_threads == 1) {
 #define OMPASS_SIMULATED_COST(name, meaning) cost.name = machine.costs.name.at(team.n_threads);
         OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)

@@ -69,7 +69,7 @@ def run_simulation(
     """One simulated run; NothingToShowError when its tasks wait for each other.
 
     `serialised`: of tasks that a team of one ran, ns to take off the work of each, off that of its creator,
-    and what its creation takes elsewhere; `as_recorded`: but not on one thread, where they take what they took.
+    and what its creation takes elsewhere; `as_recorded`: not on one thread, where they take what they took.
 
     `record_in`, an existing directory, gets its logs, with the definitions of `recorded_run`.
     """

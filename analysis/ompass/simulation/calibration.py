@@ -65,7 +65,7 @@ def recording_from(
     deferred: Mapping[str, float],
     serial: Mapping[str, float],
 ) -> dict[str, float]:
-    """What a trace adds, from figures without and with it, and from traces of empty tasks in teams of two and of one."""
+    """What a trace adds: from figures without and with one, and traces of empty tasks in teams of 2 and 1."""
     added = {name: max(0.0, traced[name] - plain[name]) for name in ("create", "run", "pair")}
     return {
         "task": deferred["task"],
@@ -94,7 +94,7 @@ def _added_by_traces(program: Path, threads: int, folder: Path) -> dict[str, flo
 
 
 def _added_by(trace: Path) -> dict[str, float]:
-    """What the trace of empty tasks holds for each: its work, that of its creator, and its creation, in ns."""
+    """What the trace of empty tasks holds for each: its work, its creator's, and its creation, in ns."""
     program = read_task_program(trace)
     creator, empty = sorted(
         (shape for shape in task_shapes(program) if shape.deepest), key=lambda shape: shape.n_tasks

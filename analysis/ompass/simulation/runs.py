@@ -236,8 +236,8 @@ def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[s
     if program.n_serialised:
         notes.append(
             f"{plural(program.n_serialised, 'task')} ran in a team of one thread, which runs every task at "
-            f"once: all are taken for deferred ones{_SUPPOSED if program.n_supposed_waits else ''}. Record on "
-            "two threads to know."
+            f"once: all are taken for deferred ones{_SUPPOSED if program.n_supposed_waits else ''}. "
+            "Record on two threads to know."
         )
     if program.preempted_ns > _MUCH * program.work_ns:
         notes.append(
