@@ -186,7 +186,7 @@ public:
         if (!is_alone(walk) || (kind != format::kTaskwait && !is_group)) return;
         Frame &frame = walk.current();
         Draft &draft = draft_of(frame);
-        if (is_group) program_.tasks[draft.task].flags |= ProgramTask::kGrouped;
+        if (is_group) program_.tasks[owner(draft)].flags |= ProgramTask::kGrouped;
         cut(walk, frame);
         draft.operations.push_back(
             Operation::of(is_group ? Does::kGroupEnd : Does::kTaskwait, 0, number_of(construct)));
