@@ -38,7 +38,7 @@ def calibrate_command(
 ) -> None:
     """Measure what libomp and libomp_ext.so take here to create, queue, run and steal a task.
 
-    Takes some seconds, on an idle machine; writes a machine file for `ompass simulate`.
+    Takes about half a minute, on an idle machine; writes a machine file for `ompass simulate`.
     """
     with waiting("calibrating"):
         costs = calibrate(compiler, threads)

@@ -37,7 +37,7 @@ def find_compiler() -> str:
 
 
 def calibrate(compiler: str = "", threads: int = 0) -> dict[str, dict[str, float]]:
-    """Tables of a machine file, in ns: libomp, omp_ext, recording; at `threads` (0: all CPUs). Some seconds.
+    """Tables of a machine file, in ns: libomp, omp_ext, recording; at `threads` (0: all CPUs).
 
     CannotRecordError when the program cannot be built or run.
     """
