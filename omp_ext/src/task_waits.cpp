@@ -168,10 +168,12 @@ bool runs_here(const Search &within, const Task &task) {
 // May a task that is no descendant run on top of the one that waits? That spares a stack and two switches, but the one below
 // goes on only when the other is complete. So the other must be small, as far as one can tell: one level nearer to the root
 // at most, in a recursion a part of what the grandparent waits for. scheduler.h says why no task waits for one below it.
-// Nor does a task see another's exceptions.
+// Nor does a task see another's exceptions, nor a light one another's settings in the runtime.
 bool may_cover(const Search &within, const Task &task) {
     const Member &member = within.member;
-    return task.depth + 1 >= within.within->depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
+    const Task &waiting = *within.within;
+    if (is_light(task) && !is_light(waiting) && waiting.parent) return false;
+    return task.depth + 1 >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
            !has_exception();
 }
 
@@ -337,7 +339,7 @@ void wait(int kind, Condition &&condition) {
 
 [[gnu::noinline]] static void wait_for_children_seen(Member &member, Task &task) {
     Task *child = nullptr;
-    if (is_light(task) && has_children_to_wait_for(task) && (child = member.deque.pop(member.mark))) {
+    if (is_light(task) && !member.anchor && has_children_to_wait_for(task) && (child = member.deque.pop(member.mark))) {
         tell(&omp_ext_observer::wait_begins, kOmptTaskwait);
         member.is_at_once = is_light(*child) && child->seen;
         run_on_top(member, *child);
@@ -352,7 +354,7 @@ void wait(int kind, Condition &&condition) {
 void wait_for_children(Member &member) {
     Task &task = *member.current;
     if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(member, task);
-    const bool is_plain = is_light(task) || (!member.anchor && task.parent);
+    const bool is_plain = !member.anchor && task.parent;
     if (is_plain && run_own_children(member, task)) return;
     wait(kOmptTaskwait, ChildrenComplete{&member, task});
 }
