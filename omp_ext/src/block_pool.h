@@ -2,7 +2,7 @@
 // The memory of light tasks: blocks of whole cache lines, kept for the next task of that size. Memory is never given back
 // to the system, so that a thread which comes too late to steal a task reads old memory at worst.
 //
-// Contract: take and give are the owner's, one thread at a time. give_back is anybody's. Blocks beyond kMostLines are
+// Contract: take, give, lend and keep are the owner's, one thread at a time. give_back is anybody's. Blocks beyond kMostLines are
 // malloc's.
 #pragma once
 
@@ -36,6 +36,15 @@ public:
         free_[n_lines] = block;
     }
 
+    // A block goes to another thread on purpose, not by a steal: for that, one of another pool may be kept. It is in the
+    // cache already. So threads that send each other as many tasks exchange blocks, and no pool outgrows what it has lent.
+    void lend() { n_to_keep_++; }
+    void keep(void *memory, size_t n_lines, BlockPool &other) {
+        if (n_to_keep_ == 0) return other.give_back(memory, n_lines);
+        n_to_keep_--;
+        give(memory, n_lines);
+    }
+
     void give_back(void *memory, size_t n_lines) {
         if (n_lines > kMostLines) return free(memory);
         auto *block = static_cast<Free *>(memory);
@@ -62,6 +71,7 @@ private:
         for (Free *block = returned_.exchange(nullptr, std::memory_order_acquire); block;) {
             Free *next = block->next;
             give(block, block->n_lines);
+            n_to_keep_ -= n_to_keep_ > 0;
             block = next;
         }
         if (Free *block = free_[n_lines]) {
@@ -82,6 +92,7 @@ private:
     Free *free_[kMostLines + 1] = {}; // by number of lines
     char *unused_ = nullptr; // what is left of the newest chunk
     size_t n_left_ = 0;
+    uint64_t n_to_keep_ = 0;
     alignas(64) std::atomic<Free *> returned_{nullptr}; // the last one first
 };
 

@@ -186,8 +186,8 @@ void decide_on_light_tasks() {
         options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1 && options.strict);
     // A tool that observes us cannot be told that a light task is left for another one.
     const bool is_unseen = tool && (!tool_observes || may_step_aside);
-    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !is_unseen &&
-                                 !cancellation && !is_under_tsan(),
+    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !is_unseen && !cancellation &&
+                                 !is_under_tsan(),
                              std::memory_order_relaxed);
 }
 

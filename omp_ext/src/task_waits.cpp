@@ -321,7 +321,9 @@ void wait(int kind, Condition &&condition) {
         }
         wait_inside(member, [&] { return condition.is_over(); }, [&] { return condition.prepare(); }, false);
     }
-    condition.member->wanted.store(kNoCompletion, std::memory_order_relaxed);
+    // Others read it with each completion.
+    std::atomic<int64_t> &wanted = condition.member->wanted;
+    if (wanted.load(std::memory_order_relaxed) != kNoCompletion) wanted.store(kNoCompletion, std::memory_order_relaxed);
 }
 
 } // namespace

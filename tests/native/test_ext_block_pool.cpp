@@ -37,6 +37,26 @@ TEST(BlockPool, GivesWhatWasGivenLastFirst) {
     EXPECT_EQ(pool.take(3), first);
 }
 
+// As domains whose tasks create tasks for each other: each keeps as many blocks as it has lent, and no more.
+TEST(BlockPool, KeepsAsManyOfOthersAsItHasLent) {
+    BlockPool here, there;
+    void *mine = here.take(3), *yours = there.take(3), *more = there.take(3);
+    here.lend();
+    here.keep(yours, 3, there);
+    EXPECT_EQ(here.take(3), yours);
+    here.keep(more, 3, there);
+    EXPECT_NE(here.take(3), more);
+
+    // What was lent came back: nothing else is kept for it.
+    here.lend();
+    here.give_back(mine, 3);
+    EXPECT_EQ(here.take(3), mine); // the pool was empty and saw it
+    here.keep(yours, 3, there);
+    std::set<void *> of_there;
+    for (int i = 0; i < 2; i++) of_there.insert(there.take(3));
+    EXPECT_EQ(of_there, (std::set<void *>{yours, more}));
+}
+
 TEST(BlockPool, LeavesLargeBlocksToMalloc) {
     BlockPool pool;
     constexpr size_t kLines = BlockPool::kMostLines + 1;
