@@ -155,10 +155,12 @@ bool execute_light(Member &member, Task &task, bool is_simple) { return execute<
 
 void end_light(Member &member, Task &task, bool is_kept) {
     if (__builtin_expect(is_kept, 0)) return outlive(task);
-    if (task.pool == &member.blocks)
+    if (task.pool == &member.blocks) {
+        if (__builtin_expect(task.domain != member.domain, 0)) member.blocks.find_at_home();
         member.blocks.give(task.block, task.n_lines);
-    else
+    } else {
         member.blocks.keep(task.block, task.n_lines, *task.pool);
+    }
 }
 
 } // namespace

@@ -119,8 +119,9 @@ void run_aside(Member &member) {
     abandon_for(member, next_to_resume(member));
 }
 
-// May another thread resume the current task? Not a light one, for which the runtime has this thread's implicit task. Not while it, or one below it, holds a lock: some of the runtime's are the
-// thread's. To a tool an untied task would be on a thread that does not run it.
+// May another thread resume the current task? Not a light one, for which the runtime has this thread's implicit task. Not
+// while it, or one below it, holds a lock: some of the runtime's are the thread's. To a tool an untied task would be on a
+// thread that does not run it.
 bool may_move(const Member &member) {
     return (member.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*member.current) &&
            member.n_locks == 0 && !runtime::is_watched();
