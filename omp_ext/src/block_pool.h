@@ -41,7 +41,7 @@ public:
     // expense of another, whatever way tasks go.
     void lend() { n_to_keep_++; }
     void find_at_home() { n_to_keep_--; }
-    void keep(void *memory, size_t n_lines, BlockPool &other) {
+    [[gnu::noinline]] void keep(void *memory, size_t n_lines, BlockPool &other) {
         if (n_to_keep_ > 0 && n_until_look_ == 0) {
             collect();
             n_until_look_ = kKeptPerLook;
