@@ -203,7 +203,8 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
         assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
-# What a light task changes, it changes in a task of the runtime's, which it gets before or after it was suspended, or never.
+# What a light task changes, it changes in a task of the runtime's, which it gets before or after it was
+# suspended, or never.
 @pytest.mark.parametrize("after", ["0", "1"])
 @pytest.mark.parametrize("before", ["0", "1"])
 def test_a_light_task_that_stepped_aside_has_its_own_settings(
