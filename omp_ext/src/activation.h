@@ -11,8 +11,11 @@ bool is_active();
 // none that we know.
 void activate();
 
-// A tool wants to know of all tasks, or waits may step aside: tasks created from now on are known to the runtime.
+// A tool wants to know of all tasks: those created from now on are known to the runtime.
 void give_tasks_to_the_runtime();
+
+// Waits may step aside from now on.
+void note_strict();
 
 // An observer came, which may be a tool that need not see all tasks through the runtime. Before the first region.
 void note_observer();

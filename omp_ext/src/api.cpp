@@ -31,13 +31,13 @@ int omp_ext_get_child_task_affinity(void) {
 void omp_ext_set_strict(int strict) {
     activate();
     options.strict = strict != 0;
-    if (strict) give_tasks_to_the_runtime();
+    if (strict) note_strict();
 }
 
 void omp_ext_set_region_strict(int strict) {
     activate();
     if (this_member) this_member->team->strict.store(strict != 0, std::memory_order_relaxed);
-    if (strict) give_tasks_to_the_runtime();
+    if (strict) note_strict();
 }
 
 int omp_ext_get_strict(void) { return this_member ? this_member->team->is_strict() : options.strict; }

@@ -2,7 +2,7 @@
 // The memory of light tasks: blocks of whole cache lines, kept for the next task of that size. Memory is never given back
 // to the system, so that a thread which comes too late to steal a task reads old memory at worst.
 //
-// Contract: take and give are the owner's, one thread at a time. give_back is anybody's. Blocks beyond kMostLines are
+// Contract: take, give, lend, find_at_home and keep are the owner's, one thread at a time. give_back is anybody's. Blocks beyond kMostLines are
 // malloc's.
 #pragma once
 
@@ -36,6 +36,25 @@ public:
         free_[n_lines] = block;
     }
 
+    // Threads that send each other tasks exchange blocks, for a block is in the cache of the thread that used it last. A pool
+    // keeps as many of others as it has lent and neither found at home again nor got back, so that none grows at the
+    // expense of another, whatever way tasks go.
+    void lend() { n_to_keep_++; }
+    void find_at_home() { n_to_keep_--; }
+    [[gnu::noinline]] void keep(void *memory, size_t n_lines, BlockPool &other) {
+        if (n_to_keep_ > 0 && n_until_look_ == 0) {
+            collect();
+            n_until_look_ = kKeptPerLook;
+        }
+        if (n_to_keep_ <= 0) {
+            n_until_look_ = 0; // or what comes back unseen would count as lent for ever
+            return other.give_back(memory, n_lines);
+        }
+        n_to_keep_--;
+        n_until_look_--;
+        give(memory, n_lines);
+    }
+
     void give_back(void *memory, size_t n_lines) {
         if (n_lines > kMostLines) return free(memory);
         auto *block = static_cast<Free *>(memory);
@@ -51,6 +70,7 @@ private:
         size_t n_lines; // of those that came back from elsewhere
     };
     static constexpr size_t kChunkLines = 1024;
+    static constexpr unsigned kKeptPerLook = 256; // at what came back
 
     static void *allocate(size_t n_lines) {
         void *memory = aligned_alloc(kLine, n_lines * kLine);
@@ -58,12 +78,18 @@ private:
         return memory;
     }
 
-    [[gnu::noinline]] void *refill(size_t n_lines) {
+    void collect() {
+        if (!returned_.load(std::memory_order_relaxed)) return;
         for (Free *block = returned_.exchange(nullptr, std::memory_order_acquire); block;) {
             Free *next = block->next;
             give(block, block->n_lines);
+            n_to_keep_--;
             block = next;
         }
+    }
+
+    [[gnu::noinline]] void *refill(size_t n_lines) {
+        collect();
         if (Free *block = free_[n_lines]) {
             free_[n_lines] = block->next;
             return block;
@@ -82,6 +108,8 @@ private:
     Free *free_[kMostLines + 1] = {}; // by number of lines
     char *unused_ = nullptr; // what is left of the newest chunk
     size_t n_left_ = 0;
+    int64_t n_to_keep_ = 0;
+    unsigned n_until_look_ = 0;
     alignas(64) std::atomic<Free *> returned_{nullptr}; // the last one first
 };
 

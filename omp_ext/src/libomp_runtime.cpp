@@ -184,9 +184,10 @@ bool is_in_front() { return base_of(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask"
 void decide_on_light_tasks() {
     const bool may_step_aside =
         options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1 && options.strict);
-    const bool is_unseen = tool && !tool_observes;
-    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !may_step_aside && !is_unseen &&
-                                 !cancellation && !is_under_tsan(),
+    // A tool that observes us cannot be told that a light task is left for another one.
+    const bool is_unseen = tool && (!tool_observes || may_step_aside);
+    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !is_unseen && !cancellation &&
+                                 !is_under_tsan(),
                              std::memory_order_relaxed);
 }
 
@@ -282,6 +283,10 @@ bool tool_is_active() { return tool; }
 bool runtime::tasks_wait_for_children_only() { return !abi::other_waits_may_come.load(std::memory_order_relaxed); }
 
 void give_tasks_to_the_runtime() { abi::tasks_may_be_light.store(false, std::memory_order_relaxed); }
+
+void note_strict() {
+    if (runtime::is_watched()) give_tasks_to_the_runtime();
+}
 
 void note_observer() {
     pthread_mutex_lock(&abi::lock);

@@ -485,7 +485,8 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
         runtime_flags |= kDestructorsBlock;
         if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
     }
-    if (may_be_light(*member.current, flags))
+    // A light task stays with its thread; any thread of the domain resumes an untied one that stepped aside.
+    if (may_be_light(*member.current, flags) && !((task_flags & kUntied) && may_suspend(member)))
         return make_light_task(member, location, task_flags, block_bytes, shared_bytes, routine, code);
     if (__builtin_expect((flags & kNeedsRuntime) && tasks_may_be_light.load(std::memory_order_relaxed), 0))
         tasks_may_be_light.store(false, std::memory_order_relaxed);

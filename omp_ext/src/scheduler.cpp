@@ -155,10 +155,12 @@ bool execute_light(Member &member, Task &task, bool is_simple) { return execute<
 
 void end_light(Member &member, Task &task, bool is_kept) {
     if (__builtin_expect(is_kept, 0)) return outlive(task);
-    if (task.pool == &member.blocks)
+    if (task.pool == &member.blocks) {
+        if (__builtin_expect(task.domain != member.domain, 0)) member.blocks.find_at_home();
         member.blocks.give(task.block, task.n_lines);
-    else
-        task.pool->give_back(task.block, task.n_lines);
+    } else {
+        member.blocks.keep(task.block, task.n_lines, *task.pool);
+    }
 }
 
 } // namespace
@@ -245,6 +247,7 @@ void mail(Member &member, Task &task, int domain, bool at_front) {
     if (domain != member.domain) {
         member.statistics.n_mailed.add();
         member.statistics.n_mailed_to[domain].add();
+        if (task.pool == &member.blocks) member.blocks.lend();
     }
     team.posts[domain].mailbox.put(&task, &task.parent->mail, at_front);
     tell_of_task(team, domain);

@@ -12,11 +12,17 @@ namespace omp_ext {
 
 namespace {
 
+// For a light task without a companion the runtime is in the implicit task, if no task has one.
+bool is_in_implicit_task(const Member &member, const Task &task) {
+    return &task == &member.implicit || (is_light(task) && member.n_companions == 0 && !runtime::is_watched());
+}
+
 // The runtime is in `here`'s task; after it, in that of `anchor`, or in the implicit task.
 void change_current(Member &member, Suspension *here, void *anchor) {
-    if (here && here->task != &member.implicit) here->anchor = runtime::make_anchor(member);
+    const bool is_elsewhere = here && !is_in_implicit_task(member, *here->task);
+    if (is_elsewhere) here->anchor = runtime::make_anchor(member);
     if (anchor) return runtime::return_to(member, anchor);
-    if (!here || here->task == &member.implicit) return; // is there already
+    if (!is_elsewhere) return;
     runtime::return_to(member, member.anchor);
     if (!member.anchor_lasts) member.anchor = runtime::make_anchor(member);
 }

@@ -119,8 +119,9 @@ void run_aside(Member &member) {
     abandon_for(member, next_to_resume(member));
 }
 
-// May another thread resume the current task? Not a light one, for which the runtime has this thread's implicit task. Not while it, or one below it, holds a lock: some of the runtime's are the
-// thread's. To a tool an untied task would be on a thread that does not run it.
+// May another thread resume the current task? Not a light one, for which the runtime has this thread's implicit task. Not
+// while it, or one below it, holds a lock: some of the runtime's are the thread's. To a tool an untied task would be on a
+// thread that does not run it.
 bool may_move(const Member &member) {
     return (member.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*member.current) &&
            member.n_locks == 0 && !runtime::is_watched();
@@ -168,10 +169,12 @@ bool runs_here(const Search &within, const Task &task) {
 // May a task that is no descendant run on top of the one that waits? That spares a stack and two switches, but the one below
 // goes on only when the other is complete. So the other must be small, as far as one can tell: one level nearer to the root
 // at most, in a recursion a part of what the grandparent waits for. scheduler.h says why no task waits for one below it.
-// Nor does a task see another's exceptions.
+// Nor does a task see another's exceptions, nor a light one another's settings in the runtime.
 bool may_cover(const Search &within, const Task &task) {
     const Member &member = within.member;
-    return task.depth + 1 >= within.within->depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
+    const Task &waiting = *within.within;
+    if (is_light(task) && !is_light(waiting) && waiting.parent) return false;
+    return task.depth + 1 >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
            !has_exception();
 }
 
@@ -319,7 +322,9 @@ void wait(int kind, Condition &&condition) {
         }
         wait_inside(member, [&] { return condition.is_over(); }, [&] { return condition.prepare(); }, false);
     }
-    condition.member->wanted.store(kNoCompletion, std::memory_order_relaxed);
+    // Others read it with each completion.
+    std::atomic<int64_t> &wanted = condition.member->wanted;
+    if (wanted.load(std::memory_order_relaxed) != kNoCompletion) wanted.store(kNoCompletion, std::memory_order_relaxed);
 }
 
 } // namespace
@@ -337,7 +342,7 @@ void wait(int kind, Condition &&condition) {
 
 [[gnu::noinline]] static void wait_for_children_seen(Member &member, Task &task) {
     Task *child = nullptr;
-    if (is_light(task) && has_children_to_wait_for(task) && (child = member.deque.pop(member.mark))) {
+    if (is_light(task) && !member.anchor && has_children_to_wait_for(task) && (child = member.deque.pop(member.mark))) {
         tell(&omp_ext_observer::wait_begins, kOmptTaskwait);
         member.is_at_once = is_light(*child) && child->seen;
         run_on_top(member, *child);
@@ -352,7 +357,7 @@ void wait(int kind, Condition &&condition) {
 void wait_for_children(Member &member) {
     Task &task = *member.current;
     if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(member, task);
-    const bool is_plain = is_light(task) || (!member.anchor && task.parent);
+    const bool is_plain = !member.anchor && task.parent;
     if (is_plain && run_own_children(member, task)) return;
     wait(kOmptTaskwait, ChildrenComplete{&member, task});
 }

@@ -185,9 +185,13 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
     has_detach = toolchain.name != "gcc-12-libomp-19"  # gcc asks for a symbol version that libomp lacks
     if how == "detach" and not has_detach:
         pytest.skip("libomp has no events for gcc's tasks")
-    flags = (*flags_for(toolchain), *(["-DDETACH"] if has_detach else []))
-    program = compile_with_ext("ext/aside.c", toolchain, *flags)
-    for threads, domains in (("2", "2"), ("4", "2"), ("8", "4")):
+    flags = flags_for(toolchain)
+    # With detachable tasks in the program all are the runtime's, without them all are light.
+    programs = [compile_with_ext("ext/aside.c", toolchain, *flags, "-DDETACH")] if has_detach else []
+    if how != "detach":
+        programs.append(compile_with_ext("ext/aside.c", toolchain, *flags))
+    sizes = (("2", "2"), ("4", "2"), ("8", "4"))
+    for program, (threads, domains) in itertools.product(programs, sizes):
         settings = {
             "OMP_NUM_THREADS": threads,
             "OMP_EXT_DOMAINS": domains,
@@ -197,6 +201,37 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
         finished = run([str(program), how, "200"], toolchain, settings)
         assert finished.returncode == 0, finished.stdout + finished.stderr
         assert finished.stdout.endswith(NONE_ELSEWHERE)
+
+
+# What a light task changes, it changes in a task of the runtime's, which it gets before or after it was
+# suspended, or never.
+@pytest.mark.parametrize("after", ["0", "1"])
+@pytest.mark.parametrize("before", ["0", "1"])
+def test_a_light_task_that_stepped_aside_has_its_own_settings(
+    before: str, after: str, toolchain: Toolchain, default_toolchain: Toolchain
+) -> None:
+    program = compile_with_ext("ext/aside_settings.c", toolchain, *flags_for(toolchain))
+    counter = compile_source(
+        "ext/counting_runtime.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
+    )
+    settings = {
+        "LD_PRELOAD": f"{ext_library()}:{counter}",
+        "OMP_NUM_THREADS": "2",
+        "OMP_EXT_DOMAINS": "2",
+        "OMP_EXT_STRICT": "1",
+        "OMP_EXT_STATISTICS": "1",
+    }
+    n_rounds = 5
+    finished = run([str(program), before, after, str(n_rounds)], toolchain, settings)
+    assert finished.returncode == 0, finished.stdout + finished.stderr
+    said = re.search(r"waits: (\d+) stepped aside", finished.stderr)
+    assert said, finished.stderr
+    assert int(said[1]) >= 2 * n_rounds
+    said = re.search(r"counting_runtime: tasks (\d+)", finished.stderr)
+    assert said, finished.stderr
+    n_threads = 2
+    if before == after == "0":
+        assert int(said[1]) <= n_threads * n_rounds, "more than what stands for the implicit tasks"
 
 
 def test_any_thread_of_the_domain_resumes_an_untied_task(toolchain: Toolchain) -> None:

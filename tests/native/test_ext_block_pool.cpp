@@ -37,6 +37,45 @@ TEST(BlockPool, GivesWhatWasGivenLastFirst) {
     EXPECT_EQ(pool.take(3), first);
 }
 
+TEST(BlockPool, KeepsAsManyOfOthersAsItHasLent) {
+    BlockPool here, there;
+    void *mine = here.take(3), *yours = there.take(3), *more = there.take(3);
+    here.lend();
+    here.keep(yours, 3, there);
+    EXPECT_EQ(here.take(3), yours);
+    here.keep(more, 3, there);
+    EXPECT_NE(here.take(3), more);
+
+    // What was lent came back: nothing else is kept for it.
+    here.lend();
+    here.give_back(mine, 3);
+    EXPECT_EQ(here.take(3), mine); // the pool was empty and saw it
+    here.keep(yours, 3, there);
+    here.lend();
+    here.find_at_home();
+    here.keep(mine, 3, there);
+    std::set<void *> of_there;
+    for (int i = 0; i < 3; i++) of_there.insert(there.take(3));
+    EXPECT_EQ(of_there, (std::set<void *>{mine, yours, more}));
+}
+
+// Tasks that create tasks for the next domain, whose tasks do the same: the first thread sends, the last one only receives.
+TEST(BlockPool, DoesNotGrowWhereTasksGoOneWay) {
+    constexpr int kPools = 3, kRounds = 20'000, kInUse = 8;
+    BlockPool pools[kPools];
+    std::set<void *> seen;
+    for (int round = 0; round < kRounds; round++)
+        for (int from = 0; from + 1 < kPools; from++) {
+            void *blocks[kInUse];
+            for (void *&block : blocks) {
+                seen.insert(block = pools[from].take(3));
+                pools[from].lend();
+            }
+            for (void *block : blocks) pools[from + 1].keep(block, 3, pools[from]);
+        }
+    EXPECT_LT(seen.size(), kPools * 1024u);
+}
+
 TEST(BlockPool, LeavesLargeBlocksToMalloc) {
     BlockPool pool;
     constexpr size_t kLines = BlockPool::kMostLines + 1;
