@@ -208,6 +208,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     thread.creation.told = true;
     thread.creation.construct = construct;
     thread.creation.inline_period = 1;
+    thread.creation.left_out = false;
     if (thread.tracing) {
         if (known)
             thread.log.create_untimed(construct->id);

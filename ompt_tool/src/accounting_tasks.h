@@ -74,6 +74,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
     TaskConstruct *construct = task->local;
     TaskState *creator = thread.current;
     thread.creation.inline_period = construct->period;
+    thread.creation.left_out = false;
     task->below = creator;
     task->frame = creator->frame;
     task->flags |= kStarted;
@@ -131,14 +132,17 @@ inline const void *bracketed_address(ThreadState &thread, const void *address) {
     return thread.bracket.loop_task == thread.current ? thread.bracket.loop_address : address;
 }
 
-// Around the runtime calls that allocate and enqueue a task. The begin is only noted, since a second reading follows.
+// Around the runtime calls that allocate and enqueue a task: both begin the creation, and the first decides whether it is
+// timed. The begin is only noted, since a second reading follows.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
     uint32_t weight = 1;
     if (thread.creation.inline_period >
-        1) { // undeferred tasks too short to be timed one by one: their creation is sampled too
+        1) { // undeferred tasks too short to be timed one by one: nor are their creations
+        if (thread.creation.left_out) return;
         if (thread.creation.countdown > 1) {
             thread.creation.countdown--;
+            thread.creation.left_out = true;
             return;
         }
         weight = thread.creation.countdown = thread.creation.inline_period;
@@ -152,6 +156,7 @@ inline void begin_creation(ThreadState &thread) {
 }
 
 inline void end_creation(ThreadState &thread) {
+    thread.creation.left_out = false;
     if (!thread.current->creating) return;
     close_creation(thread, clock::now());
     open_stretch(thread, format::kOpenWork);

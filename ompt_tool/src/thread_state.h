@@ -112,6 +112,7 @@ struct Creation {
     TaskConstruct *construct; // of the creation that was told
     uint32_t weight; // creations for which it stands
     bool told; // a creation was told of in the open bracket
+    bool left_out; // the creation under way is one of those that sampling does not time
     uint32_t inline_period; // of the last construct created undeferred; 1 after a deferred creation
     uint32_t countdown;
 };

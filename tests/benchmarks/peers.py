@@ -5,8 +5,10 @@
 Beside libomp alone: our extension, alone and recorded; oneTBB and gcc's libgomp; libomp with an empty tool,
 with one that keeps 16 bytes and a clock reading per event, and with ours. All ways run in turn in each round,
 in an order of its own; ratios to libomp are taken within a round. One table, and JSON of all of it.
+Programs of the suite with a cut-off (sort, health, fib) run in the ways of libomp and our extension.
+The last lines are the means over all programs of what our tool takes beside the 16-byte tool.
 
-    tests/benchmarks/peers.py                          # everything, about ten minutes on a quiet machine
+    tests/benchmarks/peers.py                          # everything, about 15 minutes on a quiet machine
     tests/benchmarks/peers.py --only nqueens --threads 1,2,4 --rounds 21 --json peers.json
     tests/benchmarks/peers.py --ways libomp,extension,oneTBB
 
@@ -26,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +40,32 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE = Path(__file__).with_name("peer_tasks.cpp")
 CLANGS = ("clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++-15", "clang++-14", "clang++")
 BASE = "libomp"
-SIZES = {"fib": "27", "nqueens": "11"}
+SIXTEEN = "16-byte tool"
+JUDGED = ("profile, brackets", "trace, brackets")  # by the 16-byte tool
 TIMEOUT_S = 600
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program with its input."""
+
+    name: str
+    size: str
+    suite_program: str = ""  # of bots; empty: one of peer_tasks.cpp
+
+    def arguments(self, threads: int) -> list[str]:
+        if self.suite_program:
+            return ["--json", "--threads", str(threads), *self.size.split()]
+        return [self.name, self.size, str(threads)]
+
+
+CASES = (
+    Case("fib", "27"),
+    Case("nqueens", "11"),
+    Case("sort-cut", "--class small --size 4000000", "sort-tasks"),
+    Case("health-cut", "--class small --steps 120", "health-tasks"),
+    Case("fib-cut", "--class small --size 40", "fib-tasks"),
+)
 
 
 @dataclass(frozen=True)
@@ -106,6 +132,10 @@ class Bench:
         compile_tool(folder / "empty_tool.so")
         compile_tool(folder / "sixteen_byte_tool.so", "-DRECORD_EVENTS")
 
+    def can_run(self, way: Way, case: Case) -> bool:
+        """Say whether this way is one of the case, whose program may be compiled for libomp alone."""
+        return not case.suite_program or way.program == "openmp"
+
     def why_not(self, way: Way) -> str:
         """Say why this way cannot be run here; empty: it can."""
         if way.program in self.missing:
@@ -115,12 +145,14 @@ class Bench:
             needed.append(self.build / "lib" / "libompass.so")
         return "".join(f"{path} does not exist" for path in needed if not path.exists())
 
-    def time_run(self, way: Way, program: str, size: str, threads: int) -> tuple[float, int]:
+    def time_run(self, way: Way, case: Case, threads: int) -> tuple[float, int]:
         """Return the seconds of one run, and how many tasks it had."""
+        suite_program = self.build / "bots" / case.suite_program
+        program = suite_program if case.suite_program else self.programs[way.program]
         with tempfile.TemporaryDirectory(dir=self.build / "benchmarks") as scratch:
             settings = self._environment(way, Path(scratch) / "run.ompass")
             ended = subprocess.run(
-                [str(self.programs[way.program]), program, size, str(threads)],
+                [str(program), *case.arguments(threads)],
                 env=clean_environment() | settings,
                 capture_output=True,
                 text=True,
@@ -128,9 +160,7 @@ class Bench:
                 timeout=TIMEOUT_S,
             )
         if ended.returncode != 0:
-            raise BenchmarkError(
-                f"{way.name}, {program} {size}: exit {ended.returncode}: {ended.stderr.strip()}"
-            )
+            raise BenchmarkError(f"{way.name}, {case.name}: exit {ended.returncode}: {ended.stderr.strip()}")
         told = json.loads(ended.stdout)
         return float(told["seconds"]), int(told["tasks"])
 
@@ -170,22 +200,21 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def measure(
-    bench: Bench, ways: Sequence[Way], program: str, size: str, threads: int, rounds: int
+    bench: Bench, ways: Sequence[Way], case: Case, threads: int, rounds: int
 ) -> Iterator[dict[str, Any]]:
     """Time all ways of one program in turn, after one round that does not count; yield a row for each."""
     seconds: dict[str, list[float]] = {way.name: [] for way in ways}
     n_tasks = 0
     for number in range(rounds + 1):
         for way in random.sample(ways, len(ways)):
-            taken, n_tasks = bench.time_run(way, program, size, threads)
+            taken, n_tasks = bench.time_run(way, case, threads)
             if number > 0:
                 seconds[way.name].append(taken)
     for way in ways:
-        ratios = [own / base for own, base in zip(seconds[way.name], seconds[BASE], strict=True)]
-        low, median, high = quartiles(ratios)
-        yield {
-            "program": program,
-            "size": size,
+        low, median, high = quartiles(ratios(seconds[way.name], seconds[BASE]))
+        row = {
+            "program": case.name,
+            "size": case.size,
             "threads": threads,
             "tasks": n_tasks,
             "way": way.name,
@@ -195,6 +224,14 @@ def measure(
             "of_libomp_quartiles": [low, high],
             "rounds": rounds,
         }
+        if SIXTEEN in seconds:
+            row["of_sixteen"] = statistics.median(ratios(seconds[way.name], seconds[SIXTEEN]))
+        yield row
+
+
+def ratios(own: Sequence[float], others: Sequence[float]) -> list[float]:
+    """Return the ratios of one way to another, round by round."""
+    return [taken / other for taken, other in zip(own, others, strict=True)]
 
 
 def print_rows(rows: Sequence[dict[str, Any]]) -> None:
@@ -211,6 +248,20 @@ def print_rows(rows: Sequence[dict[str, Any]]) -> None:
         )
 
 
+def print_means(rows: Sequence[dict[str, Any]]) -> None:
+    """Print what our tool takes beside the 16-byte tool: means over all programs that ran."""
+    for way in JUDGED:
+        of_way = [row for row in rows if row["way"] == way and "of_sixteen" in row]
+        for threads in sorted({row["threads"] for row in of_way}):
+            each = {row["program"]: row["of_sixteen"] for row in of_way if row["threads"] == threads}
+            listed = ", ".join(f"{program} {ratio:.3f}" for program, ratio in each.items())
+            mean = statistics.mean(each.values())
+            print(f"{way} / {SIXTEEN}, {threads} threads: mean {mean:.3f} ({listed})")
+        if of_way:
+            mean = statistics.mean(row["of_sixteen"] for row in of_way)
+            print(f"{way} / {SIXTEEN}: mean of all {mean:.3f}", flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
@@ -218,9 +269,11 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=11, help="rounds that count (default 11)")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
-    parser.add_argument("--only", choices=sorted(SIZES), help="one of the programs")
+    parser.add_argument("--only", choices=[case.name for case in CASES], help="one of the programs")
     parser.add_argument(
-        "--size", help="of the program, in place of " + ", ".join(map(" ".join, SIZES.items()))
+        "--size",
+        help="of the program, or its options, in place of "
+        + ", ".join(f"{case.name} {case.size}" for case in CASES),
     )
     parser.add_argument("--ways", default="", help=f"some of: {','.join(way.name for way in WAYS)}")
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
@@ -247,14 +300,27 @@ def main() -> None:
         for way in chosen:
             if why_not := bench.why_not(way):
                 print(f"left out: {way.name}: {why_not}")
-        for program, size in SIZES.items():
-            if arguments.only in (None, program):
-                for n in threads:
-                    of_program = list(
-                        measure(bench, ways, program, arguments.size or size, n, arguments.rounds)
+        for case in CASES:
+            if arguments.only not in (None, case.name):
+                continue
+            if case.suite_program and not (bench.build / "bots" / case.suite_program).exists():
+                print(f"left out: {case.name}: {bench.build / 'bots' / case.suite_program} does not exist")
+                continue
+            of_case = replace(case, size=arguments.size or case.size)
+            for n in threads:
+                of_program = list(
+                    measure(
+                        bench,
+                        [way for way in ways if bench.can_run(way, case)],
+                        of_case,
+                        n,
+                        arguments.rounds,
                     )
-                    print_rows(of_program)
-                    rows += of_program
+                )
+                print_rows(of_program)
+                rows += of_program
+        print()
+        print_means(rows)
     except (BenchmarkError, subprocess.TimeoutExpired) as error:
         sys.exit(f"peers.py: {error}")
     if arguments.json:

@@ -529,6 +529,33 @@ TEST_F(Recording, a_creation_in_a_bracket_has_its_own_time_or_that_of_the_bracke
     }
 }
 
+// The call that allocates a task and the one that enqueues it both begin its creation.
+TEST_F(Recording, a_sampled_creation_is_counted_once_and_timed_from_its_allocation) {
+    begin("profile");
+    ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
+    constexpr uint32_t kPeriod = 4;
+    TaskConstruct *construct = thread->constructs.at(address(0x2000), 0);
+    thread->creation.inline_period = construct->period = kPeriod;
+    thread->creation.countdown = 1;
+    uint32_t n_timed = 0;
+    for (uint32_t i = 0; i < 3 * kPeriod; i++) {
+        begin_creation(*thread);
+        const bool timed = thread->current->creating;
+        n_timed += timed;
+        EXPECT_EQ(timed, i % kPeriod == 0);
+        begin_creation(*thread);
+        EXPECT_EQ(thread->current->creating, timed);
+        TaskState *task = thread->pool.take();
+        task->local = construct;
+        task->flags = kInline;
+        begin_inline(*thread, task);
+        end_inline(*thread, task);
+        end_creation(*thread);
+        construct->period = kPeriod;
+    }
+    EXPECT_EQ(n_timed, 3u);
+}
+
 TEST_F(Recording, time_that_is_not_accounted_is_noticed) {
     prepare("profile");
     const auto lose_time = [] {
