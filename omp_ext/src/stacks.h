@@ -51,7 +51,8 @@ void wait_until_left(const Place &there);
 
 // Leaves the stack for another one, which was left before. Returns when somebody goes to `here`, on the thread of that.
 void go_to(Place &here, Place &there);
-// The same for a new stack, where entry(argument) is called, which must end in leave_for.
+// The same for a new stack, where entry(argument) is called, which must end in leave_for. Where others may go to `here`,
+// the argument must not lie on the stack that is left: they may be on it before the entry looks at it.
 void go_to_new(Place &here, Stack &stack, void (*entry)(void *), void *argument);
 // Leaves a stack that was gone to as a new one, for good.
 [[noreturn]] void leave_for(Place &there);

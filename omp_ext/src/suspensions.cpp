@@ -74,19 +74,13 @@ Suspension *take_from_domain(Member &member) {
     return first;
 }
 
-struct Beginning {
-    Member *member;
-    void (*loop)(Member &member);
-};
-
 void begin(void *argument) {
-    const Beginning beginning = *static_cast<Beginning *>(argument);
-    Member &member = *beginning.member;
+    Member &member = *static_cast<Member *>(argument);
     member.current = &member.base;
     member.table = nullptr;
     member.n_locks = 0;
     member.accompanied = nullptr;
-    beginning.loop(member);
+    member.loop_aside(member);
 }
 
 } // namespace
@@ -148,8 +142,8 @@ void leave_for(Member &member, Suspension &here, Suspension &there) {
 void leave_for_new(Member &member, Suspension &here, Stack &stack, void (*loop)(Member &member)) {
     change_current(member, &here, nullptr);
     member.stack = &stack;
-    Beginning beginning{&member, loop};
-    go_to_new(here.place, stack, begin, &beginning);
+    member.loop_aside = loop;
+    go_to_new(here.place, stack, begin, &member);
     take_up(here);
 }
 

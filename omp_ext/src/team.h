@@ -71,6 +71,7 @@ struct alignas(64) Member {
 
     // Suspended tasks (suspensions.h).
     Stack *stack = nullptr; // on which its thread is; null: the thread's own
+    void (*loop_aside)(Member &member) = nullptr; // of the new stack on which it goes on
     int n_locks = 0; // that tasks on this stack hold, of those with a gate (libomp_locks.cpp)
     Task *handed = nullptr; // to be run by whom it goes to
     Suspension *home = nullptr; // the barrier that it left for another stack
