@@ -3,7 +3,7 @@
  * answer.h: shared by the known-answer programs: a warm-up, their unit of time, and the lines that state what a
  * recording must show. The answer of a program is a formula of its spins, worked out in the program itself.
  *
- * Every program runs its measured regions with two threads, after a warm-up region that is shorter than each of them.
+ * Every program runs its measured regions with two threads, after a warm-up region, the first of all.
  *   EXPECT work_ns= idle_ns= sync_ns= lock_ns=   thread-time of all regions but the warm-up; create and schedule are none
  *   CONSTRUCT tasks= work_ns= min_ns= max_ns=    one task construct: own work, shortest and longest task
  *   NOISE run_delay_ns=                          how long its threads waited for a processor while they were measured
@@ -49,12 +49,16 @@ static inline void take_processor(int priority) {
     if (setrlimit(RLIMIT_RTTIME, &limit) == 0) pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter);
 }
 
-/* Starts the runtime and its threads, so that their start-up is not part of the answer. */
+#define FIRST_SAMPLE_NS (25 * MS) /* of a hundred a second */
+
+/* Starts the runtime and its threads, and has the tool make the files that it makes with the first sample of a thread, so
+ * that neither is part of the answer. */
 static inline void warm_up(void) {
     take_processor(10);
 #pragma omp parallel num_threads(2)
     {
         REQUIRE(omp_get_num_threads() == 2);
+        spin_ns(FIRST_SAMPLE_NS);
 #pragma omp barrier
     }
     run_delay_before_ns = run_delay_ns();
