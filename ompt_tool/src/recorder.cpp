@@ -133,7 +133,7 @@ void begin_samples(ThreadState &thread, uint32_t tid) {
 
 // Of the stretch that is open when recording ends.
 void take_last_samples(ThreadState &thread, uint64_t end) {
-    if (has_samples(thread)) {
+    if (thread.samples.has_any()) { // not by its page, which the thread may be giving back
         switch (thread.header->open_state) {
         case format::kOpenNone: pass_samples(thread, end); break;
         case format::kOpenWork: take_samples(thread, State::kWork, end); break;

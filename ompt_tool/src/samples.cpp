@@ -306,6 +306,13 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
     log_.append(static_cast<size_t>(to - words));
 }
 
+bool Samples::has_any() {
+    if (held_.exchange(true, std::memory_order_acquire)) return false;
+    const bool any = ring_.is_open() && ring_.head() != ring_.tail();
+    held_.store(false, std::memory_order_release);
+    return any;
+}
+
 void Samples::discard() {
     if (held_.exchange(true, std::memory_order_acquire)) return;
     while (look(ring_)) pass(ring_);

@@ -45,6 +45,8 @@ public:
 
     // Logs those up to `end` (ticks), which may not lie in the future.
     void take_until(uint64_t end, const Place &place);
+    // Any thread: is there one that nobody has taken? Not while another one looks.
+    bool has_any();
     void discard(); // those that there are
 
     // Ends the events, which make each switch of the thread dearer, and begins them again. By the owner.
