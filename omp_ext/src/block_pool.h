@@ -2,8 +2,8 @@
 // The memory of light tasks: blocks of whole cache lines, kept for the next task of that size. Memory is never given back
 // to the system, so that a thread which comes too late to steal a task reads old memory at worst.
 //
-// Contract: take, give, lend, find_at_home and keep are the owner's, one thread at a time. give_back is anybody's. Blocks beyond kMostLines are
-// malloc's.
+// Contract: take, give, lend, find_at_home and keep are the owner's, one thread at a time. give_back is anybody's. Blocks
+// beyond kMostLines are malloc's.
 #pragma once
 
 #include <atomic>

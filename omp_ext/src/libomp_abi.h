@@ -88,8 +88,8 @@ void note_task_creation();
 bool cancellation_is_on();
 bool tool_is_active();
 
-// May new tasks be light? That is decided when the runtime is found: where no tool looks on but one that observes us and no wait
-// that may step aside, and the program has nothing that needs the runtime's own tasks. It is taken back, for good, where such a
+// May new tasks be light? That is decided when the runtime is found: where the program has nothing that needs the runtime's own
+// tasks, and no tool looks on, or one that observes us while no wait may step aside. It is taken back, for good, where such a
 // thing comes later.
 inline std::atomic<bool> tasks_may_be_light{false};
 // What follows needs the runtime's own task for the current one, and for its children.

@@ -137,8 +137,8 @@ inline const void *bracketed_address(ThreadState &thread, const void *address) {
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
     uint32_t weight = 1;
-    if (thread.creation.inline_period >
-        1) { // undeferred tasks too short to be timed one by one: nor are their creations
+    // Undeferred tasks are too short to be timed one by one, and so are their creations.
+    if (thread.creation.inline_period > 1) {
         if (thread.creation.left_out) return;
         if (thread.creation.countdown > 1) {
             thread.creation.countdown--;

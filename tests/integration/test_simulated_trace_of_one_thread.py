@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from integration.recorded_run import check_accounts_agree, check_sound
@@ -17,11 +19,15 @@ WAITS = 3 + 2 + 1
 TASKS = 1 + 2 + 3 * 4 + 2 * 3
 
 
+@pytest.fixture
+def program(compile_program: CompileProgram, default_toolchain: Toolchain) -> Path:
+    return compile_program(SOURCE, default_toolchain)
+
+
 @pytest.mark.parametrize("preload", [False, True])
 def test_a_trace_of_one_thread_names_its_waits(
-    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain, preload: bool
+    program: Path, run_recorded: RunRecorded, default_toolchain: Toolchain, preload: bool
 ) -> None:
-    program = compile_program(SOURCE, default_toolchain)
     recorded = run_recorded(program, default_toolchain, "1", mode="trace", threads=1, preload=preload)
     profile = check_sound(recorded.run_dir)
     check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
@@ -35,9 +41,8 @@ def test_a_trace_of_one_thread_names_its_waits(
 
 
 def test_waits_are_named_by_teams_of_one_alone(
-    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+    program: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    program = compile_program(SOURCE, default_toolchain)
     recorded = run_recorded(program, default_toolchain, "2", mode="trace", threads=2)
     tasks = read_task_program(recorded.run_dir)
     assert (tasks.n_deferred, tasks.n_serialised) == (TASKS, 0)
@@ -45,9 +50,8 @@ def test_waits_are_named_by_teams_of_one_alone(
 
 
 def test_one_thread_takes_what_it_took(
-    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+    program: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    program = compile_program(SOURCE, default_toolchain)
     recorded = run_recorded(program, default_toolchain, "1", mode="trace", threads=1)
     tasks = read_task_program(recorded.run_dir)
     run = predict(tasks, read_machine(), "libomp", 1)

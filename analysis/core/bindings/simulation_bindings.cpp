@@ -409,12 +409,10 @@ void bind_simulation(nb::module_ &m) {
           "faster a construct is, by its number; tasks deeper than `max_depth` or with less work than `min_ns` run "
           "inside their creator, `serial_below` without any cost; the untraced times are taken off the work of each "
           "task, and of its creator, and those of `serialised` off tasks of a team of one, whose creation takes the "
-          "third "
-          "of these; `as_recorded`: unless such a team is simulated, whose tasks then take what they took; `memory` is "
-          "that of the machine, `recorded` what recorded_memory() gives: without "
-          "both, work takes as long as it was recorded; `record_in`, an existing directory, gets the logs of the "
-          "simulated run, with "
-          "the definitions of `recorded_run`. LogError when no task can go on.");
+          "third of these; `as_recorded`: unless such a team is simulated, whose tasks then take what they took; "
+          "`memory` is that of the machine, `recorded` what recorded_memory() gives: without both, work takes as long "
+          "as it was recorded; `record_in`, an existing directory, gets the logs of the simulated run, with the "
+          "definitions of `recorded_run`. LogError when no task can go on.");
 }
 
 } // namespace ompass
