@@ -54,6 +54,15 @@ def task_rows(profile: _core.Run) -> list[_core.ConstructRow]:
     return [row for row in profile.constructs if kinds[row.construct] == "task"]
 
 
+def region_rows(profile: _core.Run) -> tuple[list[_core.RegionRow], list[_core.RegionRow]]:
+    """Return the rows of a known answer's warm-up, which is its first region, and of all regions after it."""
+    rows = [row for row in profile.regions if row.construct != OUTSIDE]
+    constructs = {row.construct for row in rows}
+    assert len(constructs) > 1, f"only {len(constructs)} region construct recorded"
+    first = min(constructs)
+    return [row for row in rows if row.construct == first], [row for row in rows if row.construct != first]
+
+
 def counted(profile: _core.Run) -> Facts:
     """Return what a run recorded in the words of the FACTS line."""
     tasks = task_rows(profile)
