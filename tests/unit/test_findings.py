@@ -148,6 +148,23 @@ def test_single_producer_that_cannot_keep_up_starves_the_others() -> None:
     assert "imbalance" not in problems(made_run(rows, tasks)), "a consequence is not named beside its cause"
 
 
+def test_a_producer_of_fine_tasks_suffers_from_these() -> None:
+    rows = team(
+        0,
+        [
+            {"work_ns": 20 * MS, "create_ns": 80 * MS, "implicit_ns": 20 * MS},
+            *[{"work_ns": 10 * MS, "idle_ns": 90 * MS, "n_tasks": 40_000}] * 3,
+        ],
+    )
+    tasks = [
+        construct(1, 0, [], n_created=120_000, create_ns=80 * MS),
+        *(construct(1, k, [250] * 40_000, n_created=0) for k in (1, 2, 3)),
+    ]
+    run = made_run(rows, tasks)
+    assert problems(run) == ["too_fine"], "although the idle threads cost three times as much"
+    assert the(run, "serial_producer").severity == "note"
+
+
 def test_threads_without_tasks_are_starved_by_the_region_that_has_none_for_them() -> None:
     rows = team(0, [{"work_ns": 60 * MS, "idle_ns": 40 * MS, "n_tasks": 600}] * 2)
     tasks = [construct(1, k, [100_000] * 600) for k in range(2)]

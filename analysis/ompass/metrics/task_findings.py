@@ -7,6 +7,7 @@ Each yields evidence for the kind of the same name in the table of findings.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ompass.metrics import thresholds
 from ompass.metrics.constructs import ConstructTotals
@@ -15,8 +16,23 @@ from ompass.metrics.processor import processor_time
 from ompass.units import count, duration, percent, plural
 
 
+@dataclass(frozen=True, slots=True)
+class _FineTasks:
+    """A construct whose tasks do little more than pay for themselves."""
+
+    task: ConstructTotals
+    work_ns: float  # of one task, on a processor
+    cost_ns: float  # of its creation and dispatch
+    deferred: float  # part of them
+
+
 def too_fine(facts: Facts) -> Iterator[Evidence]:
     """Constructs whose tasks do little more than pay for themselves."""
+    for fine in _fine_tasks(facts):
+        yield _too_fine(facts, fine)
+
+
+def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
     breakdown, processor = facts.breakdown, facts.processor
     # Threads that wait for a processor inside the runtime make no task costlier.
     others_ns = breakdown.thread_time_ns - breakdown.states.work_ns
@@ -35,12 +51,11 @@ def too_fine(facts: Facts) -> Iterator[Evidence]:
         deferred = 1.0 - task.n_undeferred / task.n_created
         create_ns = task.mean_create_ns * on_processor
         cost_ns = create_ns + dispatch_ns * deferred + inline_ns * (1.0 - deferred)
-        total_ns = cost_ns * task.n_completed
         if cost_ns <= 0 or work_ns >= thresholds.FINE_WORK_PER_COST * cost_ns:
             continue
-        if breakdown.share(total_ns) < thresholds.FINE_SHARE:
+        if breakdown.share(cost_ns * task.n_completed) < thresholds.FINE_SHARE:
             continue
-        yield _too_fine(facts, task, work_ns, cost_ns, deferred)
+        yield _FineTasks(task, work_ns, cost_ns, deferred)
 
 
 def _undeferred_cost_ns(facts: Facts) -> float:
@@ -50,9 +65,8 @@ def _undeferred_cost_ns(facts: Facts) -> float:
     return max(rest_ns, 0) / n_undeferred if n_undeferred else 0.0
 
 
-def _too_fine(
-    facts: Facts, task: ConstructTotals, work_ns: float, cost_ns: float, deferred: float
-) -> Evidence:
+def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
+    task, work_ns, cost_ns, deferred = fine.task, fine.work_ns, fine.cost_ns, fine.deferred
     target_ns = cost_ns * thresholds.TARGET_WORK_PER_COST
     total_ns = cost_ns * task.n_completed
     measured = "an estimated" if facts.run.create_estimated else "a measured"
@@ -184,12 +198,15 @@ def serial_producer(facts: Facts) -> Iterator[Evidence]:
     if produced < thresholds.PRODUCER_CREATED or busy < thresholds.PRODUCER_BUSY:
         return
     counts = {t.construct: dict(t.created_by).get(producer, 0) for t in facts.tasks}
+    # Larger tasks would free it: what the others lack then follows from that disease.
+    fine_ns = sum(counts[f.task.construct] * f.task.mean_create_ns for f in _fine_tasks(facts))
     yield evidence(
         f"thread {producer} created {percent(produced)} of the tasks, one every "
         f"{duration(busy_ns / n_by_producer)}, and spent {percent(busy)} of its time on that and on its own "
         f"code; {_idle_text(facts)}",
         facts.idle_ns(facts.task_regions),
         max(counts, key=lambda c: (counts[c], -c)),
+        is_note=fine_ns >= thresholds.PRODUCER_FINE * busy_ns,
         producer_thread=producer,
         producer_created_share=produced,
         producer_busy_share=busy,

@@ -54,6 +54,9 @@ PRODUCER_CREATED: Final = 0.9
 PRODUCER_BUSY: Final = 0.5
 """... and a bottleneck when it spent this part of its own time on creating and on its own code."""
 
+PRODUCER_FINE: Final = 0.5
+"""A producer that spends this part of that time on creating tasks that are too fine suffers from these."""
+
 PREEMPTED_SHARE: Final = 0.05
 """Threads that waited for this part of their time for a processor which others used are disturbed: one wait
 of a thread is multiplied by all that wait for it."""
