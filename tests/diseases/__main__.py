@@ -11,24 +11,18 @@ from pathlib import Path
 
 import toolchains
 from diseases.conditions import CONDITIONS
-from diseases.labels import all_labels
+from diseases.labels import Label, all_labels
 from diseases.matrix import as_values, judge, misses, share_of, table
 from diseases.runs import COMPILERS, FOLDER, Recordings, build, cases_of
-from ompass.errors import OmpassError
+from ompass.errors import OmpassError, UsageError
 
 
 def main() -> int:
     arguments = parsed()
     library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
-    labels = [
-        label
-        for label in all_labels()
-        if not arguments.only
-        or any(text in (label.program, label.disease) for text in arguments.only.split(","))
-    ]
+    labels = chosen_labels(arguments.only)
     conditions = [c for c in CONDITIONS if getattr(arguments, c.name)] or list(CONDITIONS)
-    threads = [int(n) for n in arguments.threads.split(",")]
-    compilers = arguments.compilers.split(",")
+    threads, compilers = arguments.threads, arguments.compilers
     cases = list(cases_of(labels, compilers, threads, conditions, arguments.rounds, arguments.seed))
     for label in labels:
         for compiler in compilers:
@@ -50,6 +44,26 @@ def main() -> int:
     return 0
 
 
+def chosen_labels(only: str) -> list[Label]:
+    """Those of these programs and diseases, separated by commas; all for an empty text. UsageError."""
+    chosen = dict.fromkeys(only.split(",")) if only else {}
+    for name in chosen:
+        if not any(name in (label.program, label.disease) for label in all_labels()):
+            raise UsageError(name, "no such program or disease", "tests/diseases/labels.csv has them all")
+    return [label for label in all_labels() if not only or label.program in chosen or label.disease in chosen]
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in text.split(",")]
+
+
+def _compilers(text: str) -> list[str]:
+    names = text.split(",")
+    if unknown := [name for name in names if name not in COMPILERS]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]}: no such compiler; there are {', '.join(COMPILERS)}")
+    return names
+
+
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run diseases",
@@ -58,9 +72,15 @@ def parsed() -> argparse.Namespace:
         epilog=f"Recordings and their journal are in {FOLDER.relative_to(toolchains.REPOSITORY)}.",
     )
     parser.add_argument("--only", default="", metavar="NAMES", help="programs or diseases, comma-separated")
-    parser.add_argument("--threads", default="2,4,16", metavar="N,...", help="numbers of threads (2,4,16)")
     parser.add_argument(
-        "--compilers", default=",".join(COMPILERS), metavar="NAMES", help="of the test matrix"
+        "--threads", type=_numbers, default="2,4,16", metavar="N,...", help="numbers of threads (2,4,16)"
+    )
+    parser.add_argument(
+        "--compilers",
+        type=_compilers,
+        default=",".join(COMPILERS),
+        metavar="NAMES",
+        help="of the test matrix",
     )
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="runs of each case (1)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of the runs (1)")

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from diseases import runs
+from diseases.__main__ import chosen_labels, parsed
 from diseases.conditions import HOG, PINNED, QUIET, Condition
 from diseases.labels import NOTHING, Label, all_labels
 from diseases.matrix import Judged, as_values, misses, share_of, table
 from diseases.runs import Case, Recordings, cases_of
+from ompass.errors import UsageError
 
 SICK = Label("short_regions.c", "short_regions", frozenset({"oversubscribed"}))
 WELL = Label("healthy_loop.c", "healthy", frozenset())
@@ -104,3 +106,12 @@ def test_finished_runs_are_skipped_until_the_tool_changes(
     tool.write_bytes(b"another")
     with Recordings(tool, tmp_path / "runs") as recordings:
         assert recordings.missing(cases) == cases
+
+
+def test_unknown_names_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="nothing"):
+        chosen_labels("too_fine,nothing")
+    assert {label.disease for label in chosen_labels("too_fine,healthy_loop.c")} == {"too_fine", "healthy"}
+    monkeypatch.setattr("sys.argv", ["diseases", "--compilers", "cc"])
+    with pytest.raises(SystemExit):
+        parsed()

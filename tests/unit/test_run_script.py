@@ -33,11 +33,11 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def calls(tree: Path, *arguments: str) -> list[str]:
+def calls(tree: Path, *arguments: str, **environment: str) -> list[str]:
     path = f"{tree / 'bin'}:/usr/local/bin:/usr/bin:/bin"
     subprocess.run(
         [tree / "run", "suite", *arguments],
-        env={"PATH": path, "HOME": str(tree)},
+        env={"PATH": path, "HOME": str(tree), **environment},
         check=True,
         capture_output=True,
     )
@@ -51,6 +51,11 @@ def test_only_the_programs_asked_for_are_built(tree: Path) -> None:
         f"--build {tree}/build/release/bots --target fib",
     ]
     assert told[-1] == "ompass suite --programs fib --runtimes=libomp,tbb"
+
+
+def test_another_source_tree_does_not_come_before_what_is_built(tree: Path) -> None:
+    stand_in(tree / ".venv/bin/ompass", f'echo "there: $PYTHONPATH" >>{tree}/calls')
+    assert calls(tree, "--programs", "fib", PYTHONPATH="/elsewhere")[-1] == "there: "
 
 
 def test_runtimes_that_are_not_named_need_both_compilers(tree: Path) -> None:
