@@ -54,7 +54,10 @@ def chosen_labels(only: str) -> list[Label]:
 
 
 def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",")]
+    numbers = text.split(",")
+    if not all(number.isdecimal() and int(number) for number in numbers):
+        raise argparse.ArgumentTypeError(f"{text}: not numbers separated by commas")
+    return [int(number) for number in numbers]
 
 
 def _compilers(text: str) -> list[str]:
