@@ -188,6 +188,9 @@ def test_nothing_is_said_of_the_program_where_cpus_were_shared() -> None:
     point = scaling_point(made(4, StateTimes(390 * MS), StateTimes(200 * MS)))
     assert diagnose(point, Evidence((), 0.0, 2)).kind == "oversubscribed"
     assert diagnose(point, Evidence((), 0.0, 4, others=0.5)).kind == "disturbed"
+    fast_beside_a_delayed_thread = scaling_point(made(2, StateTimes(100 * MS), StateTimes(200 * MS)))
+    assert diagnose(fast_beside_a_delayed_thread, NOTHING_ELSE).kind == "scales"
+    assert diagnose(fast_beside_a_delayed_thread, Evidence((), 0.0, 2, others=0.5)).kind == "disturbed"
 
 
 @given(st.integers(2, 64), states, states)

@@ -83,7 +83,7 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
     named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
     if 0 < evidence.n_cpus < point.threads:
         kind = "oversubscribed"
-    elif evidence.others >= thresholds.SPOILT_SHARE and point.efficiency < thresholds.SCALES_EFFICIENCY:
+    elif evidence.others >= thresholds.SPOILT_SHARE:
         kind = "disturbed"
     elif named and point.efficiency < thresholds.SCALES_EFFICIENCY:
         kind = named[0].kind
@@ -176,7 +176,8 @@ def _explain(
     if kind == "disturbed":
         return (
             f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs: "
-            "threads that could not run look idle, slow to get tasks, or inflated",
+            "threads that could not run look idle, slow to get tasks, or inflated, and more threads look fast "
+            "beside one that could not",
             "measure on a quiet machine; more rounds (--repeat) may find quiet moments",
         )
     if kind == "mixed":
