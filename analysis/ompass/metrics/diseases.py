@@ -176,8 +176,8 @@ def _explain(
     if kind == "disturbed":
         return (
             f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs: "
-            "threads that could not run look idle, slow to get tasks, or inflated, and more threads look fast "
-            "beside one that could not",
+            "threads that could not run look idle, slow to get tasks, or inflated; and where "
+            "one thread could not run, more of them look fast",
             "measure on a quiet machine; more rounds (--repeat) may find quiet moments",
         )
     if kind == "mixed":
