@@ -238,7 +238,7 @@ public:
     Problem read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint64_t most_records,
                        std::vector<LinkedTask> &tasks);
     // All dependences of the run; false when they are more than `limit`.
-    Problem read_dependences(size_t limit, std::vector<TaskPair> &pairs, bool &all);
+    Problem read_dependences(size_t limit, std::vector<TaskPair> &pairs, bool &all) const;
 
 private:
     Problem build();

@@ -89,17 +89,6 @@ private:
     std::vector<LinkedTask> &before_, &after_;
 };
 
-class AllDependences final : public StretchSink {
-public:
-    AllDependences(size_t limit, std::vector<TaskPair> &pairs) : limit_(limit), pairs_(pairs) {}
-    void depends(uint64_t before, uint64_t after) override { pairs_.emplace_back(before, after); }
-    bool has_enough() const override { return pairs_.size() > limit_; }
-
-private:
-    const size_t limit_;
-    std::vector<TaskPair> &pairs_;
-};
-
 } // namespace
 
 Problem Pyramid::read_moment(const std::vector<uint32_t> &threads, uint64_t at_ns, uint64_t most_records,
@@ -166,14 +155,14 @@ Problem Pyramid::read_links(uint64_t task, uint32_t thread, uint64_t at_ns, uint
     return {};
 }
 
-Problem Pyramid::read_dependences(size_t limit, std::vector<TaskPair> &pairs, bool &all) {
-    const std::lock_guard guard(reading_);
+Problem Pyramid::read_dependences(size_t limit, std::vector<TaskPair> &pairs, bool &all) const {
     pairs.clear();
-    AllDependences sink(limit, pairs);
-    for (uint32_t i = 0; i < run_.threads.size(); i++)
-        if (Problem problem = watch_window(i, 0, end_ns_, sink)) return problem;
+    const Problem problem = for_each_dependence(run_, [&](uint64_t before, uint64_t after) {
+        pairs.emplace_back(before, after);
+        return pairs.size() <= limit;
+    });
     all = pairs.size() <= limit;
-    return {};
+    return problem;
 }
 
 } // namespace ompass

@@ -520,7 +520,11 @@ Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, T
     if (Problem problem = lacks_trace(run)) return problem;
     GraphBuilder builder(run, options, graph);
     // Ends of tasks that others depend on are kept; which these are, only the whole trace knows.
-    if (Problem problem = for_each_predecessor(run, [&](uint64_t task) { builder.keep_end_of(task); })) return problem;
+    const auto keep_end = [&](uint64_t before, uint64_t) {
+        builder.keep_end_of(before);
+        return true;
+    };
+    if (Problem problem = for_each_dependence(run, keep_end)) return problem;
     OrderedWalk<GraphBuilder> walk(run, builder);
     if (Problem problem = walk.run()) return problem;
     builder.finish(walk.walks());

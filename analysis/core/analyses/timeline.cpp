@@ -19,20 +19,18 @@ struct OpenSlice {
     uint64_t begin;
 };
 
-class ThreadSlices : public WalkObserver {
+class ThreadSlices : public IndexedObserver {
 public:
     using Walk = ThreadWalk<ThreadSlices>;
     using Frame = Walk::Frame;
     using Part = Walk::Part;
 
-    ThreadSlices(const RunFiles &run, const RecordedRegions &regions, const SliceFilter &filter, uint32_t thread,
+    ThreadSlices(const RunFiles &run, const TraceIndex &known, const SliceFilter &filter, uint32_t thread,
                  SliceColumns &slices)
-        : clock_(*run.process), regions_(regions), filter_(filter), thread_(thread), slices_(slices) {}
+        : IndexedObserver(known), clock_(*run.process), filter_(filter), thread_(thread), slices_(slices) {}
 
     bool full() const { return slices_.kind.size() >= filter_.limit; }
     bool beyond_window(uint64_t now) const { return filter_.end_ns >= 0 && ns(now) >= filter_.end_ns; }
-
-    const RecordedRegion &region(uint64_t id) const { return region_in(regions_, id); }
 
     void created(Walk &walk, uint64_t task, uint32_t construct) {
         const Creation creation = walk.date_creation();
@@ -129,7 +127,6 @@ private:
     }
 
     RunClock clock_;
-    const RecordedRegions &regions_;
     const SliceFilter &filter_;
     uint32_t thread_;
     SliceColumns &slices_;
@@ -140,12 +137,13 @@ private:
 } // namespace
 
 Problem read_slices(const RunFiles &run, const SliceFilter &filter, SliceColumns &slices, bool &too_many) {
-    RecordedRegions regions;
-    if (Problem problem = read_regions(run, regions)) return problem;
+    TraceIndex index;
+    index.with_doubt = false;
+    if (Problem problem = read_trace_index(run, index)) return problem;
     too_many = false;
     for (uint32_t i = 0; i < run.threads.size() && !too_many; i++) {
         if (!filter.threads.empty() && std::ranges::find(filter.threads, i) == filter.threads.end()) continue;
-        ThreadSlices thread(run, regions, filter, i, slices);
+        ThreadSlices thread(run, index, filter, i, slices);
         ThreadWalk walk(run, i, thread);
         while (!thread.full() && !thread.beyond_window(walk.now()) && walk.advance() && walk.apply()) {}
         if (Problem problem = walk.problem()) return problem;

@@ -8,24 +8,6 @@
 
 namespace ompass {
 
-namespace {
-
-// `end`: raised to the time of the last record.
-template <typename Take>
-Problem for_each_record(const RunFiles &run, uint64_t &end, Take take) {
-    for (uint32_t i = 0; i < run.threads.size(); i++) {
-        EventDecoder decoder(run.threads[i], i);
-        EventRecord record;
-        auto take_one = take(i);
-        while (decoder.next(record)) take_one(decoder, record);
-        if (Problem problem = decoder.problem()) return problem;
-        end = std::max(end, decoder.time());
-    }
-    return {};
-}
-
-} // namespace
-
 // Each thread on its own; regions are told of by several, each of which knows a part.
 Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     const size_t n_threads = run.threads.size();
@@ -50,20 +32,16 @@ Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     return {};
 }
 
-Problem read_regions(const RunFiles &run, RecordedRegions &regions) {
-    uint64_t end = 0;
-    return for_each_record(run, end, [&](uint32_t) {
-        return [&](const EventDecoder &, const EventRecord &record) { FirstPass::note_region(record, regions); };
-    });
-}
-
-Problem for_each_predecessor(const RunFiles &run, const std::function<void(uint64_t)> &visit) {
-    uint64_t end = 0;
-    return for_each_record(run, end, [&](uint32_t) {
-        return [&](const EventDecoder &, const EventRecord &record) {
-            if (const uint64_t task = predecessor_in(record)) visit(task);
-        };
-    });
+Problem for_each_dependence(const RunFiles &run, const std::function<bool(uint64_t, uint64_t)> &visit) {
+    for (uint32_t i = 0; i < run.threads.size(); i++) {
+        EventDecoder decoder(run.threads[i], i);
+        EventRecord record;
+        while (decoder.next(record))
+            if (const Dependence pair = dependence_in(record); pair.before && !visit(pair.before, pair.after))
+                return {};
+        if (Problem problem = decoder.problem()) return problem;
+    }
+    return {};
 }
 
 Problem lacks_trace(const RunFiles &run) {

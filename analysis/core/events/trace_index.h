@@ -72,10 +72,8 @@ struct TraceIndex {
 };
 
 Problem read_trace_index(const RunFiles &run, TraceIndex &index);
-// The regions alone.
-Problem read_regions(const RunFiles &run, RecordedRegions &regions);
-// Every task that another one had to wait for, by id, once for each such pair.
-Problem for_each_predecessor(const RunFiles &run, const std::function<void(uint64_t)> &visit);
+// Every pair of tasks, by id, of which the one `after` had to wait for the one `before`; until `visit` returns false.
+Problem for_each_dependence(const RunFiles &run, const std::function<bool(uint64_t before, uint64_t after)> &visit);
 // A run without a single event.
 Problem lacks_trace(const RunFiles &run);
 

@@ -94,25 +94,10 @@ public:
             return note_creation(dates_.date(decoder, record));
         case format::kImplicitBegin: return of_thread_.created.push_back(0);
         case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
-        case format::kRegionEnd: note_region(record, regions_, waited_for_); break;
+        case format::kRegionEnd: note_region(record); break;
         default: break;
         }
         waited_for_ = record.kind == format::kWaitedFor ? record.argument : 0;
-    }
-
-    static void note_region(const EventRecord &record, RecordedRegions &regions, uint32_t waited_for = 0) {
-        if (record.kind == format::kRegionBegin) {
-            RecordedRegion &region = regions[record.words[1]];
-            region.begin = record.time;
-            region.construct = record.argument;
-            region.level = static_cast<uint32_t>(record.words[2]);
-        } else if (record.kind == format::kRegionEnd) {
-            RecordedRegion &region = regions[record.words[1]];
-            region.end = record.time;
-            region.last_arrival = record.words[2] >> 1;
-            region.had_tasks = record.words[2] & 1;
-            region.waited_for = waited_for;
-        }
     }
 
 private:
@@ -120,6 +105,19 @@ private:
                                         uint64_t{1} << format::kRegionBegin | uint64_t{1} << format::kRegionEnd |
                                         uint64_t{1} << format::kWaitedFor;
 
+    void note_region(const EventRecord &record) {
+        RecordedRegion &region = regions_[record.words[1]];
+        if (record.kind == format::kRegionBegin) {
+            region.begin = record.time;
+            region.construct = record.argument;
+            region.level = static_cast<uint32_t>(record.words[2]);
+        } else {
+            region.end = record.time;
+            region.last_arrival = record.words[2] >> 1;
+            region.had_tasks = record.words[2] & 1;
+            region.waited_for = waited_for_;
+        }
+    }
     void note_creation(Creation creation) {
         of_thread_.created.push_back(creation.time);
         if (creation.latest == creation.time || !with_doubt_) return;
@@ -134,9 +132,12 @@ private:
     CreationDates dates_;
 };
 
-// The task that another one must wait for, if the record tells of such a pair; else 0.
-inline uint64_t predecessor_in(const EventRecord &record) {
-    return record.kind == format::kDependence ? record.words[1] : 0;
+// Two tasks, of which one must wait for the other, if the record tells of such a pair; else 0.
+struct Dependence {
+    uint64_t before = 0, after = 0;
+};
+inline Dependence dependence_in(const EventRecord &record) {
+    return record.kind == format::kDependence ? Dependence{record.words[1], record.words[2]} : Dependence{};
 }
 
 template <typename Observer>
