@@ -209,6 +209,23 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
 
 
 @pytest.mark.parametrize("name", TRACES)
+def test_waits_are_at_least_as_long_as_their_parts(name: str, golden: dict[str, Path]) -> None:
+    for _, _, _, start_ns, end_ns, idle_ns, schedule_ns, sync_ns, _ in rows_of(golden[name], "waits"):
+        assert end_ns - start_ns >= idle_ns + schedule_ns + sync_ns - 2  # each is rounded for itself
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_what_is_in_no_wait_has_no_end_of_one(name: str, golden: dict[str, Path]) -> None:
+    pyramid = _core.Pyramid(str(golden[name]), False)
+    window = pyramid.read_stretches(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
+    assert window is not None
+    in_no_wait = window.wait_kind == 0
+    assert not window.wait_begin_ns[in_no_wait].any()
+    assert not window.wait_end_ns[in_no_wait].any()
+    assert not window.waited_for[in_no_wait].any()
+
+
+@pytest.mark.parametrize("name", TRACES)
 def test_stretches_of_a_thread_do_not_overlap(name: str, golden: dict[str, Path]) -> None:
     last_ns: dict[int, int] = {}
     overlaps = []

@@ -235,9 +235,8 @@ void StretchWatcher::stretch(Walk &walk, format::State state, uint64_t begin, ui
         const uint64_t first = std::max(begin, interval.begin), last = std::min(end, interval.end);
         if (first < last) sink_.absent(state, ns(first), ns(last), interval.blocked);
     }
-    WatchedWait wait = state == format::State::kWork || state == format::State::kCreate || !walk.current().waiting
-                           ? WatchedWait{}
-                           : walk.current().data.wait;
+    const bool works = state == format::State::kWork || state == format::State::kCreate;
+    WatchedWait wait = works ? WatchedWait{} : wait_of(walk.current());
     if (walk.data.lock && state == format::State::kSync) wait = {walk.data.lock, walk.wait_place(), begin};
     sink_.stretch({state, walk.thread(), walk.construct(), home, task.data.depth, task.explicit_id(), ns(begin),
                    ns(end), task.ready, task.start, wait});

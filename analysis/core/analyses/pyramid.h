@@ -93,7 +93,6 @@ class StretchWatcher : public WalkObserver {
 public:
     struct OfFrame {
         uint32_t depth;
-        WatchedWait wait; // while the task is in one
     };
     struct OfThread {
         uint64_t kernel_mark; // since when the innermost kernel is
@@ -119,7 +118,6 @@ public:
     }
     void completed(Walk &walk, Frame &task, bool) { sink_.ended_task(task.id, walk.thread(), ns(walk.now())); }
     void depends(Walk &, uint64_t before, uint64_t after) { sink_.depends(before, after); }
-    void began_wait(Walk &walk, uint32_t kind) { walk.current().data.wait = {kind, walk.wait_place(), walk.now()}; }
     void ended_wait(Walk &walk, uint32_t) { end_wait(walk, walk.current()); }
     void ended_implicit(Walk &walk, Frame &task, bool worker) {
         if (worker) end_wait(walk, task);
@@ -138,9 +136,12 @@ public:
     void close_kernel(Walk &walk, uint64_t end);
 
 private:
-    void end_wait(Walk &walk, Frame &task) {
-        sink_.ended(task.data.wait, ns(walk.mark()), walk.waited_for());
-        task.data.wait = {};
+    static WatchedWait wait_of(const Frame &task) {
+        return task.waiting && task.wait_kind ? WatchedWait{task.wait_kind, task.wait_place, task.wait_begin}
+                                              : WatchedWait{};
+    }
+    void end_wait(Walk &walk, const Frame &task) {
+        if (const WatchedWait wait = wait_of(task); wait.kind) sink_.ended(wait, ns(walk.mark()), walk.waited_for());
     }
     static void deeper(Frame &task) { task.data.depth = task.below->data.depth + 1; }
 

@@ -135,8 +135,12 @@ public:
         forget_region(region);
     }
 
+    void ended_thread(Walk &walk) {
+        for (const Frame *frame = &walk.current(); frame; frame = frame->below)
+            chains_.raise(last_, chains_[frame->data.chain].now);
+    }
     // Everything that was summed goes into the graph, with the critical path.
-    void finish(std::deque<Walk> &walks);
+    void finish();
 
 private:
     void worked(Walk &walk, uint64_t begin, uint64_t end);
@@ -469,10 +473,7 @@ void GraphBuilder::ended_implicit(Walk &walk, Frame &task, bool worker) {
 
 // ---------------------------------------------------------------- the whole
 
-void GraphBuilder::finish(std::deque<Walk> &walks) {
-    for (Walk &walk : walks)
-        for (const Frame *frame = &walk.current(); frame; frame = frame->below)
-            chains_.raise(last_, chains_[frame->data.chain].now);
+void GraphBuilder::finish() {
     for (const auto &[id, region] : regions_) chains_.raise(last_, region->latest);
     graph_.outside_ticks = graph_.groups[0].work_ticks;
     for (const GraphGroup &group : graph_.groups) graph_.work_ticks += group.work_ticks;
@@ -527,7 +528,7 @@ Problem build_task_graph(const RunFiles &run, const TaskGraphOptions &options, T
     if (Problem problem = for_each_dependence(run, keep_end)) return problem;
     OrderedWalk<GraphBuilder> walk(run, builder);
     if (Problem problem = walk.run()) return problem;
-    builder.finish(walk.walks());
+    builder.finish();
     return {};
 }
 

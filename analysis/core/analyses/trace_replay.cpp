@@ -93,8 +93,6 @@ public:
         }
         if (walk.doing() != Doing::kWait) return;
         if (const uint32_t place = walk.current().wait_place) format::gap_ticks(time_wait(place), state) += ticks;
-        if (shared_.observer && !waits_.empty() && end > begin)
-            waits_.back().ticks[static_cast<size_t>(state)] += ticks;
     }
 
     // ---------------------------------------------------------------- tasks
@@ -155,15 +153,10 @@ public:
         }
     }
 
-    void suspended(Walk &walk, Frame &task) {
+    void suspended(Walk &, Frame &task) {
         ReplayRun::Earlier &earlier = shared_.earlier[task.id];
         earlier.worked += task.data.worked;
         if (!task.resumed) earlier.ready = task.ready, earlier.start = task.start;
-        end_waits_of(walk, task);
-    }
-
-    void resumed(Walk &walk, Frame &task, bool) {
-        if (task.waiting && (waits_.empty() || waits_.back().task != &task)) show_wait(walk, kind_of(task.wait_place));
     }
 
     void completed(Walk &walk, Frame &task, bool detached) {
@@ -192,7 +185,6 @@ public:
     // ---------------------------------------------------------------- waits
 
     void began_wait(Walk &walk, uint32_t kind) {
-        show_wait(walk, kind);
         if (walk.wait_place()) wait_slot(walk.wait_place()).n_waits++;
         OfPart &part = walk.part().data;
         if (format::is_barrier(kind) && part.loop && walk.now() - part.loop_end > after_loop_ticks_) part.loop = 0;
@@ -205,9 +197,8 @@ public:
             count_last_gap(walk, slot, format::is_barrier(kind) ? walk.part().data.loop : 0);
         }
         if (format::is_barrier(kind)) walk.part().data.loop = 0;
-        if (shared_.observer) end_wait(walk, kind);
     }
-    void got_lock(Walk &walk, uint32_t kind, uint64_t asked) {
+    void got_lock(Walk &walk, uint32_t, uint64_t asked) {
         const uint64_t ticks = in_window(asked, walk.now());
         account_.regions[walk.part().construct].lock_ticks += ticks;
         if (walk.wait_place()) {
@@ -218,9 +209,6 @@ public:
             time_wait(walk.wait_place()).ticks += ticks;
             format::gap_ticks(time_wait(walk.wait_place()), State::kSync) += ticks;
         }
-        if (shared_.observer)
-            shared_.observer->wait({walk.thread(), true, kind, walk.current().explicit_id(), asked, walk.now(), 0, 0,
-                                    walk.now() > asked ? walk.now() - asked : 0, walk.wait_place()});
     }
 
     // ---------------------------------------------------------------- regions
@@ -239,7 +227,6 @@ public:
     }
     void ended_implicit(Walk &walk, Frame &task, bool worker) {
         if (worker && task.waiting) leave_wait(walk);
-        end_waits_of(walk, task);
     }
 
     // ---------------------------------------------------------------- loops
@@ -283,11 +270,7 @@ public:
         phase_begin_ = walk.now();
         if (construct) slot(construct).n_completed++;
     }
-    void recording_resumed(Walk &walk) {
-        dirty_ = sampling_ = false;
-        waits_.clear();
-        if (walk.current().waiting) show_wait(walk, 0);
-    }
+    void recording_resumed(Walk &) { dirty_ = sampling_ = false; }
 
     // After the walk: what the end of the run cut off. `gap_begin`: of the gap that was open.
     void finish(Walk &walk, uint64_t gap_begin) {
@@ -305,7 +288,6 @@ public:
             else // it has not ended: its last gap alone counts
                 time_wait(task.wait_place).ticks += in_window(gap_begin, walk.mark());
         }
-        while (!waits_.empty()) end_wait(walk, 0);
         const bool whole = shared_.end == ~uint64_t{0};
         for (const OpenKernel &open : walk.kernels())
             if (whole)
@@ -318,14 +300,6 @@ public:
     }
 
 private:
-    // A wait that a task is in, or a part of it, for the observer.
-    struct ShownWait {
-        const Frame *task;
-        uint32_t kind;
-        uint64_t begin;
-        uint64_t ticks[format::kStates];
-    };
-
     uint64_t in_window(uint64_t begin, uint64_t end) const {
         if (begin >= shared_.start && end <= shared_.end) return end - begin; // a stretch may end before its begin
         begin = std::max(begin, shared_.start);
@@ -345,13 +319,6 @@ private:
     format::LoopSlot &time_loop(uint32_t construct) { return named(account_.loops[construct], construct); }
     bool is_shared(uint32_t loop) const { return format::is_shared(shared_.files.definitions[loop].flags); }
 
-    void show_wait(Walk &walk, uint32_t kind) {
-        if (shared_.observer) add_shown(walk, kind);
-    }
-    [[gnu::noinline]] void add_shown(Walk &walk, uint32_t kind) {
-        waits_.push_back({&walk.current(), kind, walk.now(), {}});
-    }
-    uint32_t kind_of(uint32_t wait) const { return wait ? shared_.files.definitions[wait].flags : 0; }
     void count_last_gap(Walk &walk, format::WaitSlot &wait, uint32_t loop) {
         const LastGap &gap = walk.last_gap();
         if (loop) loop_slot(loop).imbalance_ticks += gap.until_arrival;
@@ -436,7 +403,6 @@ private:
             shared_.observer->completed({walk.thread(), task.construct, task.id, 0, index.created_at(task.id),
                                          index.created_latest(task.id), task.ready, task.start, walk.now(),
                                          task.data.worked, true});
-        end_waits_of(walk, task);
     }
     [[gnu::noinline]] void tell_undeferred(Walk &walk, const Frame &task, uint64_t worked) {
         ReplayObserver::TaskRun run{walk.thread(), task.construct, 0, task.explicit_id(), 0, 0, 0, 0, 0, 0, false};
@@ -444,22 +410,6 @@ private:
             run.created = run.created_latest = run.ready = run.start = task.start, run.end = walk.now(),
             run.worked = worked, run.timed = true;
         shared_.observer->completed(run);
-    }
-
-    // `kind`: as known at the end, 0 as at the begin.
-    [[gnu::noinline]] void end_wait(Walk &walk, uint32_t kind) {
-        if (waits_.empty()) return;
-        ShownWait &wait = waits_.back();
-        if (kind) wait.kind = kind;
-        const auto spent = [&](State state) { return wait.ticks[static_cast<size_t>(state)]; };
-        shared_.observer->wait({walk.thread(), false, wait.kind, wait.task->explicit_id(), wait.begin,
-                                std::max(wait.begin, walk.mark()), spent(State::kIdle), spent(State::kSchedule),
-                                spent(State::kSync), wait.task->wait_place});
-        waits_.pop_back();
-    }
-    // The task is suspended or gone.
-    void end_waits_of(Walk &walk, const Frame &task) {
-        while (!waits_.empty() && waits_.back().task == &task) end_wait(walk, 0);
     }
 
     void note_level(Walk &walk, const Part &part) {
@@ -487,7 +437,6 @@ private:
     bool sampling_ = false; // the open stretch is a sample
     uint32_t sample_weight_ = 1;
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
-    std::vector<ShownWait> waits_; // the innermost last; of an observer
     const uint64_t exit_ticks_ = shared_.clock.ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.ticks(format::kAfterLoopNanoseconds);
 };

@@ -20,20 +20,10 @@ public:
         uint64_t worked; // with its undeferred descendants
         bool timed;
     };
-    struct Wait {
-        uint32_t thread;
-        bool lock; // kind is that of an OMPT mutex, else of a sync region
-        uint32_t kind;
-        uint64_t task;
-        uint64_t begin, end;
-        uint64_t idle, schedule, sync; // the rest of its length tasks ran
-        uint32_t construct; // its place; 0: not known
-    };
 
     virtual ~ReplayObserver() = default;
     // An explicit task has completed. Those that went on elsewhere after they were suspended come last.
     virtual void completed(const TaskRun &) {}
-    virtual void wait(const Wait &) {}
 };
 
 // A part of the run, in nanoseconds since its start. Times are cut off at it, to the tick; events count in it, and so

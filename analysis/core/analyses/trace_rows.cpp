@@ -80,16 +80,6 @@ private:
     const Parents &parents_;
 };
 
-class WaitRows final : public Rows, public ReplayObserver {
-public:
-    explicit WaitRows(const Rows &rows) : Rows(rows) {}
-    void wait(const Wait &wait) override {
-        push(std::array{int64_t{wait.thread}, int64_t{wait.lock} << 7 | wait.kind, id(wait.task), at(wait.begin),
-                        at(wait.end), length(wait.idle), length(wait.schedule), length(wait.sync),
-                        construct(wait.construct)});
-    }
-};
-
 // Rows of what the walk itself tells.
 struct WalkRows : Rows, IndexedObserver {
     WalkRows(const Rows &rows, const TraceIndex &known) : Rows(rows), IndexedObserver(known) {}
@@ -105,6 +95,43 @@ struct StretchRows : WalkRows {
                         construct(walk.construct()), at(begin), at(end), known ? length(absent.preempted) : kNone,
                         known ? length(absent.blocked) : kNone});
     }
+};
+
+// A wait of a task, or the part of it until the task is suspended; tasks that ran in it are no part of its lengths.
+struct WaitRows : WalkRows {
+    struct OfFrame {
+        uint64_t ticks[format::kStates]; // of the wait that the task is in
+    };
+    using WalkRows::WalkRows;
+    void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+        if (walk.doing() == Doing::kWait && end > begin)
+            walk.current().data.ticks[static_cast<size_t>(state)] += end - begin;
+    }
+    void ended_wait(auto &walk, uint32_t kind) { end(walk, walk.current(), kind); }
+    void suspended(auto &walk, auto &task) { end(walk, task, task.wait_kind); }
+    void completed(auto &walk, auto &task, bool) { end(walk, task, task.wait_kind); }
+    void ended_implicit(auto &walk, auto &task, bool) { end(walk, task, task.wait_kind); }
+    void ended_thread(auto &walk) {
+        for (auto *task = &walk.current(); task; task = task->below) end(walk, *task, task->wait_kind);
+    }
+    void got_lock(auto &walk, uint32_t kind, uint64_t asked) {
+        const uint64_t sync = walk.now() - std::min(asked, walk.now());
+        push(std::array{int64_t{walk.thread()}, kLockWait | kind, id(walk.current().explicit_id()), at(asked),
+                        at(walk.now()), int64_t{0}, int64_t{0}, length(sync), construct(walk.wait_place())});
+    }
+    void recording_resumed(auto &walk) { walk.current().data = {}; }
+
+private:
+    // `kind`: the runtime may know better at the end than at the begin.
+    void end(auto &walk, auto &task, uint32_t kind) {
+        if (!task.waiting) return;
+        const auto spent = [&](format::State state) { return length(task.data.ticks[static_cast<size_t>(state)]); };
+        push(std::array{int64_t{walk.thread()}, int64_t{kind}, id(task.explicit_id()), at(task.wait_begin),
+                        at(std::max(task.wait_begin, walk.mark())), spent(format::State::kIdle),
+                        spent(format::State::kSchedule), spent(format::State::kSync), construct(task.wait_place)});
+        task.data = {};
+    }
+    static constexpr int64_t kLockWait = 128; // and the kind is that of an OMPT mutex
 };
 
 struct KernelRows : WalkRows {
@@ -223,10 +250,7 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
         return fill_by_replay(run, rows, rows);
     }
     case kStretches: return fill<StretchRows>(run, layout);
-    case kWaits: {
-        WaitRows rows(layout);
-        return fill_by_replay(run, rows, rows);
-    }
+    case kWaits: return fill<WaitRows>(run, layout);
     case kKernels: return fill<KernelRows>(run, layout);
     default: return fill<AccessRows>(run, layout);
     }

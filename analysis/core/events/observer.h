@@ -25,8 +25,9 @@ struct TaskFrame {
     Kind kind = kOutside;
     bool timed = false; // undeferred: begin and end have a time
     bool waiting = false; // is in a wait,
-    uint32_t wait_place = 0; // of this construct, unless that is not known (0),
-    uint64_t wait_begin = 0; // since then
+    uint32_t wait_kind = 0; // of this OMPT sync region kind, unless that is not known (0),
+    uint32_t wait_place = 0; // at this construct, likewise,
+    uint64_t wait_begin = 0; // since then; a wait that goes on elsewhere is a new one
     bool resumed = false; // began elsewhere
     bool rescued = false; // runs outside of its home, since the program would have hung
     int32_t home = -1; // domain in which the locality extension placed it; -1: without it
@@ -108,6 +109,7 @@ struct WalkObserver {
     uint64_t end_of_run() const { return 0; }
 
     void began_thread(auto & /*walk*/) {} // before its first event
+    void ended_thread(auto & /*walk*/) {} // what is open is on the walk's stacks; its time has been told
 
     // A stretch of the thread, in order; its end lies before its begin where a clock was read tens of ns early. One of
     // creation stands for `weight` creations, and belongs to no construct yet: creation_cost() tells. A task starts or

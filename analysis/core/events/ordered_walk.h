@@ -52,8 +52,6 @@ public:
         return {};
     }
 
-    auto &walks() { return walks_; }
-
 private:
     using Walk = ThreadWalk<Observer>;
     struct Next {

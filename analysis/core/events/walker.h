@@ -407,7 +407,7 @@ private:
         close(now(), now() - std::min(record_.words[2] >> 1, now()));
         const bool here = return_to(id);
         if (!here) push(record_.argument ? Frame::kDeferred : Frame::kImplicit, id, record_.argument).resumed = true;
-        if (!here && record_.words[2] & 1) enter_wait();
+        if (!here && record_.words[2] & 1) enter_wait(run_.definitions[last_.wait_place].flags);
         current_->waiting = record_.words[2] & 1;
         go_on();
         observer_.resumed(*this, *current_, here);
@@ -431,15 +431,16 @@ private:
 
     // ---------------------------------------------------------------- waits
 
-    void enter_wait() {
+    void enter_wait(uint32_t kind) {
         current_->waiting = true;
+        current_->wait_kind = kind;
         current_->wait_place = last_.wait_place;
         current_->wait_begin = now();
     }
 
     bool begin_wait() {
         close(now());
-        enter_wait();
+        enter_wait(record_.argument);
         last_.doing = Doing::kWait;
         part_->n_barriers += format::is_barrier(record_.argument);
         observer_.began_wait(*this, record_.argument);
@@ -588,7 +589,8 @@ private:
         if (last_.doing != Doing::kWait || part_->primary || !end_of_region || end_of_region > now()) {
             close(now());
             current_->waiting = record_.argument != 0;
-            current_->wait_place = 0;
+            current_->wait_kind = current_->wait_place = 0;
+            current_->wait_begin = now();
             go_on();
         }
         last_.after_pause = true;
@@ -763,14 +765,16 @@ Precondition ThreadWalk<Observer>::precondition() const {
 
 template <typename Observer>
 void ThreadWalk<Observer>::finish() {
-    const uint64_t end_of_region = observer_.region(part_->id).end;
-    if (last_.doing == Doing::kUnknown) return;
-    const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
-    note_last_absences(end);
-    if (end_of_region && last_.doing == Doing::kWait && !part_->primary)
-        close_part();
-    else
-        close(end);
+    if (last_.doing != Doing::kUnknown) {
+        const uint64_t end_of_region = observer_.region(part_->id).end;
+        const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
+        note_last_absences(end);
+        if (end_of_region && last_.doing == Doing::kWait && !part_->primary)
+            close_part();
+        else
+            close(end);
+    }
+    observer_.ended_thread(*this);
 }
 
 template <typename Observer>
