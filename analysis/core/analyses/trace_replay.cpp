@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "events/task_parts.h"
 #include "events/walker.h"
 
 namespace ompass {
@@ -20,21 +21,10 @@ using format::State;
 struct ReplayRun {
     const RunFiles &files;
     RunClock clock;
-    ReplayObserver *observer; // may be null
     uint64_t start, end;      // of the window, ticks
     std::unordered_map<uint32_t, uint32_t> dependences; // of task constructs: the wait of their tasks for others
     TraceIndex index;
-
-    // Parts of tasks that were suspended and went on elsewhere, and their completions, put together at the end.
-    struct Earlier {
-        uint64_t worked = 0, ready = 0, start = 0;
-    };
-    std::unordered_map<uint64_t, Earlier> earlier;
-    struct Completion {
-        uint32_t thread, construct;
-        uint64_t id, worked, end;
-    };
-    std::vector<Completion> pieced_together;
+    TaskParts parts;
 };
 
 [[gnu::always_inline]] inline void count_duration(const RunClock &clock, ConstructSlot &slot, uint64_t ticks,
@@ -50,8 +40,7 @@ struct ReplayRun {
 class ThreadReplay : public IndexedObserver {
 public:
     struct OfFrame {
-        uint64_t worked = 0; // since its start; of an undeferred task: of its owner, when it began
-        uint32_t weight = 1;
+        uint32_t weight = 1; // of a timed undeferred task
     };
     struct OfPart {
         RegionSlot *slot = nullptr; // where its times go; null: not looked up yet
@@ -86,7 +75,7 @@ public:
         RegionSlot &here = time_region(walk);
         here.state_ticks[static_cast<size_t>(state)] += ticks;
         if (__builtin_expect(!walk.absences().empty(), 0)) charge_absences(walk, here, state, begin, end);
-        if (state == State::kWork) return worked(here, walk.current(), end - begin, ticks);
+        if (state == State::kWork) return worked(here, walk.current(), ticks);
         if (state == State::kCreate) {
             if (weight > 1) here.create_weight += ticks * weight;
             return;
@@ -116,7 +105,7 @@ public:
             dirty_ = true;
             return;
         }
-        task.data = {task.owner->data.worked, since_timed};
+        task.data = {since_timed};
         since_timed = 0;
         begin_sample(task.data.weight);
     }
@@ -125,14 +114,12 @@ public:
         ConstructSlot &construct = slot(task.construct);
         construct.n_completed++;
         region_slot(walk).n_tasks++;
-        const uint64_t worked = task.owner->data.worked - task.data.worked;
         if (task.timed) {
-            count_duration(shared_.clock, construct, worked, task.data.weight);
+            count_duration(shared_.clock, construct, task.worked_inside(), task.data.weight);
             begin_sample(task.data.weight);
         } else {
             dirty_ = true;
         }
-        if (shared_.observer) tell_undeferred(walk, task, worked);
     }
 
     void started(Walk &walk, Frame &task, bool, uint64_t moved) {
@@ -153,22 +140,17 @@ public:
         }
     }
 
-    void suspended(Walk &, Frame &task) {
-        ReplayRun::Earlier &earlier = shared_.earlier[task.id];
-        earlier.worked += task.data.worked;
-        if (!task.resumed) earlier.ready = task.ready, earlier.start = task.start;
-    }
+    void suspended(Walk &, Frame &task) { shared_.parts.suspended(task); }
 
     void completed(Walk &walk, Frame &task, bool detached) {
-        if (__builtin_expect(task.resumed, 0))
-            note_last_part(walk, task);
-        else if (task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
-            count_duration(shared_.clock, slot(task.construct), task.data.worked, 1);
+        if (__builtin_expect(task.resumed, 0)) {
+            if (is_counted()) shared_.parts.completed(task, walk.thread(), walk.now());
+        } else if (task.kind != Frame::kUndeferred) // else detached: its own time is known, its duration is not
+            count_duration(shared_.clock, slot(task.construct), task.worked, 1);
         if (!detached) {
             slot(task.construct).n_completed++;
             region_slot(walk).n_tasks++;
         }
-        if (shared_.observer) tell_completed(walk, task);
     }
 
     void discarded(Walk &, uint64_t, uint32_t construct) { slot(construct).n_cancelled++; }
@@ -373,8 +355,7 @@ private:
     }
 
     // `ticks` of the work are in the window.
-    void worked(RegionSlot &here, Frame &task, uint64_t all_ticks, uint64_t ticks) {
-        task.owner->data.worked += all_ticks;
+    void worked(RegionSlot &here, const Frame &task, uint64_t ticks) {
         if (dirty_) {
             account_.pool_ticks += ticks;
             dirty_ = false;
@@ -390,26 +371,6 @@ private:
     void begin_sample(uint32_t weight) {
         sampling_ = weight > 1;
         sample_weight_ = weight;
-    }
-
-    [[gnu::noinline]] void note_last_part(Walk &walk, const Frame &task) {
-        if (!is_counted()) return;
-        shared_.pieced_together.push_back({walk.thread(), task.construct, task.id, task.data.worked, walk.now()});
-    }
-    [[gnu::noinline]] void tell_completed(Walk &walk, const Frame &task) {
-        if (task.kind == Frame::kUndeferred)
-            tell_undeferred(walk, task, task.owner->data.worked - task.data.worked);
-        else if (!task.resumed)
-            shared_.observer->completed({walk.thread(), task.construct, task.id, 0, index.created_at(task.id),
-                                         index.created_latest(task.id), task.ready, task.start, walk.now(),
-                                         task.data.worked, true});
-    }
-    [[gnu::noinline]] void tell_undeferred(Walk &walk, const Frame &task, uint64_t worked) {
-        ReplayObserver::TaskRun run{walk.thread(), task.construct, 0, task.explicit_id(), 0, 0, 0, 0, 0, 0, false};
-        if (task.timed)
-            run.created = run.created_latest = run.ready = run.start = task.start, run.end = walk.now(),
-            run.worked = worked, run.timed = true;
-        shared_.observer->completed(run);
     }
 
     void note_level(Walk &walk, const Part &part) {
@@ -441,21 +402,6 @@ private:
     const uint64_t after_loop_ticks_ = shared_.clock.ticks(format::kAfterLoopNanoseconds);
 };
 
-// Tasks whose parts several threads ran: their durations are known now.
-void piece_together(ReplayRun &shared, std::vector<ThreadAccount> &accounts) {
-    for (const ReplayRun::Completion &completion : shared.pieced_together) {
-        const auto found = shared.earlier.find(completion.id);
-        const ReplayRun::Earlier earlier = found == shared.earlier.end() ? ReplayRun::Earlier{} : found->second;
-        const uint64_t worked = completion.worked + earlier.worked;
-        count_duration(shared.clock, accounts[completion.thread].construct(completion.construct), worked, 1);
-        if (shared.observer)
-            shared.observer->completed({completion.thread, completion.construct, completion.id, 0,
-                                        shared.index.created_at(completion.id),
-                                        shared.index.created_latest(completion.id), earlier.ready, earlier.start,
-                                        completion.end, worked, true});
-    }
-}
-
 // The waits for predecessors, by the task constructs at whose places they stand.
 std::unordered_map<uint32_t, uint32_t> find_dependences(const RunFiles &run) {
     std::map<std::pair<uint32_t, uint64_t>, uint32_t> waits;
@@ -471,28 +417,17 @@ std::unordered_map<uint32_t, uint32_t> find_dependences(const RunFiles &run) {
     return found;
 }
 
-struct Parents : WalkObserver {
-    explicit Parents(std::vector<std::vector<uint64_t>> &known) : of_thread(known) {}
-    void created(auto &walk, uint64_t task, uint32_t) {
-        std::vector<uint64_t> &of_task = of_thread[walk.thread()];
-        of_task.resize(format::counter_of_id(task) + 1);
-        of_task.back() = walk.current().explicit_id();
-    }
-    std::vector<std::vector<uint64_t>> &of_thread;
-};
-
 } // namespace
 
-Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayObserver *observer,
-                     ReplayWindow window) {
+Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, ReplayWindow window) {
     if (Problem problem = lacks_trace(run)) return problem;
     const RunClock clock(*run.process);
     const uint64_t start = run.process->start_ticks, whole_ns = clock.since_start(end_of_run(run));
-    ReplayRun shared{run, clock, observer, 0, ~uint64_t{0}, find_dependences(run), {}, {}, {}};
+    ReplayRun shared{run, clock, 0, ~uint64_t{0}, find_dependences(run), {}, {}};
     if (window.start_ns > 0) shared.start = start + clock.ticks(std::min(window.start_ns, whole_ns));
     if (window.end_ns <= whole_ns) shared.end = start + clock.ticks(window.end_ns);
     const bool is_windowed = shared.start != 0 || shared.end != ~uint64_t{0};
-    shared.index.with_doubt = observer != nullptr; // only rows tell of it
+    shared.index.with_doubt = false;
     if (Problem problem = read_trace_index(run, shared.index)) return problem;
     accounts.clear();
     accounts.resize(run.threads.size());
@@ -514,14 +449,10 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, 
         }
         replay.finish(walk, gap_begin);
     }
-    piece_together(shared, accounts);
+    shared.parts.for_each_completed([&](const CompletedTask &task) {
+        count_duration(clock, accounts[task.thread].construct(task.construct), task.worked, 1);
+    });
     return {};
-}
-
-Problem read_parents(const RunFiles &run, std::vector<std::vector<uint64_t>> &parents) {
-    parents.resize(run.threads.size());
-    Parents observer(parents);
-    return walk_threads(run, observer);
 }
 
 } // namespace ompass

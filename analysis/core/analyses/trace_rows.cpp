@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each table is an observer, of the walk or of the replay, which lays out a row as its columns are listed here.
+// Each table is an observer of the walk, which lays out a row as its columns are listed here.
 #include "trace_rows.h"
 
 #include <algorithm>
 #include <array>
 #include <span>
 
+#include "events/task_parts.h"
 #include "events/walker.h"
-#include "trace_replay.h"
 
 namespace ompass {
 
@@ -57,32 +57,58 @@ private:
     RowBatch batch_;
 };
 
-using Parents = std::vector<std::vector<uint64_t>>; // by thread and counter of the task's id
+struct WalkRows : Rows, IndexedObserver {
+    WalkRows(const Rows &rows, const TraceIndex &known) : Rows(rows), IndexedObserver(known) {}
+    void ended_run() {}
+};
 
-class TaskRows final : public Rows, public ReplayObserver {
-public:
-    TaskRows(const Rows &rows, const Parents &parents) : Rows(rows), parents_(parents) {}
-    void completed(const TaskRun &run) override {
-        const auto time = [&](uint64_t ticks) { return run.timed ? at(ticks) : kNone; };
-        const int64_t creator = run.task ? static_cast<int64_t>(format::thread_of_id(run.task)) : run.thread;
-        push(std::array{id(run.task), id(run.task ? parent_of(run.task) : run.parent), construct(run.construct),
-                        int64_t{run.task != 0}, creator, int64_t{run.thread}, time(run.created),
-                        time(run.created_latest), time(run.ready), time(run.start), time(run.end),
-                        run.timed ? length(run.worked) : kNone});
+using TaskIds = std::vector<std::vector<uint64_t>>; // of tasks, by thread and counter of a task's id
+
+// Who created each deferred task; 0: an implicit task or the program.
+struct Parents : WalkObserver {
+    explicit Parents(TaskIds &known) : ids(known) {}
+    void created(auto &walk, uint64_t task, uint32_t) {
+        std::vector<uint64_t> &of_thread = ids[walk.thread()];
+        of_thread.resize(format::counter_of_id(task) + 1);
+        of_thread.back() = walk.current().explicit_id();
+    }
+    TaskIds &ids;
+};
+
+struct TaskRows : WalkRows {
+    TaskRows(const Rows &rows, const TraceIndex &known, const TaskIds &parents)
+        : WalkRows(rows, known), parents_(parents) {}
+
+    void ended_undeferred(auto &walk, auto &task) {
+        const auto thread = int64_t{walk.thread()};
+        const auto timed = [&](int64_t value) { return task.timed ? value : kNone; };
+        const int64_t start = timed(at(task.start));
+        push(std::array{kNone, id(task.explicit_id()), construct(task.construct), int64_t{0}, thread, thread, start,
+                        start, start, start, timed(at(walk.now())), timed(length(task.worked_inside()))});
+    }
+    void suspended(auto & /*walk*/, auto &task) { parts_.suspended(task); }
+    void completed(auto &walk, auto &task, bool) {
+        if (task.id == 0) return ended_undeferred(walk, task);
+        if (task.resumed) return parts_.completed(task, walk.thread(), walk.now());
+        deferred({walk.thread(), task.construct, task.id, task.ready, task.start, walk.now(), task.worked});
+    }
+    // Those that went on elsewhere come last.
+    void ended_run() {
+        parts_.for_each_completed([&](const CompletedTask &task) { deferred(task); });
     }
 
 private:
-    uint64_t parent_of(uint64_t task) const {
-        const uint64_t thread = format::thread_of_id(task), counter = format::counter_of_id(task);
-        return thread < parents_.size() && counter < parents_[thread].size() ? parents_[thread][counter] : 0;
+    void deferred(const CompletedTask &task) {
+        const uint64_t creator = format::thread_of_id(task.id), counter = format::counter_of_id(task.id);
+        const bool known = creator < parents_.size() && counter < parents_[creator].size();
+        push(std::array{id(task.id), id(known ? parents_[creator][counter] : 0), construct(task.construct), int64_t{1},
+                        static_cast<int64_t>(creator), int64_t{task.thread}, at(index.created_at(task.id)),
+                        at(index.created_latest(task.id)), at(task.ready), at(task.start), at(task.end),
+                        length(task.worked)});
     }
 
-    const Parents &parents_;
-};
-
-// Rows of what the walk itself tells.
-struct WalkRows : Rows, IndexedObserver {
-    WalkRows(const Rows &rows, const TraceIndex &known) : Rows(rows), IndexedObserver(known) {}
+    const TaskIds &parents_;
+    TaskParts parts_;
 };
 
 struct StretchRows : WalkRows {
@@ -151,21 +177,15 @@ struct AccessRows : WalkRows {
     }
 };
 
-Problem fill_by_replay(const RunFiles &run, Rows &rows, ReplayObserver &observer) {
-    std::vector<ThreadAccount> accounts;
-    if (Problem problem = replay_trace(run, accounts, &observer)) return problem;
-    rows.flush();
-    return {};
-}
-
 template <typename TableRows>
-Problem fill(const RunFiles &run, const Rows &layout) {
+Problem fill(const RunFiles &run, const Rows &layout, const auto &...more) {
     TraceIndex index;
-    index.with_doubt = false;
+    index.with_doubt = std::is_same_v<TableRows, TaskRows>;
     if (Problem problem = lacks_trace(run)) return problem;
     if (Problem problem = read_trace_index(run, index)) return problem;
-    TableRows rows(layout, index);
+    TableRows rows(layout, index, more...);
     if (Problem problem = walk_threads(run, rows)) return problem;
+    rows.ended_run();
     rows.flush();
     return {};
 }
@@ -243,11 +263,11 @@ Problem read_rows(const RunFiles &run, size_t table, const std::vector<size_t> &
     const Rows layout(run, columns, batch_rows, deliver);
     switch (table) {
     case kTasks: {
-        Parents parents;
+        TaskIds parents(run.threads.size());
+        Parents observer(parents);
         if (std::ranges::find(columns, kParent) != columns.end()) // other threads' tasks are needed before this one's
-            if (Problem problem = read_parents(run, parents)) return problem;
-        TaskRows rows(layout, parents);
-        return fill_by_replay(run, rows, rows);
+            if (Problem problem = walk_threads(run, observer)) return problem;
+        return fill<TaskRows>(run, layout, parents);
     }
     case kStretches: return fill<StretchRows>(run, layout);
     case kWaits: return fill<WaitRows>(run, layout);

@@ -116,7 +116,7 @@ PythonRun replay(const std::string &directory, uint64_t start_ns, int64_t end_ns
     const RunFiles run = open_or_throw(directory);
     std::vector<ThreadAccount> accounts;
     const uint64_t before_ns = end_ns < 0 ? ~uint64_t{0} : static_cast<uint64_t>(end_ns);
-    unlocked([&] { return replay_trace(run, accounts, nullptr, {start_ns, before_ns}); });
+    unlocked([&] { return replay_trace(run, accounts, {start_ns, before_ns}); });
     RunProfile profile = make_profile(run, accounts, true);
     profile.wall_ns = std::min(profile.wall_ns, before_ns) - std::min(profile.wall_ns, start_ns);
     return to_python(directory, run, std::move(profile));

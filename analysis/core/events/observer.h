@@ -32,6 +32,7 @@ struct TaskFrame {
     bool rescued = false; // runs outside of its home, since the program would have hung
     int32_t home = -1; // domain in which the locality extension placed it; -1: without it
     uint64_t ready = 0, start = 0; // of tasks with times
+    uint64_t worked = 0; // on this thread so far, with undeferred ones in it; of those: of the owner, at their begin
     Data data{};
     TaskFrame *owner = nullptr; // itself; of an undeferred task the innermost one around it that is none
     TaskFrame *below = nullptr, *above = nullptr; // neighbours on the stack; that above may be a free place
@@ -43,10 +44,13 @@ struct TaskFrame {
         timed = waiting = resumed = rescued = false;
         wait_place = 0;
         home = -1;
+        worked = 0;
         owner = kind == kUndeferred ? owner_below : this;
         data = {};
     }
 
+    // Of an undeferred task, where it is timed: in it so far.
+    uint64_t worked_inside() const { return kind == kUndeferred ? owner->worked - worked : worked; }
     uint64_t explicit_id() const { return owner->construct ? owner->id : 0; } // 0 in implicit tasks and outside
 };
 

@@ -261,6 +261,7 @@ private:
     // ---------------------------------------------------------------- stretches
 
     void spend(State state, uint64_t end, uint32_t weight = 1) {
+        if (state == State::kWork) current_->owner->worked += end - last_.mark;
         observer_.stretch(*this, state, last_.mark, end, weight);
         last_.mark = end;
         if (__builtin_expect(!absent_.empty(), 0)) forget_absences(end);
@@ -365,7 +366,10 @@ private:
         }
         Frame &frame = push(Frame::kUndeferred, 0, construct);
         frame.timed = timed;
-        if (timed) frame.ready = frame.start = now();
+        if (timed) {
+            frame.ready = frame.start = now();
+            frame.worked = frame.owner->worked;
+        }
         observer_.began_undeferred(*this, frame);
         if (last_.untold.ticks) {
             observer_.creation_cost(*this, 0, construct, last_.untold.ticks, last_.untold.weight);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks that were suspended and went on elsewhere: what each thread tells of them, put together once all are read.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "observer.h"
+
+namespace ompass {
+
+struct CompletedTask {
+    uint32_t thread, construct; // the thread that it ended on
+    uint64_t id, ready, start, end, worked;
+};
+
+class TaskParts {
+public:
+    template <typename Data>
+    void suspended(const TaskFrame<Data> &task) {
+        Earlier &earlier = earlier_[task.id];
+        earlier.worked += task.worked;
+        if (!task.resumed) earlier.ready = task.ready, earlier.start = task.start;
+    }
+    // The last part of a task that began elsewhere.
+    template <typename Data>
+    void completed(const TaskFrame<Data> &task, uint32_t thread, uint64_t end) {
+        completed_.push_back({thread, task.construct, task.id, 0, 0, end, task.worked});
+    }
+
+    template <typename Visit>
+    void for_each_completed(Visit visit) const {
+        for (CompletedTask task : completed_) {
+            if (const auto found = earlier_.find(task.id); found != earlier_.end()) {
+                task.worked += found->second.worked;
+                task.ready = found->second.ready;
+                task.start = found->second.start;
+            }
+            visit(task);
+        }
+    }
+
+private:
+    struct Earlier {
+        uint64_t worked = 0, ready = 0, start = 0;
+    };
+    std::unordered_map<uint64_t, Earlier> earlier_;
+    std::vector<CompletedTask> completed_;
+};
+
+} // namespace ompass
