@@ -274,7 +274,7 @@ uint64_t CreationTimes::operator()(uint64_t task) {
         if (!decoder.go_to(from->place)) return 0;
         TraceIndex::OfThread of_thread;
         RecordedRegions regions;
-        FirstPass pass(run_, of_thread, regions, false);
+        FirstPass pass(run_, of_thread, regions, TraceIndex::Creations::kEarliest);
         const uint64_t end = next == marks.end() ? ~uint64_t{0} : next->place.n_ids;
         EventRecord record;
         while (decoder.n_ids() < end && decoder.next(record)) pass.take(decoder, record);
@@ -288,7 +288,7 @@ uint64_t CreationTimes::operator()(uint64_t task) {
 
 Problem Pyramid::build() {
     TraceIndex index;
-    index.with_doubt = false;
+    index.creations = TraceIndex::Creations::kEarliest;
     if (Problem problem = read_trace_index(run_, index)) return problem;
     end_ = std::max(index.end, end_of_run(run_));
     end_ns_ = std::max<uint64_t>(clock_->since_start(end_), 1);

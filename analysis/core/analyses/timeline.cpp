@@ -138,7 +138,7 @@ private:
 
 Problem read_slices(const RunFiles &run, const SliceFilter &filter, SliceColumns &slices, bool &too_many) {
     TraceIndex index;
-    index.with_doubt = false;
+    index.creations = TraceIndex::Creations::kNone;
     if (Problem problem = read_trace_index(run, index)) return problem;
     too_many = false;
     for (uint32_t i = 0; i < run.threads.size() && !too_many; i++) {

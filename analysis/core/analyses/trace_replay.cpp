@@ -427,7 +427,7 @@ Problem replay_trace(const RunFiles &run, std::vector<ThreadAccount> &accounts, 
     if (window.start_ns > 0) shared.start = start + clock.ticks(std::min(window.start_ns, whole_ns));
     if (window.end_ns <= whole_ns) shared.end = start + clock.ticks(window.end_ns);
     const bool is_windowed = shared.start != 0 || shared.end != ~uint64_t{0};
-    shared.index.with_doubt = false;
+    shared.index.creations = TraceIndex::Creations::kEarliest;
     if (Problem problem = read_trace_index(run, shared.index)) return problem;
     accounts.clear();
     accounts.resize(run.threads.size());

@@ -180,7 +180,7 @@ struct AccessRows : WalkRows {
 template <typename TableRows>
 Problem fill(const RunFiles &run, const Rows &layout, const auto &...more) {
     TraceIndex index;
-    index.with_doubt = std::is_same_v<TableRows, TaskRows>;
+    if (!std::is_same_v<TableRows, TaskRows>) index.creations = TraceIndex::Creations::kEarliest;
     if (Problem problem = lacks_trace(run)) return problem;
     if (Problem problem = read_trace_index(run, index)) return problem;
     TableRows rows(layout, index, more...);

@@ -18,7 +18,7 @@ Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     std::vector<Problem> problems(n_threads);
     run_all(n_threads, usable_threads(), [&](size_t i) {
         EventDecoder decoder(run.threads[i], static_cast<uint32_t>(i));
-        FirstPass pass(run, index.threads[i], regions[i], index.with_doubt);
+        FirstPass pass(run, index.threads[i], regions[i], index.creations);
         EventRecord record;
         while (decoder.next(record)) pass.take(decoder, record);
         problems[i] = decoder.problem();

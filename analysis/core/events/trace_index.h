@@ -55,7 +55,7 @@ struct TraceIndex {
     };
     std::vector<OfThread> threads;
     RecordedRegions regions;
-    bool with_doubt = true; // or leave it out
+    enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to be found
     uint64_t end = 0; // of the run: the last event, or the end that the tool noted
 
     // 0 when not known.

@@ -78,13 +78,16 @@ private:
 // What a first pass over a thread learns for the others.
 class FirstPass {
 public:
-    FirstPass(const RunFiles &run, TraceIndex::OfThread &of_thread, RecordedRegions &regions, bool with_doubt)
-        : of_thread_(of_thread), regions_(regions), with_doubt_(with_doubt), dates_(run, with_doubt) {
+    using Creations = TraceIndex::Creations;
+    FirstPass(const RunFiles &run, TraceIndex::OfThread &of_thread, RecordedRegions &regions, Creations creations)
+        : of_thread_(of_thread), regions_(regions), with_doubt_(creations == Creations::kWithDoubt),
+          learnt_(creations == Creations::kNone ? kOfRegions : kOfRegions | uint64_t{1} << format::kCreate),
+          dates_(run, with_doubt_) {
         of_thread_.created.push_back(0); // ids count from 1 on
     }
 
     void take(const EventDecoder &decoder, const EventRecord &record) {
-        if (!(kLearnt >> record.kind & 1)) {
+        if (!(learnt_ >> record.kind & 1)) {
             if (__builtin_expect(waited_for_ != 0, 0) && record.is_timed()) waited_for_ = 0;
             return;
         }
@@ -101,9 +104,8 @@ public:
     }
 
 private:
-    static constexpr uint64_t kLearnt = uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin |
-                                        uint64_t{1} << format::kRegionBegin | uint64_t{1} << format::kRegionEnd |
-                                        uint64_t{1} << format::kWaitedFor;
+    static constexpr uint64_t kOfRegions = uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin |
+                                           uint64_t{1} << format::kRegionEnd | uint64_t{1} << format::kWaitedFor;
 
     void note_region(const EventRecord &record) {
         RecordedRegion &region = regions_[record.words[1]];
@@ -128,6 +130,7 @@ private:
     TraceIndex::OfThread &of_thread_; // its last entry is the last id's
     RecordedRegions &regions_;
     const bool with_doubt_;
+    const uint64_t learnt_; // kinds
     uint32_t waited_for_ = 0; // as the record before told
     CreationDates dates_;
 };
