@@ -19,7 +19,7 @@ struct OpenSlice {
     uint64_t begin;
 };
 
-class ThreadSlices : public IndexedObserver {
+class ThreadSlices : public WalkObserver {
 public:
     using Walk = ThreadWalk<ThreadSlices>;
     using Frame = Walk::Frame;
@@ -27,7 +27,9 @@ public:
 
     ThreadSlices(const RunFiles &run, const TraceIndex &known, const SliceFilter &filter, uint32_t thread,
                  SliceColumns &slices)
-        : IndexedObserver(known), clock_(*run.process), filter_(filter), thread_(thread), slices_(slices) {}
+        : clock_(*run.process), regions_(known.regions), filter_(filter), thread_(thread), slices_(slices) {}
+
+    const RecordedRegion &region(uint64_t id) const { return region_in(regions_, id); }
 
     bool full() const { return slices_.kind.size() >= filter_.limit; }
     bool beyond_window(uint64_t now) const { return filter_.end_ns >= 0 && ns(now) >= filter_.end_ns; }
@@ -127,6 +129,7 @@ private:
     }
 
     RunClock clock_;
+    const RecordedRegions &regions_;
     const SliceFilter &filter_;
     uint32_t thread_;
     SliceColumns &slices_;
