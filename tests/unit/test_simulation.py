@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import tarfile
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from ompass.readers.events import event_kinds, read_events
 from ompass.readers.simulation import placed, read_task_program, run_simulation, task_shapes
 from ompass.simulation.advice import advise, middle_of_shortest
 from ompass.simulation.calibration import as_toml, costs_from, recording_from
-from ompass.simulation.machine import MACHINES, Recording, find_machine, read_machine
+from ompass.simulation.machine import MACHINES, Machine, Recording, find_machine, read_machine
 from ompass.simulation.runs import POLICIES, RECORDABLE, predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
 from unit.made_traces import DEPENDENCE, Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
@@ -298,9 +299,18 @@ def test_caches_and_nodes_of_a_described_machine() -> None:
 # ---------------------------------------------------------------- simulated runs as run directories
 
 
-def recorded_again(path: Path, folder: Path, threads: int, policy: str) -> tuple[Path, SimulatedRun]:
+EVERY_COST = replace(
+    read_machine(),
+    costs={cost.name: ((1, 10.0 + k),) for k, cost in enumerate(_core.simulated_costs())},
+    by_runtime={},
+)
+
+
+def recorded_again(
+    path: Path, folder: Path, threads: int, policy: str, machine: Machine | None = None
+) -> tuple[Path, SimulatedRun]:
     out = folder / f"{policy}-{threads}.ompass"
-    simulation = simulate(path, threads=[threads], policies=[policy], record=out)
+    simulation = simulate(path, machine=machine, threads=[threads], policies=[policy], record=out)
     return out, simulation.predictions[0].run
 
 
@@ -308,16 +318,17 @@ def states_in(profile: _core.Run, *states: str) -> list[int]:
     return [sum(getattr(row, f"{state}_ns") for row in profile.regions) for state in states]
 
 
+@pytest.mark.parametrize("machine", [read_machine(), EVERY_COST], ids=["reference", "every-cost"])
 @settings(max_examples=40, deadline=None)
 @given(bodies, st.integers(1, 4), st.sampled_from(RECORDABLE), st.integers(0, 9))
 def test_a_simulated_run_can_be_read_as_a_recorded_one(
-    body: Body, threads: int, policy: str, bracket_ns: int
+    machine: Machine, body: Body, threads: int, policy: str, bracket_ns: int
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         body = (*body, Spawn((Work(7),)))
         path = write_trace(folder / "made.ompass", Schedule(body, 2, bracket_ns=bracket_ns))
-        out, run = recorded_again(path, folder, threads, policy)
+        out, run = recorded_again(path, folder, threads, policy, machine)
         for profile in (_core.read_profile(str(out)), _core.replay_trace(str(out))):
             assert profile.wall_ns == run.wall_ns
             assert states_in(profile, "create") == [run.create_ns]

@@ -127,7 +127,7 @@ void SimulatedRun::go_on(Thread &thread) {
             break;
         }
         case Does::kEnd:
-            if (!task.serial && !task.implicit && !task.inlined)
+            if (!task.serial && !task.implicit && !task.inlined && thread.current != main_)
                 pay(thread, State::kSchedule, terms_.cost.complete, result_.paid.complete);
             break;
         default: break;
