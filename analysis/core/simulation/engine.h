@@ -67,7 +67,7 @@ struct Team {
     Recorder *recorder = nullptr; // hears of everything; only with policies that it can record
 };
 
-// Any thread of control may call it, several at once on one program. Memory: some 60 bytes per task that is created and
+// Any thread of control may call it, several at once on one program. Memory: 64 bytes per task that is created and
 // not complete, or has children that are not.
 Simulated simulate(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
                    const Changes &changes = {});

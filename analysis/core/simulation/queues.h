@@ -70,34 +70,46 @@ private:
     std::vector<uint32_t> members_, place_;
 };
 
-// The thread whose next event is the earliest; of equals the one with the lowest number. A tournament: each node holds
-// the smaller key of the two below it.
+// The thread whose next event is the earliest; of equals the one with the lowest number. A tournament of fours: each node
+// holds the smallest key of four below it, so that it has few levels, whose other keys need not wait for the level below.
 class NextThread {
 public:
     static constexpr unsigned kThreadBits = 12;
     static constexpr uint64_t kNever = ~uint64_t{0};
 
-    explicit NextThread(uint32_t n_threads) : leaves_(std::bit_ceil(n_threads)), keys_(2 * leaves_, kNever) {}
+    explicit NextThread(uint32_t n_threads) {
+        while (kFour * n_lowest_ < n_threads) n_lowest_ *= kFour;
+        uint32_t n_fours = 0;
+        for (uint32_t n = n_lowest_; n; n /= kFour) n_fours += n;
+        fours_.resize(n_fours);
+    }
     void set(uint32_t thread, uint64_t time) { put(thread, time << kThreadBits | thread); }
     void stop(uint32_t thread) { put(thread, kNever); }
-    bool none() const { return keys_[1] == kNever; }
-    uint32_t thread() const { return static_cast<uint32_t>(keys_[1]) & ((1u << kThreadBits) - 1); }
+    bool none() const { return earliest_ == kNever; }
+    uint32_t thread() const { return static_cast<uint32_t>(earliest_) & ((1u << kThreadBits) - 1); }
 
 private:
+    static constexpr uint32_t kFour = 4;
+    struct alignas(32) Four {
+        uint64_t keys[kFour] = {kNever, kNever, kNever, kNever};
+    };
+
     // Without a branch that depends on times, which nobody could predict.
-    void put(uint32_t thread, uint64_t key) {
-        uint32_t node = leaves_ + thread;
-        keys_[node] = key;
-        for (; node > 1; node /= 2) {
-            const uint64_t other = keys_[node ^ 1];
-            const uint64_t less = -static_cast<uint64_t>(other < key);
-            key = (other & less) | (key & ~less);
-            keys_[node / 2] = key;
+    static uint64_t less(uint64_t one, uint64_t other) { return one < other ? one : other; }
+    void put(uint32_t place, uint64_t key) {
+        Four *level = fours_.data();
+        for (uint32_t n = n_lowest_; n; level += n, n /= kFour, place /= kFour) {
+            uint64_t *const keys = level[place / kFour].keys;
+            const uint32_t own = place % kFour;
+            keys[own] = key;
+            key = less(key, less(keys[own ^ 1], less(keys[own ^ 2], keys[own ^ 3])));
         }
+        earliest_ = key;
     }
 
-    uint32_t leaves_;
-    std::vector<uint64_t> keys_;
+    uint32_t n_lowest_ = 1; // fours of threads, a power of four
+    std::vector<Four> fours_; // of threads, then of fours of threads, and so on
+    uint64_t earliest_ = kNever;
 };
 
 class Random {

@@ -132,7 +132,7 @@ public:
 private:
     static constexpr uint32_t kGlances = 8;
 
-    struct Queue {
+    struct alignas(64) Queue {
         TaskQueue tasks;
         uint32_t set = 0; // of queues that hold tasks
         uint32_t n_coming = 0;

@@ -14,7 +14,7 @@ inline constexpr uint32_t kNone = 0;
 
 enum class Waits : uint8_t { kNo, kChildren, kGroup, kBarrier, kRegion };
 
-struct Live {
+struct alignas(64) Live { // one cache line of the host
     uint32_t task = 0;
     uint32_t next_op = 0;
     uint32_t parent = kNone;
