@@ -62,7 +62,19 @@ Simulated SimulatedRun::run() {
 }
 
 void SimulatedRun::take_step(Thread &thread) {
-    if (thread.step == Thread::Step::kOperation) return take_operation(thread);
+    switch (thread.step) {
+    case Step::kCreate: {
+        const Operation operation = program_.operations[tasks_[thread.current].next_op++];
+        return create(thread, operation);
+    }
+    case Step::kEnd: return end_task(thread);
+    case Step::kAccess: return access(thread);
+    case Step::kOther: return take_operation(thread);
+    case Step::kLook: return come(thread);
+    }
+}
+
+void SimulatedRun::come(Thread &thread) {
     const uint32_t target = thread.target;
     thread.target = kNoQueue;
     if (target != kNoQueue) ready_.has_come(target);
@@ -106,7 +118,7 @@ void SimulatedRun::go_on(Thread &thread) {
         case Does::kAccess:
             if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
             if (!memory_) continue;
-            break;
+            return threads_.wait_for_step(thread, Step::kAccess);
         case Does::kKernelBegin:
         case Does::kKernelEnd:
             if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
@@ -124,15 +136,14 @@ void SimulatedRun::go_on(Thread &thread) {
             if (terms_.is_as_recorded(created) || !terms_.runs_inline(created, child, pending_.waits(child)))
                 pay(thread, State::kCreate, terms_.creation_ns(operation), result_.paid.create);
             task.untraced += terms_.traced_creation_ns(created);
-            break;
+            return threads_.wait_for_step(thread, Step::kCreate);
         }
         case Does::kEnd:
             if (!task.serial && !task.implicit && !task.inlined && thread.current != main_)
                 pay(thread, State::kSchedule, terms_.cost.complete, result_.paid.complete);
-            break;
-        default: break;
+            return threads_.wait_for_step(thread, Step::kEnd);
+        default: return threads_.wait_for_step(thread, Step::kOther);
         }
-        return threads_.wait_for_step(thread, Thread::Step::kOperation);
     }
 }
 
@@ -140,7 +151,6 @@ void SimulatedRun::take_operation(Thread &thread) {
     Live &task = tasks_[thread.current];
     const Operation operation = program_.operations[task.next_op];
     switch (operation.does()) {
-    case Does::kCreate: task.next_op++; return create(thread, operation.task());
     case Does::kTaskwait:
         if (task.n_children) return begin_wait(thread, Waits::kChildren);
         break;
@@ -156,9 +166,7 @@ void SimulatedRun::take_operation(Thread &thread) {
         thread.current = kNone;
         check_barrier(thread);
         return look(thread);
-    case Does::kAccess: return access(thread);
     case Does::kRegion: return enter_region(thread, static_cast<uint32_t>(operation.value()));
-    case Does::kEnd: return end_task(thread);
     default: break;
     }
     task.next_op++;
@@ -187,7 +195,8 @@ void SimulatedRun::access(Thread &thread) {
     go_on(thread);
 }
 
-void SimulatedRun::create(Thread &thread, uint32_t number) {
+void SimulatedRun::create(Thread &thread, Operation operation) {
+    const uint32_t number = operation.task();
     const ProgramTask &task = program_.tasks[number];
     const uint32_t creator = thread.current;
     const uint32_t place = tasks_.make(number, creator);
@@ -195,7 +204,7 @@ void SimulatedRun::create(Thread &thread, uint32_t number) {
     region_.n_unfinished += region_.open;
     tasks_.enter_group(place, creator);
     result_.n_tasks++;
-    const uint64_t creation_ns = terms_.creation_ns(program_.operations[tasks_[creator].next_op - 1]);
+    const uint64_t creation_ns = terms_.creation_ns(operation);
     if (pending_.waits(number)) { // queued by the last task that it waits for
         pending_.created(number, place);
         if (recorder_) recorder_->create(thread.number, number, thread.now, creation_ns);
@@ -264,7 +273,7 @@ void SimulatedRun::end_task(Thread &thread) {
     if (thread.current && tasks_.is_over(tasks_[thread.current])) return leave_wait(thread);
     if (ended.implicit || terms_.cost.between == 0) return look(thread);
     pay(thread, State::kSchedule, terms_.cost.between, result_.paid.between);
-    threads_.wait_for_step(thread, Thread::Step::kLook);
+    threads_.wait_for_step(thread, Step::kLook);
 }
 
 std::vector<uint32_t> inclusive_work(const TaskProgram &program) {

@@ -28,10 +28,10 @@ void SimulatedRun::start(Thread &thread, uint32_t place) {
 }
 
 bool SimulatedRun::start_ready(Thread &thread) {
-    if (thread.ready.empty()) return false;
-    const uint32_t place = thread.ready.back();
-    thread.ready.pop_back();
+    if (thread.ready == kNone) return false;
+    const uint32_t place = thread.ready;
     const Live &task = tasks_[place];
+    thread.ready = task.next_ready;
     if (task.implicit && !task.started)
         pay(thread, State::kSync, terms_.cost.fork, result_.paid.fork);
     else if (task.implicit || place == main_)
@@ -71,7 +71,7 @@ void SimulatedRun::set_out(Thread &thread, Victim victim) {
     if (ready_.is_shared(victim.queue)) ready_.use_lock(thread, victim.queue);
     thread.target = victim.queue;
     ready_.comes(victim.queue, thread.now);
-    threads_.wait_for_step(thread, Thread::Step::kSteal);
+    threads_.wait_for_step(thread, Step::kLook);
 }
 
 void SimulatedRun::enqueue(Thread &thread, uint32_t queue, uint32_t place) {
@@ -83,12 +83,18 @@ void SimulatedRun::enqueue(Thread &thread, uint32_t queue, uint32_t place) {
 void SimulatedRun::wake(Thread &thread, uint64_t now, bool from_wait) {
     unpark(thread, now);
     if (from_wait) pay(thread, State::kSync, terms_.cost.wake, result_.paid.wake);
-    threads_.wait_for_step(thread, Thread::Step::kLook);
+    threads_.wait_for_step(thread, Step::kLook);
+}
+
+void SimulatedRun::make_ready(uint32_t place) {
+    Thread &owner = threads_[tasks_[place].thread];
+    tasks_[place].next_ready = owner.ready;
+    owner.ready = place;
 }
 
 void SimulatedRun::wake_ready(uint64_t now) {
     for (Thread &member : threads_)
-        if (member.parked && !member.ready.empty()) wake(member, now, false);
+        if (member.parked && member.ready) wake(member, now, false);
 }
 
 void SimulatedRun::unpark(Thread &thread, uint64_t now) {
@@ -137,7 +143,7 @@ void SimulatedRun::call(Thread &thief, uint32_t queue, uint64_t now, bool at_hom
     unpark(thief, now);
     pay(thief, State::kSchedule, terms_.cost.wake, result_.paid.wake);
     if (ready_.is_urgent(queue) || (ready_.is_shared(queue) && at_home))
-        return threads_.wait_for_step(thief, Thread::Step::kLook);
+        return threads_.wait_for_step(thief, Step::kLook);
     Victim victim{queue};
     if (policy_.steals == Steals::kRandom && terms_.cost.failed_steal) {
         if (last_find_ > thief.now) victim.n_failed = (last_find_ - thief.now) / terms_.cost.failed_steal;

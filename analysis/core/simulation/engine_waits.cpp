@@ -37,7 +37,7 @@ void SimulatedRun::wait_is_over(uint32_t place, Thread &by) {
     task.waits = Waits::kNo;
     task.next_op++;
     if (policy_.waiting == Waiting::kAnywhere) return enqueue(by, ready_.queue_for(by, ProgramTask{}), place);
-    owner.ready.push_back(place);
+    make_ready(place);
     if (owner.parked) wake(owner, by.now, true);
 }
 
@@ -56,7 +56,7 @@ void SimulatedRun::enter_region(Thread &thread, uint32_t number) {
         const uint32_t place = tasks_.make(region.implicit[i], main_);
         tasks_[place].implicit = true;
         tasks_[place].thread = i % team_.n_threads;
-        threads_[tasks_[place].thread].ready.push_back(place);
+        make_ready(place);
     }
     wake_ready(thread.now);
     check_barrier(thread);
@@ -77,7 +77,7 @@ void SimulatedRun::check_barrier(Thread &thread) {
         Live &task = tasks_[region_.arrived[i]];
         task.waits = Waits::kNo;
         task.next_op++;
-        threads_[task.thread].ready.push_back(region_.arrived[i]);
+        make_ready(region_.arrived[i]);
     }
     region_.arrived.clear();
     region_.n_arrived = 0;

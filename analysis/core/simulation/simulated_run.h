@@ -39,6 +39,7 @@ public:
 
 private:
     void take_step(Thread &thread);
+    void come(Thread &thread);
     static void pay(Thread &thread, State state, uint64_t cost, Simulated::Paid &paid) {
         thread.spend(state, cost);
         paid.add(cost);
@@ -48,7 +49,7 @@ private:
     void go_on(Thread &thread);
     void take_operation(Thread &thread);
     void access(Thread &thread);
-    void create(Thread &thread, uint32_t task);
+    void create(Thread &thread, Operation operation);
     void end_task(Thread &thread);
 
     // ---------------------------------------------------------------- waits and regions
@@ -67,6 +68,7 @@ private:
     uint64_t theft_ns(Victim victim) const;
     bool is_last_barrier(uint32_t op) const { return program_.operations[op + 1].does() == Does::kEnd; }
     void wake(Thread &thread, uint64_t now, bool from_wait);
+    void make_ready(uint32_t place);
     void wake_ready(uint64_t now);
     void unpark(Thread &thread, uint64_t now);
     void call_somebody(uint32_t queue, uint32_t place, uint64_t now);

@@ -26,6 +26,7 @@ struct alignas(64) Live { // one cache line of the host
     uint32_t thread = 0; // that ran it last
     uint32_t foreign = kNone; // nearest ancestor that another thread runs; known from its start on
     int32_t untraced = 0; // ns that are still to be taken off its work; below 0: to be added
+    uint32_t next_ready = kNone; // on Thread::ready
     uint32_t data_ns = 0; // that its kernel's data took in the recorded run, to be taken off its work too
     uint16_t depth = 0;
     Waits waits = Waits::kNo;

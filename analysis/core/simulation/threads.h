@@ -17,18 +17,20 @@ using format::State;
 
 inline constexpr uint32_t kNoQueue = ~0u;
 
-struct Thread {
+// What a thread does next: an operation of its task, by kind, so that one jump leads to it; or it comes to look for a task.
+enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kLook };
+
+struct alignas(64) Thread { // what each step needs is in one cache line of the host
     uint64_t now = 0;
     uint64_t ns[format::kStates] = {};
     uint32_t current = kNone; // task on top of its stack
+    uint32_t ready = kNone; // task that only this thread goes on with; Live::next_ready has the one after it
     uint32_t target = kNoQueue; // of the theft that is under way
-    uint32_t number = 0;
-    enum class Step : uint8_t { kOperation, kSteal, kLook } step = Step::kLook;
+    uint16_t number = 0;
+    Step step = Step::kLook;
     bool parked = false;
     uint32_t domain = 0;
     uint32_t last_victim = kNoQueue;
-    uint32_t parked_in = 0; // index of the set
-    std::vector<uint32_t> ready; // tasks that only this thread goes on with, the next one last
 
     void spend(State state, uint64_t duration) {
         ns[static_cast<size_t>(state)] += duration;
@@ -41,7 +43,7 @@ public:
     Threads(uint32_t n_threads, const Machine &machine, uint32_t n_domains)
         : threads_(n_threads), next_(n_threads), parked_(2 * size_t{n_domains}, NumberSet(n_threads)) {
         for (Thread &thread : threads_) {
-            const auto i = thread.number = static_cast<uint32_t>(&thread - threads_.data());
+            const auto i = thread.number = static_cast<uint16_t>(&thread - threads_.data());
             thread.domain = i < machine.domain_of_thread.size() ? machine.domain_of_thread[i] % n_domains : 0;
         }
     }
@@ -51,7 +53,7 @@ public:
     auto begin() { return threads_.begin(); }
     auto end() { return threads_.end(); }
 
-    void wait_for_step(Thread &thread, Thread::Step step) {
+    void wait_for_step(Thread &thread, Step step) {
         thread.step = step;
         next_.set(thread.number, thread.now);
     }
@@ -60,14 +62,13 @@ public:
 
     void park(Thread &thread) {
         thread.parked = true;
-        thread.parked_in = 2 * thread.domain + (thread.current != kNone);
-        parked_[thread.parked_in].add(thread.number);
+        set_of(thread).add(thread.number);
         n_parked_++;
         next_.stop(thread.number);
     }
     void unpark(Thread &thread, uint64_t now) {
         thread.parked = false;
-        parked_[thread.parked_in].remove(thread.number);
+        set_of(thread).remove(thread.number);
         n_parked_--;
         if (now > thread.now) thread.spend(State::kIdle, now - thread.now);
     }
@@ -76,6 +77,9 @@ public:
     const NumberSet &parked_in(uint32_t domain, bool bound) const { return parked_[2 * domain + bound]; }
 
 private:
+    // What a parked thread waits on top of stays what it is.
+    NumberSet &set_of(const Thread &thread) { return parked_[2 * thread.domain + (thread.current != kNone)]; }
+
     std::vector<Thread> threads_;
     NextThread next_;
     std::vector<NumberSet> parked_;
