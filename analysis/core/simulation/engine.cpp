@@ -41,7 +41,7 @@ Simulated SimulatedRun::run() {
                 "no task can go on: they wait for each other in a ring, or the trace lacks what they wait for";
             break;
         }
-        take_step(threads_.next());
+        take_step(threads_.next(), threads_.next_step());
     }
     if (stopped_) result_.problem = "stopped";
     const uint64_t end = threads_[0].now;
@@ -61,8 +61,8 @@ Simulated SimulatedRun::run() {
     return result_;
 }
 
-void SimulatedRun::take_step(Thread &thread) {
-    switch (thread.step) {
+void SimulatedRun::take_step(Thread &thread, Step step) {
+    switch (step) {
     case Step::kCreate: {
         const Operation operation = program_.operations[tasks_[thread.current].next_op++];
         return create(thread, operation);

@@ -74,7 +74,7 @@ private:
 // holds the smallest key of four below it, so that it has few levels, whose other keys need not wait for the level below.
 class NextThread {
 public:
-    static constexpr unsigned kThreadBits = 12;
+    static constexpr unsigned kThreadBits = 12, kEventBits = 3; // times end with six days
     static constexpr uint64_t kNever = ~uint64_t{0};
 
     explicit NextThread(uint32_t n_threads) {
@@ -83,10 +83,13 @@ public:
         for (uint32_t n = n_lowest_; n; n /= kFour) n_fours += n;
         fours_.resize(n_fours);
     }
-    void set(uint32_t thread, uint64_t time) { put(thread, time << kThreadBits | thread); }
+    void set(uint32_t thread, uint64_t time, uint32_t event) {
+        put(thread, (time << kThreadBits | thread) << kEventBits | event);
+    }
     void stop(uint32_t thread) { put(thread, kNever); }
     bool none() const { return earliest_ == kNever; }
-    uint32_t thread() const { return static_cast<uint32_t>(earliest_) & ((1u << kThreadBits) - 1); }
+    uint32_t thread() const { return static_cast<uint32_t>(earliest_ >> kEventBits) & ((1u << kThreadBits) - 1); }
+    uint32_t event() const { return static_cast<uint32_t>(earliest_) & ((1u << kEventBits) - 1); }
 
 private:
     static constexpr uint32_t kFour = 4;

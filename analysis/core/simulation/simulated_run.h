@@ -38,7 +38,7 @@ public:
     Simulated run();
 
 private:
-    void take_step(Thread &thread);
+    void take_step(Thread &thread, Step step);
     void come(Thread &thread);
     static void pay(Thread &thread, State state, uint64_t cost, Simulated::Paid &paid) {
         thread.spend(state, cost);

@@ -27,7 +27,6 @@ struct alignas(64) Thread { // what each step needs is in one cache line of the 
     uint32_t ready = kNone; // task that only this thread goes on with; Live::next_ready has the one after it
     uint32_t target = kNoQueue; // of the theft that is under way
     uint16_t number = 0;
-    Step step = Step::kLook;
     bool parked = false;
     uint32_t domain = 0;
     uint32_t last_victim = kNoQueue;
@@ -54,11 +53,11 @@ public:
     auto end() { return threads_.end(); }
 
     void wait_for_step(Thread &thread, Step step) {
-        thread.step = step;
-        next_.set(thread.number, thread.now);
+        next_.set(thread.number, thread.now, static_cast<uint32_t>(step));
     }
     bool all_parked() const { return next_.none(); }
     Thread &next() { return threads_[next_.thread()]; }
+    Step next_step() const { return static_cast<Step>(next_.event()); }
 
     void park(Thread &thread) {
         thread.parked = true;
