@@ -52,9 +52,7 @@ public:
     auto begin() { return threads_.begin(); }
     auto end() { return threads_.end(); }
 
-    void wait_for_step(Thread &thread, Step step) {
-        next_.set(thread.number, thread.now, static_cast<uint32_t>(step));
-    }
+    void wait_for_step(Thread &thread, Step step) { next_.set(thread.number, thread.now, static_cast<uint32_t>(step)); }
     bool all_parked() const { return next_.none(); }
     Thread &next() { return threads_[next_.thread()]; }
     Step next_step() const { return static_cast<Step>(next_.event()); }
