@@ -327,6 +327,27 @@ TEST(Simulation, AChangeDoesWhatItSays) {
     EXPECT_EQ(wall(coarse), wall({}));
 }
 
+// Nothing but tasks below a cut-off becomes a plain call: one that finds the queue full costs what it costs.
+TEST(Simulation, TasksThatFindAFullQueueAreNoPlainCallsForACutOffBelowThem) {
+    Builder build;
+    const uint32_t implicit = build.region(1)[0];
+    for (int i = 0; i < 400; i++) {
+        const uint32_t outer = build.create(implicit);
+        build.work(outer, 10'000);
+        build.work(build.create(outer), 10);
+    }
+    const TaskProgram &program = build.finish();
+    Machine machine;
+    machine.costs.inlined.points = {{1, 7}};
+    Changes shallow;
+    shallow.max_depth = 1;
+    shallow.serial_below = true;
+    const Simulated run = simulate(program, machine, *find_policy("libomp"), {2, 1, {}, {}}, shallow);
+    EXPECT_EQ(run.n_inlined, 400 + run.paid.inlined.n);
+    EXPECT_GT(run.paid.inlined.n, 0u);
+    EXPECT_EQ(run.create_ns, 7 * run.paid.inlined.n);
+}
+
 // What a team of one recorded is kept by a team of one alone; elsewhere its tasks cost what deferred ones do.
 TEST(Simulation, TasksOfATeamOfOneCostWhatDeferredOnesDo) {
     Builder build;

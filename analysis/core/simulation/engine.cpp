@@ -218,7 +218,8 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
         policy_.queue_limit && of_task < threads_.size() && ready_.n_tasks(of_task) >= policy_.queue_limit;
     if (undeferred || full || !region_.open) {
         child.inlined = true;
-        child.serial = tasks_[creator].serial || (terms_.changes.serial_below && !(task.flags & ProgramTask::kInline));
+        // Not those that run here because the queue is full.
+        child.serial = tasks_[creator].serial || (terms_.changes.serial_below && terms_.is_cut_off(task, number));
         child.below = creator;
         thread.current = place;
         result_.n_inlined++;

@@ -54,8 +54,10 @@ struct Terms {
     // dependent: on tasks that have not completed
     bool runs_inline(const ProgramTask &task, uint32_t number, bool dependent) const {
         if (dependent) return false;
-        return all_inline_ || task.flags & ProgramTask::kInline ||
-               (changes.max_depth && task.depth > changes.max_depth) ||
+        return all_inline_ || task.flags & ProgramTask::kInline || is_cut_off(task, number);
+    }
+    bool is_cut_off(const ProgramTask &task, uint32_t number) const {
+        return (changes.max_depth && task.depth > changes.max_depth) ||
                (changes.min_ns && inclusive_[number] < changes.min_ns);
     }
 
