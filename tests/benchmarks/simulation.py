@@ -101,6 +101,7 @@ class CutOff:
 
     program: str
     depths: list[int]
+    tasks: list[int]
     measured: list[float]  # shortest of the rounds
     typical: list[float]  # median of them
     predicted: list[float]
@@ -113,7 +114,7 @@ class CutOff:
     @property
     def advised(self) -> int:
         """And of the one that `ompass advise` would choose."""
-        return middle_of_shortest(self.predicted)
+        return middle_of_shortest(self.predicted, self.tasks)
 
     @property
     def as_good(self) -> list[int]:
@@ -179,6 +180,7 @@ def measure_cut_off(
     return CutOff(
         program.name.removesuffix(SUFFIX),
         depths,
+        [tasks[depth] for depth in depths],
         [min(found[depth]) for depth in depths],
         [median(found[depth]) for depth in depths],
         predicted,

@@ -500,10 +500,20 @@ def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
 
 
 def test_of_values_that_are_equally_good_the_middle_one_is_advised() -> None:
-    assert middle_of_shortest([120, 100, 100, 100, 130]) == 2
-    assert middle_of_shortest([100.5, 100.9, 100, 100.4, 101.2, 100]) == 1  # no further than what is worse
-    assert middle_of_shortest([3, 2, 1]) == 2
-    assert middle_of_shortest([0]) == 0
+    def middle(walls: list[float]) -> int:
+        return middle_of_shortest(walls, [7] * len(walls))
+
+    assert middle([120, 100, 100, 100, 130]) == 2
+    assert middle([100.5, 100.9, 100, 100.4, 101.2, 100]) == 1  # no further than what is worse
+    assert middle([3, 2, 1]) == 2
+    assert middle([0]) == 0
+
+
+def test_the_middle_of_equally_good_values_is_that_of_their_numbers_of_tasks() -> None:
+    assert middle_of_shortest([1.0] * 5, [2, 4, 8, 16, 32]) == 2  # a tree that doubles
+    assert middle_of_shortest([1.0] * 5, [100, 800, 1600, 3200, 6400]) == 1  # one that is wide at its root
+    assert middle_of_shortest([2, 1, 1, 1], [1, 100, 101, 10000]) == 2
+    assert middle_of_shortest([1, 1], [0, 0]) == 0
 
 
 def test_a_trace_without_tasks_says_so(tmp_path: Path) -> None:

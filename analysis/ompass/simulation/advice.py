@@ -6,6 +6,7 @@ Owns which changes are tried, and how far a prediction may be off; how it is wor
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -232,10 +233,12 @@ def _gain(base: SimulatedRun, changed: SimulatedRun) -> float:
     return 1 - changed.wall_ns / base.wall_ns if base.wall_ns else 0.0
 
 
-def middle_of_shortest(walls: Sequence[float]) -> int:
+def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
     """The index in the middle of those around the shortest run, the first of equals, that are equally long.
 
-    Predictions are no finer than that, and at the edge of such a range a small error costs most.
+    Predictions are no finer than that, and at the edge of such a range a small error costs most. The middle
+    is that of the ratio between numbers of queued tasks, which what tasks cost and how evenly they can be
+    shared out go by; where these are equal, that of the indices.
     """
     low = high = min(range(len(walls)), key=walls.__getitem__)
     limit = walls[low] * (1 + _EQUAL)
@@ -243,7 +246,11 @@ def middle_of_shortest(walls: Sequence[float]) -> int:
         low -= 1
     while high + 1 < len(walls) and walls[high + 1] <= limit:
         high += 1
-    return (low + high) // 2
+    size = [math.log(max(1, n)) for n in n_tasks]
+    return min(
+        range(low, high + 1),
+        key=lambda k: (abs(2 * size[k] - size[low] - size[high]), abs(2 * k - low - high)),
+    )
 
 
 def _best(
@@ -251,8 +258,10 @@ def _best(
     at_most: bool = False,
 ) -> tuple[Change, Simulate]:  # fmt: skip
     """The value with the shortest run, or in the middle of those with equally short ones."""
-    tried = [Tried(value, run_of(value)().wall_ns) for value in values]
-    best = tried[middle_of_shortest([one.wall_ns for one in tried])]
+    runs = [run_of(value)() for value in values]
+    tried = [Tried(value, run.wall_ns) for value, run in zip(values, runs, strict=True)]
+    queued = [run.n_tasks - run.n_inlined for run in runs]
+    best = tried[middle_of_shortest([run.wall_ns for run in runs], queued)]
     change = Change(
         kind,
         construct,
