@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many tasks the simulator takes per second of processor time, on how many threads, and in how much memory: a binary
 // tree of tasks that wait for their children, one producer of leaves, and the same with declared data. Build it against the core:
-//   g++ -std=c++20 -O2 -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
+//   g++ -std=c++20 -O3 -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
 //       analysis/core/analyses/trace_replay.cpp analysis/core/events/*.cpp analysis/core/format/*.cpp
 //       -o simulation_speed && ./simulation_speed 10000000
 // tasks, rounds, of which the shortest counts, and where only one is wanted: shape, policy, threads
