@@ -192,6 +192,14 @@ def test_the_gantt_figure_shows_every_bar_in_its_colour(tmp_path: Path, limit: i
     assert (tmp_path / "gantt.svg").read_text().count("<path") > len(rows)
 
 
+def test_the_gantt_figure_leaves_out_what_has_no_length(tmp_path: Path) -> None:
+    path = made(MIXED, tmp_path)
+    schedule = read_schedule(path, limit=10**6)
+    schedule.bars.end_ns[1] = schedule.bars.begin_ns[1]
+    schedule.bars.part_ns[1] = 0
+    assert len(values(gantt(content_of(path), schedule))) == len(schedule.bars) - 1
+
+
 def test_the_gantt_figure_can_show_where_tasks_come_from_and_single_threads(tmp_path: Path) -> None:
     body: Body = tuple(Spawn((Spawn((Work(300),), 3), Work(500), Wait()), 2) for _ in range(20))
     path = made((*body, Wait()), tmp_path, 3, 1)
