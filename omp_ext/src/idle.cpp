@@ -55,7 +55,8 @@ bool Idle::spin_on() {
         member_.is_searching = true;
         member_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
     }
-    if (n_rounds_ <= kPauses) {
+    // Where there are more threads than processors, another one needs this one's at once.
+    if (n_rounds_ <= kPauses && (member_.team->n_surplus == 0 || !member_.team->is_strict())) {
         for (unsigned i = 0; i < 4u << n_rounds_ / 2; i++) SpinLock::pause();
         return false;
     }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The mailbox of a domain: tasks that wait for any thread of it, and for each parent the list of its children in mail.
 //
-// Contract. Every function may be called by any thread. A letter is in at most one mailbox, and in the list of its
-// sender exactly as long as it is in a mailbox and nobody claimed it; put, take and claim each cost O(1).
+// Contract. Every function may be called by any thread. A letter is in at most one mailbox, and if it was put, in the list
+// of its sender exactly as long as it is in a mailbox and nobody claimed it; put, send, take and claim each cost O(1).
 // put:   the sender's own thread, or one for which the sender cannot end meanwhile (it has this letter to wait for).
+// send:  the same for a letter that the sender will not claim. It writes to one line that others write to, where put writes
+//        to three.
 // take:  the first letter that `fits`, which may look at the letter and all its ancestors: they cannot be freed while a
 //        letter of theirs is in mail. At most `n_looked_at` letters are asked about.
 // claim: the thread that runs the sender takes a letter of its own back from wherever it is.
 //
+// What was sent is a list of its own, newest first; take moves it to the front of the others.
 // Locks: a mailbox's before a sender's; claim holds one at a time. Whoever sets `claimed` or unlinks the letter from its
 // sender's list, under the sender's lock, owns the letter; whoever then unlinks it from the mailbox may free it.
 #pragma once
@@ -53,8 +56,8 @@ struct Sender {
 struct Letter {
     Letter *next, *previous; // in the mailbox, under its lock
     Letter *next_of_sender, *previous_of_sender; // under the sender's lock
-    Sender *sender;
-    std::atomic<Mailbox *> box; // changes under the locks of both, the box and the sender
+    Sender *sender; // null: it was sent
+    std::atomic<Mailbox *> box; // of one that was put; changes under the locks of both, the box and the sender
     bool claimed; // under the sender's lock
     uint16_t depth; // of the task, 0: implicit; saturated
 };
@@ -78,23 +81,28 @@ public:
         lock_.unlock();
     }
 
+    // At the front.
+    void send(Letter *letter) {
+        letter->sender = nullptr;
+        uint64_t before = 0, after = 0;
+        do {
+            letter->next = newest_of(before);
+            after = pack(letter, number_of(before) + 1);
+        } while (!sent_.compare_exchange_weak(before, after, std::memory_order_release, std::memory_order_relaxed));
+    }
+
     template <typename Fits>
     Letter *take(unsigned n_looked_at, Fits &&fits) {
         if (empty()) return nullptr;
         lock_.lock();
+        collect();
         Letter *letter = first_;
         for (; letter && n_looked_at > 0; letter = letter->next, n_looked_at--) {
             if (!fits(letter)) continue;
-            Sender *sender = letter->sender;
-            sender->lock.lock();
-            const bool free = !letter->claimed;
-            if (free) unlink_from_sender(letter);
-            sender->lock.unlock();
-            if (free) {
-                unlink(letter);
-                lock_.unlock();
-                return letter;
-            }
+            if (!leave_sender(letter)) continue;
+            unlink(letter);
+            lock_.unlock();
+            return letter;
         }
         lock_.unlock();
         return nullptr;
@@ -123,22 +131,46 @@ public:
         return letter;
     }
 
-    bool empty() const { return depth_.load(std::memory_order_relaxed) == 0; }
-    // Of the task that comes first, or -1; a hint unless it is the caller who puts and takes.
-    int depth_of_first() const { return depth_of_first_.load(std::memory_order_relaxed); }
-    uint64_t depth() const { return depth_.load(std::memory_order_relaxed); }
+    bool empty() const { return depth_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
+    // May its first task be as deep? Those that were sent are not known before they are collected.
+    bool may_have(int depth) const { return depth_of_first_.load(std::memory_order_relaxed) >= depth || has_sent(); }
+    uint64_t depth() const {
+        return depth_.load(std::memory_order_relaxed) + number_of(sent_.load(std::memory_order_relaxed));
+    }
     uint64_t max_depth() const { return max_depth_.load(std::memory_order_relaxed); }
     void reset_max_depth() { max_depth_.store(depth(), std::memory_order_relaxed); }
 
     int domain = 0; // set before use
 
 private:
+    // What was sent: the newest letter and, in the upper 16 bits, how many there are; saturated.
+    static uint64_t pack(const Letter *letter, uint64_t n) {
+        return reinterpret_cast<uintptr_t>(letter) | (n < UINT16_MAX ? n : UINT16_MAX) << 48;
+    }
+    static Letter *newest_of(uint64_t sent) { return reinterpret_cast<Letter *>(sent & ((uint64_t{1} << 48) - 1)); }
+    static uint64_t number_of(uint64_t sent) { return sent >> 48; }
+    bool has_sent() const { return sent_.load(std::memory_order_relaxed) != 0; }
+
+    void collect() {
+        if (!has_sent()) return;
+        Letter *newest = newest_of(sent_.exchange(0, std::memory_order_acquire)), *oldest = newest;
+        newest->previous = nullptr;
+        uint64_t n = 1;
+        for (; oldest->next; oldest = oldest->next, n++) oldest->next->previous = oldest;
+        oldest->next = first_;
+        (first_ ? first_->previous : last_) = oldest;
+        first_ = newest;
+        count(n);
+    }
     void link(Letter *letter, bool at_front) {
         letter->previous = at_front ? nullptr : last_;
         letter->next = at_front ? first_ : nullptr;
         (letter->previous ? letter->previous->next : first_) = letter;
         (letter->next ? letter->next->previous : last_) = letter;
-        const uint64_t depth = depth_.load(std::memory_order_relaxed) + 1;
+        count(1);
+    }
+    void count(uint64_t n_new) {
+        const uint64_t depth = depth_.load(std::memory_order_relaxed) + n_new;
         depth_.store(depth, std::memory_order_release);
         depth_of_first_.store(first_->depth, std::memory_order_relaxed);
         if (depth > max_depth_.load(std::memory_order_relaxed)) max_depth_.store(depth, std::memory_order_relaxed);
@@ -148,6 +180,16 @@ private:
         (letter->next ? letter->next->previous : last_) = letter->previous;
         depth_.store(depth_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
         depth_of_first_.store(first_ ? first_->depth : -1, std::memory_order_relaxed);
+    }
+    // False: somebody claimed it.
+    static bool leave_sender(Letter *letter) {
+        Sender *sender = letter->sender;
+        if (!sender) return true;
+        sender->lock.lock();
+        const bool is_free = !letter->claimed;
+        if (is_free) unlink_from_sender(letter);
+        sender->lock.unlock();
+        return is_free;
     }
     static void unlink_from_sender(Letter *letter) {
         Letter *next = letter->next_of_sender, *previous = letter->previous_of_sender;
@@ -163,6 +205,7 @@ private:
     Letter *first_ = nullptr, *last_ = nullptr; // under lock_
     std::atomic<uint64_t> depth_{0}; // written under lock_, read by anybody
     std::atomic<uint64_t> max_depth_{0};
+    alignas(64) std::atomic<uint64_t> sent_{0}; // not collected yet, the last one first
 };
 
 } // namespace omp_ext

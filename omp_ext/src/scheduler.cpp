@@ -249,10 +249,15 @@ void mail(Member &member, Task &task, int domain, bool at_front) {
         member.statistics.n_mailed_to[domain].add();
         if (task.pool == &member.blocks) member.blocks.lend();
     }
-    team.posts[domain].mailbox.put(&task, &task.parent->mail, at_front);
+    Mailbox &mailbox = team.posts[domain].mailbox;
+    // A parent that steps aside leaves its children in other domains to those.
+    if (domain != member.domain && may_suspend(member))
+        mailbox.send(&task);
+    else
+        mailbox.put(&task, &task.parent->mail, at_front);
     tell_of_task(team, domain);
     // A thread that is far ahead of those that run its letters has thousands of tasks waiting, in no cache any more.
-    if (domain != member.domain && team.n_surplus > 0 && team.is_strict() &&
+    if (domain != member.domain && team.takes_turns && team.is_strict() &&
         ++member.n_letters >= member.letters_per_turn)
         lend_turn(member);
 }

@@ -11,6 +11,7 @@
 #include "domains.h"
 #include "injection.h"
 #include "steal.h"
+#include "suspensions.h"
 
 namespace omp_ext {
 
@@ -41,9 +42,10 @@ void fetch(const Task &task) {
 // few tasks are begun at the same time, and what they need stays in the caches.
 Task *take_deep_letter(Member &member) {
     Mailbox &box = member.team->posts[member.domain].mailbox;
-    const int deepest = box.depth_of_first();
-    if (deepest < 0 || deepest < member.deque.newest_tag()) return nullptr;
-    return task_of(box.take(1, [](const Letter *letter) {
+    const int newest = member.deque.newest_tag();
+    if (!box.may_have(newest < 0 ? 0 : newest)) return nullptr;
+    return task_of(box.take(1, [&](const Letter *letter) {
+        if (letter->depth < newest) return false;
         fetch(*static_cast<const Task *>(letter));
         return true;
     }));
@@ -91,7 +93,7 @@ Task *find_outside(const Search &search) {
             for (uint64_t n = box.depth() / 2; n > 0 && n <= kBatch; n--) {
                 Letter *letter = box.take(1, [](const Letter *) { return true; });
                 if (!letter) break;
-                own.put(letter, letter->sender, false);
+                own.put(letter, &task_of(letter)->parent->mail, false);
             }
         }
         if (!task) task = steal_task(search, neighbours[i]);
@@ -212,7 +214,8 @@ Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bo
     if (search.within->mail.first.load(std::memory_order_relaxed))
         letter = Mailbox::claim(&search.within->mail, ~0u,
                                 [&](const Mailbox &box) { return anyway || is_stuck(team, box.domain); });
-    if (!letter && waited_ns > next_search_ns) {
+    // Where waits may step aside, children in other domains are in no list.
+    if (!letter && (waited_ns > next_search_ns || may_suspend(member))) {
         next_search_ns = waited_ns * 2;
         for (int domain = 0; domain < domains::count() && !letter; domain++)
             if (anyway || is_stuck(team, domain))

@@ -174,7 +174,9 @@ bool may_cover(const Search &within, const Task &task) {
     const Member &member = within.member;
     const Task &waiting = *within.within;
     if (is_light(task) && !is_light(waiting) && waiting.parent) return false;
-    return task.depth + 1 >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
+    // What domains that share a processor wait for takes them long, and all that is below it meanwhile.
+    const int n_levels = member.team->takes_turns ? 0 : 1;
+    return task.depth + n_levels >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
            !has_exception();
 }
 
@@ -354,12 +356,35 @@ void wait(int kind, Condition &&condition) {
     tell(&omp_ext_observer::wait_ends, kOmptTaskwait);
 }
 
+// The same where waits may step aside, and what they find may run on top of them.
+[[gnu::always_inline]] static inline bool run_on_top_of_wait(Member &member, Task &task) {
+    while (has_children_to_wait_for(task)) {
+        const Search within{member, &task, true};
+        Task *found = find_for_suspendable(within);
+        if (!found) return false;
+        if (!runs_on_top(within, *found)) {
+            put_back(member, *found);
+            return false;
+        }
+        run_on_top(member, *found);
+    }
+    return true;
+}
+
+// Not inlined: what it needs on the stack would lie there for each task that another one runs on top of.
+[[gnu::noinline]] static void wait_for_others(Member &member, Task &task) {
+    wait(kOmptTaskwait, ChildrenComplete{&member, task});
+}
+
 void wait_for_children(Member &member) {
     Task &task = *member.current;
     if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(member, task);
-    const bool is_plain = !member.anchor && task.parent;
-    if (is_plain && run_own_children(member, task)) return;
-    wait(kOmptTaskwait, ChildrenComplete{&member, task});
+    if (can_step_aside(member)) {
+        if (run_on_top_of_wait(member, task)) return;
+    } else if (!member.anchor && task.parent && run_own_children(member, task)) {
+        return;
+    }
+    wait_for_others(member, task);
 }
 
 void begin_group(Member &member) {

@@ -111,6 +111,7 @@ struct Team {
     const void *key;
     const int n_members;
     const int n_surplus; // members beyond the number of processors: that many may sleep whatever there is to do
+    const bool takes_turns; // some domains share a processor
     Team *next = nullptr; // in the table of teams
     Team *next_idle = nullptr; // of those of one thread
     Member *const members; // n_members

@@ -116,12 +116,13 @@ TEST(Mailbox, KeepsTheOrderAndPassesByWhatDoesNotFit) {
     Mailbox box;
     Sender sender;
     Mail mail[3];
-    EXPECT_EQ(box.depth_of_first(), -1);
+    EXPECT_FALSE(box.may_have(0));
     for (uint16_t i = 0; i < 3; i++) {
         mail[i].depth = i + 7;
         box.put(&mail[i], &sender, false);
     }
-    EXPECT_EQ(box.depth_of_first(), 7);
+    EXPECT_TRUE(box.may_have(7));
+    EXPECT_FALSE(box.may_have(8));
     EXPECT_EQ(box.take(3, [&](const Letter *letter) { return letter != &mail[0]; }), &mail[1]);
     EXPECT_EQ(box.take(1, [&](const Letter *letter) { return letter != &mail[0]; }), nullptr);
     EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return true; }), &mail[2]); // newest first
@@ -129,11 +130,29 @@ TEST(Mailbox, KeepsTheOrderAndPassesByWhatDoesNotFit) {
     EXPECT_EQ(box.depth(), 1u);
     EXPECT_EQ(box.max_depth(), 3u);
     box.put(&mail[2], &sender, true);
-    EXPECT_EQ(box.depth_of_first(), 9);
+    EXPECT_TRUE(box.may_have(9));
     box.take(1, [](const Letter *) { return true; });
-    EXPECT_EQ(box.depth_of_first(), 7);
+    EXPECT_FALSE(box.may_have(8));
     box.take(1, [](const Letter *) { return true; });
-    EXPECT_EQ(box.depth_of_first(), -1);
+    EXPECT_FALSE(box.may_have(0));
+}
+
+TEST(Mailbox, WhatWasSentComesFirstAndTheNewestOfIt) {
+    Mailbox box;
+    Sender sender;
+    Mail mail[4];
+    box.put(&mail[0], &sender, true);
+    for (int i = 1; i < 3; i++) box.send(&mail[i]);
+    EXPECT_FALSE(box.empty());
+    EXPECT_TRUE(box.may_have(9)); // nobody has looked yet
+    EXPECT_EQ(box.depth(), 3u);
+    EXPECT_EQ(box.take(2, [&](const Letter *letter) { return letter != &mail[2]; }), &mail[1]);
+    EXPECT_FALSE(box.may_have(9));
+    box.send(&mail[3]);
+    EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return true; }), &mail[0]);
+    for (const int i : {3, 2}) EXPECT_EQ(box.take(1, [](const Letter *) { return true; }), &mail[i]);
+    EXPECT_TRUE(box.empty());
+    EXPECT_EQ(box.max_depth(), 3u);
 }
 
 TEST(Mailbox, EachLetterIsTakenOrClaimedOnce) {
@@ -154,7 +173,10 @@ TEST(Mailbox, EachLetterIsTakenOrClaimedOnce) {
         threads.emplace_back([&, s] {
             for (int i = 0; i < kLetters; i++) {
                 mail[s][i].payload = 1;
-                boxes[i % 2].put(&mail[s][i], &senders[s], i % 5 == 0);
+                if (i % 3 == 0)
+                    boxes[i % 2].send(&mail[s][i]);
+                else
+                    boxes[i % 2].put(&mail[s][i], &senders[s], i % 5 == 0);
                 if (i % 4 == 0)
                     if (Letter *own = Mailbox::claim(&senders[s], 4, [&](const Mailbox &box) { return &box == boxes; }))
                         count(own);
