@@ -55,9 +55,12 @@ bool Idle::spin_on() {
         member_.is_searching = true;
         member_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
     }
-    // Where there are more threads than processors, another one needs this one's at once.
-    if (n_rounds_ <= kPauses && (member_.team->n_surplus == 0 || !member_.team->is_strict())) {
-        for (unsigned i = 0; i < 4u << n_rounds_ / 2; i++) SpinLock::pause();
+    if (n_rounds_ <= kPauses) {
+        // Where there are more threads than processors, another one has what this one waits for.
+        if (member_.team->n_surplus > 0 && member_.team->is_strict())
+            sched_yield();
+        else
+            for (unsigned i = 0; i < 4u << n_rounds_ / 2; i++) SpinLock::pause();
         return false;
     }
     if (options.spin_ns < 0 || now_ns() - since_ns_ < options.spin_ns) {
