@@ -251,7 +251,7 @@ void mail(Member &member, Task &task, int domain, bool at_front) {
     }
     Mailbox &mailbox = team.posts[domain].mailbox;
     // A parent that steps aside leaves its children in other domains to those.
-    if (domain != member.domain && may_suspend(member))
+    if (domain != member.domain && member.anchor && team.is_strict())
         mailbox.send(&task);
     else
         mailbox.put(&task, &task.parent->mail, at_front);

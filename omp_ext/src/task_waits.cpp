@@ -379,10 +379,10 @@ void wait(int kind, Condition &&condition) {
 void wait_for_children(Member &member) {
     Task &task = *member.current;
     if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(member, task);
-    if (can_step_aside(member)) {
+    if (!member.anchor) {
+        if (task.parent && run_own_children(member, task)) return;
+    } else if (can_step_aside(member)) {
         if (run_on_top_of_wait(member, task)) return;
-    } else if (!member.anchor && task.parent && run_own_children(member, task)) {
-        return;
     }
     wait_for_others(member, task);
 }

@@ -83,7 +83,8 @@ def test_a_search_ends_where_it_may_read_no_more(tmp_path: Path) -> None:
     assert pyramid.read_dependences(3) is None
 
 
-@example(body=(Spawn((Spawn((Work(3),), 2), Spawn((), 2), Wait()), 2),), seed=0)  # two waits that begin at once
+# Two waits that begin at once.
+@example(body=(Spawn((Spawn((Work(3),), 2), Spawn((), 2), Wait()), 2),), seed=0)
 @given(body=BODIES, seed=st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
 def test_a_moment_tells_what_every_thread_does_and_what_it_waits_in(body: Body, seed: int) -> None:
