@@ -281,6 +281,7 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
 OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread, void *block),
              (location, thread, block)) {
     Member *anchored = nullptr;
+    bool runtime_has_it = true;
     if (Member *member = this_member; member && is_ours(block)) {
         Task &task = *task_of(block);
         while (task.flags & kNextPart) {
@@ -288,11 +289,10 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread
             task.routine(thread, block);
         }
         if (task.flags & kAnchored) anchored = member;
-        const bool is_done = is_light(task);
+        runtime_has_it = !is_light(task);
         end_undeferred(*member, task);
-        if (is_done) return;
     }
-    real___kmpc_omp_task_complete_if0()(location, number_of_this_thread(thread), block);
+    if (runtime_has_it) real___kmpc_omp_task_complete_if0()(location, number_of_this_thread(thread), block);
     if (anchored) end_anchor(*anchored);
 }
 

@@ -15,7 +15,7 @@ import pytest
 
 from ext_programs import compile_with_ext, ext_library
 from integration import bots_programs
-from toolchains import Toolchain, compile_source
+from toolchains import Toolchain
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200)]
 
@@ -41,28 +41,6 @@ def test_random_sleeps_hang_no_program(version: str, bots_dir: Path) -> None:
         }
         bots_programs.run(program, threads=threads, kind=kind, environment=environment, timeout_s=WATCHDOG_S)
     print(f"{version}: {N_RUNS} runs")
-
-
-@pytest.mark.parametrize("domains", ["2", "4"])
-@pytest.mark.parametrize("version", [name for name in TASK_VERSIONS if name.endswith("-tasks")])
-def test_every_task_of_a_program_can_be_placed_at_random(
-    version: str, domains: str, bots_dir: Path, default_toolchain: Toolchain, tmp_path: Path
-) -> None:
-    preloaded = compile_source(
-        "ext/place_at_random.c", default_toolchain, flags=("-shared", "-fPIC", "-D_GNU_SOURCE"), openmp=False
-    )
-    counts = tmp_path / "counts"
-    environment = {
-        "LD_PRELOAD": f"{preloaded}:{ext_library()}",
-        "OMP_EXT_STRICT": "1",
-        "OMP_EXT_DOMAINS": domains,
-        "PLACED_AT_RANDOM": str(counts),
-    }
-    bots_programs.verify(bots_dir / version, (2, 4, 8), environment=environment, timeout_s=3600.0)
-    n_run, n_outside, n_rescued = (int(number) for number in counts.read_text().split())
-    print(f"{version}: {n_run} tasks, outside {n_outside}, rescued {n_rescued}")
-    assert n_run > 0
-    assert (n_outside, n_rescued) == (0, 0)
 
 
 # Fewer threads than domains are no case: a domain without threads is served by its neighbour's.
