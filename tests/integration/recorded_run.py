@@ -54,7 +54,7 @@ def task_rows(profile: _core.Run) -> list[_core.ConstructRow]:
     return [row for row in profile.constructs if kinds[row.construct] == "task"]
 
 
-def region_rows(profile: _core.Run) -> tuple[list[_core.RegionRow], list[_core.RegionRow]]:
+def warm_up_and_after(profile: _core.Run) -> tuple[list[_core.RegionRow], list[_core.RegionRow]]:
     """Return the rows of a known answer's warm-up, which is its first region, and of all regions after it."""
     rows = [row for row in profile.regions if row.construct != OUTSIDE]
     constructs = {row.construct for row in rows}

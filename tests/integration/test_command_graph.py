@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from command import call, ompass
-from integration.recorded_run import OUTSIDE, region_rows
+from integration.recorded_run import OUTSIDE, warm_up_and_after
 from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
@@ -64,7 +64,7 @@ def test_parallelism_of_known_graphs(
     executable = compile_program(f"answers/{program}.c", default_toolchain, "-O0")
     recorded = run_recorded(executable, default_toolchain, mode="trace", preload=True)
     graph = _core.task_graph(str(recorded.run_dir))
-    warm_up, _ = region_rows(_core.replay_trace(str(recorded.run_dir)))
+    warm_up, _ = warm_up_and_after(_core.replay_trace(str(recorded.run_dir)))
     span_ns = graph.span_ns - graph.span_outside_ns - sum(row.wall_ns for row in warm_up)
     parallelism = (graph.work_ns - sum(row.work_ns for row in warm_up)) / span_ns
     known = KNOWN[program]

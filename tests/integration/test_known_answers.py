@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.recorded_run import OUTSIDE, check_identity, region_rows, task_rows
+from integration.recorded_run import OUTSIDE, check_identity, task_rows, warm_up_and_after
 from ompass import _core
 from toolchains import DEFAULT_TOOLCHAIN, PROGRAMS, TOOLCHAINS, CompileProgram, RunRecorded, Toolchain
 
@@ -52,7 +52,7 @@ def is_close(measured_ns: int, expected_ns: int) -> bool:
 
 def measured_states(profile: _core.Run) -> Answer:
     """Return the thread-time of all regions after the warm-up."""
-    _, rows = region_rows(profile)
+    _, rows = warm_up_and_after(profile)
     return {
         "work_ns": sum(row.work_ns for row in rows),
         "idle_ns": sum(row.idle_ns for row in rows),

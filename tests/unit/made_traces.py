@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces of task programs that never ran: a body of operations, scheduled on a team, written as logs.
 
-One tick is a nanosecond. States the bytes of format.h a second time, on purpose: a test that took them from
-the code that it checks would not notice when they change. `chain_of` gives the span that a body must have.
+One tick is a nanosecond, unless a trace says otherwise. States the bytes of format.h a second time, on
+purpose: a test that took them from the code that it checks would not notice when they change. `chain_of`
+gives the span that a body must have.
 """
 
 from __future__ import annotations
@@ -246,14 +247,15 @@ class Schedule:
         return True
 
 
-def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4) -> Path:
+def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4, ticks_per_ns: int = 1) -> Path:
     """A run directory with the events of a schedule, and no profile."""
     directory.mkdir()
     (directory / "meta.json").write_text(json.dumps({"pid": 1}), encoding="utf-8")
     header = struct.pack(
-        "<8s8I10Q4IQ", b"OMPASSPR", 2, 4096, 1, 1, 2, int(schedule.bracket_ns > 0), 0, 1,
-        0, 0, 1 << 32, _BEGIN, _BEGIN, 0, _BEGIN, _BEGIN, schedule.end, 0,
-        len(schedule.workers), 0, 0, 0, 0,
+        "<8s8I10Q4IQ", b"OMPASSPR", 2, 4096, 1, 1, 1 if ticks_per_ns > 1 else 2,
+        int(schedule.bracket_ns > 0), 0, 1, 0, 0, (1 << 32) // ticks_per_ns,
+        _BEGIN, _BEGIN, 0, _BEGIN, _BEGIN // ticks_per_ns,
+        schedule.end, 0, len(schedule.workers), 0, 0, 0, 0,
     )  # fmt: skip
     kinds = [0, 2] + [1] * n_constructs  # the program, the region, task constructs
     definitions = b"".join(

@@ -549,6 +549,12 @@ def test_tasks_that_depend_on_each_other_in_a_ring_are_refused(tmp_path: Path) -
         assert "wait for each other in a ring" in error_of(call(command, path))
 
 
+def test_what_takes_longer_than_can_be_simulated_is_refused() -> None:
+    with pytest.raises(NothingToShowError, match="does not end") as refused:
+        run_simulation(program_of(fib(5)), "help-first", 2, costs={"create": [(1, 1e15)]})
+    assert "more than six days" in refused.value.one_line()
+
+
 def test_python_predicts_as_the_command_does(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(8), 2))
     simulation = simulate(path, threads=[4], machine=find_machine("pack:2 l3:1 core:2 pu:1"))

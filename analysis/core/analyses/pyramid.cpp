@@ -225,21 +225,22 @@ private:
 uint64_t StretchWatcher::created_at(uint64_t task) const { return index_ ? index_->created_at(task) : (*times_)(task); }
 
 void StretchWatcher::stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-    if (end <= begin) return;
+    const uint64_t begin_ns = ns(begin), end_ns = ns(end);
+    if (end_ns <= begin_ns) return; // what is shorter than a nanosecond has no length
     const Frame &task = *walk.current().owner;
     const uint32_t home = task.home >= 0   ? static_cast<uint32_t>(task.home)
                           : task.construct ? static_cast<uint32_t>(format::thread_of_id(task.id))
                                            : kNoHome;
     for (const AbsentInterval &interval : walk.absences()) {
         if (interval.begin >= end) break;
-        const uint64_t first = std::max(begin, interval.begin), last = std::min(end, interval.end);
-        if (first < last) sink_.absent(state, ns(first), ns(last), interval.blocked);
+        const uint64_t first = ns(std::max(begin, interval.begin)), last = ns(std::min(end, interval.end));
+        if (first < last) sink_.absent(state, first, last, interval.blocked);
     }
     const bool works = state == format::State::kWork || state == format::State::kCreate;
     WatchedWait wait = works ? WatchedWait{} : wait_of(walk.current());
     if (walk.data.lock && state == format::State::kSync) wait = {walk.data.lock, walk.wait_place(), begin};
-    sink_.stretch({state, walk.thread(), walk.construct(), home, task.data.depth, task.explicit_id(), ns(begin),
-                   ns(end), task.ready, task.start, wait});
+    sink_.stretch({state, walk.thread(), walk.construct(), home, task.data.depth, task.explicit_id(), begin_ns, end_ns,
+                   task.ready, task.start, wait});
 }
 
 void StretchWatcher::began_kernel(Walk &walk, const OpenKernel &) {

@@ -44,6 +44,8 @@ Simulated SimulatedRun::run() {
         take_step(threads_.next(), threads_.next_step());
     }
     if (stopped_) result_.problem = "stopped";
+    if (std::ranges::any_of(threads_, [](const Thread &thread) { return thread.now > NextThread::kLastTime; }))
+        result_.problem = "it takes more than six days, which is more than can be simulated";
     const uint64_t end = threads_[0].now;
     result_.wall_ns = end;
     result_.serial_ns = end - in_regions_ns_;

@@ -94,7 +94,7 @@ void SimulatedRun::make_ready(uint32_t place) {
 
 void SimulatedRun::wake_ready(uint64_t now) {
     for (Thread &member : threads_)
-        if (member.parked && member.ready) wake(member, now, false);
+        if (member.parked && member.ready != kNone) wake(member, now, false);
 }
 
 void SimulatedRun::unpark(Thread &thread, uint64_t now) {

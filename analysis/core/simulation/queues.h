@@ -74,8 +74,8 @@ private:
 // holds the smallest key of four below it, so that it has few levels, whose other keys need not wait for the level below.
 class NextThread {
 public:
-    static constexpr unsigned kThreadBits = 12, kEventBits = 3; // times end with six days
-    static constexpr uint64_t kNever = ~uint64_t{0};
+    static constexpr unsigned kThreadBits = 12, kEventBits = 3;
+    static constexpr uint64_t kNever = ~uint64_t{0}, kLastTime = kNever >> (kThreadBits + kEventBits); // ns, six days
 
     explicit NextThread(uint32_t n_threads) {
         while (kFour * n_lowest_ < n_threads) n_lowest_ *= kFour;

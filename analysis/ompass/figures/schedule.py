@@ -139,7 +139,6 @@ def _row(bar: _Bar, kind: str, schedule: Schedule) -> Spec:
 
 
 def _bars(content: ReportContent, schedule: Schedule, by_home: bool) -> Iterator[_Bar]:
-    """What can be seen: an event at the very time of the one before ends a stretch of no length."""
     columns = schedule.bars
     for thread, state, absence, key, *times in zip(
         columns.thread.tolist(),
@@ -154,9 +153,7 @@ def _bars(content: ReportContent, schedule: Schedule, by_home: bool) -> Iterator
     ):
         kind = STATES[state] if state else _ABSENCES.get(absence) or _label(content, key, by_home)
         place = kind if by_home or key == OTHERS else content.location(key).label() if key else _OUTSIDE
-        bar = _Bar(thread, kind, place, *times)
-        if bar.begin_ns < bar.end_ns:
-            yield bar
+        yield _Bar(thread, kind, place, *times)
 
 
 def _label(content: ReportContent, key: int, by_home: bool) -> str:
