@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, Final
 
+from rich.align import AlignMethod
 from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.widgets import DataTable, Footer, Static
+from textual.events import Resize
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widgets import Footer
 
 from ompass.errors import OmpassError
 from ompass.figures.style import STATE_COLOURS
@@ -21,8 +26,17 @@ from ompass.reports.bars import state_values
 from ompass.reports.model import STATES
 from ompass.units import count, duration, percent, plural
 
+Columns = Sequence[tuple[str, AlignMethod]]
+
 _BAR: Final = 40
 _MOST_FINDINGS: Final = 5
+_POLITE: Final = 10
+"""Added to the niceness of a view that has begun: it gives way to the program that it shows."""
+_THREADS: Final[Columns] = (("thread", "left"), ("work", "right"), ("idle", "right"), ("states", "left"))
+_CONSTRUCTS: Final[Columns] = (
+    *((title, "right") for title in ("tasks", "per second", "work", "mean", "creation")),
+    ("construct", "left"),
+)
 _SORTS: Final[dict[str, Callable[[Cost], int]]] = {
     "cost": lambda cost: cost.work_ns + cost.create_ns,
     "tasks": lambda cost: cost.n_tasks,
@@ -45,15 +59,50 @@ def state_bar(states: StateTimes, width: int = _BAR) -> Text:
     return text
 
 
+class Lines(ScrollView, can_focus=True):
+    """Lines of text, of which those that are seen are drawn.
+
+    Prose is folded to the width; what may not be wrapped is moved sideways.
+    """
+
+    DEFAULT_CSS = "Lines { padding: 0 1; scrollbar-gutter: stable; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: Sequence[Text] = ()
+        self._lines: Sequence[Text] = ()
+
+    def show(self, texts: Iterable[Text]) -> None:
+        """Shows these from now on."""
+        self._texts = tuple(texts)
+        self._fold()
+
+    def on_resize(self, _: Resize) -> None:
+        self._fold()
+
+    def _fold(self) -> None:
+        width = max(self.scrollable_content_region.width, 1)
+        self._lines = [
+            line
+            for text in self._texts
+            for line in ([text] if text.no_wrap else text.wrap(self.app.console, width))
+        ]
+        longest = max((line.cell_len for line in self._lines), default=0)
+        self.virtual_size = Size(longest, len(self._lines))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        left, top = self.scroll_offset
+        line = self._lines[top + y] if top + y < len(self._lines) else Text()
+        strip = Strip(line.render(self.app.console), line.cell_len)
+        style = self.rich_style
+        return strip.crop_extend(left, left + self.scrollable_content_region.width, style).apply_style(style)
+
+
 class Top(App[None]):
     """Looks once a second, and shows what it saw."""
 
-    CSS = """
-    #head { height: auto; padding: 0 1; }
-    #states { height: auto; padding: 0 1; }
-    DataTable { height: auto; max-height: 60%; }
-    #findings { height: auto; padding: 1 1 0 1; }
-    """
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit"),
         Binding("space", "pause", "pause"),
@@ -65,6 +114,7 @@ class Top(App[None]):
         super().__init__()
         self.runs = runs
         self.period_s = period_s
+        self.lines = Lines()
         self.paused = False
         self.of_last = False
         self.sort = "cost"
@@ -72,21 +122,13 @@ class Top(App[None]):
         self.latest: Change | None = None
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll():
-            yield Static(id="head")
-            yield Static(id="states")
-            yield DataTable(id="threads", show_cursor=False)
-            yield DataTable(id="constructs", show_cursor=False)
-            yield Static(id="findings")
+        yield self.lines
         yield Footer()
 
     def on_mount(self) -> None:
-        self.query_one("#threads", DataTable).add_columns("thread", "work", "idle", "states")
-        self.query_one("#constructs", DataTable).add_columns(
-            "construct", "tasks", "per second", "work", "mean", "creation"
-        )
         self.tick()
         self.set_interval(self.period_s, self.tick)
+        self.call_after_refresh(os.nice, _POLITE)
 
     # ------------------------------------------------------------ keys
 
@@ -112,7 +154,7 @@ class Top(App[None]):
         try:
             now = self.runs.look()
         except OmpassError as error:  # a file that is just being made
-            self.query_one("#head", Static).update(Text(visible(error.one_line()), style="bold red"))
+            self.lines.show([Text(visible(error.one_line()), style="bold red")])
             return
         self.latest = change(self.now, now) if self.now else None
         self.now = now
@@ -122,75 +164,75 @@ class Top(App[None]):
         """Draws the last look."""
         if self.now is None:
             return
-        self._show_head(self.now)
-        self._show_states(self.now)
-        self._show_threads(self.now)
-        self._show_constructs(self.now)
-        self._show_findings(self.now)
+        parts = (self._head, self._states, self._threads, self._constructs, self._findings)
+        self.lines.show(line for part in parts for line in part(self.now))
 
-    def _show_head(self, now: Look) -> None:
+    def _head(self, now: Look) -> Iterator[Text]:
         names = ", ".join(visible(content.run.path.name) for content in now.contents[:3])
         more = len(now.contents) - 3
         wall_ns = max(content.run.wall_ns for content in now.contents)
         rate = f", {count(round(self.latest.n_tasks / self.latest.seconds))} tasks/s" if self.latest else ""
         state = "ended" if now.has_ended else "paused" if self.paused else "running"
-        text = Text(f"ompass top  {names}" + (f" and {more} more" if more > 0 else ""), style="bold")
-        text.append(
-            f"\n{state}  {duration(wall_ns)}  {plural(len(now.threads), 'thread')}  "
-            f"{plural(now.n_tasks, 'task')}{rate}",
-            style="not bold",
+        yield Text(f"ompass top  {names}" + (f" and {more} more" if more > 0 else ""), style="bold")
+        yield Text(
+            f"{state}  {duration(wall_ns)}  {plural(len(now.threads), 'thread')}  "
+            f"{plural(now.n_tasks, 'task')}{rate}"
         )
-        self.query_one("#head", Static).update(text)
 
-    def _show_states(self, now: Look) -> None:
-        text = Text()
+    def _states(self, now: Look) -> Iterator[Text]:
         shown = [("since start", now.states)]
         if self.latest:
             shown.append(("last second", self.latest.states))
         for label, states in shown:
-            text.append(f"{label:12}")
+            text = Text(f"{label:12}")
             text.append_text(state_bar(states))
             for state, value in zip(STATES, state_values(states), strict=True):
                 share = percent(value / states.total_ns) if states.total_ns else "-"
                 text.append(f"  {state} ", style=STATE_COLOURS[state])
                 text.append(share)
-            text.append("\n")
-        self.query_one("#states", Static).update(text)
+            yield text
 
-    def _show_threads(self, now: Look) -> None:
-        table = self.query_one("#threads", DataTable)
-        table.clear()
+    def _threads(self, now: Look) -> Iterator[Text]:
         threads = self.latest.threads if self.of_last and self.latest else now.threads
         several = len(now.contents) > 1
+        rows = []
         for (run, thread), states in threads.items():
             total = states.total_ns or 1
             name = f"{visible(now.contents[run].run.path.name)} {thread}" if several else str(thread)
-            work, idle = percent(states.work_ns / total), percent(states.idle_ns / total)
-            table.add_row(name, work, idle, state_bar(states))
+            figures = percent(states.work_ns / total), percent(states.idle_ns / total)
+            rows.append([*map(Text, (name, *figures)), state_bar(states)])
+        return _table(_THREADS, rows)
 
-    def _show_constructs(self, now: Look) -> None:
-        table = self.query_one("#constructs", DataTable)
-        table.clear()
+    def _constructs(self, now: Look) -> Iterator[Text]:
         latest = self.latest
         costs = latest.constructs if self.of_last and latest else now.constructs
+        rows = []
         for label, cost in sorted(costs.items(), key=lambda item: -_SORTS[self.sort](item[1])):
             new = latest.constructs[label].n_tasks / latest.seconds if latest else 0
             mean = duration(cost.work_ns / cost.n_tasks) if cost.n_tasks else "-"
-            table.add_row(
-                Text(visible(label)),
-                count(cost.n_tasks),
-                count(round(new)),
-                duration(cost.work_ns),
-                mean,
-                duration(cost.create_ns),
-            )
+            tasks = count(cost.n_tasks), count(round(new))
+            times = duration(cost.work_ns), mean, duration(cost.create_ns)
+            rows.append([*map(Text, (*tasks, *times, visible(label)))])
+        return _table(_CONSTRUCTS, rows)
 
-    def _show_findings(self, now: Look) -> None:
-        text = Text()
+    def _findings(self, now: Look) -> Iterator[Text]:
+        yield Text()
         for content in now.contents:
             # That its figures end here is what a view of a running program is for.
             told = [each for each in content.findings if now.has_ended or each.kind != "cut_short"]
             for finding in told[:_MOST_FINDINGS]:
-                text.append(f"• {visible(finding.title)}", style="bold")
-                text.append(f"  {visible(finding.because)}\n")
-        self.query_one("#findings", Static).update(text)
+                text = Text(f"• {visible(finding.title)}", style="bold")
+                yield text.append(f"  {visible(finding.because)}", style="not bold")
+
+
+def _table(columns: Columns, rows: Iterable[Sequence[Text]]) -> Iterator[Text]:
+    """The rows below the titles of their columns."""
+    whole = [[Text(title, style="bold") for title, _ in columns], *rows]
+    widths = [max(cell.cell_len for cell in column) for column in zip(*whole, strict=True)]
+    yield Text()
+    for row in whole:
+        line = Text(no_wrap=True)
+        for cell, (_, side), width in zip(row, columns, widths, strict=True):
+            cell.align(side, width)
+            line.append_text(cell).append("  ")
+        yield line
