@@ -138,7 +138,9 @@ void SimulatedRun::go_on(Thread &thread) {
             if (terms_.is_as_recorded(created) || !terms_.runs_inline(created, child, pending_.waits(child)))
                 pay(thread, State::kCreate, terms_.creation_ns(operation), result_.paid.create);
             task.untraced += terms_.traced_creation_ns(created);
-            return threads_.wait_for_step(thread, Step::kCreate);
+            threads_.wait_for_step(thread, Step::kCreate);
+            __builtin_prefetch(&program_.operations[created.first_op]); // on many threads there is time until its step
+            return;
         }
         case Does::kEnd:
             if (!task.serial && !task.implicit && !task.inlined && thread.current != main_)

@@ -79,7 +79,6 @@ public:
         made.next_op = of_program.first_op;
         made.parent = parent;
         made.depth = of_program.depth;
-        __builtin_prefetch(&program_.operations[of_program.first_op]);
         made.untied = of_program.flags & ProgramTask::kUntied;
         if (parent) live_[parent].refs++;
         return place;
