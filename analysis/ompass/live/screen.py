@@ -19,6 +19,7 @@ from textual.widgets import Footer
 
 from ompass.errors import OmpassError
 from ompass.figures.style import STATE_COLOURS
+from ompass.live.pace import until_next_s, used
 from ompass.live.watch import Change, Cost, Look, Watch, change
 from ompass.model import StateTimes
 from ompass.plain_text import visible
@@ -100,13 +101,13 @@ class Lines(ScrollView, can_focus=True):
 
 
 class Top(App[None]):
-    """Looks once a second, and shows what it saw."""
+    """Looks once a second, or less often where no processor is free, and shows what it saw."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit"),
         Binding("space", "pause", "pause"),
-        Binding("l", "last", "last second / since start"),
+        Binding("l", "last", "last look / since start"),
         Binding("s", "sort", "sort constructs by"),
     ]
 
@@ -114,6 +115,8 @@ class Top(App[None]):
         super().__init__()
         self.runs = runs
         self.period_s = period_s
+        self.n_processors = len(os.sched_getaffinity(0))
+        self.used = used()
         self.lines = Lines()
         self.paused = False
         self.of_last = False
@@ -127,8 +130,17 @@ class Top(App[None]):
 
     def on_mount(self) -> None:
         self.tick()
-        self.set_interval(self.period_s, self.tick)
-        self.call_after_refresh(os.nice, _POLITE)
+        self.call_after_refresh(self._has_begun)
+
+    def _has_begun(self) -> None:
+        os.nice(_POLITE)
+        self.used = used()
+        self.set_timer(self.period_s, self._tick_again)
+
+    def _tick_again(self) -> None:
+        self.tick()
+        before, self.used = self.used, used()
+        self.set_timer(until_next_s(before, self.used, self.period_s, self.n_processors), self._tick_again)
 
     # ------------------------------------------------------------ keys
 
@@ -182,7 +194,7 @@ class Top(App[None]):
     def _states(self, now: Look) -> Iterator[Text]:
         shown = [("since start", now.states)]
         if self.latest:
-            shown.append(("last second", self.latest.states))
+            shown.append((f"last {duration(self.latest.seconds * 1e9)}", self.latest.states))
         for label, states in shown:
             text = Text(f"{label:12}")
             text.append_text(state_bar(states))
