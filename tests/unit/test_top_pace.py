@@ -16,11 +16,16 @@ def test_it_looks_as_often_as_asked_while_a_processor_is_free() -> None:
     assert until_next_s(START, Used(101.0, 5.1, 1000.6), 1.0, 2) == 1.0
 
 
-@pytest.mark.parametrize(("n_processors", "wait_s"), [(2, 2.5), (4, 1.25), (128, 1.0)])
+@pytest.mark.parametrize(("n_processors", "wait_s"), [(1, 5.0), (2, 2.5), (4, 1.25), (128, 1.0)])
 def test_where_none_is_free_looks_take_a_small_share_of_all_processors(
     n_processors: int, wait_s: float
 ) -> None:
     assert until_next_s(START, Used(101.0, 5.01, 1000.1), 1.0, n_processors) == pytest.approx(wait_s)
+
+
+def test_somebody_looks_on() -> None:
+    assert until_next_s(START, Used(101.0, 6.0, 1000.1), 1.0, 2) == 10.0
+    assert until_next_s(START, Used(101.0, 6.0, 1000.1), 20.0, 2) == 20.0
 
 
 def test_what_was_used_only_grows() -> None:

@@ -11,6 +11,8 @@ from typing import Final
 
 _SHARE: Final = 0.002
 """Of the time of all processors: what looking may take where none is free."""
+_LONGEST_S: Final = 10.0
+"""But somebody looks on."""
 
 
 @dataclass(frozen=True)
@@ -35,4 +37,6 @@ def used() -> Used:
 def until_next_s(before: Used, now: Used, asked_s: float, n_processors: int) -> float:
     """How long to wait after a look that began at `before`: what is asked for, or longer if none is free."""
     is_free = now.idle_s - before.idle_s > (now.at_s - before.at_s) / 2
-    return asked_s if is_free else max(asked_s, (now.own_s - before.own_s) / (_SHARE * n_processors))
+    if is_free:
+        return asked_s
+    return max(asked_s, min((now.own_s - before.own_s) / (_SHARE * n_processors), _LONGEST_S))
