@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One long region with a barrier after every few microseconds of work, for half a second: beside a hog, with more threads
+// One long region with a barrier after every half a microsecond of work: beside a hog, with more threads
 // than processors, as many barriers as they pass alone in that time take minutes.
 #include "disease.h"
 
 int main(void) {
     calibrate();
-    volatile int n_steps = 80000;
+    volatile int n_steps = 160000;
 #pragma omp parallel
     for (int i = 0; i < n_steps; i++) { // after a barrier, everybody sees what was written before it
-        compute_us(1.5);
+        compute_us(0.5);
         if (omp_get_thread_num() == 0 && i + 1 < n_steps && !go_on()) n_steps = i + 1;
 #pragma omp barrier // DISEASE
     }

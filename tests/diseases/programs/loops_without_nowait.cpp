@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// One region with a work-sharing loop of a few microseconds in each step, and its barrier, for half a second.
+// One region with a work-sharing loop of less than a microsecond in each step, and its barrier.
 #include "disease.h"
 
 int main() {
     calibrate();
-    volatile int n_steps = 30000;
+    volatile int n_steps = 60000;
 #pragma omp parallel
     for (int step = 0; step < n_steps; step++) { // after a barrier, everybody sees what was written before it
         if (omp_get_thread_num() == 0 && step + 1 < n_steps && !go_on()) n_steps = step + 1;
 #pragma omp for schedule(static) // DISEASE
-        for (int i = 0; i < 32; i++) compute_us(0.2);
+        for (int i = 0; i < 32; i++) compute_us(0.05);
     }
 }
