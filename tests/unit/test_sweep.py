@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ompass.errors import DamagedRunError, OmpassError, UsageError
+from ompass.processor_time import busy_ns
 from ompass.sweep import (
     BASELINE,
     ELISION,
@@ -22,7 +23,6 @@ from ompass.sweep import (
     SweepSpec,
     jobs_of,
 )
-from ompass.sweep.bystanders import busy_ns
 from ompass.sweep.pinning import cpus_in_order, pinned_to
 
 SPEC = SweepSpec(("./fib", "30"))

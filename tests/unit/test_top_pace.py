@@ -9,23 +9,32 @@ import pytest
 
 from ompass.live.pace import Used, until_next_s, used
 
-START = Used(100.0, 5.0, 1000.0)
+
+def after_a_second(idle_s: float, own_s: float, asked_s: float = 1.0, n_processors: int = 2) -> float:
+    before = Used(100.0, 5.0, 1000.0, n_processors)
+    now = Used(101.0, 5.0 + own_s, 1000.0 + n_processors - idle_s, n_processors)
+    return until_next_s(before, now, asked_s)
 
 
 def test_it_looks_as_often_as_asked_while_a_processor_is_free() -> None:
-    assert until_next_s(START, Used(101.0, 5.1, 1000.6), 1.0, 2) == 1.0
+    assert after_a_second(idle_s=0.6, own_s=0.1) == 1.0
 
 
 @pytest.mark.parametrize(("n_processors", "wait_s"), [(1, 5.0), (2, 2.5), (4, 1.25), (128, 1.0)])
 def test_where_none_is_free_looks_take_a_small_share_of_all_processors(
     n_processors: int, wait_s: float
 ) -> None:
-    assert until_next_s(START, Used(101.0, 5.01, 1000.1), 1.0, n_processors) == pytest.approx(wait_s)
+    assert after_a_second(0.1, 0.01, n_processors=n_processors) == pytest.approx(wait_s)
 
 
 def test_somebody_looks_on() -> None:
-    assert until_next_s(START, Used(101.0, 6.0, 1000.1), 1.0, 2) == 10.0
-    assert until_next_s(START, Used(101.0, 6.0, 1000.1), 20.0, 2) == 20.0
+    assert after_a_second(0.1, 1.0) == 10.0
+    assert after_a_second(0.1, 1.0, asked_s=20.0) == 20.0
+
+
+def test_where_the_system_does_not_tell_none_is_free() -> None:
+    before, now = Used(100.0, 5.0, None, 2), Used(101.0, 5.01, None, 2)
+    assert until_next_s(before, now, 1.0) == pytest.approx(2.5)
 
 
 def test_what_was_used_only_grows() -> None:
@@ -35,4 +44,6 @@ def test_what_was_used_only_grows() -> None:
     now = used()
     assert now.own_s - before.own_s >= 0.02
     assert now.at_s > before.at_s
-    assert now.idle_s >= before.idle_s > 0
+    assert before.busy_s is not None
+    assert now.busy_s is not None
+    assert now.busy_s >= before.busy_s > 0

@@ -47,9 +47,9 @@ def top(
 ) -> None:
     """Watch a recorded program while it runs: states, threads, constructs and findings, once a second.
 
-    The program does not notice: what it records anyway is read from its logs. Keys are shown at the bottom;
-    q ends the view, and the program goes on. A program that was started here writes to a file meanwhile,
-    which is shown when it and the view have ended.
+    It looks less often where the program leaves no processor free. What the program records anyway is read
+    from its logs. Keys are shown at the bottom; q ends the view, and the program goes on. A program that was
+    started here writes to a file meanwhile, which is shown when it and the view have ended.
     """
     if not sys.stdout.isatty():
         raise UsageError("ompass top", "it draws on a terminal", "use ompass report for the figures alone")

@@ -6,8 +6,9 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
+
+from ompass.processor_time import busy_ns
 
 _SHARE: Final = 0.002
 """Of the time of all processors: what looking may take where none is free."""
@@ -17,26 +18,25 @@ _LONGEST_S: Final = 10.0
 
 @dataclass(frozen=True)
 class Used:
-    """Up to a moment, in seconds: what this process used, and what nobody used of any processor."""
+    """Up to a moment, in seconds: what this process used, and how long its processors were busy in all."""
 
     at_s: float
     own_s: float
-    idle_s: float
+    busy_s: float | None  # None: the system does not tell
+    n_processors: int
 
 
 def used() -> Used:
-    """Up to now. Where the system does not tell, no processor was idle."""
-    try:
-        words = Path("/proc/stat").read_text(encoding="ascii").split(maxsplit=6)
-        idle_s = (int(words[4]) + int(words[5])) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
-        idle_s = 0.0
-    return Used(time.monotonic(), time.process_time(), idle_s)
+    """Up to now."""
+    usable = os.sched_getaffinity(0)
+    busy = busy_ns(usable)
+    return Used(time.monotonic(), time.process_time(), None if busy is None else busy / 1e9, len(usable))
 
 
-def until_next_s(before: Used, now: Used, asked_s: float, n_processors: int) -> float:
+def until_next_s(before: Used, now: Used, asked_s: float) -> float:
     """How long to wait after a look that began at `before`: what is asked for, or longer if none is free."""
-    is_free = now.idle_s - before.idle_s > (now.at_s - before.at_s) / 2
-    if is_free:
-        return asked_s
-    return max(asked_s, min((now.own_s - before.own_s) / (_SHARE * n_processors), _LONGEST_S))
+    if before.busy_s is not None and now.busy_s is not None:
+        idle_s = now.n_processors * (now.at_s - before.at_s) - (now.busy_s - before.busy_s)
+        if idle_s > (now.at_s - before.at_s) / 2:
+            return asked_s
+    return max(asked_s, min((now.own_s - before.own_s) / (_SHARE * now.n_processors), _LONGEST_S))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The screen of `ompass top`: states, threads, constructs and findings of running programs, once a second."""
+"""The screen of `ompass top`: states, threads, constructs and findings of running programs."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import ClassVar, Final
 
 from rich.align import AlignMethod
@@ -19,7 +20,7 @@ from textual.widgets import Footer
 
 from ompass.errors import OmpassError
 from ompass.figures.style import STATE_COLOURS
-from ompass.live.pace import until_next_s, used
+from ompass.live.pace import Used, until_next_s, used
 from ompass.live.watch import Change, Cost, Look, Watch, change
 from ompass.model import StateTimes
 from ompass.plain_text import visible
@@ -115,8 +116,6 @@ class Top(App[None]):
         super().__init__()
         self.runs = runs
         self.period_s = period_s
-        self.n_processors = len(os.sched_getaffinity(0))
-        self.used = used()
         self.lines = Lines()
         self.paused = False
         self.of_last = False
@@ -134,13 +133,12 @@ class Top(App[None]):
 
     def _has_begun(self) -> None:
         os.nice(_POLITE)
-        self.used = used()
-        self.set_timer(self.period_s, self._tick_again)
+        self.set_timer(self.period_s, partial(self._tick_again, used()))
 
-    def _tick_again(self) -> None:
+    def _tick_again(self, before: Used) -> None:
         self.tick()
-        before, self.used = self.used, used()
-        self.set_timer(until_next_s(before, self.used, self.period_s, self.n_processors), self._tick_again)
+        now = used()
+        self.set_timer(until_next_s(before, now, self.period_s), partial(self._tick_again, now))
 
     # ------------------------------------------------------------ keys
 

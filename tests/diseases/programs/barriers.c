@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One long region with a barrier after every half a microsecond of work: beside a hog, with more threads
-// than processors, as many barriers as they pass alone in that time take minutes.
+// One long region with a barrier after each half microsecond of work, for half a second at most: beside a hog, with more
+// threads than processors, as many barriers take minutes.
 #include "disease.h"
 
 int main(void) {
