@@ -62,7 +62,11 @@ int omp_ext_get_child_task_affinity(void);
 /* The number of locality domains; at least 1, and the same all through the process. */
 int omp_get_num_locality_domains(void);
 
-/* The domain in which the calling task runs: that of its thread. Outside of regions, that of the current CPU. */
+/*
+ * The domain in which the calling task runs: that of its thread. Of domains with the same CPUs (OMP_EXT_DOMAINS asks for more
+ * parts than there are), whose threads run the tasks of all of them, it is the one that the task was placed in. Outside of
+ * regions, that of the current CPU.
+ */
 int omp_get_locality_domain_num(void);
 
 /*
@@ -142,7 +146,10 @@ void omp_ext_display(void);
 
 /* ---------------------------------------------------------------- statistics */
 
-/* What happened since the start or the last reset. Of a domain: the sum over its threads, but for the three marked. */
+/*
+ * What happened since the start or the last reset. Of a domain: the sum over its threads, but for the three marked. Domains
+ * with the same CPUs are counted with the first of them.
+ */
 struct omp_ext_statistics {
     uint64_t n_created; /* tasks created here that the library held */
     uint64_t n_placed; /* tasks placed into this domain (of a thread: placed by it, into any domain) */

@@ -5,6 +5,8 @@
  * whom it really was created, where it was placed, how it was found, and of waits, of which OMPT sees only the rest. Of light
  * tasks only an observer learns, and only one that is the tool of this process.
  *
+ * Of domains with the same CPUs, whose threads run the tasks of all of them, the first stands for all.
+ *
  * A tool looks the function omp_ext_observe up (dlsym, RTLD_DEFAULT) when its OMPT initializer runs. libompass.so does.
  */
 #ifndef OMP_EXT_TOOL_H

@@ -24,6 +24,13 @@ void omp_child_task_affinity(int domain) {
     member->current->child_domain = static_cast<int16_t>(domain < 0 ? kNoDomain : domain % n_domains);
 }
 
+int omp_get_locality_domain_num(void) {
+    const Member *member = this_member;
+    const int named = member ? member->current->named_domain : 0;
+    // One that was taken elsewhere is where its thread is.
+    return member && domains::first_alike(named) == member->domain ? named : domains::of_calling_thread();
+}
+
 int omp_ext_get_child_task_affinity(void) {
     return this_member ? this_member->current->child_domain : OMP_NO_CHILD_TASK_AFFINITY;
 }
@@ -56,7 +63,7 @@ int omp_ext_get_domain_threads(int domain, int *numbers, int max) {
     }
     const Team &team = *this_member->team;
     for (int i = 0; i < team.n_members; i++) {
-        if (team.members[i].domain != domain) continue;
+        if (team.members[i].implicit.named_domain != domain) continue;
         if (numbers && n < max) numbers[n] = i;
         n++;
     }

@@ -55,6 +55,7 @@ struct Map {
     const int n = static_cast<int>(topology.domains.size());
     std::vector<int> neighbours; // n - 1 for each domain
     std::vector<int> domain_of_cpu; // -1: none
+    std::vector<int> first_alike; // of each domain
     Placement placement{topology};
 
     Map() {
@@ -62,7 +63,9 @@ struct Map {
             say("%s; domains: %d, %s", topology.complaint.c_str(), n, topology.kind.c_str());
         for (int domain = 0; domain < n; domain++) {
             add_neighbours(domain);
-            for (const unsigned cpu : topology.domains[static_cast<size_t>(domain)].cpus.members()) {
+            first_alike.push_back(0);
+            while (!(cpus(first_alike.back()) == cpus(domain))) first_alike.back()++;
+            for (const unsigned cpu : cpus(domain).members()) {
                 if (cpu >= domain_of_cpu.size()) domain_of_cpu.resize(cpu + 1, -1);
                 if (domain_of_cpu[cpu] < 0) domain_of_cpu[cpu] = domain;
             }
@@ -74,6 +77,8 @@ struct Map {
     }
 
 private:
+    const CpuSet &cpus(int domain) const { return topology.domains[static_cast<size_t>(domain)].cpus; }
+
     // Those equally far are taken round from the domain on, so that not everybody turns to the lowest number first.
     void add_neighbours(int domain) {
         std::vector<int> others;
@@ -197,6 +202,8 @@ int join_team(int member, int n_members, int level) {
     return domain;
 }
 
+int first_alike(int domain) { return map().first_alike[static_cast<size_t>(domain)]; }
+
 const int *neighbours(int domain) { return map().neighbours.data() + static_cast<ptrdiff_t>(domain) * (map().n - 1); }
 
 int of_bytes(const void *address, size_t bytes) {
@@ -233,8 +240,6 @@ using omp_ext::domains::map;
 extern "C" {
 
 int omp_get_num_locality_domains(void) { return map().n; }
-
-int omp_get_locality_domain_num(void) { return omp_ext::domains::of_calling_thread(); }
 
 int omp_ext_get_domain_distance(int from, int to) {
     if (from < 0 || to < 0 || from >= map().n || to >= map().n) return OMP_EXT_EINVAL;

@@ -52,6 +52,11 @@ inline bool may_be_light(const Task &parent, int32_t flags) {
            (is_light(parent) || (parent.flags & kImplicitTask));
 }
 
+inline void place_in(Task &task, int16_t domain) {
+    task.domain = static_cast<int16_t>(domains::first_alike(domain));
+    task.named_domain = domain;
+}
+
 // What each task has, but for its block.
 inline void set_up(Task &task, const Member &member, uint16_t flags, void *location, size_t block_bytes,
                    size_t shared_bytes, Routine routine, const void *code) {
@@ -62,7 +67,12 @@ inline void set_up(Task &task, const Member &member, uint16_t flags, void *locat
     task.location = location;
     task.flags = flags;
     task.depth = parent.depth < UINT16_MAX ? static_cast<uint16_t>(parent.depth + 1) : UINT16_MAX;
-    task.domain = parent.child_domain == kNoDomain ? member.domain : parent.child_domain;
+    if (parent.child_domain == kNoDomain) {
+        task.domain = member.domain;
+        task.named_domain = parent.named_domain;
+    } else {
+        place_in(task, parent.child_domain);
+    }
     task.child_domain = kNoDomain;
     task.creator = member.number;
     task.n_created = task.n_done_here = 0;
@@ -261,7 +271,7 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_reg_task_with_affinity,
     for (int32_t i = 0; i < n; i++)
         ranges.push_back({reinterpret_cast<const void *>(affinities[i].address), affinities[i].bytes});
     const int domain = domains::of_ranges(ranges.data(), ranges.size());
-    if (domain >= 0) task.domain = static_cast<int16_t>(domain);
+    if (domain >= 0) place_in(task, static_cast<int16_t>(domain));
     return 0;
 }
 
@@ -548,6 +558,7 @@ Task *duplicate(Member &member, const Task &pattern) {
     memcpy(static_cast<Block *>(copy->block)->shareds, static_cast<const Block *>(pattern.block)->shareds,
            pattern.shared_bytes);
     copy->domain = pattern.domain;
+    copy->named_domain = pattern.named_domain;
     return copy;
 }
 

@@ -63,6 +63,7 @@ void begin_implicit_task(Member &member, Task &task) {
     task.flags = kImplicitTask;
     task.depth = 0;
     task.domain = member.domain;
+    task.named_domain = static_cast<int16_t>(domains::of_calling_thread());
     task.child_domain = kNoDomain;
     task.creator = member.number;
     task.n_created = task.n_done_here = 0;
@@ -87,8 +88,7 @@ void assign_homes(Team &team) {
 } // namespace
 
 Team::Team(const void *its_key, int n)
-    : key(its_key), n_members(n), n_surplus(n > n_processors() ? n - n_processors() : 0),
-      takes_turns(n_surplus > 0 && domains::count() > n_processors()), members(make_array<Member>(n)),
+    : key(its_key), n_members(n), n_surplus(n > n_processors() ? n - n_processors() : 0), members(make_array<Member>(n)),
       posts(make_array<Post>(domains::count())) {
     for (int i = 0; i < n; i++) {
         members[i].team = this;
@@ -139,7 +139,7 @@ Member *join_alone(int32_t runtime_thread) {
     Member &member = team->members[0];
     member.brim = team->first_brim();
     if (domains::count() > 1) {
-        member.domain = static_cast<int16_t>(domains::of_calling_thread());
+        member.domain = static_cast<int16_t>(domains::first_alike(domains::of_calling_thread()));
         assign_homes(*team);
     }
     begin_region(member, runtime_thread);
@@ -149,7 +149,7 @@ Member *join_alone(int32_t runtime_thread) {
 Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread) {
     Team &team = team_of(key, n_members);
     Member &member = team.members[number];
-    member.domain = static_cast<int16_t>(domains::join_team(number, n_members, level));
+    member.domain = static_cast<int16_t>(domains::first_alike(domains::join_team(number, n_members, level)));
     begin_region(member, runtime_thread);
     const uint64_t n_joined = team.n_joined.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (domains::count() > 1 && n_joined % static_cast<uint64_t>(n_members) == 0) assign_homes(team);

@@ -49,7 +49,7 @@ struct alignas(64) Member {
     DependenceTable *table = nullptr; // dependences among the children of `current`
     int32_t runtime_thread = 0; // its number in the runtime
     clockid_t processor_clock = CLOCK_THREAD_CPUTIME_ID; // of its thread; as `domain`
-    int16_t domain = 0; // read by all; changes only between regions
+    int16_t domain = 0; // of those with the same CPUs the first; read by all; changes only between regions
     int16_t number = 0; // in the team
     bool left_to_event = false; // the body of the task that just ended waits for its event
     bool is_at_once = false; // for tools: nothing was done between the event told last and the begin of the next task
@@ -57,8 +57,6 @@ struct alignas(64) Member {
     uint32_t random = 1; // state of a xorshift generator
     int32_t last_victim = -1;
     uint64_t n_barriers = 0; // that it arrived at
-    unsigned n_letters = 0; // to other domains, in its turn
-    unsigned letters_per_turn = 1; // after so many it lends its processor (scheduler.cpp)
     int64_t brim = kFirstBrim; // that many tasks in the deque are a reason to do something (scheduler.cpp)
     // Read by the thread that ends a barrier.
     std::atomic<uint64_t> n_created{0}; // held tasks created here, ever
@@ -111,7 +109,6 @@ struct Team {
     const void *key;
     const int n_members;
     const int n_surplus; // members beyond the number of processors: that many may sleep whatever there is to do
-    const bool takes_turns; // some domains share a processor
     Team *next = nullptr; // in the table of teams
     Team *next_idle = nullptr; // of those of one thread
     Member *const members; // n_members

@@ -76,6 +76,16 @@ def test_calls_work_on_a_described_machine(default_toolchain: Toolchain, source:
     )
 
 
+@pytest.mark.parametrize("domains", ["2", "5"])
+def test_threads_of_domains_with_the_same_cpu_run_the_tasks_of_all(
+    toolchain: Toolchain, domains: str
+) -> None:
+    program = compile_with_ext("ext_api/alike.c", toolchain)
+    settings = {**EXACTLY, "OMP_NUM_THREADS": domains, "OMP_EXT_DOMAINS": domains}
+    cpu = str(min(os.sched_getaffinity(0)))
+    check(Path("/usr/bin/taskset"), toolchain, settings, "-c", cpu, str(program))
+
+
 @pytest.mark.parametrize("n_threads", ["4", "8"])
 def test_fig8_lands_where_the_paper_says(toolchain: Toolchain, n_threads: str) -> None:
     program = compile_with_ext("ext/fig8.c", toolchain)
