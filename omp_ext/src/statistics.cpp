@@ -117,6 +117,10 @@ void print_statistics() {
             static_cast<unsigned long long>(n_unsuspended));
     if (domains::count() == 1) return;
     for (int i = 0; i < domains::count(); i++) {
+        if (const int first = domains::first_alike(i); first != i) {
+            say("domain %d: has the CPUs of domain %d, with which it is counted", i, first);
+            continue;
+        }
         const Statistics one = of_domain(i);
         say("domain %d: %llu placed, %llu run, %llu of its own; mailbox at most %llu deep", i,
             static_cast<unsigned long long>(one.n_placed), static_cast<unsigned long long>(one.n_run),

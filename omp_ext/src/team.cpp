@@ -88,8 +88,8 @@ void assign_homes(Team &team) {
 } // namespace
 
 Team::Team(const void *its_key, int n)
-    : key(its_key), n_members(n), n_surplus(n > n_processors() ? n - n_processors() : 0), members(make_array<Member>(n)),
-      posts(make_array<Post>(domains::count())) {
+    : key(its_key), n_members(n), n_surplus(n > n_processors() ? n - n_processors() : 0),
+      members(make_array<Member>(n)), posts(make_array<Post>(domains::count())) {
     for (int i = 0; i < n; i++) {
         members[i].team = this;
         members[i].number = static_cast<int16_t>(i);

@@ -75,15 +75,8 @@ uint64_t period_of(uint64_t per_second, uint32_t frequency_hz) {
     return std::max<uint64_t>(period - period / 97, 1);
 }
 
-perf_event_attr cycles_event(uint32_t frequency_hz) {
-    perf_event_attr event = common_event();
-    event.type = PERF_TYPE_HARDWARE;
-    event.config = PERF_COUNT_HW_CPU_CYCLES;
-    event.sample_period =
-        period_of(clock::from_ns(1'000'000'000), frequency_hz); // one length for all, so that shares are exact
-    return event;
-}
-
+// By the time of the thread on a processor, one length for all, so that shares are exact. Not by cycles of the hardware, of
+// which a second has as many as the processor's clock pleases.
 perf_event_attr task_clock_event(uint32_t frequency_hz) {
     perf_event_attr event = common_event();
     event.type = PERF_TYPE_SOFTWARE;
@@ -117,9 +110,8 @@ SampleEvent kind_of(const LoadEvent &found) { return found.precise_ip ? SampleEv
 
 int Samples::open_rings(SampleEvent kind) {
     const uint32_t hz = head_.frequency_hz;
-    perf_event_attr event = of_loads(kind)                 ? load_event(sampling_->load_event.value_or(LoadEvent()), hz)
-                            : kind == SampleEvent::kCycles ? cycles_event(hz)
-                                                           : task_clock_event(hz);
+    perf_event_attr event =
+        of_loads(kind) ? load_event(sampling_->load_event.value_or(LoadEvent()), hz) : task_clock_event(hz);
     const bool is_first = head_.index == 0;
     if (const int error = ring_.open(event, is_first ? kFirstPages : kPages, kLeastPages)) return error;
     head_.event = kind;
@@ -135,9 +127,8 @@ int Samples::open(const Sampling &sampling, const std::string &directory, uint32
     head_.frequency_hz = sampling.frequency_hz;
     loads_error_ = !sampling.loads ? 0 : !sampling.load_event ? ENODEV : open_rings(kind_of(*sampling.load_event));
     if (loads_error_) head_.frequency_hz = Sampling::kUsualHz;
-    if ((!sampling.loads || loads_error_) && open_rings(SampleEvent::kCycles)) {
+    if (!sampling.loads || loads_error_)
         if (const int error = open_rings(SampleEvent::kTaskClock)) return error;
-    }
     begin_log(directory, tid);
     return 0;
 }

@@ -17,7 +17,7 @@ inline constexpr uint32_t kSamplesVersion = 2; // 1: there were no loads, and no
 enum class SampleEvent : uint32_t {
     kNone = 0,
     kTaskClock = 1, // time of the thread on a processor
-    kCycles = 2, // of the processor, in user code
+    kCycles = 2, // of the processor, in user code; in older recordings
     kLoads = 3, // loads of user code; records then have a LoadRecord
     kOps = 4 // operations of the processor, of which those that load were kept; so do they
 };

@@ -80,7 +80,7 @@ program module_calls
 
   call require(omp_ext_get_statistics(statistics) == 0, 'statistics')
   call require(statistics%n_run == 100 .and. statistics%n_local == 100, 'counts')
-  call require(omp_ext_get_domain_statistics(1_c_int, statistics) == 0, 'statistics of a domain')
+  call require(omp_ext_get_domain_statistics(0_c_int, statistics) == 0, 'statistics of a domain')
   call require(statistics%n_placed > 0, 'counts of a domain')
   call require(omp_ext_get_thread_statistics(100000_c_int, empty) == OMP_EXT_EINVAL, 'no such thread')
   call require(omp_ext_get_n_moved(0_c_int, 1_c_int) == 0, 'nothing moved')
