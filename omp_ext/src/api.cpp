@@ -26,9 +26,12 @@ void omp_child_task_affinity(int domain) {
 
 int omp_get_locality_domain_num(void) {
     const Member *member = this_member;
-    const int named = member ? member->current->named_domain : 0;
+    if (!member || !domains::some_are_alike()) return domains::of_calling_thread();
+    const Task *task = member->current;
+    while (task->named_domain == kNoDomain) task = task->parent;
+    const int named = task->named_domain;
     // One that was taken elsewhere is where its thread is.
-    return member && domains::first_alike(named) == member->domain ? named : domains::of_calling_thread();
+    return domains::first_alike(named) == member->domain ? named : domains::of_calling_thread();
 }
 
 int omp_ext_get_child_task_affinity(void) {

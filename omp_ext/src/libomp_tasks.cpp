@@ -67,13 +67,11 @@ inline void set_up(Task &task, const Member &member, uint16_t flags, void *locat
     task.location = location;
     task.flags = flags;
     task.depth = parent.depth < UINT16_MAX ? static_cast<uint16_t>(parent.depth + 1) : UINT16_MAX;
-    if (parent.child_domain == kNoDomain) {
+    task.named_domain = task.child_domain = kNoDomain;
+    if (parent.child_domain == kNoDomain)
         task.domain = member.domain;
-        task.named_domain = parent.named_domain;
-    } else {
+    else
         place_in(task, parent.child_domain);
-    }
-    task.child_domain = kNoDomain;
     task.creator = member.number;
     task.n_created = task.n_done_here = 0;
     task.block_bytes = static_cast<uint32_t>(block_bytes);

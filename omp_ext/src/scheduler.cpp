@@ -316,7 +316,7 @@ void run_at_once(Member &member, Task &task) {
     else if (__builtin_expect(observer != nullptr, 0))
         tell_of_undeferred(task, task.code);
     task.domain = member.domain; // OpenMP says where it runs
-    task.named_domain = member.current->named_domain;
+    task.named_domain = kNoDomain;
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);

@@ -51,7 +51,7 @@ struct Task : Letter {
     void *location; // the compiler's description of the construct, null for gcc's
     uint16_t flags; // TaskFlag; after creation: the running thread's
     int16_t domain; // where it is placed; of domains with the same CPUs the first
-    int16_t named_domain; // the one of these that the program knows
+    int16_t named_domain; // the one of these that the program named, kNoDomain: as of its parent
     int16_t child_domain; // where its children go, kNoDomain: where it runs; the running thread's
     int32_t creator; // member number
     uint32_t n_lines; // of a light task's block
