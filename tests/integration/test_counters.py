@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counters of the hardware, held against programs that execute a known number of instructions."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from command import ompass
+from integration.recorded_run import check_sound
+from toolchains import CompileProgram, RunRecorded, Toolchain
+
+N_TASKS, N_ITERATIONS = 20, 20_000_000
+# As many at once as the processor of a virtual machine may count; those that it does not know are left out.
+NAMES = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "PAPI_L2_DCM", "PAPI_BR_MSP")
+
+
+@pytest.mark.parametrize("n_names", [1, 2, len(NAMES)])
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_instructions_of_tasks_are_counted_beside_samples(
+    compile_program: CompileProgram,
+    run_recorded: RunRecorded,
+    default_toolchain: Toolchain,
+    mode: str,
+    n_names: int,
+) -> None:
+    program = compile_program("counted.c", default_toolchain)
+    for _ in range(5):
+        recorded = run_recorded(
+            program,
+            default_toolchain,
+            str(N_TASKS),
+            str(N_ITERATIONS),
+            mode=mode,
+            environment={"OMPASS_COUNTERS": ",".join(NAMES[:n_names])},
+        )
+        if "PAPI_TOT_INS cannot be counted here" in recorded.process.stderr:
+            pytest.skip("no counters of the hardware")
+        check_sound(recorded.run_dir)
+        report = json.loads(ompass("report", str(recorded.run_dir), "--json").stdout)
+        (task,) = [construct for construct in report["constructs"] if construct["tasks"]]
+        counted = task["counters"]["PAPI_TOT_INS"]
+        assert counted == pytest.approx(2 * N_TASKS * N_ITERATIONS, rel=0.01), task["counters"]
