@@ -55,7 +55,7 @@ Team &team_of(const void *key, int n_members) {
     return *team;
 }
 
-void begin_implicit_task(Member &member, Task &task) {
+void begin_implicit_task(Member &member, Task &task, int domain) {
     task.parent = nullptr;
     task.group = nullptr;
     task.block = nullptr;
@@ -63,7 +63,7 @@ void begin_implicit_task(Member &member, Task &task) {
     task.flags = kImplicitTask;
     task.depth = 0;
     task.domain = member.domain;
-    task.named_domain = static_cast<int16_t>(domains::of_calling_thread());
+    task.named_domain = static_cast<int16_t>(domain);
     task.child_domain = kNoDomain;
     task.creator = member.number;
     task.n_created = task.n_done_here = 0;
@@ -105,7 +105,9 @@ Team::Team(const void *its_key, int n)
 
 namespace {
 
-void begin_region(Member &member, int32_t runtime_thread) {
+// `domain`: of the thread, as the program knows it.
+void begin_region(Member &member, int domain, int32_t runtime_thread) {
+    member.domain = static_cast<int16_t>(domains::first_alike(domain));
     member.runtime_thread = runtime_thread;
     member.current = &member.implicit;
     pthread_getcpuclockid(pthread_self(), &member.processor_clock);
@@ -113,8 +115,8 @@ void begin_region(Member &member, int32_t runtime_thread) {
     member.loop.present = nullptr; // a region that was cancelled may not have left it
     member.loop.n_loops = ((member.loop.n_loops >> 32) + 1) << 32;
     member.mark = member.deque.bottom();
-    begin_implicit_task(member, member.implicit);
-    begin_implicit_task(member, member.base);
+    begin_implicit_task(member, member.implicit, domain);
+    begin_implicit_task(member, member.base, domain);
     member.accompanied = nullptr;
     member.n_companions = 0;
 }
@@ -138,19 +140,16 @@ Member *join_alone(int32_t runtime_thread) {
     }
     Member &member = team->members[0];
     member.brim = team->first_brim();
-    if (domains::count() > 1) {
-        member.domain = static_cast<int16_t>(domains::first_alike(domains::of_calling_thread()));
-        assign_homes(*team);
-    }
-    begin_region(member, runtime_thread);
+    const bool has_domains = domains::count() > 1;
+    begin_region(member, has_domains ? domains::of_calling_thread() : 0, runtime_thread);
+    if (has_domains) assign_homes(*team);
     return &member;
 }
 
 Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread) {
     Team &team = team_of(key, n_members);
     Member &member = team.members[number];
-    member.domain = static_cast<int16_t>(domains::first_alike(domains::join_team(number, n_members, level)));
-    begin_region(member, runtime_thread);
+    begin_region(member, domains::join_team(number, n_members, level), runtime_thread);
     const uint64_t n_joined = team.n_joined.fetch_add(1, std::memory_order_acq_rel) + 1;
     if (domains::count() > 1 && n_joined % static_cast<uint64_t>(n_members) == 0) assign_homes(team);
     return &member;
