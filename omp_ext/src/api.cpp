@@ -26,7 +26,7 @@ void omp_child_task_affinity(int domain) {
 
 int omp_get_locality_domain_num(void) {
     const Member *member = this_member;
-    if (!member || !domains::some_are_alike()) return domains::of_calling_thread();
+    if (!member || domains::n_places() == domains::count()) return domains::of_calling_thread();
     const Task *task = member->current;
     while (task->named_domain == kNoDomain) task = task->parent;
     const int named = task->named_domain;

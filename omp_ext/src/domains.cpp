@@ -56,7 +56,7 @@ struct Map {
     std::vector<int> neighbours; // n - 1 for each domain
     std::vector<int> domain_of_cpu; // -1: none
     std::vector<int> first_alike; // of each domain
-    bool some_are_alike = false;
+    int n_places = 0;
     Placement placement{topology};
 
     Map() {
@@ -66,7 +66,7 @@ struct Map {
             add_neighbours(domain);
             first_alike.push_back(0);
             while (!(cpus(first_alike.back()) == cpus(domain))) first_alike.back()++;
-            some_are_alike |= first_alike.back() != domain;
+            n_places += first_alike.back() == domain;
             for (const unsigned cpu : cpus(domain).members()) {
                 if (cpu >= domain_of_cpu.size()) domain_of_cpu.resize(cpu + 1, -1);
                 if (domain_of_cpu[cpu] < 0) domain_of_cpu[cpu] = domain;
@@ -206,7 +206,7 @@ int join_team(int member, int n_members, int level) {
 
 int first_alike(int domain) { return map().first_alike[static_cast<size_t>(domain)]; }
 
-bool some_are_alike() { return map().some_are_alike; }
+int n_places() { return map().n_places; }
 
 const int *neighbours(int domain) { return map().neighbours.data() + static_cast<ptrdiff_t>(domain) * (map().n - 1); }
 

@@ -29,7 +29,8 @@ int join_team(int member, int n_members, int level);
 // The first domain with the same CPUs: the domain itself, unless there are more parts than CPUs. Threads of such domains
 // would only take turns, so to the scheduler they are one.
 int first_alike(int domain);
-bool some_are_alike();
+// Domains that differ in their CPUs: at most count(), and less where some are alike.
+int n_places();
 
 // The domains other than `domain`, nearest first: count() - 1 numbers, valid for ever.
 const int *neighbours(int domain);

@@ -2,6 +2,8 @@
 // Placing and running tasks, and counting those that are complete.
 #include "scheduler.h"
 
+#include <algorithm>
+#include <sched.h>
 #include <utility>
 
 #include "domains.h"
@@ -16,6 +18,9 @@ namespace omp_ext {
 namespace {
 
 constexpr int64_t kThrottle = 256; // tasks in a deque beyond which new ones are run at once
+constexpr unsigned kLettersPerTurn = 32; // to other domains, until a thread lets others have its processor
+constexpr unsigned kMostLettersPerTurn = 8192; // when these are other programs', which keep it
+constexpr int64_t kLongTurnNs = 1'000'000;
 
 void add(std::atomic<uint64_t> &count, uint64_t n) { // of one writer
     count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_release);
@@ -229,6 +234,14 @@ namespace {
 
 // ---------------------------------------------------------------- placing
 
+void lend_turn(Member &member) {
+    const int64_t start_ns = now_ns();
+    sched_yield();
+    const bool was_long = now_ns() - start_ns > kLongTurnNs;
+    member.letters_per_turn = was_long ? std::min(2 * member.letters_per_turn, kMostLettersPerTurn) : kLettersPerTurn;
+    member.n_letters = 0;
+}
+
 void mail(Member &member, Task &task, int domain, bool at_front) {
     Team &team = *member.team;
     if (domain != member.domain) {
@@ -243,6 +256,10 @@ void mail(Member &member, Task &task, int domain, bool at_front) {
     else
         mailbox.put(&task, &task.parent->mail, at_front);
     tell_of_task(team, domain);
+    // A thread that is far ahead of those that run its letters has thousands of tasks waiting, in no cache any more.
+    if (domain != member.domain && team.takes_turns && team.is_strict() &&
+        ++member.n_letters >= member.letters_per_turn)
+        lend_turn(member);
 }
 
 // The deque is filled to its brim. Is a new task to be run at once?

@@ -174,7 +174,9 @@ bool may_cover(const Search &within, const Task &task) {
     const Member &member = within.member;
     const Task &waiting = *within.within;
     if (is_light(task) && !is_light(waiting) && waiting.parent) return false;
-    return task.depth + 1 >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
+    // What domains that share a processor wait for takes them long, and all that is below it meanwhile.
+    const int n_levels = member.team->takes_turns ? 0 : 1;
+    return task.depth + n_levels >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
            !has_exception();
 }
 

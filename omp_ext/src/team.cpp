@@ -89,7 +89,8 @@ void assign_homes(Team &team) {
 
 Team::Team(const void *its_key, int n)
     : key(its_key), n_members(n), n_surplus(n > n_processors() ? n - n_processors() : 0),
-      members(make_array<Member>(n)), posts(make_array<Post>(domains::count())) {
+      takes_turns(n_surplus > 0 && domains::n_places() > n_processors()), members(make_array<Member>(n)),
+      posts(make_array<Post>(domains::count())) {
     for (int i = 0; i < n; i++) {
         members[i].team = this;
         members[i].number = static_cast<int16_t>(i);

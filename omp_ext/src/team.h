@@ -57,6 +57,8 @@ struct alignas(64) Member {
     uint32_t random = 1; // state of a xorshift generator
     int32_t last_victim = -1;
     uint64_t n_barriers = 0; // that it arrived at
+    unsigned n_letters = 0; // to other domains, in its turn
+    unsigned letters_per_turn = 1; // after so many it lends its processor (scheduler.cpp)
     int64_t brim = kFirstBrim; // that many tasks in the deque are a reason to do something (scheduler.cpp)
     // Read by the thread that ends a barrier.
     std::atomic<uint64_t> n_created{0}; // held tasks created here, ever
@@ -109,6 +111,7 @@ struct Team {
     const void *key;
     const int n_members;
     const int n_surplus; // members beyond the number of processors: that many may sleep whatever there is to do
+    const bool takes_turns; // some places share a processor, as those of a described machine may
     Team *next = nullptr; // in the table of teams
     Team *next_idle = nullptr; // of those of one thread
     Member *const members; // n_members

@@ -93,12 +93,13 @@ def test_fig8_lands_where_the_paper_says(toolchain: Toolchain, n_threads: str) -
     assert "domains=4 rescued=0 elsewhere=0 in" in check(program, toolchain, settings, "10", "4")
 
 
+@pytest.mark.parametrize("domains", ["4", FOUR_NODES])
 @pytest.mark.parametrize("n_threads", ["4", "8"])
 def test_fig8_with_a_split_on_every_level_lands_where_it_says(
-    default_toolchain: Toolchain, n_threads: str
+    default_toolchain: Toolchain, n_threads: str, domains: str
 ) -> None:
     program = compile_with_ext("ext/fig8.c", default_toolchain, "-DEVERY_LEVEL")
-    settings = {**EXACTLY, "OMP_NUM_THREADS": n_threads, "OMP_EXT_DOMAINS": "4"}
+    settings = {**EXACTLY, "OMP_NUM_THREADS": n_threads, "OMP_EXT_DOMAINS": domains}
     assert "domains=4 rescued=0 elsewhere=0 in" in check(program, default_toolchain, settings, "10", "4")
 
 

@@ -12,7 +12,11 @@ from integration import bots_programs
 from toolchains import Toolchain, compile_source
 
 
-@pytest.mark.parametrize("domains", ["2", "4"])
+# Four parts of fewer CPUs are fewer places; of a described machine they are four.
+FOUR_PLACES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
+
+
+@pytest.mark.parametrize("domains", ["2", "4", pytest.param(FOUR_PLACES, id="four-places")])
 @pytest.mark.parametrize("version", [name for name in bots_programs.versions() if name.endswith("-tasks")])
 def test_every_task_of_a_program_can_be_placed_at_random(
     version: str, domains: str, bots_dir: Path, default_toolchain: Toolchain, tmp_path: Path
