@@ -11,7 +11,6 @@ from ext_programs import ext_library
 from integration import bots_programs
 from toolchains import Toolchain, compile_source
 
-
 # Four parts of fewer CPUs are fewer places; of a described machine they are four.
 FOUR_PLACES = "synthetic:pack:4 numa:1 l3:1 core:8 pu:1"
 
