@@ -5,6 +5,7 @@
 #include "messages.h"
 
 #ifdef OMPASS_HAVE_PAPI_H
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -31,6 +32,8 @@ struct Papi {
     decltype(&PAPI_read) read;
     decltype(&PAPI_stop) stop;
     decltype(&PAPI_strerror) strerror;
+    decltype(&PAPI_get_component_index) get_component_index; // null in a libpapi that lacks it, as the next one is
+    decltype(&PAPI_get_component_info) get_component_info;
 } papi;
 
 std::vector<std::string> accepted;
@@ -66,9 +69,9 @@ bool load() {
         return false;
     }
     bool complete = true;
-    const auto find = [&](auto &function, const char *name) {
+    const auto find = [&](auto &function, const char *name, bool needed = true) {
         void *symbol = dlsym(library, name);
-        complete &= symbol != nullptr;
+        complete &= symbol != nullptr || !needed;
         memcpy(&function, &symbol, sizeof function);
     };
     find(papi.library_init, "PAPI_library_init");
@@ -81,6 +84,8 @@ bool load() {
     find(papi.read, "PAPI_read");
     find(papi.stop, "PAPI_stop");
     find(papi.strerror, "PAPI_strerror");
+    find(papi.get_component_index, "PAPI_get_component_index", false);
+    find(papi.get_component_info, "PAPI_get_component_info", false);
     if (!complete)
         say("OMPASS_COUNTERS: the installed libpapi lacks functions that Ompass needs; no counters are recorded.");
     const int version = complete ? papi.library_init(PAPI_VER_CURRENT) : 0;
@@ -123,6 +128,81 @@ bool scheduler_counts() {
     return counted[0] > 0;
 }
 
+std::string joined(const std::vector<std::string> &names) {
+    std::string list;
+    for (const std::string &name : names) list += (list.empty() ? "" : ", ") + name;
+    return list;
+}
+
+struct Trial {
+    int error;
+    long long counted[format::kMaxCounters]; // in a loop of at least 40,000 instructions
+    long long read_ns;                       // what a reading takes at best
+};
+
+// All accepted names at once, counted and read as threads will.
+Trial try_together() {
+    Trial trial = {PAPI_OK, {}, 0};
+    int set = PAPI_NULL;
+    trial.error = papi.create_eventset(&set);
+    for (const std::string &name : accepted)
+        if (trial.error == PAPI_OK) trial.error = papi.add_named_event(set, name.c_str());
+    if (trial.error == PAPI_OK) trial.error = papi.start(set);
+    if (trial.error == PAPI_OK) {
+        for (int i = 0; i < 20'000; i++) std::atomic_signal_fence(std::memory_order_seq_cst); // keeps the loop
+        trial.error = papi.read(set, trial.counted);
+        for (int i = 0; i < 8 && trial.error == PAPI_OK; i++) {
+            long long ignored[format::kMaxCounters];
+            timespec begin, end;
+            clock_gettime(CLOCK_MONOTONIC, &begin);
+            trial.error = papi.read(set, ignored);
+            clock_gettime(CLOCK_MONOTONIC, &end);
+            const long long ns = (end.tv_sec - begin.tv_sec) * 1'000'000'000LL + end.tv_nsec - begin.tv_nsec;
+            if (i == 0 || ns < trial.read_ns) trial.read_ns = ns;
+        }
+        long long ignored[format::kMaxCounters];
+        papi.stop(set, ignored);
+    }
+    papi.cleanup_eventset(set);
+    papi.destroy_eventset(&set);
+    return trial;
+}
+
+// Accepts one more name, unless the processor does not count it beside those before, or no longer counts one of these:
+// a virtual machine may have fewer counters than it shows, and then leaves one at 0.
+void accept_beside(const std::string &name, Trial &before) {
+    accepted.push_back(name);
+    const Trial trial = try_together();
+    std::string reason = trial.error == PAPI_OK ? "" : papi.strerror(trial.error);
+    for (size_t i = 0; reason.empty() && i + 1 < accepted.size(); i++)
+        if (before.counted[i] >= 10'000 && trial.counted[i] == 0) reason = accepted[i] + " stays 0 then";
+    if (reason.empty()) {
+        before = trial;
+        return;
+    }
+    accepted.pop_back();
+    say("OMPASS_COUNTERS: %s cannot be counted together with %s (%s) and is left out: count it in another run.",
+        name.c_str(), accepted.empty() ? "others" : joined(accepted).c_str(), reason.c_str());
+}
+
+// PAPI reads counters with an instruction of the processor where the kernel lets it, and that is fastest, except on
+// virtual machines that trap it: there three counters took 50 to 90 us, and 8 to 10 us through the kernel. PAPI has no
+// function to choose; it looks into its own description of the component at each reading.
+void choose_reading(long long read_ns) {
+    if (!papi.get_component_index || !papi.get_component_info) return;
+    const int component = papi.get_component_index("perf_event");
+    auto *info = component < 0 ? nullptr : const_cast<PAPI_component_info_t *>(papi.get_component_info(component));
+    if (!info || !info->fast_counter_read) return;
+    info->fast_counter_read = 0;
+    const Trial trial = try_together();
+    if (trial.error != PAPI_OK || trial.read_ns >= read_ns) info->fast_counter_read = 1;
+}
+
+void say_once(const char *what, int error) {
+    static std::atomic<bool> told{false};
+    if (!told.exchange(true)) say("OMPASS_COUNTERS: %s (%s).", what, papi.strerror(error));
+}
+
 std::string available() {
     std::string list;
     for (const char *name :
@@ -143,51 +223,53 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
     accepted.clear();
     if (names.empty() || !load()) return {};
     std::string list;
+    Trial together = {};
     for (const std::string &name : names) {
         int error;
         const char *reason = nullptr;
+        if (std::find(accepted.begin(), accepted.end(), name) != accepted.end()) continue; // named twice
         if (!try_name(name.c_str(), &error))
             reason = papi.strerror(error);
         else if (is_of_scheduler(name) && !scheduler_counts())
             reason = "it happens in the kernel, where this user may not count";
         else
-            accepted.push_back(name);
+            accept_beside(name, together);
         if (!reason) continue;
         if (list.empty()) list = available();
         say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), reason, list.c_str());
     }
+    if (!accepted.empty()) choose_reading(together.read_ns);
     return accepted;
 }
 
 int start(uint64_t *values) {
     if (accepted.empty()) return kNone;
     int set = PAPI_NULL;
-    if (papi.create_eventset(&set) != PAPI_OK) return kNone;
-    for (const std::string &name : accepted) {
-        const int error = papi.add_named_event(set, name.c_str());
-        if (error != PAPI_OK) {
-            static std::atomic<bool> told{false};
-            if (!told.exchange(true))
-                say("OMPASS_COUNTERS: %s cannot be counted together with the others (%s); no counters are recorded on "
-                    "this thread.",
-                    name.c_str(), papi.strerror(error));
-            return kNone;
-        }
+    int error = papi.create_eventset(&set);
+    for (const std::string &name : accepted)
+        if (error == PAPI_OK) error = papi.add_named_event(set, name.c_str());
+    if (error == PAPI_OK) error = papi.start(set);
+    if (error == PAPI_OK) {
+        read(set, values);
+        return set;
     }
-    if (papi.start(set) != PAPI_OK) return kNone;
-    read(set, values);
-    return set;
+    say_once("no counters are recorded on a thread, since they cannot be started there", error);
+    papi.cleanup_eventset(set);
+    papi.destroy_eventset(&set);
+    return kNone;
 }
 
-void read(int set, uint64_t *values) {
+bool read(int set, uint64_t *values) {
     long long counted[format::kMaxCounters] = {};
-    papi.read(set, counted);
+    const int error = papi.read(set, counted);
+    if (error != PAPI_OK) say_once("counts are missing, since the counters of a thread can no longer be read", error);
     for (unsigned i = 0; i < format::kMaxCounters; i++) values[i] = static_cast<uint64_t>(counted[i]);
+    return error == PAPI_OK;
 }
 
 unsigned advance(int set, uint64_t *values, uint64_t *rises) {
     uint64_t now[format::kMaxCounters];
-    read(set, now);
+    if (!read(set, now)) return 0;
     for (unsigned i = 0; i < format::kMaxCounters; i++) {
         rises[i] = now[i] - values[i];
         values[i] = now[i];
@@ -204,7 +286,7 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
     return {};
 }
 int start(uint64_t *) { return kNone; }
-void read(int, uint64_t *) {}
+bool read(int, uint64_t *) { return false; }
 unsigned advance(int, uint64_t *, uint64_t *) { return 0; }
 
 #endif

@@ -86,7 +86,7 @@ void kernel_end() {
     count_duration(*kernel.slot, now - kernel.begin, 1);
     if (thread->counter_set != counters::kNone) {
         uint64_t values[format::kMaxCounters];
-        counters::read(thread->counter_set, values);
+        if (!counters::read(thread->counter_set, values)) return;
         for (unsigned i = 0; i < format::kMaxCounters; i++) kernel.slot->counters[i] += values[i] - kernel.counters[i];
     }
 }

@@ -22,6 +22,7 @@ from integration.recorded_run import (
     counted,
     facts_in,
     run_directories,
+    task_rows,
 )
 from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain, compile_source
@@ -92,7 +93,10 @@ def test_counter_that_nobody_knows_is_answered_with_those_there_are(
 
 @pytest.fixture
 def papi_of_a_user(default_toolchain: Toolchain, tmp_path: Path) -> str:
-    """LD_LIBRARY_PATH with a libpapi that accepts the events of the scheduler and counts none of them."""
+    """LD_LIBRARY_PATH with a libpapi that accepts the events of the scheduler and counts none of them.
+
+    It counts three events at a time, and reads them slowly unless through the kernel.
+    """
     built = compile_source(
         "survival/papi_of_a_user.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
     )
@@ -118,6 +122,54 @@ def test_counter_that_stays_zero_is_refused_and_not_offered(
     assert "perf::TASK-CLOCK" in available
     assert "SWITCHES" not in available and "MIGRATIONS" not in available
     assert check_sound(tmp_path / "run.ompass").counters == ("perf::PAGE-FAULTS",)
+
+
+FITTING = ("perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS")
+
+
+@pytest.mark.parametrize("last", ["perf::MAJOR-FAULTS", "perf::PAGE-FAULTS"])
+def test_counters_that_do_not_go_together_are_left_out_and_the_others_counted(
+    last: str,
+    papi_of_a_user: str,
+    tied: Path,
+    default_toolchain: Toolchain,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    settings = {
+        "OMPASS_DIR": "run.ompass",
+        "OMPASS_COUNTERS": ",".join([*FITTING, last]),
+        "LD_LIBRARY_PATH": papi_of_a_user,
+    }
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    assert finished.returncode == 0
+    lines = tool_lines(finished.stderr)
+    if last in FITTING:  # named twice, counted once
+        assert lines == []
+    else:
+        (line,) = lines
+        assert f"{last} cannot be counted together with {', '.join(FITTING)}" in line
+    profile = check_sound(tmp_path / "run.ompass")
+    assert profile.counters == FITTING
+    rows = [row for row in task_rows(profile) if row.n_completed]  # on threads that ran some
+    assert rows
+    for row in rows:
+        assert all(count > 0 for count in row.counters), row.counters
+
+
+def test_counters_are_read_in_the_way_that_takes_less_here(
+    papi_of_a_user: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    settings = {
+        "OMPASS_DIR": "run.ompass",
+        "OMPASS_COUNTERS": FITTING[0],
+        "LD_LIBRARY_PATH": papi_of_a_user,
+    }
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    assert finished.returncode == 0
+    (told,) = [line for line in finished.stderr.splitlines() if line.startswith("READINGS ")]
+    slow, quick = (int(word.split("=")[1]) for word in told.split()[1:])
+    assert slow < 50 and quick > 3192
 
 
 @pytest.mark.parametrize("long", ["run-directory", "program"])
