@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hardware and software counters through PAPI, which is loaded only when OMPASS_COUNTERS names any.
-// Read at task switches and kernel boundaries (0.1 to 16 us each, docs/cost.md); to whom that is charged is the accounting's matter.
+// Read at task switches and kernel boundaries (some 8 us for three in a virtual machine, docs/cost.md); to whom that is charged is the accounting's matter.
 #pragma once
 
 #include <string>

@@ -145,8 +145,8 @@ def sql(path: Path, query: str) -> list[Any]:
 
 def test_it_zooms_to_a_single_task_of_a_million(viewed: Viewed, million: Path) -> None:
     assert sql(million, "SELECT count(*) AS n FROM tasks")[0]["n"] > 1_000_000
-    # The shortest, and of a long one its begin: in a window that shows all of a long one, as threads rob them where
-    # they have to share their processors, its own stretches may be too narrow to be drawn.
+    # The shortest, and of a long one its begin: where threads share their processors, all stolen tasks may be
+    # long, and in a window of the whole task its own stretches too narrow to be drawn.
     task = sql(
         million,
         "SELECT task, thread, created_ns, start_ns, end_ns FROM tasks WHERE deferred AND creator <> thread "
