@@ -140,12 +140,12 @@ struct Trial {
     long long read_ns;                       // what a reading takes at best
 };
 
-// All accepted names at once, counted and read as threads will.
-Trial try_together() {
+// These names at once, counted and read as threads will.
+Trial try_together(const std::vector<std::string> &names) {
     Trial trial = {PAPI_OK, {}, 0};
     int set = PAPI_NULL;
     trial.error = papi.create_eventset(&set);
-    for (const std::string &name : accepted)
+    for (const std::string &name : names)
         if (trial.error == PAPI_OK) trial.error = papi.add_named_event(set, name.c_str());
     if (trial.error == PAPI_OK) trial.error = papi.start(set);
     if (trial.error == PAPI_OK) {
@@ -168,13 +168,14 @@ Trial try_together() {
     return trial;
 }
 
-// Accepts one more name, unless the processor does not count it beside those before, or no longer counts one of these:
-// a virtual machine may have fewer counters than it shows, and then leaves one at 0.
+// Accepts one more name, unless the processor does not count it beside those before, or then leaves one of them at 0:
+// a virtual machine may have fewer counters than it shows. `before`: what each name counted without the new one.
 void accept_beside(const std::string &name, Trial &before) {
     accepted.push_back(name);
-    const Trial trial = try_together();
+    const Trial trial = try_together(accepted);
+    before.counted[accepted.size() - 1] = accepted.size() > 1 ? try_together({name}).counted[0] : 0;
     std::string reason = trial.error == PAPI_OK ? "" : papi.strerror(trial.error);
-    for (size_t i = 0; reason.empty() && i + 1 < accepted.size(); i++)
+    for (size_t i = 0; reason.empty() && i < accepted.size(); i++)
         if (before.counted[i] >= 10'000 && trial.counted[i] == 0) reason = accepted[i] + " stays 0 then";
     if (reason.empty()) {
         before = trial;
@@ -194,7 +195,7 @@ void choose_reading(long long read_ns) {
     auto *info = component < 0 ? nullptr : const_cast<PAPI_component_info_t *>(papi.get_component_info(component));
     if (!info || !info->fast_counter_read) return;
     info->fast_counter_read = 0;
-    const Trial trial = try_together();
+    const Trial trial = try_together(accepted);
     if (trial.error != PAPI_OK || trial.read_ns >= read_ns) info->fast_counter_read = 1;
 }
 

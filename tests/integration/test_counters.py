@@ -42,3 +42,26 @@ def test_instructions_of_tasks_are_counted_beside_samples(
         (task,) = [construct for construct in report["constructs"] if construct["tasks"]]
         counted = task["counters"]["PAPI_TOT_INS"]
         assert counted == pytest.approx(2 * N_TASKS * N_ITERATIONS, rel=0.01), task["counters"]
+
+
+def test_counter_that_has_no_room_beside_others_is_left_out_instead_of_0(
+    compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    # Six, as many as an AMD processor has; a virtual machine may count five of them.
+    names = (*NAMES, "PAPI_BR_INS")
+    recorded = run_recorded(
+        compile_program("counted.c", default_toolchain),
+        default_toolchain,
+        str(N_TASKS),
+        str(N_ITERATIONS),
+        environment={"OMPASS_COUNTERS": ",".join(names)},
+    )
+    if "PAPI_TOT_INS cannot be counted here" in recorded.process.stderr:
+        pytest.skip("no counters of the hardware")
+    profile = check_sound(recorded.run_dir)
+    for name in names:
+        assert (name in profile.counters) != (f"{name} cannot be counted" in recorded.process.stderr)
+    report = json.loads(ompass("report", str(recorded.run_dir), "--json").stdout)
+    (task,) = [construct for construct in report["constructs"] if construct["tasks"]]
+    if "PAPI_BR_INS" in task["counters"]:
+        assert task["counters"]["PAPI_BR_INS"] == pytest.approx(N_TASKS * N_ITERATIONS, rel=0.01)
