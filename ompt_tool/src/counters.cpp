@@ -187,7 +187,7 @@ void accept_beside(const std::string &name, Trial &before) {
 }
 
 // PAPI reads counters with an instruction of the processor where the kernel lets it, and that is fastest, except on
-// virtual machines that trap it: there three counters took 50 to 90 us, and 8 to 10 us through the kernel. PAPI has no
+// virtual machines that trap it: there three counters took 52 to 86 us, and 8 to 11 us through the kernel. PAPI has no
 // function to choose; it looks into its own description of the component at each reading.
 void choose_reading(long long read_ns) {
     if (!papi.get_component_index || !papi.get_component_info) return;
