@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hardware and software counters through PAPI, which is loaded only when OMPASS_COUNTERS names any.
-// Read at task switches and kernel boundaries (some 8 us for three in a virtual machine, docs/cost.md); to whom that is charged is the accounting's matter.
+// Read at task switches and kernel boundaries, which takes some 8 us for three in a virtual machine (docs/cost.md); to whom
+// that is charged is the accounting's matter.
 #pragma once
 
 #include <string>
@@ -20,7 +21,8 @@ std::vector<std::string> open(const std::vector<std::string> &names);
 // Starts counting for the calling thread, and reads into `values`. Returns its set of counters, kNone when there is none.
 int start(uint64_t *values);
 
-// Reads the counters of a thread's set into values[kMaxCounters]; called by that thread. False, with zeros, where PAPI fails.
+// Reads the counters of a thread's set into values[kMaxCounters]; called by that thread. False, with zeros, where PAPI
+// fails.
 bool read(int set, uint64_t *values);
 
 // The same, and into rises[kMaxCounters] by how much each rose since `values` was read last. Returns how many are counted:

@@ -57,7 +57,7 @@ void kernel_begin(const char *name) {
     const Named named = find(*thread, format::DefinitionKind::kKernel, name);
     kernel.construct = named.construct;
     kernel.slot = named.slot;
-    if (thread->counter_set != counters::kNone) counters::read(thread->counter_set, kernel.counters);
+    kernel.is_counted = thread->counter_set != counters::kNone && counters::read(thread->counter_set, kernel.counters);
     kernel.begin = clock::now();
     if (has_absences(*thread)) tell_absences(*thread, kernel.begin);
     kernel.told = thread->absences.told();
@@ -84,7 +84,7 @@ void kernel_end() {
     const format::AbsentTicks told = thread->absences.told();
     kernel.slot->absent += {told.preempted - kernel.told.preempted, told.blocked - kernel.told.blocked};
     count_duration(*kernel.slot, now - kernel.begin, 1);
-    if (thread->counter_set != counters::kNone) {
+    if (kernel.is_counted) {
         uint64_t values[format::kMaxCounters];
         if (!counters::read(thread->counter_set, values)) return;
         for (unsigned i = 0; i < format::kMaxCounters; i++) kernel.slot->counters[i] += values[i] - kernel.counters[i];

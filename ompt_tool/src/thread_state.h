@@ -187,6 +187,7 @@ struct Kernels {
         uint64_t begin;
         format::AbsentTicks told; // of the thread, at the begin
         uint64_t counters[format::kMaxCounters];
+        bool is_counted; // the counters could be read
     } open[kMaxDepth];
     format::ConstructSlot *phase; // null: none
     struct Name { // of a kernel or phase
