@@ -98,14 +98,27 @@ bool load() {
     return complete;
 }
 
-// Only adding an event proves that it can be counted: enumeration and queries do not.
-bool try_name(const char *name, int *error) {
-    int set = PAPI_NULL;
-    if ((*error = papi.create_eventset(&set)) != PAPI_OK) return false;
-    *error = papi.add_named_event(set, name);
-    papi.cleanup_eventset(set);
-    papi.destroy_eventset(&set);
-    return *error == PAPI_OK;
+void drop(int *set) {
+    papi.cleanup_eventset(*set);
+    papi.destroy_eventset(set);
+}
+
+// A set that counts these names, to be started; on an error there is none. Only adding an event proves that it can be
+// counted: enumeration and queries do not.
+int make_set(const std::vector<std::string> &names, int *set) {
+    *set = PAPI_NULL;
+    int error = papi.create_eventset(set);
+    for (const std::string &name : names)
+        if (error == PAPI_OK) error = papi.add_named_event(*set, name.c_str());
+    if (error != PAPI_OK) drop(set);
+    return error;
+}
+
+int try_name(const std::string &name) {
+    int set;
+    const int error = make_set({name}, &set);
+    if (error == PAPI_OK) drop(&set);
+    return error;
 }
 
 // Events of the kernel's scheduler are accepted, and stay 0, where only what happens outside of the kernel is counted.
@@ -115,16 +128,15 @@ bool is_of_scheduler(const std::string &name) {
 
 // Does a thread that sleeps count as one that was switched?
 bool scheduler_counts() {
-    int set = PAPI_NULL;
+    int set;
     long long counted[format::kMaxCounters] = {};
-    if (papi.create_eventset(&set) != PAPI_OK) return false;
-    if (papi.add_named_event(set, "perf::CONTEXT-SWITCHES") == PAPI_OK && papi.start(set) == PAPI_OK) {
+    if (make_set({"perf::CONTEXT-SWITCHES"}, &set) != PAPI_OK) return false;
+    if (papi.start(set) == PAPI_OK) {
         const timespec moment = {0, 1'000'000};
         nanosleep(&moment, nullptr);
         papi.stop(set, counted);
     }
-    papi.cleanup_eventset(set);
-    papi.destroy_eventset(&set);
+    drop(&set);
     return counted[0] > 0;
 }
 
@@ -137,17 +149,16 @@ std::string joined(const std::vector<std::string> &names) {
 struct Trial {
     int error;
     long long counted[format::kMaxCounters]; // in a loop of at least 40,000 instructions
-    long long read_ns;                       // what a reading takes at best
+    long long read_ns; // what a reading takes at best
 };
 
 // These names at once, counted and read as threads will.
 Trial try_together(const std::vector<std::string> &names) {
     Trial trial = {PAPI_OK, {}, 0};
-    int set = PAPI_NULL;
-    trial.error = papi.create_eventset(&set);
-    for (const std::string &name : names)
-        if (trial.error == PAPI_OK) trial.error = papi.add_named_event(set, name.c_str());
-    if (trial.error == PAPI_OK) trial.error = papi.start(set);
+    int set;
+    trial.error = make_set(names, &set);
+    if (trial.error != PAPI_OK) return trial;
+    trial.error = papi.start(set);
     if (trial.error == PAPI_OK) {
         for (int i = 0; i < 20'000; i++) std::atomic_signal_fence(std::memory_order_seq_cst); // keeps the loop
         trial.error = papi.read(set, trial.counted);
@@ -163,27 +174,25 @@ Trial try_together(const std::vector<std::string> &names) {
         long long ignored[format::kMaxCounters];
         papi.stop(set, ignored);
     }
-    papi.cleanup_eventset(set);
-    papi.destroy_eventset(&set);
+    drop(&set);
     return trial;
 }
 
 // Accepts one more name, unless the processor does not count it beside those before, or then leaves one of them at 0:
 // a virtual machine may have fewer counters than it shows. `before`: what each name counted without the new one.
-void accept_beside(const std::string &name, Trial &before) {
+// Returns the reason against it, or nothing.
+std::string accept_beside(const std::string &name, Trial &before) {
     accepted.push_back(name);
     const Trial trial = try_together(accepted);
     before.counted[accepted.size() - 1] = accepted.size() > 1 ? try_together({name}).counted[0] : 0;
     std::string reason = trial.error == PAPI_OK ? "" : papi.strerror(trial.error);
     for (size_t i = 0; reason.empty() && i < accepted.size(); i++)
         if (before.counted[i] >= 10'000 && trial.counted[i] == 0) reason = accepted[i] + " stays 0 then";
-    if (reason.empty()) {
+    if (reason.empty())
         before = trial;
-        return;
-    }
-    accepted.pop_back();
-    say("OMPASS_COUNTERS: %s cannot be counted together with %s (%s) and is left out: count it in another run.",
-        name.c_str(), accepted.empty() ? "others" : joined(accepted).c_str(), reason.c_str());
+    else
+        accepted.pop_back();
+    return reason;
 }
 
 // PAPI reads counters with an instruction of the processor where the kernel lets it, and that is fastest, except on
@@ -199,19 +208,13 @@ void choose_reading(long long read_ns) {
     if (trial.error != PAPI_OK || trial.read_ns >= read_ns) info->fast_counter_read = 1;
 }
 
-void say_once(const char *what, int error) {
-    static std::atomic<bool> told{false};
-    if (!told.exchange(true)) say("OMPASS_COUNTERS: %s (%s).", what, papi.strerror(error));
-}
-
 std::string available() {
     std::string list;
     for (const char *name :
          {"PAPI_TOT_CYC", "PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L2_TCM", "PAPI_L3_TCM", "PAPI_TLB_DM", "PAPI_STL_ICY",
           "perf::TASK-CLOCK", "perf::CPU-CLOCK", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS", "perf::MAJOR-FAULTS",
           "perf::CONTEXT-SWITCHES", "perf::CPU-MIGRATIONS"}) {
-        int error;
-        if (!try_name(name, &error) || (is_of_scheduler(name) && !scheduler_counts())) continue;
+        if (try_name(name) != PAPI_OK || (is_of_scheduler(name) && !scheduler_counts())) continue;
         list += list.empty() ? "" : ", ";
         list += name;
     }
@@ -226,18 +229,22 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
     std::string list;
     Trial together = {};
     for (const std::string &name : names) {
-        int error;
-        const char *reason = nullptr;
         if (std::find(accepted.begin(), accepted.end(), name) != accepted.end()) continue; // named twice
-        if (!try_name(name.c_str(), &error))
+        const std::string others = joined(accepted);
+        std::string reason;
+        if (const int error = try_name(name); error != PAPI_OK)
             reason = papi.strerror(error);
         else if (is_of_scheduler(name) && !scheduler_counts())
             reason = "it happens in the kernel, where this user may not count";
-        else
-            accept_beside(name, together);
-        if (!reason) continue;
+        else if (reason = accept_beside(name, together); !reason.empty() && !others.empty()) {
+            say("OMPASS_COUNTERS: %s cannot be counted together with %s (%s) and is left out: count it in another run.",
+                name.c_str(), others.c_str(), reason.c_str());
+            continue;
+        }
+        if (reason.empty()) continue;
         if (list.empty()) list = available();
-        say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), reason, list.c_str());
+        say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), reason.c_str(),
+            list.c_str());
     }
     if (!accepted.empty()) choose_reading(together.read_ns);
     return accepted;
@@ -245,25 +252,27 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
 
 int start(uint64_t *values) {
     if (accepted.empty()) return kNone;
-    int set = PAPI_NULL;
-    int error = papi.create_eventset(&set);
-    for (const std::string &name : accepted)
-        if (error == PAPI_OK) error = papi.add_named_event(set, name.c_str());
-    if (error == PAPI_OK) error = papi.start(set);
+    int set;
+    int error = make_set(accepted, &set);
+    if (error == PAPI_OK && (error = papi.start(set)) != PAPI_OK) drop(&set);
     if (error == PAPI_OK) {
         read(set, values);
         return set;
     }
-    say_once("no counters are recorded on a thread, since they cannot be started there", error);
-    papi.cleanup_eventset(set);
-    papi.destroy_eventset(&set);
+    static std::atomic<bool> told{false};
+    if (!told.exchange(true))
+        say("OMPASS_COUNTERS: no counters are recorded on a thread, since they cannot be started there (%s).",
+            papi.strerror(error));
     return kNone;
 }
 
 bool read(int set, uint64_t *values) {
     long long counted[format::kMaxCounters] = {};
     const int error = papi.read(set, counted);
-    if (error != PAPI_OK) say_once("counts are missing, since the counters of a thread can no longer be read", error);
+    static std::atomic<bool> told{false};
+    if (__builtin_expect(error != PAPI_OK, 0) && !told.exchange(true))
+        say("OMPASS_COUNTERS: counts are missing, since the counters of a thread can no longer be read (%s).",
+            papi.strerror(error));
     for (unsigned i = 0; i < format::kMaxCounters; i++) values[i] = static_cast<uint64_t>(counted[i]);
     return error == PAPI_OK;
 }
