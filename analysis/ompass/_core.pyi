@@ -191,7 +191,7 @@ class Run(Row):
     create_estimated: Final[bool]  # true without brackets: every create_ns is an estimate
     create_estimate_ns: Final[float]  # estimated cost of a creation; 0 when measured
     n_usable_cpus: Final[int]  # processors that the process might use when recording began; 0: not known
-    earlier_cpu_ns: Final[int]  # processor time of the process before recording began
+    earlier_cpu_ns: Final[int]  # processor time of the process before the tool started
     counters: Final[tuple[str, ...]]  # names of the hardware counters
     modules: Final[tuple[Module, ...]]  # executables and libraries
     definitions: Final[tuple[Definition, ...]]  # constructs, by number

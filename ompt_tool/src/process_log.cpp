@@ -163,15 +163,12 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
 
 format::ProcessHeader *header() { return shared_header; }
 
-void begin() {
+void begin(uint64_t earlier_cpu_ns) {
     const clock::Reading reading = clock::read_both();
     timespec epoch;
     clock_gettime(CLOCK_REALTIME, &epoch);
     shared_header->n_usable_cpus = cpu::n_usable_cpus();
-    timespec earlier;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &earlier);
-    shared_header->earlier_cpu_ns =
-        static_cast<uint64_t>(earlier.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(earlier.tv_nsec);
+    shared_header->earlier_cpu_ns = earlier_cpu_ns;
     shared_header->rate = clock::state.ns_multiplier;
     shared_header->start_ticks = reading.ticks;
     shared_header->start_monotonic_ns = reading.monotonic_ns;

@@ -14,7 +14,7 @@ namespace ompass::process_log {
 // Creates process.log in the directory. Before any other function here.
 void open(const std::string &directory, format::Mode mode, format::ClockKind clock_kind);
 format::ProcessHeader *header();
-void begin(); // the tool is ready: the run begins now
+void begin(uint64_t earlier_cpu_ns); // the tool is ready: the run begins now; of the process, before the tool started
 
 // Id of the construct with this return address and kind; defines it at the first call. Those of waits and loops differ
 // by their flags, too, which are below 256.

@@ -147,6 +147,12 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
 // After every exit handler of the program, and in case that the runtime does not say that it ends.
 __attribute__((destructor)) void at_unload() { stop(format::EndReason::kExit); }
 
+uint64_t process_cpu_ns() {
+    timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(used.tv_nsec);
+}
+
 } // namespace
 
 bool start(const char *runtime_version) {
@@ -158,6 +164,7 @@ bool start(const char *runtime_version) {
     if (getauxval(AT_SECURE)) return false;
     current_options = read_options();
     if (!current_options.enabled) return false;
+    const uint64_t earlier_cpu_ns = process_cpu_ns(); // before what the start of the tool takes itself
     trace_limit::reset(current_options.limit_bytes);
     const format::ClockKind kind = clock::initialize();
     const clock::Reading first = clock::read_both();
@@ -178,7 +185,7 @@ bool start(const char *runtime_version) {
     run_directory::write_meta(run_directory_path, current_options, runtime_version, counted);
     run_directory::write_topology(run_directory_path);
     clock::set_rate(first);
-    process_log::begin();
+    process_log::begin(earlier_cpu_ns);
     if (current_options.cpu) {
         first_thread.tid = static_cast<uint32_t>(syscall(SYS_gettid));
         first_thread.ring.open();

@@ -103,7 +103,7 @@ struct ProcessHeader {
     uint32_t is_final; // 1: no file of the run is lengthened or cut any more
     uint32_t n_usable_cpus; // that the process might run on when recording began; 0: not known
     uint32_t pad_;
-    uint64_t earlier_cpu_ns; // processor time of the process before recording began
+    uint64_t earlier_cpu_ns; // processor time of the process before the tool started
     uint32_t sample_hz; // samples a second that were asked for; 0: none
     uint32_t sample_error; // errno, when the kernel refused to sample a thread
     uint32_t n_unsampled; // threads that it refused
