@@ -131,6 +131,7 @@ public:
         return letter;
     }
 
+    const Letter *newest_sent() const { return newest_of(sent_.load(std::memory_order_relaxed)); }
     bool empty() const { return depth_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
     // May its first task be as deep? Those that were sent are not known before they are collected.
     bool may_have(int depth) const { return depth_of_first_.load(std::memory_order_relaxed) >= depth || has_sent(); }

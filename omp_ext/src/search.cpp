@@ -44,6 +44,7 @@ Task *take_deep_letter(Member &member) {
     Mailbox &box = member.team->posts[member.domain].mailbox;
     const int newest = member.deque.newest_tag();
     if (!box.may_have(newest < 0 ? 0 : newest)) return nullptr;
+    if (const Letter *sent = box.newest_sent()) fetch(*static_cast<const Task *>(sent));
     return task_of(box.take(1, [&](const Letter *letter) {
         if (letter->depth < newest) return false;
         fetch(*static_cast<const Task *>(letter));
