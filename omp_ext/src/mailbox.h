@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <sched.h>
 
@@ -95,17 +96,23 @@ public:
     Letter *take(unsigned n_looked_at, Fits &&fits) {
         if (empty()) return nullptr;
         lock_.lock();
-        collect();
-        Letter *letter = first_;
-        for (; letter && n_looked_at > 0; letter = letter->next, n_looked_at--) {
-            if (!fits(letter)) continue;
-            if (!leave_sender(letter)) continue;
-            unlink(letter);
-            lock_.unlock();
-            return letter;
-        }
+        receive();
+        file();
+        Letter *letter = take_filed(n_looked_at, fits);
         lock_.unlock();
-        return nullptr;
+        return letter;
+    }
+
+    // The same for the first letter alone. `see_next` is called with the address of the one that will be the first then, if
+    // that was sent, which must not be read.
+    template <typename Fits, typename SeeNext>
+    Letter *take_first(Fits &&fits, SeeNext &&see_next) {
+        if (empty()) return nullptr;
+        lock_.lock();
+        receive();
+        Letter *letter = n_chains_ > 0 ? take_received(fits, see_next) : take_filed(1, fits);
+        lock_.unlock();
+        return letter;
     }
 
     // The first of the sender's letters that `fits(box)`, called with the mailbox in which it is; of `n_looked_at`.
@@ -131,7 +138,6 @@ public:
         return letter;
     }
 
-    const Letter *newest_sent() const { return newest_of(sent_.load(std::memory_order_relaxed)); }
     bool empty() const { return depth_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
     // May its first task be as deep? Those that were sent are not known before they are collected.
     bool may_have(int depth) const { return depth_of_first_.load(std::memory_order_relaxed) >= depth || has_sent(); }
@@ -144,6 +150,9 @@ public:
     int domain = 0; // set before use
 
 private:
+    static constexpr unsigned kMostChains = 11; // with what is before them two lines
+    static constexpr int kUnknownDepth = INT_MAX;
+
     // What was sent: the newest letter and, in the upper 16 bits, how many there are; saturated.
     static uint64_t pack(const Letter *letter, uint64_t n) {
         return reinterpret_cast<uintptr_t>(letter) | (n < UINT16_MAX ? n : UINT16_MAX) << 48;
@@ -152,16 +161,55 @@ private:
     static uint64_t number_of(uint64_t sent) { return sent >> 48; }
     bool has_sent() const { return sent_.load(std::memory_order_relaxed) != 0; }
 
-    void collect() {
+    // What was sent is received as a chain, without a look at its letters, which are in the caches of others.
+    void receive() {
         if (!has_sent()) return;
-        Letter *newest = newest_of(sent_.exchange(0, std::memory_order_acquire)), *oldest = newest;
-        newest->previous = nullptr;
-        uint64_t n = 1;
-        for (; oldest->next; oldest = oldest->next, n++) oldest->next->previous = oldest;
-        oldest->next = first_;
-        (first_ ? first_->previous : last_) = oldest;
-        first_ = newest;
+        const uint64_t sent = sent_.exchange(0, std::memory_order_acquire);
+        uint64_t n = number_of(sent);
+        Letter *newest = newest_of(sent);
+        if (n == UINT16_MAX) {
+            n = 0;
+            for (const Letter *letter = newest; letter; letter = letter->next) n++;
+        }
+        if (n_chains_ == kMostChains) {
+            Letter *oldest = newest;
+            while (oldest->next) oldest = oldest->next;
+            oldest->next = chains_[--n_chains_];
+        }
+        chains_[n_chains_++] = newest;
         count(n);
+    }
+    template <typename Fits, typename SeeNext>
+    Letter *take_received(Fits &&fits, SeeNext &&see_next) {
+        Letter *&first = chains_[n_chains_ - 1], *letter = first;
+        if (!fits(letter)) return nullptr;
+        first = letter->next;
+        if (!first) n_chains_--;
+        if (n_chains_ > 0) see_next(chains_[n_chains_ - 1]);
+        count(-1);
+        return letter;
+    }
+    // Chains become part of the list.
+    void file() {
+        for (unsigned i = 0; i < n_chains_; i++) {
+            Letter *newest = chains_[i], *oldest = newest;
+            newest->previous = nullptr;
+            for (; oldest->next; oldest = oldest->next) oldest->next->previous = oldest;
+            oldest->next = first_;
+            (first_ ? first_->previous : last_) = oldest;
+            first_ = newest;
+        }
+        n_chains_ = 0;
+    }
+    template <typename Fits>
+    Letter *take_filed(unsigned n_looked_at, Fits &&fits) {
+        Letter *letter = first_;
+        for (; letter && n_looked_at > 0; letter = letter->next, n_looked_at--)
+            if (fits(letter) && leave_sender(letter)) {
+                unlink(letter);
+                return letter;
+            }
+        return nullptr;
     }
     void link(Letter *letter, bool at_front) {
         letter->previous = at_front ? nullptr : last_;
@@ -170,17 +218,16 @@ private:
         (letter->next ? letter->next->previous : last_) = letter;
         count(1);
     }
-    void count(uint64_t n_new) {
-        const uint64_t depth = depth_.load(std::memory_order_relaxed) + n_new;
+    void count(int64_t n_more) {
+        const uint64_t depth = depth_.load(std::memory_order_relaxed) + static_cast<uint64_t>(n_more);
         depth_.store(depth, std::memory_order_release);
-        depth_of_first_.store(first_->depth, std::memory_order_relaxed);
+        depth_of_first_.store(n_chains_ > 0 ? kUnknownDepth : first_ ? first_->depth : -1, std::memory_order_relaxed);
         if (depth > max_depth_.load(std::memory_order_relaxed)) max_depth_.store(depth, std::memory_order_relaxed);
     }
     void unlink(Letter *letter) {
         (letter->previous ? letter->previous->next : first_) = letter->next;
         (letter->next ? letter->next->previous : last_) = letter->previous;
-        depth_.store(depth_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-        depth_of_first_.store(first_ ? first_->depth : -1, std::memory_order_relaxed);
+        count(-1);
     }
     // False: somebody claimed it.
     static bool leave_sender(Letter *letter) {
@@ -203,9 +250,11 @@ private:
 
     SpinLock lock_;
     std::atomic<int> depth_of_first_{-1}; // as depth_
-    Letter *first_ = nullptr, *last_ = nullptr; // under lock_
+    unsigned n_chains_ = 0; // of received letters, which come before the list, the last chain first; under lock_
+    Letter *first_ = nullptr, *last_ = nullptr; // of the list; under lock_
     std::atomic<uint64_t> depth_{0}; // written under lock_, read by anybody
     std::atomic<uint64_t> max_depth_{0};
+    Letter *chains_[kMostChains];
     alignas(64) std::atomic<uint64_t> sent_{0}; // not collected yet, the last one first
 };
 

@@ -32,10 +32,12 @@ Task *take_letter(const Search &search, int domain) {
 
 // What runs the task needs all of it, and what the compiler put before it, from the cache of another processor: at once
 // rather than line after line.
-void fetch(const Task &task) {
-    const char *start = reinterpret_cast<const char *>(&task);
-    for (long offset = -64; offset < static_cast<long>(sizeof task); offset += 64)
-        __builtin_prefetch(start + offset, 1);
+void fetch(const Letter *letter) {
+    constexpr uintptr_t kBytesBefore = 40, kLine = 64; // at least
+    const uintptr_t address = reinterpret_cast<uintptr_t>(letter);
+    const uintptr_t begin = (address - kBytesBefore) & ~(kLine - 1);
+    for (uintptr_t line = begin; line < address + sizeof(Task); line += kLine)
+        __builtin_prefetch(reinterpret_cast<const void *>(line), 1);
 }
 
 // The first letter, unless the deque has a deeper task. What is deep is small, and a task of another domain waits for it: so
@@ -44,12 +46,12 @@ Task *take_deep_letter(Member &member) {
     Mailbox &box = member.team->posts[member.domain].mailbox;
     const int newest = member.deque.newest_tag();
     if (!box.may_have(newest < 0 ? 0 : newest)) return nullptr;
-    if (const Letter *sent = box.newest_sent()) fetch(*static_cast<const Task *>(sent));
-    return task_of(box.take(1, [&](const Letter *letter) {
-        if (letter->depth < newest) return false;
-        fetch(*static_cast<const Task *>(letter));
-        return true;
-    }));
+    return task_of(box.take_first(
+        [&](const Letter *letter) {
+            fetch(letter);
+            return letter->depth >= newest;
+        },
+        fetch));
 }
 
 // A task from the deque of another thread in that domain.

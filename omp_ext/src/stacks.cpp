@@ -46,6 +46,8 @@ constexpr size_t kUsualBytes = size_t{4} << 20; // the runtime's default
 constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
 // Each takes two mappings, of which a process usually has 65,530.
 constexpr int kMaxStacks = 20'000;
+constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // what is mapped at once
+constexpr int kManyStacks = 1024; // of a thread
 constexpr int64_t kTrimEveryNs = 100'000'000;
 constexpr size_t kKeptBytes = size_t{32} << 10; // of an idle stack that was needed lately
 
@@ -190,6 +192,12 @@ void end_fiber() {
     abort(); // it ends in leave_for
 }
 
+// Makes the page a guard.
+bool forbid(char *page) {
+    constexpr int kGuardInstall = 102; // MADV_GUARD_INSTALL of Linux 6.13, which needs no mapping of its own
+    return madvise(page, page_bytes(), kGuardInstall) == 0 || mprotect(page, page_bytes(), PROT_NONE) == 0;
+}
+
 size_t stack_bytes() {
     static const size_t bytes = read_stack_bytes();
     return bytes;
@@ -210,20 +218,31 @@ Stack *StackPool::take() {
         return stack;
     }
     if (n_stacks.load(std::memory_order_relaxed) >= kMaxStacks) return nullptr;
+    if (n_unused_ == 0 && !map_slab()) return nullptr;
     const size_t bytes = stack_bytes();
-    void *memory = mmap(nullptr, bytes + page_bytes(), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    if (mprotect(memory, page_bytes(), PROT_NONE) != 0) {
-        munmap(memory, bytes + page_bytes());
-        return nullptr;
-    }
+    char *lowest = std::exchange(unused_, unused_ + page_bytes() + bytes) + page_bytes();
+    n_unused_--;
     n_stacks.fetch_add(1, std::memory_order_relaxed);
     find_exception_globals();
     max_taken_ = std::max(max_taken_, ++n_taken_);
-    char *lowest = static_cast<char *>(memory) + page_bytes();
+    if (next_trim_ns_ == 0) next_trim_ns_ = now_ns() + kTrimEveryNs;
     static_cast<void>(VALGRIND_STACK_REGISTER(lowest, lowest + bytes)); // for ever
     return new Stack{nullptr, lowest, bytes, true};
+}
+
+// Several at once: each call of the system for more memory stops all threads that are at such calls.
+bool StackPool::map_slab() {
+    const size_t step = page_bytes() + stack_bytes();
+    for (size_t n = std::clamp(kSlabBytes / step, size_t{1}, kMostPerSlab); n > 0; n /= 4) {
+        void *memory = mmap(nullptr, n * step, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+        if (memory == MAP_FAILED) continue;
+        unused_ = static_cast<char *>(memory);
+        while (n_unused_ < n && forbid(unused_ + n_unused_ * step)) n_unused_++;
+        if (n_unused_ < n) munmap(unused_ + n_unused_ * step, (n - n_unused_) * step);
+        return n_unused_ > 0;
+    }
+    return false;
 }
 
 void StackPool::give(Stack *stack) {
@@ -233,7 +252,7 @@ void StackPool::give(Stack *stack) {
 }
 
 void StackPool::trim() {
-    if (!idle_ || now_ns() < next_trim_ns_) return;
+    if (!idle_ || (now_ns() < next_trim_ns_ && max_taken_ < kManyStacks)) return;
     next_trim_ns_ = now_ns() + kTrimEveryNs;
     int n = 0;
     // Those that were trimmed as a whole are the last.

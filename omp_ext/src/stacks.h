@@ -26,10 +26,14 @@ public:
     // Also called on that very stack, just before it is left for good.
     void give(Stack *stack);
     // When all are idle: gives the system back the pages that were not needed since the last time, and the lower ones of
-    // the others. It does so ten times a second at most: regions that follow each other soon need the same pages again.
+    // the others. It does so ten times a second at most, and not at the begin but of many stacks: regions that follow each other soon need the same pages again.
     void trim();
 
 private:
+    bool map_slab();
+
+    char *unused_ = nullptr; // stacks of the newest slab that nobody took yet, each with its guard before it
+    size_t n_unused_ = 0;
     Stack *idle_ = nullptr; // the one used last first
     int n_taken_ = 0, max_taken_ = 0; // max_taken_: since the last trim
     int64_t next_trim_ns_ = 0;
