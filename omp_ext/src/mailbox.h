@@ -8,9 +8,12 @@
 //        to three.
 // take:  the first letter that `fits`, which may look at the letter and all its ancestors: they cannot be freed while a
 //        letter of theirs is in mail. At most `n_looked_at` letters are asked about.
+// take_first: the first letter, if it fits. `see_next` is called with the address of the one that comes first then, if it
+//        was sent; it must not read it.
 // claim: the thread that runs the sender takes a letter of its own back from wherever it is.
 //
-// What was sent is a list of its own, newest first; take moves it to the front of the others.
+// What was sent comes before the others, the newest first. It is received as a chain, without a look at its letters, which
+// are in the caches of others, and filed in the list of the others when more than the first is asked for.
 // Locks: a mailbox's before a sender's; claim holds one at a time. Whoever sets `claimed` or unlinks the letter from its
 // sender's list, under the sender's lock, owns the letter; whoever then unlinks it from the mailbox may free it.
 #pragma once
@@ -103,8 +106,6 @@ public:
         return letter;
     }
 
-    // The same for the first letter alone. `see_next` is called with the address of the one that will be the first then, if
-    // that was sent, which must not be read.
     template <typename Fits, typename SeeNext>
     Letter *take_first(Fits &&fits, SeeNext &&see_next) {
         if (empty()) return nullptr;
@@ -139,7 +140,7 @@ public:
     }
 
     bool empty() const { return depth_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
-    // May its first task be as deep? Those that were sent are not known before they are collected.
+    // May its first task be as deep? Of those that were sent nobody has looked.
     bool may_have(int depth) const { return depth_of_first_.load(std::memory_order_relaxed) >= depth || has_sent(); }
     uint64_t depth() const {
         return depth_.load(std::memory_order_relaxed) + number_of(sent_.load(std::memory_order_relaxed));
@@ -161,7 +162,6 @@ private:
     static uint64_t number_of(uint64_t sent) { return sent >> 48; }
     bool has_sent() const { return sent_.load(std::memory_order_relaxed) != 0; }
 
-    // What was sent is received as a chain, without a look at its letters, which are in the caches of others.
     void receive() {
         if (!has_sent()) return;
         const uint64_t sent = sent_.exchange(0, std::memory_order_acquire);
@@ -171,7 +171,7 @@ private:
             n = 0;
             for (const Letter *letter = newest; letter; letter = letter->next) n++;
         }
-        if (n_chains_ == kMostChains) {
+        if (n_chains_ == kMostChains) { // the newest letters are few
             Letter *oldest = newest;
             while (oldest->next) oldest = oldest->next;
             oldest->next = chains_[--n_chains_];
@@ -189,7 +189,6 @@ private:
         count(-1);
         return letter;
     }
-    // Chains become part of the list.
     void file() {
         for (unsigned i = 0; i < n_chains_; i++) {
             Letter *newest = chains_[i], *oldest = newest;
@@ -200,6 +199,10 @@ private:
             first_ = newest;
         }
         n_chains_ = 0;
+        note_first();
+    }
+    void note_first() {
+        depth_of_first_.store(n_chains_ > 0 ? kUnknownDepth : first_ ? first_->depth : -1, std::memory_order_relaxed);
     }
     template <typename Fits>
     Letter *take_filed(unsigned n_looked_at, Fits &&fits) {
@@ -212,6 +215,7 @@ private:
         return nullptr;
     }
     void link(Letter *letter, bool at_front) {
+        if (at_front && n_chains_ > 0) file();
         letter->previous = at_front ? nullptr : last_;
         letter->next = at_front ? first_ : nullptr;
         (letter->previous ? letter->previous->next : first_) = letter;
@@ -221,7 +225,7 @@ private:
     void count(int64_t n_more) {
         const uint64_t depth = depth_.load(std::memory_order_relaxed) + static_cast<uint64_t>(n_more);
         depth_.store(depth, std::memory_order_release);
-        depth_of_first_.store(n_chains_ > 0 ? kUnknownDepth : first_ ? first_->depth : -1, std::memory_order_relaxed);
+        note_first();
         if (depth > max_depth_.load(std::memory_order_relaxed)) max_depth_.store(depth, std::memory_order_relaxed);
     }
     void unlink(Letter *letter) {
@@ -250,12 +254,12 @@ private:
 
     SpinLock lock_;
     std::atomic<int> depth_of_first_{-1}; // as depth_
-    unsigned n_chains_ = 0; // of received letters, which come before the list, the last chain first; under lock_
+    unsigned n_chains_ = 0; // the last one comes first; under lock_
     Letter *first_ = nullptr, *last_ = nullptr; // of the list; under lock_
     std::atomic<uint64_t> depth_{0}; // written under lock_, read by anybody
     std::atomic<uint64_t> max_depth_{0};
-    Letter *chains_[kMostChains];
-    alignas(64) std::atomic<uint64_t> sent_{0}; // not collected yet, the last one first
+    Letter *chains_[kMostChains]; // the newest letter of each
+    alignas(64) std::atomic<uint64_t> sent_{0}; // not received yet, the last one first
 };
 
 } // namespace omp_ext

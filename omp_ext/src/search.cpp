@@ -22,14 +22,6 @@ constexpr unsigned kBatch = 16; // letters that are moved to the thief's own dom
 
 Task *task_of(Letter *letter) { return static_cast<Task *>(letter); }
 
-// A letter of the domain, whose threads the member's are or help out.
-Task *take_letter(const Search &search, int domain) {
-    Mailbox &box = search.member.team->posts[domain].mailbox;
-    if (box.empty()) return nullptr;
-    return task_of(
-        box.take(search.is_constrained ? kLookedAt : 1, [&](const Letter *letter) { return search.fits(letter); }));
-}
-
 // What runs the task needs all of it, and what the compiler put before it, from the cache of another processor: at once
 // rather than line after line.
 void fetch(const Letter *letter) {
@@ -38,6 +30,14 @@ void fetch(const Letter *letter) {
     const uintptr_t begin = (address - kBytesBefore) & ~(kLine - 1);
     for (uintptr_t line = begin; line < address + sizeof(Task); line += kLine)
         __builtin_prefetch(reinterpret_cast<const void *>(line), 1);
+}
+
+// A letter of the domain, whose threads the member's are or help out.
+Task *take_letter(const Search &search, int domain) {
+    Mailbox &box = search.member.team->posts[domain].mailbox;
+    if (box.empty()) return nullptr;
+    const auto fits = [&](const Letter *letter) { return search.fits(letter); };
+    return task_of(search.is_constrained ? box.take(kLookedAt, fits) : box.take_first(fits, fetch));
 }
 
 // The first letter, unless the deque has a deeper task. What is deep is small, and a task of another domain waits for it: so

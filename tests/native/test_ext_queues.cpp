@@ -155,6 +155,55 @@ TEST(Mailbox, WhatWasSentComesFirstAndTheNewestOfIt) {
     EXPECT_EQ(box.max_depth(), 3u);
 }
 
+TEST(Mailbox, WhatWasSentIsTakenInItsOrderHoweverOftenItWasReceived) {
+    Mailbox box;
+    Sender sender;
+    Mail mail[40];
+    const auto any = [](const Letter *) { return true; };
+    const auto none = [](const Letter *) { return false; };
+    const Letter *next = nullptr;
+    const auto see_next = [&](const Letter *letter) { next = letter; };
+    box.put(&mail[0], &sender, true);
+    for (int i = 1; i < 36; i++) {
+        box.send(&mail[i]);
+        if (i % 2 == 0) { // received, and left
+            EXPECT_EQ(box.take_first(none, see_next), nullptr);
+        }
+    }
+    EXPECT_EQ(next, nullptr);
+    for (int i = 35; i > 20; i--) {
+        EXPECT_EQ(box.take_first(any, see_next), &mail[i]);
+        EXPECT_EQ(next, &mail[i - 1]);
+    }
+    box.put(&mail[36], &sender, true);
+    EXPECT_EQ(box.depth(), 22u);
+    for (const int i : {36, 20}) EXPECT_EQ(box.take_first(any, see_next), &mail[i]);
+    box.send(&mail[37]);
+    box.put(&mail[38], &sender, false);
+    EXPECT_EQ(box.take(40, [&](const Letter *letter) { return letter == &mail[7]; }), &mail[7]);
+    EXPECT_EQ(box.take_first(any, see_next), &mail[37]);
+    for (int i = 19; i > 0; i--)
+        if (i != 7) {
+            EXPECT_EQ(box.take_first(any, see_next), &mail[i]);
+        }
+    for (const int i : {0, 38}) EXPECT_EQ(box.take_first(any, see_next), &mail[i]);
+    EXPECT_TRUE(box.empty());
+    EXPECT_FALSE(box.may_have(0));
+    EXPECT_EQ(box.max_depth(), 36u);
+}
+
+TEST(Mailbox, ManyLettersCanBeSentBeforeOneIsTaken) {
+    constexpr int kLetters = 70'000;
+    Mailbox box;
+    const std::unique_ptr<Mail[]> mail(new Mail[kLetters]);
+    for (int i = 0; i < kLetters; i++) box.send(&mail[i]);
+    const auto any = [](const Letter *) { return true; };
+    for (int i = kLetters - 1; i >= 0; i--) {
+        ASSERT_EQ(box.take_first(any, [](const Letter *) {}), &mail[i]);
+        ASSERT_EQ(box.depth(), static_cast<uint64_t>(i));
+    }
+}
+
 TEST(Mailbox, EachLetterIsTakenOrClaimedOnce) {
     constexpr int kLetters = 20'000, kSenders = 2;
     Mailbox boxes[2];
@@ -184,8 +233,9 @@ TEST(Mailbox, EachLetterIsTakenOrClaimedOnce) {
         });
     for (int t = 0; t < 2; t++)
         threads.emplace_back([&, t] {
-            while (n_left.load(std::memory_order_relaxed) > 0) {
-                Letter *letter = boxes[t].take(4, [](const Letter *) { return true; });
+            for (unsigned n = 0; n_left.load(std::memory_order_relaxed) > 0;) {
+                const auto any = [](const Letter *) { return true; };
+                Letter *letter = n++ % 3 == 0 ? boxes[t].take(4, any) : boxes[t].take_first(any, [](const Letter *) {});
                 if (letter)
                     count(letter);
                 else
