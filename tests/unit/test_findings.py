@@ -281,6 +281,18 @@ def test_sampled_durations_are_noted_with_their_share() -> None:
     assert dict(the(made_run(healthy_rows(), tasks), "sampled").numbers)["timed_share"] == 0.1
 
 
+def test_short_tasks_with_counters_hold_their_reading() -> None:
+    counters = ("PAPI_TOT_CYC",)
+    assert notes(made_run(healthy_rows(), healthy_tasks(), counters=counters)) == ["counters_in_times"]
+    long = [construct(1, k, [MS] * 98, create_ns=MS) for k in range(2)]
+    assert notes(made_run(healthy_rows(), long, counters=counters)) == []
+    states = {"work_ns": 50 * MS, "create_ns": 30 * MS, "schedule_ns": 20 * MS, "n_tasks": 50_000}
+    rows = team(0, [states] * 2)
+    fine = [construct(1, k, [1000] * 50_000, create_ns=30 * MS) for k in range(2)]
+    assert "counters included" in the(made_run(rows, fine, counters=counters), "too_fine").because
+    assert "counters" not in the(made_run(rows, fine), "too_fine").because
+
+
 def test_single_thread_is_noted_because_it_hides_queues() -> None:
     run = made_run(team(0, [{"work_ns": 50 * MS, "n_tasks": 100}]), [construct(1, 0, [500_000] * 100)])
     assert notes(run) == ["one_thread"]

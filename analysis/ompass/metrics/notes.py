@@ -75,6 +75,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             "histogram come from these; counts and sums of time are complete",
             timed_share=n_timed / facts.n_completed,
         )
+    yield from _counting(facts)
     yield from _presence(facts)
     n_cancelled = sum(t.n_cancelled for t in facts.tasks)
     if n_cancelled:
@@ -91,6 +92,22 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             "One thread hides the cost of queues",
             "with a team of one, libomp runs a task at once instead of queueing it",
             "compare with a run on 2 or more threads",
+        )
+
+
+def _counting(facts: Facts) -> Iterator[Finding]:
+    n_completed = facts.n_completed
+    if not facts.run.counters or not n_completed:
+        return
+    work_ns = sum(t.work_ns for t in facts.tasks) / n_completed
+    if work_ns < thresholds.COUNTED_WORK_NS:
+        yield note(
+            "counters_in_times",
+            "Times hold the reading of hardware counters",
+            f"counters were read at the begin and end of every task, which takes microseconds; a task took "
+            f"{duration(work_ns)} on average, with a part of that",
+            "judge times, and the size of tasks, by a run without --counters",
+            mean_work_ns=work_ns,
         )
 
 

@@ -70,8 +70,9 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
     target_ns = cost_ns * thresholds.TARGET_WORK_PER_COST
     total_ns = cost_ns * task.n_completed
     measured = "an estimated" if facts.run.create_estimated else "a measured"
+    counted = " (the reading of hardware counters included)" if facts.run.counters else ""
     because = (
-        f"{count(task.n_completed)} tasks did {duration(work_ns)} of work each, against "
+        f"{count(task.n_completed)} tasks did {duration(work_ns)} of work each{counted}, against "
         f"{measured} {duration(cost_ns)} to create and dispatch one: "
         f"{percent(facts.breakdown.share(total_ns))} of the thread-time"
     )

@@ -57,6 +57,9 @@ PRODUCER_BUSY: Final = 0.5
 PRODUCER_FINE: Final = 0.5
 """A producer that spends this part of that time on creating tasks that are too fine suffers from these."""
 
+COUNTED_WORK_NS: Final = 500_000
+"""Tasks that are shorter on average hold a visible part of the reading of counters: twice 50 us at worst."""
+
 PREEMPTED_SHARE: Final = 0.05
 """Threads that waited for this part of their time for a processor which others used are disturbed: one wait
 of a thread is multiplied by all that wait for it."""
