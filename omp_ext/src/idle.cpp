@@ -2,6 +2,7 @@
 // Spinning, sleeping, waking.
 #include "idle.h"
 
+#include <algorithm>
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -30,6 +31,8 @@ int n_processors() {
 namespace {
 
 constexpr int64_t kLongestLoanNs = 20'000;
+constexpr int64_t kShortSleepNs = 200'000;
+constexpr int64_t kLongestSpinNs = 320'000;
 
 void futex_wait(std::atomic<uint32_t> &word, uint32_t value, int64_t timeout_ns) {
     const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
@@ -63,7 +66,7 @@ bool Idle::spin_on() {
             for (unsigned i = 0; i < 4u << n_rounds_ / 2; i++) SpinLock::pause();
         return false;
     }
-    if (options.spin_ns < 0 || now_ns() - since_ns_ < options.spin_ns) {
+    if (options.spin_ns < 0 || now_ns() - since_ns_ < std::max(options.spin_ns, member_.spin_ns)) {
         sched_yield();
         return false;
     }
@@ -88,8 +91,15 @@ void Idle::retract() {
 
 void Idle::sleep() {
     member_.statistics.n_sleeps.add();
+    const int64_t start_ns = now_ns();
     futex_wait(member_.asleep, 1, sleep_ns_);
     retract();
+    // To be woken takes longer than most threads wait for each other. If one sleeps for that alone, those who wait for it sleep
+    // as well, and so on: then it is better to look for longer.
+    if (options.spin_ns > 0 && now_ns() - start_ns < kShortSleepNs)
+        member_.spin_ns = std::min(2 * std::max(member_.spin_ns, options.spin_ns), kLongestSpinNs);
+    else
+        member_.spin_ns /= 2;
     if (sleep_ns_ < kLongestSleepNs) sleep_ns_ *= 2;
     n_rounds_ = 1; // a woken thread looks round once more before it sleeps again
 }

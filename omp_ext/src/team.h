@@ -54,6 +54,7 @@ struct alignas(64) Member {
     bool left_to_event = false; // the body of the task that just ended waits for its event
     bool is_at_once = false; // for tools: nothing was done between the event told last and the begin of the next task
     bool is_searching = false; // counted in team->n_searching
+    int64_t spin_ns = 0; // how long it looks for tasks before it sleeps, if longer than usual (idle.cpp)
     uint32_t random = 1; // state of a xorshift generator
     int32_t last_victim = -1;
     uint64_t n_barriers = 0; // that it arrived at
