@@ -140,7 +140,7 @@ public:
     }
 
     bool empty() const { return depth_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
-    // May its first task be as deep? Of those that were sent nobody has looked.
+    // May its first task be as deep? At those that were sent nobody has looked.
     bool may_have(int depth) const { return depth_of_first_.load(std::memory_order_relaxed) >= depth || has_sent(); }
     uint64_t depth() const {
         return depth_.load(std::memory_order_relaxed) + number_of(sent_.load(std::memory_order_relaxed));
@@ -182,7 +182,10 @@ private:
     template <typename Fits, typename SeeNext>
     Letter *take_received(Fits &&fits, SeeNext &&see_next) {
         Letter *&first = chains_[n_chains_ - 1], *letter = first;
-        if (!fits(letter)) return nullptr;
+        if (!fits(letter)) {
+            depth_of_first_.store(letter->depth, std::memory_order_relaxed);
+            return nullptr;
+        }
         first = letter->next;
         if (!first) n_chains_--;
         if (n_chains_ > 0) see_next(chains_[n_chains_ - 1]);

@@ -46,7 +46,7 @@ constexpr size_t kUsualBytes = size_t{4} << 20; // the runtime's default
 constexpr size_t kLeastBytes = size_t{64} << 10; // more than kKeptBytes
 // Each takes two mappings, of which a process usually has 65,530.
 constexpr int kMaxStacks = 20'000;
-constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // what is mapped at once
+constexpr size_t kSlabBytes = size_t{64} << 20, kMostPerSlab = 16; // that are mapped at once
 constexpr int kManyStacks = 1024; // of a thread
 constexpr int64_t kTrimEveryNs = 100'000'000;
 constexpr size_t kKeptBytes = size_t{32} << 10; // of an idle stack that was needed lately
@@ -226,14 +226,16 @@ Stack *StackPool::take() {
     find_exception_globals();
     max_taken_ = std::max(max_taken_, ++n_taken_);
     if (next_trim_ns_ == 0) next_trim_ns_ = now_ns() + kTrimEveryNs;
+    if (n_taken_ == kManyStacks) next_trim_ns_ = 1; // when the region ends
     static_cast<void>(VALGRIND_STACK_REGISTER(lowest, lowest + bytes)); // for ever
     return new Stack{nullptr, lowest, bytes, true};
 }
 
-// Several at once: each call of the system for more memory stops all threads that are at such calls.
+// As many as there are: each call of the system for more memory stops all threads that are at such calls.
 bool StackPool::map_slab() {
     const size_t step = page_bytes() + stack_bytes();
-    for (size_t n = std::clamp(kSlabBytes / step, size_t{1}, kMostPerSlab); n > 0; n /= 4) {
+    const size_t most = std::clamp(kSlabBytes / step, size_t{1}, kMostPerSlab);
+    for (size_t n = std::clamp(static_cast<size_t>(std::max(n_taken_, 0)), size_t{1}, most); n > 0; n /= 2) {
         void *memory = mmap(nullptr, n * step, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (memory == MAP_FAILED) continue;
@@ -252,7 +254,7 @@ void StackPool::give(Stack *stack) {
 }
 
 void StackPool::trim() {
-    if (!idle_ || (now_ns() < next_trim_ns_ && max_taken_ < kManyStacks)) return;
+    if (!idle_ || now_ns() < next_trim_ns_) return;
     next_trim_ns_ = now_ns() + kTrimEveryNs;
     int n = 0;
     // Those that were trimmed as a whole are the last.

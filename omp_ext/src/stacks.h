@@ -26,7 +26,8 @@ public:
     // Also called on that very stack, just before it is left for good.
     void give(Stack *stack);
     // When all are idle: gives the system back the pages that were not needed since the last time, and the lower ones of
-    // the others. It does so ten times a second at most, and not at the begin but of many stacks: regions that follow each other soon need the same pages again.
+    // the others. It does so ten times a second at most, for the first time a tenth of a second after the first stack or when
+    // there are many: regions that follow each other soon need the same pages again.
     void trim();
 
 private:
