@@ -51,9 +51,9 @@ void set_rate(Reading first) {
     if (!state.use_counter) return;
     Reading second = read_both();
     while (second.monotonic_ns - first.monotonic_ns < 1'000'000) second = read_both();
-    state.ns_per_tick =
+    const double ns_per_tick =
         static_cast<double>(second.monotonic_ns - first.monotonic_ns) / static_cast<double>(second.ticks - first.ticks);
-    state.ns_multiplier = static_cast<uint64_t>(state.ns_per_tick * 4294967296.0);
+    state.ns_multiplier = static_cast<uint64_t>(ns_per_tick * 4294967296.0);
 }
 
 void pause() {

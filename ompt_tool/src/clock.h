@@ -28,7 +28,6 @@ struct alignas(64) ClockState {
     std::atomic<uint64_t> last_pause{0}; // recorded time at which the last pause that is over was,
     std::atomic<uint64_t> last_length{0}; // and how long it took
     bool use_counter = false;        // the counter is invariant; otherwise clock_gettime is the clock
-    double ns_per_tick = 1;
     Reading first = {}; // of the run
     uint64_t ns_multiplier = 1ull << 32; // nanoseconds per tick, 32.32 fixed point
 };
@@ -82,7 +81,7 @@ inline bool paused() { return state.frozen.load(std::memory_order_relaxed) != 0;
 inline uint64_t to_ns(uint64_t ticks) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(ticks) * state.ns_multiplier) >> 32);
 }
-inline uint64_t from_ns(uint64_t ns) { return static_cast<uint64_t>(static_cast<double>(ns) / state.ns_per_tick); }
+inline uint64_t from_ns(uint64_t ns) { return format::limit_ticks(ns, state.ns_multiplier); }
 
 // Chooses the clock. Call once, before any other function here.
 format::ClockKind initialize();

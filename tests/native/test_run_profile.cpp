@@ -29,6 +29,23 @@ protected:
     std::vector<ThreadAccount> accounts_;
 };
 
+// The tool draws the limits of its rules by the rate that it guesses at first; a gap just as long as one counts the same when read.
+TEST_F(MadeAccount, LimitsAreThoseOfTheToolWhateverRateTheEndGives) {
+    process_.clock_kind = format::ClockKind::kTsc;
+    process_.rate = (uint64_t{1000} << 32) / 2250 + 1;
+    process_.calibration_ticks = 1'000;
+    process_.latest_ticks = 1'000 + 22'500'001;
+    process_.latest_monotonic_ns = 10'000'000;
+    const RunClock clock(process_);
+    EXPECT_EQ(clock.ticks(1000), 2250u);
+    EXPECT_EQ(clock.limit_ticks(1000), 2249u);
+    EXPECT_EQ(clock.limit_ticks(1000), format::limit_ticks(1000, process_.rate));
+    process_.rate = 0; // of no tool
+    EXPECT_EQ(RunClock(process_).limit_ticks(1000), 2250u);
+    EXPECT_EQ(format::limit_ticks(1000, uint64_t{1} << 32), 1000u);
+    EXPECT_EQ(format::limit_ticks(60'000'000'000, uint64_t{1} << 32), 60'000'000'000u);
+}
+
 // Under UBSan a conversion or an overflow that C++ does not define ends the test.
 TEST_F(MadeAccount, AbsurdCountsAreConvertedAsFarAsTheyGo) {
     format::ConstructSlot &construct = accounts_[0].construct(1);

@@ -398,8 +398,8 @@ private:
     bool sampling_ = false; // the open stretch is a sample
     uint32_t sample_weight_ = 1;
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
-    const uint64_t exit_ticks_ = shared_.clock.ticks(format::kExitNanoseconds);
-    const uint64_t after_loop_ticks_ = shared_.clock.ticks(format::kAfterLoopNanoseconds);
+    const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);
+    const uint64_t after_loop_ticks_ = shared_.clock.limit_ticks(format::kAfterLoopNanoseconds);
 };
 
 // The waits for predecessors, by the task constructs at whose places they stand.

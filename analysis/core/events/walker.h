@@ -159,8 +159,8 @@ public:
 
     ThreadWalk(const RunFiles &run, uint32_t thread, Observer &observer)
         : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
-          n_definitions_(run.definitions.size()), exit_ticks_(RunClock(*run.process).ticks(format::kExitNanoseconds)),
-          dates_(run) {
+          n_definitions_(run.definitions.size()),
+          exit_ticks_(RunClock(*run.process).limit_ticks(format::kExitNanoseconds)), dates_(run) {
         base_.owner = current_ = &base_;
         part_ = &outside_;
         observer_.began_thread(*this);

@@ -493,6 +493,12 @@ constexpr uint64_t start_moved(uint64_t word) { return (word >> kMovedShift & 3)
 
 // ---------------------------------------------------------------- accounting rules shared by writer and reader
 
+// The limits below in ticks. Both use ProcessHeader::rate, though a reader knows a better one in the end: a gap that
+// lasts as long as a limit must be the same to both.
+constexpr uint64_t limit_ticks(uint64_t ns, uint64_t rate) {
+    return rate ? static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 32) / rate) : ns;
+}
+
 // A last gap shorter than this, with nothing left to wait for, is the cost of leaving a wait: sync, not idle. A wait is
 // long when its last gap, or that of its lock, is longer.
 inline constexpr uint64_t kExitNanoseconds = 1000;

@@ -79,7 +79,7 @@ void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccou
         wait.ticks += end - part.begin;
         return;
     }
-    const uint64_t exit_ticks = RunClock(*run.process).ticks(format::kExitNanoseconds);
+    const uint64_t exit_ticks = RunClock(*run.process).limit_ticks(format::kExitNanoseconds);
     const uint64_t arrival = std::clamp(instance.last_arrival[(part.n_barriers - 1) & 1], part.begin, end);
     const uint64_t rest = end - arrival;
     const bool is_idle = instance.has_tasks && rest > exit_ticks;

@@ -19,7 +19,7 @@ namespace ompass {
 
 std::string Problem::text() const { return path + ": " + what + " (at byte " + std::to_string(offset) + ")"; }
 
-RunClock::RunClock(const format::ProcessHeader &process) : start_(process.start_ticks) {
+RunClock::RunClock(const format::ProcessHeader &process) : start_(process.start_ticks), rate_(process.rate) {
     if (process.clock_kind == format::ClockKind::kClockGettime) return;
     const uint64_t ticks = process.latest_ticks - process.calibration_ticks;
     const uint64_t ns = process.latest_monotonic_ns - process.calibration_monotonic_ns;

@@ -103,10 +103,12 @@ public:
     uint64_t ticks(uint64_t ns) const {
         return static_cast<uint64_t>((static_cast<unsigned __int128>(ns) << 40) / multiplier_);
     }
+    uint64_t limit_ticks(uint64_t ns) const { return rate_ ? format::limit_ticks(ns, rate_) : ticks(ns); }
     double hz() const { return 1e9 / (static_cast<double>(multiplier_) / 1099511627776.0); }
 
 private:
     uint64_t start_;
+    uint64_t rate_; // the first guess
     uint64_t multiplier_ = 1ull << 40; // ns per tick, 24.40 fixed point, never 0
 };
 
