@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long CPUs have been busy, by the kernel's account (/proc/stat), which counts in steps of 10 ms."""
+"""How long CPUs have been busy, or stolen, by the kernel's account (/proc/stat) in steps of 10 ms."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 _STAT = Path("/proc/stat")
-_BUSY_FIELDS = (0, 1, 2, 5, 6, 7)  # user, nice, system, irq, softirq, steal
+_STEAL_FIELD = 7
+_BUSY_FIELDS = (0, 1, 2, 5, 6, _STEAL_FIELD)  # user, nice, system, irq, softirq, steal
 
 
 def step_ns() -> int:
@@ -16,8 +17,8 @@ def step_ns() -> int:
     return 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Time that these CPUs have been busy since the machine started; None where the kernel does not tell."""
+def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> int | None:
+    """Sum of these fields of these CPUs; None where the kernel does not tell of all of them."""
     tick_ns = step_ns()
     total, seen = 0, 0
     try:
@@ -25,8 +26,19 @@ def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
     except OSError:
         return None
     for line in lines:
-        name, *fields = line.split()
+        name, *counts = line.split()
         if name.startswith("cpu") and name[3:].isdigit() and int(name[3:]) in cpus:
             seen += 1
-            total += sum(int(fields[k]) for k in _BUSY_FIELDS if k < len(fields)) * tick_ns
-    return total if seen == len(cpus) and total else None
+            total += sum(int(counts[k]) for k in fields if k < len(counts)) * tick_ns
+    return total if seen == len(cpus) else None
+
+
+def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
+    """Time that these CPUs have been busy since the machine started; None where the kernel does not tell."""
+    return _counted_ns(_BUSY_FIELDS, cpus, stat) or None
+
+
+def stolen_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
+    """Time that the host of a virtual machine has kept these CPUs for itself since the machine started; None
+    where the kernel does not tell. It is no part of the processor time of a thread."""
+    return _counted_ns((_STEAL_FIELD,), cpus, stat)

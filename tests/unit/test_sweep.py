@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ompass.errors import DamagedRunError, OmpassError, UsageError
-from ompass.processor_time import busy_ns
+from ompass.processor_time import busy_ns, stolen_ns
 from ompass.sweep import (
     BASELINE,
     ELISION,
@@ -175,7 +175,7 @@ def test_each_thread_gets_a_place_while_there_are_enough() -> None:
     assert pinned_to(4, (0, 2, 1)) == (frozenset({0, 1, 2}), {})
 
 
-def test_busy_time_leaves_idle_out_and_knows_what_it_does_not_know(tmp_path: Path) -> None:
+def test_busy_and_stolen_time_leave_idle_out_and_know_what_the_kernel_does_not_tell(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     stat.write_text(
         "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 100 50 4 5 6 0 0\ncpu1 1 0 0 0 0 0 0 0\n", encoding="ascii"
@@ -185,3 +185,6 @@ def test_busy_time_leaves_idle_out_and_knows_what_it_does_not_know(tmp_path: Pat
     assert busy_ns({0, 1}, stat) == 22 * tick_ns
     assert busy_ns({0, 7}, stat) is None
     assert busy_ns({0}, tmp_path / "none") is None
+    assert stolen_ns({0}, stat) == 6 * tick_ns
+    assert stolen_ns({1}, stat) == 0  # known, and none
+    assert stolen_ns({0, 7}, stat) is None
