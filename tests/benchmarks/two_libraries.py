@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds one build of libomp_ext.so against another one, on every benchmark program: does it cost more?
+
+Runs each program with its own cut-off and nothing placed, preloaded with one library and with the other, in
+an order drawn for each round. The figure is the median of the ratios of single rounds, with the interval in
+which it lies with 99% confidence, by the order of the ratios alone. Each case goes on until that interval is
+on one side of --limit, or for --most rounds; cases take turns, so that a noisy minute hits all of them.
+
+    tests/benchmarks/two_libraries.py OLD.so build/release/lib/libomp_ext.so
+    tests/benchmarks/two_libraries.py OLD.so NEW.so --threads 1,2 --most 41 --minutes 60 --json F
+
+Needs the build (release preset) and an idle machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import random
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+BUILD = Path(__file__).resolve().parents[2] / "build" / "release"
+SETTINGS = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "1"}
+CONFIDENCE = 0.99
+RUN_SECONDS = 1.0  # least length of what is timed in one run
+TIMEOUT_S = 600
+
+
+@dataclass
+class Case:
+    """One program on a number of threads, with the ratios of the rounds so far."""
+
+    program: Path
+    threads: int
+    repeats: int = 1
+    ratios: list[float] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Say which it is."""
+        return f"{self.program.name.removesuffix('-tasks')}, {self.threads} threads"
+
+    def seconds(self, library: Path) -> float:
+        """Run it once; return the median of its repetitions."""
+        command = [self.program, "--class", "small", "--json", "--threads", str(self.threads)]
+        command += ["--repeat", str(self.repeats)]
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "KMP_"))}
+        finished = subprocess.run(
+            command,
+            env=kept | SETTINGS | {"LD_PRELOAD": str(library)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_S,
+        )
+        if finished.returncode != 0:
+            sys.exit(f"two_libraries.py: {self.name} failed:\n{finished.stdout}{finished.stderr}")
+        return float(json.loads(finished.stdout)["seconds"])
+
+    def add_round(self, old: Path, new: Path) -> None:
+        """Run it with both libraries."""
+        libraries = [old, new]
+        taken = {i: self.seconds(libraries[i]) for i in random.sample((0, 1), 2)}
+        self.ratios.append(taken[1] / taken[0])
+
+    def interval(self) -> tuple[float, float]:
+        """Return between which ratios the median lies."""
+        n_out = ranks_outside(len(self.ratios))
+        ordered = sorted(self.ratios)
+        return (ordered[n_out], ordered[-1 - n_out]) if n_out >= 0 else (0.0, math.inf)
+
+    def verdict(self, limit: float) -> str:
+        """Return `holds`, `exceeds`, or nothing as long as neither is certain."""
+        low, high = self.interval()
+        return "holds" if high <= limit else "exceeds" if low > limit else ""
+
+
+def ranks_outside(n: int) -> int:
+    """Return how many of n values lie on each side of the interval of the median; -1: n are too few."""
+    sum_of_chances, outside = 0.0, -1
+    for k in range(n):
+        sum_of_chances += math.comb(n, k) / 2**n
+        if sum_of_chances > (1 - CONFIDENCE) / 2:
+            break
+        outside = k
+    return outside
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("old", type=Path, help="the library before")
+    parser.add_argument("new", type=Path, help="the library to judge")
+    parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
+    parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--limit", type=float, default=1.01, help="of the ratio (default 1.01)")
+    parser.add_argument("--least", type=int, default=9, help="rounds at least (default 9)")
+    parser.add_argument("--most", type=int, default=41, help="rounds at most (default 41)")
+    parser.add_argument("--minutes", type=float, default=60, help="begin no round after that (default 60)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there")
+    arguments = parser.parse_args()
+    programs = [path for path in sorted((BUILD / "bots").glob("*-tasks")) if arguments.only in path.name]
+    if not programs:
+        parser.error("no such program is built: ./run build")
+    old, new = arguments.old.resolve(), arguments.new.resolve()
+    for library in (old, new):
+        if not library.is_file():
+            parser.error(f"{library} does not exist")
+    cases = [Case(program, int(n)) for n in arguments.threads.split(",") for program in programs]
+    for case in cases:
+        case.repeats = min(10, math.ceil(RUN_SECONDS / case.seconds(new)))
+    end = time.monotonic() + 60 * arguments.minutes
+    for number in range(arguments.most):
+        open_cases = [c for c in cases if number < arguments.least or not c.verdict(arguments.limit)]
+        for case in open_cases:
+            if time.monotonic() < end:
+                case.add_round(old, new)
+        print(f"round {number + 1}: {len(open_cases)} of {len(cases)} cases", file=sys.stderr, flush=True)
+    cases = [case for case in cases if case.ratios]
+    for case in cases:
+        low, high = case.interval()
+        print(
+            f"{case.name:28} {median(case.ratios):6.3f} ({low:.3f} to {high:.3f}, "
+            f"{len(case.ratios)} rounds)  {case.verdict(arguments.limit) or 'not decided'}"
+        )
+    verdicts = [case.verdict(arguments.limit) for case in cases]
+    mean = math.exp(math.fsum(math.log(median(case.ratios)) for case in cases) / len(cases))
+    print(
+        f"geometric mean {mean:.3f}; {verdicts.count('holds')} hold {arguments.limit}, "
+        f"{verdicts.count('exceeds')} exceed it, {verdicts.count('')} are not decided"
+    )
+    if arguments.json:
+        machine = {"machine": platform.machine(), "processors": os.cpu_count(), "load": os.getloadavg()[0]}
+        rows = [{"case": c.name, "ratios": c.ratios, "verdict": c.verdict(arguments.limit)} for c in cases]
+        arguments.json.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
