@@ -343,8 +343,9 @@ void wait(int kind, Condition &&condition) {
 }
 
 [[gnu::noinline]] static void wait_for_children_seen(Member &member, Task &task) {
+    if (is_light(task) && !has_children_to_wait_for(task)) return; // of other tasks the runtime's own wait follows
     Task *child = nullptr;
-    if (is_light(task) && !member.anchor && has_children_to_wait_for(task) && (child = member.deque.pop(member.mark))) {
+    if (is_light(task) && !member.anchor && (child = member.deque.pop(member.mark))) {
         tell(&omp_ext_observer::wait_begins, kOmptTaskwait);
         member.is_at_once = is_light(*child) && child->seen;
         run_on_top(member, *child);

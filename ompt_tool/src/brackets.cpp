@@ -13,13 +13,21 @@
 #include <utility>
 
 #include "accounting_tasks.h"
+#include "format/invariants.h"
 #include "messages.h"
 
 #define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
+// Return by this and a call: the function called sees our caller's address for its own. gcc does so when it optimizes.
+#ifdef __clang__
+#define OMPASS_JUMP [[clang::musttail]] return
+#else
+#define OMPASS_JUMP return
+#endif
 
 namespace ompass::brackets {
 
 bool active = false;
+bool aside_in_regions = false;
 Code runtime_code = {};
 
 namespace {
@@ -70,18 +78,20 @@ template <typename Function>
     return function;
 }
 
-ThreadState *recording_thread() {
+// The calling thread if a bracket is to be measured here; null: there is none, and the call is passed on, by a jump if that
+// is possible here.
+inline ThreadState *recording_thread(bool can_jump = true) {
     if (!active) return nullptr;
     ThreadState *thread = recorder::this_thread;
     if (!thread || thread->seen_switch != recorder::kOn || recorder::current_switch() != recorder::kOn) return nullptr;
+    if (aside_in_regions && can_jump && thread->region->instance) return nullptr;
     return thread->announced.kind ? nullptr : thread; // what the extension announced is no creation
 }
 
 // Brackets one call that creates a single task. The runtime would take our address for the program's; and the
 // program's is the better one where the task was allocated, since the last call of a function may be a jump.
 struct Creation {
-    explicit Creation(const void *address, const void *task = nullptr) : thread(recording_thread()) {
-        if (!thread) return;
+    Creation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         outer = std::exchange(thread->bracket.is_open, true);
         outer_address = thread->bracket.address; // not null: the runtime calls this itself, for the program's GOMP_task
         if (!outer_address)
@@ -90,14 +100,13 @@ struct Creation {
         begin_creation(*thread);
     }
     ~Creation() {
-        if (!thread) return;
         if (!outer_address) thread->bracket.address = nullptr;
         thread->bracket.is_open = outer;
         if (recorder::current_switch() != recorder::kOff) end_creation(*thread); // it may have ended in the bracket
     }
-    ThreadState *thread;
-    bool outer = false;
-    const void *outer_address = nullptr;
+    ThreadState *const thread;
+    bool outer;
+    const void *outer_address;
 };
 
 // Finds the segment of a shared library with the address in `begin`.
@@ -116,8 +125,7 @@ int find_segment(dl_phdr_info *info, size_t, void *argument) {
 
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
 struct LoopCreation {
-    explicit LoopCreation(const void *address, const void *task = nullptr) : thread(recording_thread()) {
-        if (!thread) return;
+    LoopCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         outer = std::exchange(thread->bracket.is_open, true);
         outer_address = thread->bracket.loop_address;
         outer_task = thread->bracket.loop_task;
@@ -128,19 +136,25 @@ struct LoopCreation {
         begin_creation(*thread);
     }
     ~LoopCreation() {
-        if (!thread) return;
         if (recorder::current_switch() != recorder::kOff) end_creation(*thread);
         thread->bracket.is_open = outer;
         thread->bracket.loop_address = outer_address;
         thread->bracket.loop_task = outer_task;
     }
-    ThreadState *thread;
-    bool outer = false;
-    const void *outer_address = nullptr;
-    const TaskState *outer_task = nullptr;
+    ThreadState *const thread;
+    bool outer;
+    const void *outer_address;
+    const TaskState *outer_task;
 };
 
 } // namespace
+
+void stand_aside_in_regions() {
+    // Where nothing is optimized, what was called would take our address for the program's.
+#if defined(__OPTIMIZE__) && !OMPASS_ASSERTIONS
+    aside_in_regions = true;
+#endif
+}
 
 void look_whether_in_front(bool wanted) {
     void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
@@ -168,9 +182,11 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
     static decltype(&__kmpc_omp_task_alloc) known;
     // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
     ThreadState *thread = brackets::recording_thread();
-    if (thread) begin_creation(*thread);
-    void *task = real(known, "__kmpc_omp_task_alloc")(location, thread_id, flags, task_bytes, shared_bytes, routine);
-    if (thread && !thread->bracket.address && thread->bracket.loop_task != thread->current) {
+    auto *next = real(known, "__kmpc_omp_task_alloc");
+    if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    begin_creation(*thread);
+    void *task = next(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    if (!thread->bracket.address && thread->bracket.loop_task != thread->current) {
         thread->bracket.allocated = task;
         thread->bracket.allocated_at = __builtin_return_address(0);
     }
@@ -179,69 +195,104 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
 
 OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
     static decltype(&__kmpc_omp_task) known;
-    const brackets::Creation creation(__builtin_return_address(0), task);
-    return real(known, "__kmpc_omp_task")(location, thread_id, task);
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_omp_task");
+    if (!thread) OMPASS_JUMP next(location, thread_id, task);
+    const brackets::Creation creation(thread, __builtin_return_address(0), task);
+    return next(location, thread_id, task);
 }
 
 OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n,
                                                 void *dependences, int32_t n_noalias, void *noalias) {
     static decltype(&__kmpc_omp_task_with_deps) known;
-    const brackets::Creation creation(__builtin_return_address(0), task);
-    return real(known, "__kmpc_omp_task_with_deps")(location, thread_id, task, n, dependences, n_noalias, noalias);
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_omp_task_with_deps");
+    if (!thread) OMPASS_JUMP next(location, thread_id, task, n, dependences, n_noalias, noalias);
+    const brackets::Creation creation(thread, __builtin_return_address(0), task);
+    return next(location, thread_id, task, n, dependences, n_noalias, noalias);
 }
 
 OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
                                    uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
                                    uint64_t grainsize, void *duplicate) {
     static decltype(&__kmpc_taskloop) known;
-    const brackets::LoopCreation creation(__builtin_return_address(0), task);
-    real(known, "__kmpc_taskloop")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule,
-                                   grainsize, duplicate);
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_taskloop");
+    if (!thread)
+        OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
+                         duplicate);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0), task);
+    next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, duplicate);
 }
 
 OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
                                      uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
                                      uint64_t grainsize, int32_t modifier, void *duplicate) {
     static decltype(&__kmpc_taskloop_5) known;
-    const brackets::LoopCreation creation(__builtin_return_address(0), task);
-    real(known, "__kmpc_taskloop_5")(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule,
-                                     grainsize, modifier, duplicate);
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_taskloop_5");
+    if (!thread)
+        OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
+                         modifier, duplicate);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0), task);
+    next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, modifier, duplicate);
 }
 
 // ---------------------------------------------------------------- gcc's interface, as LLVM's runtime offers it
 
-// The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
+using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
+                      bool if_clause, unsigned flags, void **dependences, int priority, void *event);
+
 // LLVM's GOMP_task (14 to 19 at least) forgets `copy` when the if clause is false, and the task then sees the data of
 // its creator instead of its own firstprivate copy. So that copy is made here, whether anything is recorded or not.
+// Apart from its caller, since a function that takes room on the stack ends in no jump.
+[[gnu::noinline]] static void copy_and_create(GompTask *next, void (*function)(void *), void *data,
+                                              void (*copy)(void *, void *), long bytes, long alignment, unsigned flags,
+                                              void **dependences, int priority, void *event) {
+    const auto mask = static_cast<uintptr_t>(alignment > 1 ? alignment - 1 : 0);
+    void *room = __builtin_alloca(static_cast<size_t>(bytes) + mask);
+    void *copied = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(room) + mask) & ~mask);
+    copy(copied, data);
+    next(function, copied, nullptr, bytes, alignment, false, flags, dependences, priority, event);
+}
+
+// The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                              long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
                              void *event) {
-    static decltype(&GOMP_task) known;
-    const brackets::Creation creation(__builtin_return_address(0));
-    if (!if_clause && copy && bytes > 0) {
-        const auto mask = static_cast<uintptr_t>(alignment > 1 ? alignment - 1 : 0);
-        void *room = __builtin_alloca(static_cast<size_t>(bytes) + mask);
-        void *copied = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(room) + mask) & ~mask);
-        copy(copied, data);
-        data = copied;
-        copy = nullptr;
-    }
-    real(known, "GOMP_task")(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
+    static GompTask *known;
+    auto *next = real(known, "GOMP_task");
+    const bool must_copy = !if_clause && copy && bytes > 0;
+    ThreadState *thread = brackets::recording_thread(!must_copy);
+    if (!thread && must_copy)
+        return copy_and_create(next, function, data, copy, bytes, alignment, flags, dependences, priority, event);
+    if (!thread)
+        OMPASS_JUMP next(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
+    const brackets::Creation creation(thread, __builtin_return_address(0));
+    if (must_copy)
+        copy_and_create(next, function, data, copy, bytes, alignment, flags, dependences, priority, event);
+    else
+        next(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
 }
 
 OMPASS_EXPORT void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                                  long alignment, unsigned flags, unsigned long n_tasks, int priority, long start,
                                  long end, long step) {
     static decltype(&GOMP_taskloop) known;
-    const brackets::LoopCreation creation(__builtin_return_address(0));
-    real(known, "GOMP_taskloop")(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "GOMP_taskloop");
+    if (!thread) OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0));
+    next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
 }
 
 OMPASS_EXPORT void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                                      long alignment, unsigned flags, unsigned long n_tasks, int priority,
                                      unsigned long long start, unsigned long long end, unsigned long long step) {
     static decltype(&GOMP_taskloop_ull) known;
-    const brackets::LoopCreation creation(__builtin_return_address(0));
-    real(known, "GOMP_taskloop_ull")(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end,
-                                     step);
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "GOMP_taskloop_ull");
+    if (!thread) OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0));
+    next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
 }

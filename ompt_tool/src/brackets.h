@@ -15,6 +15,10 @@ struct Code {
 };
 extern Code runtime_code;
 
+// From now on another library, behind this one, tells of creations in regions: they are passed on to it by a jump, so that
+// it sees the address of the program. Where a build cannot promise that, nothing changes.
+void stand_aside_in_regions();
+
 // Decides, when the runtime has started: `wanted`, and this library's functions come before the runtime's.
 void look_whether_in_front(bool wanted);
 

@@ -316,7 +316,9 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_control_tool, &on_control);
     brackets::look_whether_in_front(recorder::options().brackets);
     // The extension tells of the begin and end of creations too.
-    recorder::note_brackets(held_tasks::observe() || brackets::active);
+    const bool is_told = held_tasks::observe();
+    if (is_told) brackets::stand_aside_in_regions();
+    recorder::note_brackets(is_told || brackets::active);
     return 1;
 }
 
