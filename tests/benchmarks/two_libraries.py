@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds one build of libomp_ext.so against another one, on every benchmark program: does it cost more?
+"""Holds one build of libomp_ext.so against another one, or the runtime alone, on every benchmark program.
 
 Runs each program with its own cut-off and nothing placed, preloaded with one library and with the other, in
 an order drawn for each round. The figure is the median of the ratios of single rounds, with the interval in
@@ -9,6 +9,8 @@ on one side of --limit, or for --most rounds; cases take turns, so that a noisy 
 
     tests/benchmarks/two_libraries.py OLD.so build/release/lib/libomp_ext.so
     tests/benchmarks/two_libraries.py OLD.so NEW.so --threads 1,2 --most 41 --minutes 60 --json F
+    tests/benchmarks/two_libraries.py none NEW.so --limit 1.03            # against the runtime alone
+    tests/benchmarks/two_libraries.py none NEW.so --dormant --limit 1.005 # preloaded, and not asked for
 
 Needs the build (release preset) and an idle machine.
 """
@@ -29,10 +31,19 @@ from pathlib import Path
 from statistics import median
 
 BUILD = Path(__file__).resolve().parents[2] / "build" / "release"
-SETTINGS = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "1"}
+SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "1"}
+DORMANT = {"OMP_EXT_SCHEDULE": "0"}
 CONFIDENCE = 0.99
 RUN_SECONDS = 1.0  # least length of what is timed in one run
 TIMEOUT_S = 600
+
+
+@dataclass(frozen=True)
+class Library:
+    """One of the two: with what settings a program runs."""
+
+    is_new: bool
+    settings: dict[str, str]
 
 
 @dataclass
@@ -49,14 +60,14 @@ class Case:
         """Say which it is."""
         return f"{self.program.name.removesuffix('-tasks')}, {self.threads} threads"
 
-    def seconds(self, library: Path) -> float:
+    def seconds(self, library: Library) -> float:
         """Run it once; return the median of its repetitions."""
         command = [self.program, "--class", "small", "--json", "--threads", str(self.threads)]
         command += ["--repeat", str(self.repeats)]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "KMP_"))}
         finished = subprocess.run(
             command,
-            env=kept | SETTINGS | {"LD_PRELOAD": str(library)},
+            env=kept | library.settings,
             capture_output=True,
             text=True,
             check=False,
@@ -66,11 +77,10 @@ class Case:
             sys.exit(f"two_libraries.py: {self.name} failed:\n{finished.stdout}{finished.stderr}")
         return float(json.loads(finished.stdout)["seconds"])
 
-    def add_round(self, old: Path, new: Path) -> None:
+    def add_round(self, old: Library, new: Library) -> None:
         """Run it with both libraries."""
-        libraries = [old, new]
-        taken = {i: self.seconds(libraries[i]) for i in random.sample((0, 1), 2)}
-        self.ratios.append(taken[1] / taken[0])
+        taken = {library.is_new: self.seconds(library) for library in random.sample((old, new), 2)}
+        self.ratios.append(taken[True] / taken[False])
 
     def interval(self) -> tuple[float, float]:
         """Return between which ratios the median lies."""
@@ -100,8 +110,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("old", type=Path, help="the library before")
-    parser.add_argument("new", type=Path, help="the library to judge")
+    parser.add_argument("old", help="the library before, or none: the runtime alone")
+    parser.add_argument("new", help="the library to judge")
+    parser.add_argument("--dormant", action="store_true", help="loaded, and not asked for")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
     parser.add_argument("--only", default="", help="programs whose name contains this")
     parser.add_argument("--limit", type=float, default=1.01, help="of the ratio (default 1.01)")
@@ -113,10 +124,17 @@ def main() -> None:
     programs = [path for path in sorted((BUILD / "bots").glob("*-tasks")) if arguments.only in path.name]
     if not programs:
         parser.error("no such program is built: ./run build")
-    old, new = arguments.old.resolve(), arguments.new.resolve()
-    for library in (old, new):
-        if not library.is_file():
-            parser.error(f"{library} does not exist")
+    libraries = []
+    for name in (arguments.old, arguments.new):
+        settings = {}
+        if name != "none":
+            if not Path(name).is_file():
+                parser.error(f"{name} does not exist")
+            settings = {"LD_PRELOAD": str(Path(name).resolve())} | (
+                DORMANT if arguments.dormant else SCHEDULED
+            )
+        libraries.append(Library(is_new=bool(libraries), settings=settings))
+    old, new = libraries
     cases = [Case(program, int(n)) for n in arguments.threads.split(",") for program in programs]
     for case in cases:
         case.repeats = min(10, math.ceil(RUN_SECONDS / case.seconds(new)))
