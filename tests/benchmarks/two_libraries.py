@@ -62,7 +62,7 @@ class Case:
 
     def seconds(self, library: Library) -> float:
         """Run it once; return the median of its repetitions."""
-        command = [self.program, "--class", "small", "--json", "--threads", str(self.threads)]
+        command = [str(self.program), "--class", "small", "--json", "--threads", str(self.threads)]
         command += ["--repeat", str(self.repeats)]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "KMP_"))}
         finished = subprocess.run(
@@ -124,9 +124,9 @@ def main() -> None:
     programs = [path for path in sorted((BUILD / "bots").glob("*-tasks")) if arguments.only in path.name]
     if not programs:
         parser.error("no such program is built: ./run build")
-    libraries = []
+    libraries: list[Library] = []
     for name in (arguments.old, arguments.new):
-        settings = {}
+        settings: dict[str, str] = {}
         if name != "none":
             if not Path(name).is_file():
                 parser.error(f"{name} does not exist")
