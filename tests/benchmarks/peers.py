@@ -174,7 +174,7 @@ class Bench:
             settings |= {"OMPASS_MODE": way.tool, "OMPASS_DIR": str(run_directory), "OMPASS_SUMMARY": "off"}
             settings["OMPASS_BRACKETS"] = "on" if way.brackets else "off"
             if way.brackets:
-                preloaded.insert(0, ompass)
+                preloaded.append(ompass)  # as `ompass run` does
             else:
                 settings["OMP_TOOL_LIBRARIES"] = ompass
         elif way.tool:

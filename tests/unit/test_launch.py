@@ -85,6 +85,19 @@ def test_no_preload_without_brackets_where_none_is_needed() -> None:
     assert "LD_PRELOAD" not in plan(LIBOMP, options=RunOptions(brackets=False)).variables
 
 
+def test_the_extension_comes_before_the_tool_and_is_none_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    symbols = {"libomp_ext.so": {"ompt_start_tool", "omp_ext_observe"}, "other.so": {"ompt_start_tool"}}
+    monkeypatch.setattr(
+        "ompass.launch.plan.dynamic_symbols",
+        lambda path, wanted: ([name for name in wanted if name in symbols.get(path.name, ())], []),
+    )
+    made = plan(LIBOMP, environ={"LD_PRELOAD": "/a/malloc.so /b/libomp_ext.so:/c/other.so"})
+    assert made.variables["LD_PRELOAD"] == f"/b/libomp_ext.so:{TOOL}:/a/malloc.so:/c/other.so"
+    assert [w for w in made.warnings if "OMPT tool" in w] == [
+        "LD_PRELOAD names the OMPT tool /c/other.so; only one tool can be active, and Ompass goes first"
+    ]
+
+
 def test_what_the_user_set_is_kept_behind_ours() -> None:
     made = plan(
         LIBOMP,

@@ -77,7 +77,7 @@ def plan_recording(
             "record a copy without them"
         )
     if preload:
-        variables["LD_PRELOAD"] = _joined(preload, environ.get("LD_PRELOAD", ""))
+        variables["LD_PRELOAD"] = _preloaded(preload, environ.get("LD_PRELOAD", ""))
     # Named here as well: a runtime linked into the program looks in this list first.
     variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
     variables["OMPASS_BRACKETS"] = "on" if brackets else "off"
@@ -205,8 +205,8 @@ def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> lis
         found.append(
             f"{program.path} contains an OMPT tool of its own, which goes first; nothing may be recorded"
         )
-    for text in environ.get("LD_PRELOAD", "").replace(" ", ":").split(":"):
-        if text and Path(text) != tool and _offers_tool(Path(text)):
+    for text in _names(environ.get("LD_PRELOAD", "")):
+        if Path(text) != tool and _offers_tool(Path(text)):
             found.append(
                 f"LD_PRELOAD names the OMPT tool {text}; only one tool can be active, and Ompass goes first"
             )
@@ -219,12 +219,31 @@ def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> lis
 
 
 def _offers_tool(path: Path) -> bool:
+    # The extension stands in front of any tool, and hands over to it.
+    return _defines(path, "ompt_start_tool") and not runtime_kind(path.name) and not _is_extension(path)
+
+
+def _is_extension(path: Path) -> bool:
+    return _defines(path, "omp_ext_observe")
+
+
+def _defines(path: Path, symbol: str) -> bool:
     try:
-        return "ompt_start_tool" in dynamic_symbols(path, ("ompt_start_tool",))[0] and not runtime_kind(
-            path.name
-        )
+        return symbol in dynamic_symbols(path, (symbol,))[0]
     except NotElfError:
         return False
+
+
+def _names(preload: str) -> list[str]:
+    """The libraries of an LD_PRELOAD."""
+    return [name for name in preload.replace(" ", ":").split(":") if name]
+
+
+def _preloaded(ours: Sequence[Path], theirs: str) -> str:
+    """Ours before theirs, but behind the extension, to which our brackets would only pass calls on."""
+    extensions = [name for name in _names(theirs) if _is_extension(Path(name))]
+    others = [name for name in _names(theirs) if name not in extensions]
+    return ":".join([*extensions, *map(str, ours), *others])
 
 
 def _joined(ours: Sequence[Path], theirs: str) -> str:
