@@ -25,12 +25,10 @@ public:
 
     RecencyWeights() { resize(kFirstCapacity); }
 
-    bool full() const { return n_slots_ == capacity_; }
-    Slot newest() const { return static_cast<Slot>(n_slots_ - 1); } // only when there is one
-    uint64_t weight(Slot slot) const { return levels_[0][slot]; }
+    bool has_room(uint64_t n) const { return n_slots_ + n <= capacity_; }
 
-    // A new moment, later than all others. Not when full(): compact first.
-    Slot append(uint64_t bytes) {
+    // A new moment, later than all others: slot 0, 1, 2, ... Needs room: compact first.
+    void append(uint64_t bytes) {
         total_ += bytes;
         levels_[0][n_slots_] = bytes;
         uint64_t n_done = ++n_slots_;
@@ -38,35 +36,14 @@ public:
             n_done /= kFanout;
             levels_[k][n_done - 1] = sum_of(&levels_[k - 1][(n_done - 1) * kFanout]);
         }
-        return newest();
     }
 
-    // Bytes whose last touch is later than the slot's.
-    uint64_t newer_than(Slot slot) const {
-        uint64_t sum = levels_[0][slot], node = slot;
-        for (const ZeroedArray<uint64_t> &level : levels_) {
-            sum += sum_before(&level[node - node % kFanout], node % kFanout);
-            node /= kFanout;
-        }
-        return total_ - sum;
-    }
-
-    // `bytes` of the slot have been touched again.
-    void take(Slot slot, uint64_t bytes) {
-        total_ -= bytes;
-        uint64_t node = slot;
-        for (ZeroedArray<uint64_t> &level : levels_) {
-            level[node] -= bytes; // also of nodes that are not summed up yet: they will be set
-            node /= kFanout;
-        }
-    }
-
-    // Both in one way up the tree: newer_than(slot), then take(slot, bytes).
+    // Bytes whose last touch is later than the slot's. Then `bytes` of the slot have been touched again.
     uint64_t newer_and_take(Slot slot, uint64_t bytes) {
         uint64_t sum = levels_[0][slot], node = slot;
         for (ZeroedArray<uint64_t> &level : levels_) {
             sum += sum_before(&level[node - node % kFanout], node % kFanout);
-            level[node] -= bytes;
+            level[node] -= bytes; // also of nodes that are not summed up yet: they will be set
             node /= kFanout;
         }
         const uint64_t newer = total_ - sum;
@@ -81,11 +58,11 @@ public:
         }
     }
 
-    // Renumbers the slots without those of weight 0 and makes room for at least three times as many as remain, so that
-    // the cost is constant per append. rename(new_number) is called once; it must rename every slot that the caller
-    // keeps. new_number(slot) is valid for slots of weight above 0 and only during the call.
+    // Renumbers the slots without those of weight 0 and makes room for three times as many moments as remain, and as n,
+    // so that the cost is constant per append. rename(new_number, n_used) is called once; it must rename every
+    // slot that the caller keeps. new_number(slot) is valid for slots of weight above 0 and only during the call.
     template <typename Rename>
-    void compact(Rename rename) {
+    void compact(uint64_t n, Rename rename) {
         std::vector<uint64_t> used((n_slots_ + 63) / 64);
         std::vector<Slot> before(used.size());
         uint64_t n_used = 0;
@@ -99,10 +76,11 @@ public:
             return before[slot / 64] +
                    static_cast<Slot>(std::popcount(used[slot / 64] & ((uint64_t{1} << slot % 64) - 1)));
         };
-        rename(new_number);
-        if (n_used * kRoom > capacity_) {
+        rename(new_number, static_cast<Slot>(n_used));
+        const uint64_t wanted = std::max(n_used, n) * kRoom;
+        if (wanted > capacity_) {
             const ZeroedArray<uint64_t> old = std::move(levels_[0]);
-            resize(n_used * kRoom);
+            resize(wanted);
             pack(old, n_slots_);
         } else {
             pack(levels_[0], n_slots_);
