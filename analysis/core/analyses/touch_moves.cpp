@@ -27,18 +27,19 @@ void TouchMoves::find(std::span<const Access> accesses, bool coherent, std::vect
 
 void TouchMoves::touch(std::span<const Access> pieces, std::vector<Move> &moves) {
     const Access &first = pieces.front();
-    TouchedRange *range = pieces.size() == 1 ? touches_.find(first.begin) : nullptr;
-    if (range && range->end == first.begin + first.bytes) { // just the bytes of an earlier access
-        moves.push_back(move(first, first.bytes, range->slot, range->invalid ? Move::kCoherence : Move::kReuse));
-        range->slot = next_slot_;
-        range->invalid = 0;
-    } else if (pieces.size() == 1 && !touches_.overlaps(first.begin, first.begin + first.bytes)) {
+    const uint64_t end = first.begin + first.bytes;
+    LastTouch *known = pieces.size() == 1 ? touches_.find(first.begin, first.bytes) : nullptr;
+    if (known) { // just the bytes of an earlier access
+        moves.push_back(move(first, first.bytes, known->slot, known->invalid ? Move::kCoherence : Move::kReuse));
+        known->slot = next_slot_;
+        known->invalid = 0;
+    } else if (pieces.size() == 1 && !touches_.overlaps(first.begin, end)) {
         moves.push_back(move(first, first.bytes, 0, Move::kCold));
-        touches_.add({first.begin, first.begin + first.bytes, next_slot_, 0});
+        touches_.add(first.begin, end, next_slot_);
     } else {
         const auto n_before = static_cast<ptrdiff_t>(moves.size());
         for (const Access &piece : pieces) find_overlaps(piece, moves);
-        for (const Access &piece : pieces) replace(piece);
+        for (const Access &piece : pieces) touches_.replace(piece.begin, piece.begin + piece.bytes, next_slot_);
         std::sort(moves.begin() + n_before, moves.end(),
                   [](const Move &one, const Move &other) { return one.from < other.from; });
     }
@@ -47,44 +48,28 @@ void TouchMoves::touch(std::span<const Access> pieces, std::vector<Move> &moves)
 }
 
 void TouchMoves::find_overlaps(const Access &piece, std::vector<Move> &moves) {
-    const uint64_t end = piece.begin + piece.bytes;
-    uint64_t known = 0;
-    touches_.for_each_overlap(piece.begin, end, [&](const TouchedRange &range) {
-        const uint64_t bytes = std::min(range.end, end) - std::max(range.begin, piece.begin);
-        moves.push_back(move(piece, bytes, range.slot, range.invalid ? Move::kCoherence : Move::kReuse));
-        known += bytes;
+    const uint64_t piece_end = piece.begin + piece.bytes;
+    uint64_t n_known = 0;
+    touches_.for_each_overlap(piece.begin, piece_end, [&](const LastTouch &touch, uint64_t begin, uint64_t end) {
+        const uint64_t bytes = std::min(end, piece_end) - std::max(begin, piece.begin);
+        moves.push_back(move(piece, bytes, touch.slot, touch.invalid ? Move::kCoherence : Move::kReuse));
+        n_known += bytes;
     });
-    if (known < piece.bytes) moves.push_back(move(piece, piece.bytes - known, 0, Move::kCold));
-}
-
-// Replaces what is known of these bytes by one range of the new moment.
-void TouchMoves::replace(const Access &piece) {
-    const uint64_t end = piece.begin + piece.bytes;
-    touches_.cut(piece.begin);
-    touches_.cut(end);
-    overlapped_.clear();
-    touches_.for_each_overlap(piece.begin, end, [&](const TouchedRange &range) { overlapped_.push_back(range.begin); });
-    const bool begins_alike = !overlapped_.empty() && overlapped_.front() == piece.begin;
-    for (size_t k = begins_alike ? 1 : 0; k < overlapped_.size(); k++) touches_.remove(overlapped_[k]);
-    if (begins_alike)
-        *touches_.find(piece.begin) = {piece.begin, end, next_slot_, 0};
-    else
-        touches_.add({piece.begin, end, next_slot_, 0});
+    if (n_known < piece.bytes) moves.push_back(move(piece, piece.bytes - n_known, 0, Move::kCold));
 }
 
 void TouchMoves::invalidate(const Access &write) {
     const uint64_t end = write.begin + write.bytes;
-    TouchedRange *range = touches_.find(write.begin);
-    if (range && range->end == end) {
-        range->invalid = 1;
+    if (LastTouch *known = touches_.find(write.begin, write.bytes)) {
+        known->invalid = 1;
         return;
     }
     bool any_valid = false;
-    touches_.for_each_overlap(write.begin, end, [&](const TouchedRange &known) { any_valid |= known.invalid == 0; });
+    touches_.for_each_overlap(write.begin, end, [&](const LastTouch &touch, auto...) { any_valid |= !touch.invalid; });
     if (!any_valid) return;
     touches_.cut(write.begin);
     touches_.cut(end);
-    touches_.for_each_overlap(write.begin, end, [](TouchedRange &known) { known.invalid = 1; });
+    touches_.for_each_overlap(write.begin, end, [](LastTouch &touch, auto...) { touch.invalid = 1; });
 }
 
 Move TouchMoves::move(const Access &piece, uint64_t bytes, uint32_t from, Move::Kind kind) const {

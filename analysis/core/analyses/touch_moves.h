@@ -46,7 +46,6 @@ public:
 private:
     void touch(std::span<const Access> pieces, std::vector<Move> &moves);
     void find_overlaps(const Access &piece, std::vector<Move> &moves);
-    void replace(const Access &piece);
     void invalidate(const Access &write);
     Move move(const Access &piece, uint64_t bytes, uint32_t from, Move::Kind kind) const;
 
@@ -54,7 +53,6 @@ private:
     Sampling sampling_;
     LastTouches touches_;
     uint32_t next_slot_ = 0;
-    std::vector<uint64_t> overlapped_; // scratch of replace
 };
 
 } // namespace ompass
