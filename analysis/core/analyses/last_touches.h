@@ -53,14 +53,6 @@ public:
         }
     }
 
-    // Is any of these bytes covered?
-    bool overlaps(uint64_t begin, uint64_t end) const {
-        OrderedKeys::Place place = begins_.floor(begin);
-        if (place == begins_.end()) return false;
-        if (end_of(*find(begins_.key(place))) <= begin) place = begins_.next(place);
-        return place != begins_.end() && begins_.key(place) < end;
-    }
-
     // Makes `address` a border between ranges, if it is inside of one.
     void cut(uint64_t address) {
         const OrderedKeys::Place place = begins_.floor(address);
@@ -70,11 +62,20 @@ public:
         if (touch.begin >= address || end <= address) return;
         const LastTouch lower = touch;
         set_end(touch, address);
-        insert(address, end, lower.slot, lower.invalid);
+        insert(place, address, end, lower.slot, lower.invalid);
     }
 
-    // Bytes that are not covered are a range now.
-    void add(uint64_t begin, uint64_t end, uint32_t slot) { insert(begin, end, slot, 0); }
+    // Makes these bytes a range, if none of them is covered.
+    bool add(uint64_t begin, uint64_t end, uint32_t slot) {
+        const OrderedKeys::Place below = begins_.floor(begin);
+        if (below != begins_.end()) {
+            const OrderedKeys::Place next = begins_.key(below) < begin ? begins_.next(below) : below;
+            if (next != begins_.end() && begins_.key(next) < end) return false;
+            if (next != below && end_of(*find(begins_.key(below))) > begin) return false;
+        }
+        insert(below, begin, end, slot, 0);
+        return true;
+    }
 
     // These bytes are one range now, whatever was known of them.
     void replace(uint64_t begin, uint64_t end, uint32_t slot) {
@@ -85,7 +86,7 @@ public:
                          [this](const LastTouch &touch, uint64_t, uint64_t) { replaced_.push_back(touch.begin); });
         const bool begins_alike = !replaced_.empty() && replaced_.front() == begin;
         for (size_t k = begins_alike ? 1 : 0; k < replaced_.size(); k++) remove(replaced_[k]);
-        if (!begins_alike) return add(begin, end, slot);
+        if (!begins_alike) return insert(begins_.floor(begin), begin, end, slot, 0);
         LastTouch &touch = *find(begin);
         set_end(touch, end);
         touch.slot = slot;
@@ -133,8 +134,8 @@ private:
         if (touch.length == LastTouch::kLong) long_ends_[touch.begin] = end;
     }
 
-    void insert(uint64_t begin, uint64_t end, uint32_t slot, uint32_t invalid) {
-        begins_.insert(begin);
+    void insert(OrderedKeys::Place below, uint64_t begin, uint64_t end, uint32_t slot, uint32_t invalid) {
+        begins_.insert(below, begin);
         if (++n_ranges_ > table_.size() / 3 * 2) grow();
         LastTouch touch = {begin, slot, invalid & 1, 0};
         set_end(touch, end);

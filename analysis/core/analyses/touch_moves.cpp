@@ -14,12 +14,24 @@ void TouchMoves::find(std::span<const Access> accesses, bool coherent, std::vect
             const Access &later = accesses[i + kAhead];
             if (later.group == group_ || later.write) touches_.prefetch(later.begin);
         }
+        const Access &access = accesses[i];
+        if (access.group == group_ && !access.more) {
+            if (LastTouch *known = touches_.find(access.begin, access.bytes)) { // just the bytes of an earlier access
+                Move found = move(access, access.bytes, known->slot, known->invalid ? Move::kCoherence : Move::kReuse);
+                found.ends_moment = true;
+                moves.push_back(found);
+                known->slot = next_slot_++;
+                known->invalid = 0;
+                i++;
+                continue;
+            }
+        }
         size_t n_pieces = 1;
         while (accesses[i + n_pieces - 1].more) n_pieces++;
         const std::span<const Access> pieces = accesses.subspan(i, n_pieces);
-        if (pieces.front().group == group_)
+        if (access.group == group_)
             touch(pieces, moves);
-        else if (coherent && pieces.front().write)
+        else if (coherent && access.write)
             for (const Access &piece : pieces) invalidate(piece);
         i += n_pieces;
     }
@@ -27,15 +39,8 @@ void TouchMoves::find(std::span<const Access> accesses, bool coherent, std::vect
 
 void TouchMoves::touch(std::span<const Access> pieces, std::vector<Move> &moves) {
     const Access &first = pieces.front();
-    const uint64_t end = first.begin + first.bytes;
-    LastTouch *known = pieces.size() == 1 ? touches_.find(first.begin, first.bytes) : nullptr;
-    if (known) { // just the bytes of an earlier access
-        moves.push_back(move(first, first.bytes, known->slot, known->invalid ? Move::kCoherence : Move::kReuse));
-        known->slot = next_slot_;
-        known->invalid = 0;
-    } else if (pieces.size() == 1 && !touches_.overlaps(first.begin, end)) {
+    if (pieces.size() == 1 && touches_.add(first.begin, first.begin + first.bytes, next_slot_)) {
         moves.push_back(move(first, first.bytes, 0, Move::kCold));
-        touches_.add(first.begin, end, next_slot_);
     } else {
         const auto n_before = static_cast<ptrdiff_t>(moves.size());
         for (const Access &piece : pieces) find_overlaps(piece, moves);
