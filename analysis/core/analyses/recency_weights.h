@@ -33,24 +33,15 @@ public:
     bool has_room(uint64_t n) const { return n_slots_ + n <= capacity_; }
 
     // A new moment, later than all others: slot 0, 1, 2, ... Needs room: compact first.
-    void append(uint64_t bytes) {
+    [[gnu::always_inline]] void append(uint64_t bytes) {
         if (bytes >= kHeavy && !heavy()) become_heavy();
         total_ += bytes;
-        const uint64_t slot = n_slots_++;
-        with_weights([&](auto &weights) {
-            weights[slot] = static_cast<Weight<decltype(weights)>>(bytes);
-            if (n_slots_ % kLeaves == 0) levels_[0][slot / kLeaves] = sum_of<kLeaves>(&weights[slot - (kLeaves - 1)]);
-        });
-        if (n_slots_ % kLeaves != 0) return;
-        uint64_t n_done = n_slots_ / kLeaves;
-        for (size_t k = 1; k < levels_.size() && n_done % kFanout == 0; k++) {
-            n_done /= kFanout;
-            levels_[k][n_done - 1] = sum_of<kFanout>(&levels_[k - 1][(n_done - 1) * kFanout]);
-        }
+        with_weights([&](auto &weights) { weights[n_slots_] = static_cast<Weight<decltype(weights)>>(bytes); });
+        if (++n_slots_ % kLeaves == 0) sum_up_last_nodes();
     }
 
     // Bytes whose last touch is later than the slot's. Then `bytes` of the slot have been touched again.
-    uint64_t newer_and_take(Slot slot, uint64_t bytes) {
+    [[gnu::always_inline]] uint64_t newer_and_take(Slot slot, uint64_t bytes) {
         uint64_t older = 0; // and the slot itself
         with_weights([&](auto &weights) {
             const uint64_t place = slot % kLeaves;
@@ -160,6 +151,16 @@ private:
     template <uint64_t n, typename T>
     static uint64_t sum_of(const T *values) {
         return std::accumulate(values, values + n, uint64_t{0});
+    }
+
+    // Of the nodes that the newest slot is the last of.
+    void sum_up_last_nodes() {
+        uint64_t n_done = n_slots_ / kLeaves;
+        with_weights([&](auto &weights) { levels_[0][n_done - 1] = sum_of<kLeaves>(&weights[n_slots_ - kLeaves]); });
+        for (size_t k = 1; k < levels_.size() && n_done % kFanout == 0; k++) {
+            n_done /= kFanout;
+            levels_[k][n_done - 1] = sum_of<kFanout>(&levels_[k - 1][(n_done - 1) * kFanout]);
+        }
     }
 
     // Weights take four bytes as long as all are light. use(weights) is called with the array that is in use.

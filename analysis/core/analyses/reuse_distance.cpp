@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace ompass {
 
@@ -36,7 +37,7 @@ void ReuseStream::process(std::span<const Access> batch, bool coherent) {
         while (batch[n - 1].more) n++;
         begin_batch(n);
         find(batch.first(n), coherent);
-        counted_.swap(found_);
+        std::swap(counted_, found_);
         count();
         batch = batch.subspan(n);
     }
@@ -44,32 +45,16 @@ void ReuseStream::process(std::span<const Access> batch, bool coherent) {
 
 void ReuseStream::begin_batch(size_t n_accesses) {
     if (!weights_.has_room(found_.size() + n_accesses)) {
-        counted_.swap(found_);
+        std::swap(counted_, found_);
         count();
         weights_.compact(n_accesses, [this](const auto &new_number, RecencyWeights::Slot n_used) {
             touch_moves_.rename_slots(new_number, n_used);
         });
     }
-    counted_.swap(found_);
+    std::swap(counted_, found_);
 }
 
-void ReuseStream::count() {
-    // A moment weighs nothing before its access has been counted, as its own bytes are no distance. Of two moves of
-    // an access the one from the earlier moment is taken first, so it is still part of no distance of the other.
-    constexpr size_t kAhead = 16;
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < counted_.size(); i++) {
-        if (i + kAhead < counted_.size()) weights_.prefetch(counted_[i + kAhead].from);
-        count_move(counted_[i]);
-        bytes += counted_[i].bytes;
-        if (!counted_[i].ends_moment) continue;
-        weights_.append(bytes);
-        bytes = 0;
-    }
-    counted_.clear();
-}
-
-void ReuseStream::count_move(const Move &move) {
+[[gnu::always_inline]] inline void ReuseStream::count_move(const Move &move) {
     ReuseTally &tally = kernels_[move.kernel];
     if (move.kind == Move::kCold) {
         distinct_bytes_ += move.bytes;
@@ -92,6 +77,22 @@ void ReuseStream::count_move(const Move &move) {
     (distance <= classes_.l2_bytes    ? tally.close
      : distance <= classes_.llc_bytes ? tally.near
                                       : tally.far) += move.bytes;
+}
+
+void ReuseStream::count() {
+    // A moment weighs nothing before its access has been counted, as its own bytes are no distance. Of two moves of
+    // an access the one from the earlier moment is taken first, so it is still part of no distance of the other.
+    constexpr size_t kAhead = 16;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < counted_.size(); i++) {
+        if (i + kAhead < counted_.size()) weights_.prefetch(counted_[i + kAhead].from);
+        count_move(counted_[i]);
+        bytes += counted_[i].bytes;
+        if (!counted_[i].ends_moment) continue;
+        weights_.append(bytes);
+        bytes = 0;
+    }
+    counted_.clear();
 }
 
 } // namespace ompass

@@ -71,7 +71,7 @@ private:
     Classes classes_;
     double scale_; // sampled distances to distances
     TouchMoves touch_moves_;
-    std::vector<Move> found_, counted_; // the moves of this batch and of the one before; count() empties the latter
+    MoveList found_, counted_; // the moves of this batch and of the one before; count() empties the latter
     RecencyWeights weights_;
     uint64_t distinct_bytes_ = 0;
     std::vector<ReuseTally> kernels_;

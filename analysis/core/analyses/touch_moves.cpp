@@ -7,7 +7,13 @@
 
 namespace ompass {
 
-void TouchMoves::find(std::span<const Access> accesses, bool coherent, std::vector<Move> &moves) {
+namespace {
+
+Move::Kind kind_of(const LastTouch &touch) { return touch.invalid ? Move::kCoherence : Move::kReuse; }
+
+} // namespace
+
+void TouchMoves::find(std::span<const Access> accesses, bool coherent, MoveList &moves) {
     constexpr size_t kAhead = 32; // as many lines are on their way from memory
     for (size_t i = 0; i < accesses.size();) {
         if (i + kAhead < accesses.size()) {
@@ -15,52 +21,50 @@ void TouchMoves::find(std::span<const Access> accesses, bool coherent, std::vect
             if (later.group == group_ || later.write) touches_.prefetch(later.begin);
         }
         const Access &access = accesses[i];
-        if (access.group == group_ && !access.more) {
-            if (LastTouch *known = touches_.find(access.begin, access.bytes)) { // just the bytes of an earlier access
-                Move found = move(access, access.bytes, known->slot, known->invalid ? Move::kCoherence : Move::kReuse);
-                found.ends_moment = true;
-                moves.push_back(found);
-                known->slot = next_slot_++;
-                known->invalid = 0;
-                i++;
-                continue;
-            }
-        }
         size_t n_pieces = 1;
         while (accesses[i + n_pieces - 1].more) n_pieces++;
         const std::span<const Access> pieces = accesses.subspan(i, n_pieces);
-        if (access.group == group_)
-            touch(pieces, moves);
-        else if (coherent && access.write)
-            for (const Access &piece : pieces) invalidate(piece);
         i += n_pieces;
+        if (access.group != group_) {
+            if (!coherent || !access.write) continue;
+            for (const Access &piece : pieces) invalidate(piece);
+            continue;
+        }
+        LastTouch *known = n_pieces == 1 ? touches_.find(access.begin, access.bytes) : nullptr;
+        if (known) { // just the bytes of an earlier access
+            moves.add() = {access.bytes, known->slot, access.kernel, replicate(access), kind_of(*known), true};
+            known->slot = next_slot_++;
+            known->invalid = 0;
+        } else {
+            touch(pieces, moves);
+        }
     }
 }
 
-void TouchMoves::touch(std::span<const Access> pieces, std::vector<Move> &moves) {
+void TouchMoves::touch(std::span<const Access> pieces, MoveList &moves) {
     const Access &first = pieces.front();
-    if (pieces.size() == 1 && touches_.add(first.begin, first.begin + first.bytes, next_slot_)) {
-        moves.push_back(move(first, first.bytes, 0, Move::kCold));
-    } else {
-        const auto n_before = static_cast<ptrdiff_t>(moves.size());
-        for (const Access &piece : pieces) find_overlaps(piece, moves);
-        for (const Access &piece : pieces) touches_.replace(piece.begin, piece.begin + piece.bytes, next_slot_);
-        std::sort(moves.begin() + n_before, moves.end(),
-                  [](const Move &one, const Move &other) { return one.from < other.from; });
+    const uint32_t slot = next_slot_++;
+    if (pieces.size() == 1 && touches_.add(first.begin, first.begin + first.bytes, slot)) {
+        moves.add() = {first.bytes, 0, first.kernel, replicate(first), Move::kCold, true};
+        return;
     }
-    moves.back().ends_moment = true;
-    next_slot_++;
+    const size_t n_before = moves.size();
+    for (const Access &piece : pieces) find_overlaps(piece, moves);
+    for (const Access &piece : pieces) touches_.replace(piece.begin, piece.begin + piece.bytes, slot);
+    std::sort(moves.begin() + n_before, moves.end(),
+              [](const Move &one, const Move &other) { return one.from < other.from; });
+    (moves.end() - 1)->ends_moment = true;
 }
 
-void TouchMoves::find_overlaps(const Access &piece, std::vector<Move> &moves) {
+void TouchMoves::find_overlaps(const Access &piece, MoveList &moves) {
     const uint64_t piece_end = piece.begin + piece.bytes;
-    uint64_t n_known = 0;
+    uint64_t cold = piece.bytes;
     touches_.for_each_overlap(piece.begin, piece_end, [&](const LastTouch &touch, uint64_t begin, uint64_t end) {
         const uint64_t bytes = std::min(end, piece_end) - std::max(begin, piece.begin);
-        moves.push_back(move(piece, bytes, touch.slot, touch.invalid ? Move::kCoherence : Move::kReuse));
-        n_known += bytes;
+        moves.add() = {bytes, touch.slot, piece.kernel, replicate(piece), kind_of(touch), false};
+        cold -= bytes;
     });
-    if (n_known < piece.bytes) moves.push_back(move(piece, piece.bytes - n_known, 0, Move::kCold));
+    if (cold > 0) moves.add() = {cold, 0, piece.kernel, replicate(piece), Move::kCold, false};
 }
 
 void TouchMoves::invalidate(const Access &write) {
@@ -75,10 +79,6 @@ void TouchMoves::invalidate(const Access &write) {
     touches_.cut(write.begin);
     touches_.cut(end);
     touches_.for_each_overlap(write.begin, end, [](LastTouch &touch, auto...) { touch.invalid = 1; });
-}
-
-Move TouchMoves::move(const Access &piece, uint64_t bytes, uint32_t from, Move::Kind kind) const {
-    return {bytes, from, piece.kernel, sampling_.all() ? uint8_t{0} : sampling_.replicate(piece.begin), kind, false};
 }
 
 } // namespace ompass
