@@ -44,7 +44,7 @@ void ReuseStream::process(std::span<const Access> batch, bool coherent) {
 }
 
 void ReuseStream::begin_batch(size_t n_accesses) {
-    if (!weights_.has_room(found_.size() + n_accesses)) {
+    if (!has_room(n_accesses)) {
         std::swap(counted_, found_);
         count();
         weights_.compact(n_accesses, [this](const auto &new_number, RecencyWeights::Slot n_used) {

@@ -51,10 +51,11 @@ public:
     // by what they invalidate, if `coherent`.
     void process(std::span<const Access> batch, bool coherent);
 
-    // The same in two stages that two threads may run at once, one on this batch and one on the batch before:
-    //   begin_batch; find and count, in any order or at the same time; ...; begin_batch and count for the last batch
-    // Here find() learns which bytes moved, and count() how far those that the last find() learnt of had been.
-    void begin_batch(size_t n_accesses);
+    // The same in two stages that two threads may run at once: for each batch begin_batch(), then find() for this batch and
+    // count() for the one before. The end takes another begin_batch() and count().
+    bool has_room(size_t n_accesses) const { return weights_.has_room(found_.size() + n_accesses); }
+    void
+    begin_batch(size_t n_accesses); // long when there is no room: renumbers moments, and counts what is to be counted
     void find(std::span<const Access> batch, bool coherent) { touch_moves_.find(batch, coherent, found_); }
     void count();
 
@@ -65,7 +66,6 @@ public:
     size_t memory_bytes() const { return weights_.memory_bytes() + touch_moves_.memory_bytes(); }
 
 private:
-    void make_room(size_t n_accesses);
     void count_move(const Move &move);
 
     Classes classes_;
