@@ -71,7 +71,9 @@ public:
         if (below != begins_.end()) {
             const OrderedKeys::Place next = begins_.key(below) < begin ? begins_.next(below) : below;
             if (next != begins_.end() && begins_.key(next) < end) return false;
-            if (next != below && end_of(*find(begins_.key(below))) > begin) return false;
+            // Most ranges are too short to come that far, which is known without a look at this one.
+            const uint64_t key = begins_.key(below);
+            if (next != below && begin - key < longest_ && end_of(*find(key)) > begin) return false;
         }
         insert(below, begin, end, slot, 0);
         return true;
@@ -88,6 +90,7 @@ public:
         for (size_t k = begins_alike ? 1 : 0; k < replaced_.size(); k++) remove(replaced_[k]);
         if (!begins_alike) return insert(begins_.floor(begin), begin, end, slot, 0);
         LastTouch &touch = *find(begin);
+        longest_ = std::max(longest_, end - begin);
         set_end(touch, end);
         touch.slot = slot;
         touch.invalid = 0;
@@ -137,6 +140,7 @@ private:
     void insert(OrderedKeys::Place below, uint64_t begin, uint64_t end, uint32_t slot, uint32_t invalid) {
         begins_.insert(below, begin);
         if (++n_ranges_ > table_.size() / 3 * 2) grow();
+        longest_ = std::max(longest_, end - begin);
         LastTouch touch = {begin, slot, invalid & 1, 0};
         set_end(touch, end);
         place(touch);
@@ -171,6 +175,7 @@ private:
     ZeroedArray<LastTouch> table_;
     OrderedKeys begins_;
     std::unordered_map<uint64_t, uint64_t> long_ends_; // by begin, of the ranges that are kLong or longer
+    uint64_t longest_ = 0; // no range is or was longer
     size_t n_ranges_ = 0, mask_ = 0;
     int shift_ = 0;
     std::vector<uint64_t> replaced_; // scratch of replace

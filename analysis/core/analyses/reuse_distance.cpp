@@ -74,9 +74,10 @@ void ReuseStream::begin_batch(size_t n_accesses) {
     }
     const auto bin = static_cast<size_t>(std::bit_width(distance - (distance != 0)));
     tally.bins[std::min(bin, tally.bins.size() - 1)] += move.bytes;
-    (distance <= classes_.l2_bytes    ? tally.close
-     : distance <= classes_.llc_bytes ? tally.near
-                                      : tally.far) += move.bytes;
+    // No branch: where distances are mixed, nobody could predict it.
+    static constexpr uint64_t ReuseTally::*kClasses[] = {&ReuseTally::close, &ReuseTally::near, &ReuseTally::far};
+    const size_t beyond_l2 = distance > classes_.l2_bytes, beyond_llc = distance > classes_.llc_bytes;
+    tally.*kClasses[beyond_l2 + (beyond_l2 & beyond_llc)] += move.bytes;
 }
 
 void ReuseStream::count() {
