@@ -121,7 +121,7 @@ PythonReuse reuse_of_accesses(const Given<uint64_t> &address, const Given<uint64
         }
         size_t next = 0;
         const auto source = [&](std::vector<Access> &batch) {
-            constexpr size_t kBatchAccesses = 1 << 14;
+            constexpr size_t kBatchAccesses = 1 << 15;
             const size_t begin = next, end = std::min(n, begin + kBatchAccesses);
             batch.resize(end - begin);
             for (; next < end; next++) {
