@@ -121,9 +121,9 @@ void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettin
     std::vector<Access> batch, next, whole;
     bool more = true;
     const auto read = [&] {
-        next.clear();
         source(whole);
         more = !whole.empty();
+        if (!sampler.all()) next.clear();
         for (const Access &access : whole) {
             totals[access.group][access.kernel].n_accesses++;
             totals[access.group][access.kernel].bytes += access.bytes;
