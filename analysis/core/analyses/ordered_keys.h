@@ -80,11 +80,9 @@ private:
         uint64_t keys[kChunkKeys];
     };
 
-    // How many of n sorted keys are at most `key`. Without branches, which nobody could predict.
+    // How many of n sorted keys are at most `key`.
     static size_t n_up_to(const uint64_t *keys, size_t n, uint64_t key) {
-        const uint64_t *from = keys;
-        for (; n > 1; n -= n / 2) from = from[n / 2 - 1] <= key ? from + n / 2 : from;
-        return static_cast<size_t>(from - keys) + (*from <= key);
+        return static_cast<size_t>(std::upper_bound(keys, keys + n, key) - keys);
     }
 
     void add_chunk(size_t at, uint64_t key) {
