@@ -123,13 +123,14 @@ void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettin
     const auto read = [&] {
         source(whole);
         more = !whole.empty();
-        if (!sampler.all()) next.clear();
         for (const Access &access : whole) {
-            totals[access.group][access.kernel].n_accesses++;
-            totals[access.group][access.kernel].bytes += access.bytes;
-            if (!sampler.all()) sampler.append(access, next);
+            AccessReader::Totals &total = totals[access.group][access.kernel];
+            total.n_accesses++;
+            total.bytes += access.bytes;
         }
-        if (sampler.all()) std::swap(next, whole);
+        if (sampler.all()) return std::swap(next, whole);
+        next.clear();
+        for (const Access &access : whole) sampler.append(access, next);
     };
     for (read(); more;) {
         std::swap(batch, next);
