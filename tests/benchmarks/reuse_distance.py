@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how fast reuse distances are computed: on one core, beside a plain Fenwick tree and a sample, and on --jobs.
+"""Measures how fast reuse distances are computed, on one core and more, beside a Fenwick tree and a sample.
 
 Each variant runs in a process of its own, interleaved with the others, on the same accesses: blocks of 4 KiB
 out of --blocks, drawn uniformly (the hardest order: nothing is in cache), by Zipf's law, or around a loop.
-Seconds are CPU time of the one thread that works, which a busy machine disturbs less; where several threads work
-(`threads`), those of the clock. Prints a table of the
-fastest runs and writes JSON. Run it with the Python that has the package installed; needs a C++ compiler.
+Seconds are CPU time of the one thread that works, which a busy machine disturbs less, and those of the clock
+where several work (`threads`). Prints a table of the fastest runs and writes JSON. Run it with the Python
+that has the package installed; needs a C++ compiler.
 """
 
 import argparse
@@ -146,7 +146,8 @@ def main() -> None:
     for order, runs in results.items():
         exact = runs["exact"][0]
         for variant in ("olken", "threads"):
-            if [exact["bins"], exact["cold_bytes"]] != [runs[variant][0]["bins"], runs[variant][0]["cold_bytes"]]:
+            other = runs[variant][0]
+            if [exact["bins"], exact["cold_bytes"]] != [other["bins"], other["cold_bytes"]]:
                 sys.exit(f"{order}: the exact distances are not those of the variant {variant}")
         for variant, samples in runs.items():
             seconds = [sample["seconds"] for sample in samples]

@@ -203,7 +203,7 @@ def test_ranges_of_gigabytes_have_the_distances_of_the_definition(shift: int) ->
 def by_recency(
     accesses: Sequence[Access], n_groups: int, coherent: bool, n_bytes: int
 ) -> dict[tuple[int, int], Tally]:
-    """The definition in another way, for long traces in a small space: bytes in the order of their last touches."""
+    """The definition in another way, for long traces in a small space: bytes by their last touch."""
     last = np.full((n_groups, n_bytes), -1)
     invalid = np.zeros((n_groups, n_bytes), dtype=bool)
     bins = np.array([bin_of(distance) for distance in range(n_bytes + 1)])
@@ -223,15 +223,16 @@ def by_recency(
         if access.write and coherent:
             others = np.arange(n_groups) != group
             invalid[others, touched] = True
-    return {
-        key: Tally(*(int(x) for x in tally[:5]), tuple(int(x) for x in tally[5:]))
-        for key, tally in counted.items()
-    }
+    tallies = {}
+    for key, tally in counted.items():
+        cold, coherence, close, near, far, *in_bins = (int(x) for x in tally)
+        tallies[key] = Tally(cold, coherence, close, near, far, tuple(in_bins))
+    return tallies
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> None:
-    """Over several batches, of which two are worked on at once, and moments that are renumbered in between."""
+    """Over several batches, two of them worked on at once, with moments renumbered in between."""
     random_source = random.Random(n_jobs)
     n_bytes, accesses = 120, list[Access]()
     for _ in range(150_000):
