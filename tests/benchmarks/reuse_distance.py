@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how fast reuse distances are computed on one core, beside a plain Fenwick tree and a sample.
+"""Measures how fast reuse distances are computed, on one core and more, beside a Fenwick tree and a sample.
 
 Each variant runs in a process of its own, interleaved with the others, on the same accesses: blocks of 4 KiB
 out of --blocks, drawn uniformly (the hardest order: nothing is in cache), by Zipf's law, or around a loop.
-Seconds are CPU time of the one thread that works, which a busy machine disturbs less. Prints a table of the
-fastest runs and writes JSON. Run it with the Python that has the package installed; needs a C++ compiler.
+Seconds are CPU time of the one thread that works, which a busy machine disturbs less, and those of the clock
+where several work (`threads`). Prints a table of the fastest runs and writes JSON. Run it with the Python
+that has the package installed; needs a C++ compiler.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import numpy as np
 
 BLOCK_BYTES = 4096
 L2_BYTES, LLC_BYTES = 1 << 20, 32 << 20
-VARIANTS = ("olken", "exact", "sampled")
+VARIANTS = ("olken", "exact", "threads", "sampled")
 ORDERS = ("uniform", "zipf", "loop")
 
 
@@ -57,30 +58,37 @@ def run_olken(
     return [int(x) for x in bins], int(cold[0])
 
 
-def run_core(columns: list[np.ndarray[Any, Any]], rate: float) -> tuple[list[int], int]:
+def run_core(columns: list[np.ndarray[Any, Any]], rate: float, n_jobs: int) -> tuple[list[int], int]:
     from ompass import _core
 
     address, n_bytes, write, group, kernel = columns
     classes = [(L2_BYTES, LLC_BYTES)]
     result = _core.reuse_of_accesses(
-        address, n_bytes, write, group, kernel, classes, rate=rate, block_bytes=BLOCK_BYTES, n_jobs=1
+        address, n_bytes, write, group, kernel, classes, rate=rate, block_bytes=BLOCK_BYTES, n_jobs=n_jobs
     )
     (found,) = result.groups[0].kernels
     return list(found.bins), found.cold_bytes
 
 
-def measure(variant: str, order: str, n: int, n_blocks: int, rate: float, library: Path) -> dict[str, Any]:
+def measure(
+    variant: str, order: str, n: int, n_blocks: int, rate: float, n_jobs: int, library: Path
+) -> dict[str, Any]:
     address = accesses(order, n, n_blocks)
     n_bytes = np.full(n, BLOCK_BYTES, dtype=np.uint64)
     # Written, so that the pages are there before the clock runs: write, group, kernel.
     others = [np.full(n, 0, dtype) for dtype in (np.uint8, np.uint16, np.uint32)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.process_time()
+    clock = time.perf_counter if variant == "threads" else time.process_time
+    start = clock()
     if variant == "olken":
         bins, cold = run_olken(library, address, n_bytes)
     else:
-        bins, cold = run_core([address, n_bytes, *others], rate if variant == "sampled" else 1.0)
-    seconds = time.process_time() - start
+        bins, cold = run_core(
+            [address, n_bytes, *others],
+            rate if variant == "sampled" else 1.0,
+            n_jobs if variant == "threads" else 1,
+        )
+    seconds = clock() - start
     peak_bytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     return {"seconds": seconds, "peak_bytes": peak_bytes, "bins": bins, "cold_bytes": cold}
 
@@ -98,6 +106,7 @@ def main() -> None:
     parser.add_argument("--accesses", type=int, default=50_000_000)
     parser.add_argument("--blocks", type=int, default=1_000_000)
     parser.add_argument("--rate", type=float, default=0.01, help="of the sample")
+    parser.add_argument("--jobs", type=int, default=2, help="threads of the variant `threads`")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--order", choices=ORDERS, action="append", help="default: all")
     parser.add_argument("--json", type=Path, help="write all runs there")
@@ -111,6 +120,7 @@ def main() -> None:
             arguments.accesses,
             arguments.blocks,
             arguments.rate,
+            arguments.jobs,
             arguments.library,
         )
         print(json.dumps(run))
@@ -129,13 +139,16 @@ def main() -> None:
                     command = [sys.executable, __file__, "--one", variant, "--order", order]
                     command += ["--accesses", str(arguments.accesses), "--blocks", str(arguments.blocks)]
                     command += ["--rate", str(arguments.rate), "--library", str(library)]
+                    command += ["--jobs", str(arguments.jobs)]
                     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
                     results[order][variant].append(json.loads(output))
     print(f"{'order':<10}{'variant':<10}{'best s':>9}{'median s':>10}{'M/s':>8}{'MiB':>8}{'error':>9}")
     for order, runs in results.items():
         exact = runs["exact"][0]
-        if [exact["bins"], exact["cold_bytes"]] != [runs["olken"][0]["bins"], runs["olken"][0]["cold_bytes"]]:
-            sys.exit(f"{order}: the exact distances are not those of the baseline")
+        for variant in ("olken", "threads"):
+            other = runs[variant][0]
+            if [exact["bins"], exact["cold_bytes"]] != [other["bins"], other["cold_bytes"]]:
+                sys.exit(f"{order}: the exact distances are not those of the variant {variant}")
         for variant, samples in runs.items():
             seconds = [sample["seconds"] for sample in samples]
             error = largest_error(samples[0], exact)

@@ -38,8 +38,20 @@ class Tally(NamedTuple):
     bins: tuple[int, ...]
 
 
-def by_definition(accesses: Sequence[Access], n_groups: int, coherent: bool) -> dict[tuple[int, int], Tally]:
-    """(group, kernel) -> tally; every byte on its own, by looking at all accesses in between."""
+def bin_of(distance: int) -> int:
+    k = 0
+    while 2**k < max(distance, 1):
+        k += 1
+    return k
+
+
+def by_definition(
+    accesses: Sequence[Access], n_groups: int, coherent: bool, unit: int = 1
+) -> dict[tuple[int, int], Tally]:
+    """(group, kernel) -> tally; every byte on its own, by looking at all accesses in between.
+
+    With a unit, addresses and lengths are in units of so many bytes.
+    """
     counted: dict[tuple[int, int], Counter[str]] = {}
     bins: dict[tuple[int, int], Counter[int]] = {}
     for group in range(n_groups):
@@ -57,20 +69,17 @@ def by_definition(accesses: Sequence[Access], n_groups: int, coherent: bool) -> 
             count, distances = counted.setdefault(key, Counter()), bins.setdefault(key, Counter())
             for byte in touched:
                 if byte not in last:
-                    count["cold"] += 1
+                    count["cold"] += unit
                     continue
                 if byte in invalid:
-                    count["coherence"] += 1
+                    count["coherence"] += unit
                     continue
                 between: set[int] = set()
                 for other in stream[last[byte] + 1 : index]:
                     between.update(range(other.address, other.address + other.n_bytes))
-                distance = len(between)
-                count["close" if distance <= L2_BYTES else "near" if distance <= LLC_BYTES else "far"] += 1
-                k = 0
-                while 2**k < max(distance, 1):
-                    k += 1
-                distances[k] += 1
+                distance = len(between) * unit
+                count["close" if distance <= L2_BYTES else "near" if distance <= LLC_BYTES else "far"] += unit
+                distances[bin_of(distance)] += unit
             last.update(dict.fromkeys(touched, index))
             invalid.difference_update(touched)
             index += 1
@@ -90,6 +99,7 @@ def by_definition(accesses: Sequence[Access], n_groups: int, coherent: bool) -> 
 def computed(
     accesses: Sequence[Access], n_groups: int, coherent: bool, n_jobs: int = 1
 ) -> dict[tuple[int, int], Tally]:
+    """The same by the core."""
     result = reuse(accesses, [(L2_BYTES, LLC_BYTES)] * n_groups, coherent=coherent, n_jobs=n_jobs)
     tallies = {}
     for group, row in enumerate(result.groups):
@@ -178,6 +188,62 @@ def test_thousands_of_random_traces_have_the_distances_of_the_definition(seed: i
         assert computed(accesses, n_groups, coherent, n_jobs=1 + n % 2) == by_definition(
             accesses, n_groups, coherent
         ), f"seed {seed}, trace {n}"
+
+
+@pytest.mark.parametrize("shift", [24, 27, 28, 30, 31, 33, 53])
+def test_ranges_of_gigabytes_have_the_distances_of_the_definition(shift: int) -> None:
+    """Around the lengths and weights that take a wider place in the tables."""
+    random_source = random.Random(shift)
+    for n in range(60):
+        accesses, n_groups = random_trace(random_source)
+        large = [a._replace(address=a.address << shift, n_bytes=a.n_bytes << shift) for a in accesses]
+        assert computed(large, n_groups, True) == by_definition(accesses, n_groups, True, 1 << shift), n
+
+
+def by_recency(
+    accesses: Sequence[Access], n_groups: int, coherent: bool, n_bytes: int
+) -> dict[tuple[int, int], Tally]:
+    """The definition in another way, for long traces in a small space: bytes by their last touch."""
+    last = np.full((n_groups, n_bytes), -1)
+    invalid = np.zeros((n_groups, n_bytes), dtype=bool)
+    bins = np.array([bin_of(distance) for distance in range(n_bytes + 1)])
+    counted: dict[tuple[int, int], np.ndarray] = {}  # cold, coherence, close, near, far, bins
+    for index, access in enumerate(accesses):
+        group, touched = access.group, slice(access.address, access.address + access.n_bytes)
+        moments, known = last[group, touched], last[group, touched] >= 0
+        reused = moments[known & ~invalid[group, touched]]
+        distances = (last[group] > reused[:, None]).sum(axis=1)
+        tally = counted.setdefault((group, access.kernel), np.zeros(5 + 64, dtype=int))
+        tally[0] += np.count_nonzero(~known)
+        tally[1] += np.count_nonzero(known & invalid[group, touched])
+        tally[2:5] += np.bincount(1 * (distances > L2_BYTES) + (distances > LLC_BYTES), minlength=3)
+        tally[5:] += np.bincount(bins[distances], minlength=64)
+        last[group, touched] = index
+        invalid[group, touched] = False
+        if access.write and coherent:
+            others = np.arange(n_groups) != group
+            invalid[others, touched] = True
+    tallies = {}
+    for key, tally in counted.items():
+        cold, coherence, close, near, far, *in_bins = (int(x) for x in tally)
+        tallies[key] = Tally(cold, coherence, close, near, far, tuple(in_bins))
+    return tallies
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> None:
+    """Over several batches, two of them worked on at once, with moments renumbered in between."""
+    random_source = random.Random(n_jobs)
+    n_bytes, accesses = 120, list[Access]()
+    for _ in range(150_000):
+        if random_source.random() < 0.8:
+            address, length = random_source.randrange(0, n_bytes, 8), 8
+        else:
+            address = random_source.randrange(n_bytes)
+            length = random_source.randrange(1, min(30, n_bytes - address) + 1)
+        write, group, kernel = (random_source.randrange(n) for n in (2, 2, 3))
+        accesses.append(Access(address, length, write == 1, group, kernel))
+    assert computed(accesses, 2, True, n_jobs) == by_recency(accesses, 2, True, n_bytes)
 
 
 def test_a_thousand_times_around_a_loop_is_counted_at_the_length_of_the_loop() -> None:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches and threads. One batch is read while the one before is counted by every group; nothing else is shared.
+// Batches and threads. While one batch is read, every group looks up the batch before, and counts the one before that.
 #include "krd_analysis.h"
 
 #include <algorithm>
 #include <bit>
+#include <span>
+#include <utility>
 
 #include "events/run_all.h"
 
@@ -13,29 +15,66 @@ namespace {
 
 constexpr size_t kBatchAccesses = 1 << 16; // some milliseconds of work: against it, starting threads is free
 
-std::vector<ReuseStream> make_streams(const KrdSettings &settings, Sampling sampling, size_t n_kernels) {
-    std::vector<ReuseStream> streams;
-    streams.reserve(settings.groups.n_groups);
-    for (uint16_t group = 0; group < settings.groups.n_groups; group++)
-        streams.emplace_back(group, settings.classes[group], sampling, n_kernels);
-    return streams;
-}
-
-KrdResult collect(std::vector<ReuseStream> &streams, const std::vector<std::vector<AccessReader::Totals>> &totals,
-                  Sampling sampling) {
-    KrdResult result;
-    result.block_bytes = sampling.all() ? 0 : uint64_t{1} << sampling.block_shift;
-    for (size_t group = 0; group < streams.size(); group++) {
-        const ReuseStream &stream = streams[group];
-        GroupReuse &reuse = result.groups.emplace_back();
-        reuse.kernels = stream.kernels();
-        reuse.totals = totals[group];
-        if (stream.sample()) reuse.sample = std::make_unique<SampleTally>(*stream.sample());
-        reuse.distinct_bytes = stream.distinct_bytes();
-        reuse.memory_bytes = stream.memory_bytes();
+// The streams of all groups, and the threads that work on them.
+class Streams {
+public:
+    Streams(const KrdSettings &settings, Sampling sampling, size_t n_kernels)
+        : n_jobs_(settings.n_jobs), coherent_(settings.coherent && settings.groups.n_groups > 1), sampling_(sampling) {
+        streams_.reserve(settings.groups.n_groups);
+        for (uint16_t group = 0; group < settings.groups.n_groups; group++)
+            streams_.emplace_back(group, settings.classes[group], sampling, n_kernels);
     }
-    return result;
-}
+
+    // All of these accesses, while meanwhile() runs.
+    template <typename Meanwhile>
+    void process(std::span<const Access> batch, const Meanwhile &meanwhile) {
+        const size_t n = streams_.size();
+        if (n_jobs_ <= 1) {
+            for (ReuseStream &stream : streams_) stream.process(batch, coherent_);
+            return meanwhile();
+        }
+        begin_batch(batch.size());
+        run_all(2 * n + 1, n_jobs_, [&](size_t i) {
+            if (i == 0)
+                meanwhile();
+            else if (i <= n)
+                streams_[i - 1].find(batch, coherent_);
+            else
+                streams_[i - 1 - n].count();
+        });
+    }
+
+    // When all accesses have been processed; once.
+    KrdResult collect(const std::vector<std::vector<AccessReader::Totals>> &totals) {
+        begin_batch(0);
+        run_all(streams_.size(), n_jobs_, [&](size_t i) { streams_[i].count(); });
+        KrdResult result;
+        result.block_bytes = sampling_.all() ? 0 : uint64_t{1} << sampling_.block_shift;
+        for (size_t group = 0; group < streams_.size(); group++) {
+            const ReuseStream &stream = streams_[group];
+            GroupReuse &reuse = result.groups.emplace_back();
+            reuse.kernels = stream.kernels();
+            reuse.totals = totals[group];
+            if (stream.sample()) reuse.sample = std::make_unique<SampleTally>(*stream.sample());
+            reuse.distinct_bytes = stream.distinct_bytes();
+            reuse.memory_bytes = stream.memory_bytes();
+        }
+        return result;
+    }
+
+private:
+    // Few batches need room made for them, which takes long enough to have threads for it.
+    void begin_batch(size_t n_accesses) {
+        const auto begin = [&](size_t i) { streams_[i].begin_batch(n_accesses); };
+        const bool any_full = std::ranges::any_of(streams_, [&](auto &stream) { return !stream.has_room(n_accesses); });
+        run_all(streams_.size(), any_full ? n_jobs_ : 1, begin);
+    }
+
+    unsigned n_jobs_;
+    bool coherent_;
+    Sampling sampling_;
+    std::vector<ReuseStream> streams_;
+};
 
 // Blocks about as long as the accesses: shorter ones would cut each access into several pieces, longer ones would be
 // fewer and so a poorer sample.
@@ -57,24 +96,19 @@ Problem analyse_reuse(const RunFiles &run, const KrdSettings &settings, const Pr
         for (const Access &access : batch) bytes += access.bytes;
         sampling.block_shift = fitting_block_shift(batch.size(), bytes);
     }
-    std::vector<ReuseStream> streams = make_streams(settings, sampling, run.definitions.size());
+    Streams streams(settings, sampling, run.definitions.size());
     AccessReader reader(run, settings.groups, sampling);
     if (const Problem problem = reader.read(batch, kBatchAccesses)) return problem;
     Problem problem;
     for (bool more = true; more;) {
         more = !reader.at_end();
         next.clear();
-        run_all(streams.size() + 1, settings.n_jobs, [&](size_t i) {
-            if (i == 0)
-                problem = reader.read(next, kBatchAccesses);
-            else
-                streams[i - 1].process(batch, settings.coherent && streams.size() > 1);
-        });
+        streams.process(batch, [&] { problem = reader.read(next, kBatchAccesses); });
         if (problem) return problem;
         progress(reader.share_read());
         std::swap(batch, next);
     }
-    result = collect(streams, reader.totals(), sampling);
+    result = streams.collect(reader.totals());
     return {};
 }
 
@@ -82,21 +116,27 @@ void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettin
     const Sampling sampling = {settings.rate, settings.block_shift ? settings.block_shift : Sampling{}.block_shift};
     std::vector<std::vector<AccessReader::Totals>> totals(settings.groups.n_groups,
                                                           std::vector<AccessReader::Totals>(n_kernels));
-    std::vector<ReuseStream> streams = make_streams(settings, sampling, n_kernels);
+    Streams streams(settings, sampling, n_kernels);
     const Sampler sampler(sampling);
-    std::vector<Access> batch, sampled;
-    for (source(batch); !batch.empty(); source(batch)) {
-        sampled.clear();
-        for (const Access &access : batch) {
-            totals[access.group][access.kernel].n_accesses++;
-            totals[access.group][access.kernel].bytes += access.bytes;
-            if (!sampler.all()) sampler.append(access, sampled);
+    std::vector<Access> batch, next, whole;
+    bool more = true;
+    const auto read = [&] {
+        source(whole);
+        more = !whole.empty();
+        for (const Access &access : whole) {
+            AccessReader::Totals &total = totals[access.group][access.kernel];
+            total.n_accesses++;
+            total.bytes += access.bytes;
         }
-        run_all(streams.size(), settings.n_jobs, [&](size_t i) {
-            streams[i].process(sampler.all() ? batch : sampled, settings.coherent && streams.size() > 1);
-        });
+        if (sampler.all()) return std::swap(next, whole);
+        next.clear();
+        for (const Access &access : whole) sampler.append(access, next);
+    };
+    for (read(); more;) {
+        std::swap(batch, next);
+        streams.process(batch, read);
     }
-    result = collect(streams, totals, sampling);
+    result = streams.collect(totals);
 }
 
 } // namespace ompass

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reuse distances of a whole run: feeds the stream of accesses, batch by batch, to the streams of all cache groups,
-// which work in parallel while the next batch is read. Memory does not grow with the length of the run.
+// which work in parallel while the next batch is read, each on two threads where there are enough. Memory does not grow
+// with the length of the run.
 #pragma once
 
 #include <cstdint>

@@ -6,96 +6,104 @@
 // cache line; the ordered set of first bytes finds what overlaps otherwise, and changes only when the cuts do.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
+#include <vector>
 
 #include "ordered_keys.h"
 #include "zeroed_array.h"
 
 namespace ompass {
 
-struct alignas(32) TouchedRange {
+// Of one range. Small, as most lookups are of one that is not in cache.
+struct LastTouch {
+    static constexpr uint32_t kLong = ~uint32_t{0} >> 1; // this long or longer: LastTouches knows the end
+
     uint64_t begin;
-    uint64_t end;          // 0: an unused entry of the table
     uint32_t slot;         // of the last touch
-    uint32_t invalid;      // 1: another cache group has written these bytes since
+    uint32_t invalid : 1;  // another cache group has written these bytes since
+    uint32_t length : 31;  // 0: an unused entry of the table
 };
+static_assert(sizeof(LastTouch) == 16);
 
 class LastTouches {
 public:
     LastTouches() : table_(kFirstEntries) { set_shift(); }
 
-    // The range that begins just there, or null.
-    const TouchedRange *find(uint64_t begin) const { return const_cast<LastTouches *>(this)->find(begin); }
-    TouchedRange *find(uint64_t begin) {
-        for (size_t i = place_of(begin);; i = (i + 1) & mask_) {
-            if (table_[i].end == 0) return nullptr;
-            if (table_[i].begin == begin) return &table_[i];
-        }
+    // The range of just these bytes, or null; null also for one that is kLong or longer.
+    LastTouch *find(uint64_t begin, uint64_t bytes) {
+        LastTouch *touch = find(begin);
+        return touch && touch->length == bytes && bytes != LastTouch::kLong ? touch : nullptr;
     }
-    // The entry where the search for `begin` starts: for prefetching.
-    const TouchedRange &first_guess(uint64_t begin) const { return table_[place_of(begin)]; }
+    // Inlined by force: gcc takes a function that only prefetches for one without effect, and drops the call.
+    [[gnu::always_inline]] void prefetch(uint64_t begin) const { __builtin_prefetch(&table_[place_of(begin)], 1); }
 
-    // Calls visit(range) for every range that overlaps [begin, end), in order of address. The visit changes no cuts.
+    // Calls visit(touch, begin, end) for every range that overlaps [begin, end), in order of address, with the borders of
+    // the range. The visit changes no cuts.
     template <typename Visit>
     void for_each_overlap(uint64_t begin, uint64_t end, Visit visit) {
         for (OrderedKeys::Place place = begins_.floor(begin); place != begins_.end(); place = begins_.next(place)) {
             const uint64_t key = begins_.key(place);
             if (key >= end) return;
-            TouchedRange &range = *find(key);
-            if (range.end > begin) visit(range);
+            LastTouch &touch = *find(key);
+            if (end_of(touch) > begin) visit(touch, key, end_of(touch));
         }
-    }
-
-    // Is any of these bytes covered?
-    bool overlaps(uint64_t begin, uint64_t end) const {
-        OrderedKeys::Place place = begins_.floor(begin);
-        if (place == begins_.end()) return false;
-        if (find(begins_.key(place))->end <= begin) place = begins_.next(place);
-        return place != begins_.end() && begins_.key(place) < end;
     }
 
     // Makes `address` a border between ranges, if it is inside of one.
     void cut(uint64_t address) {
         const OrderedKeys::Place place = begins_.floor(address);
         if (place == begins_.end()) return;
-        TouchedRange &range = *find(begins_.key(place));
-        if (range.begin >= address || range.end <= address) return;
-        const TouchedRange upper = {address, range.end, range.slot, range.invalid};
-        range.end = address;
-        add(upper);
+        LastTouch &touch = *find(begins_.key(place));
+        const uint64_t end = end_of(touch);
+        if (touch.begin >= address || end <= address) return;
+        const LastTouch lower = touch;
+        set_end(touch, address);
+        insert(place, address, end, lower.slot, lower.invalid);
     }
 
-    // The bytes [range.begin, range.end) must not be covered.
-    void add(const TouchedRange &range) {
-        begins_.insert(range.begin);
-        if (++n_ranges_ > table_.size() / 3 * 2) grow();
-        place(range);
-    }
-
-    void remove(uint64_t begin) {
-        begins_.erase(begin);
-        n_ranges_--;
-        size_t hole = place_of(begin);
-        while (table_[hole].begin != begin || table_[hole].end == 0) hole = (hole + 1) & mask_;
-        // Entries behind the hole move up, unless they would come before the place where their search starts.
-        for (size_t i = (hole + 1) & mask_; table_[i].end != 0; i = (i + 1) & mask_) {
-            if (((i - place_of(table_[i].begin)) & mask_) < ((i - hole) & mask_)) continue;
-            table_[hole] = table_[i];
-            hole = i;
+    // Makes these bytes a range, if none of them is covered.
+    bool add(uint64_t begin, uint64_t end, uint32_t slot) {
+        const OrderedKeys::Place below = begins_.floor(begin);
+        if (below != begins_.end()) {
+            const OrderedKeys::Place next = begins_.key(below) < begin ? begins_.next(below) : below;
+            if (next != begins_.end() && begins_.key(next) < end) return false;
+            // Most ranges are too short to come that far, which is known without a look at this one.
+            const uint64_t key = begins_.key(below);
+            if (next != below && begin - key < longest_ && end_of(*find(key)) > begin) return false;
         }
-        table_[hole] = {};
+        insert(below, begin, end, slot, 0);
+        return true;
+    }
+
+    // These bytes are one range now, whatever was known of them.
+    void replace(uint64_t begin, uint64_t end, uint32_t slot) {
+        cut(begin);
+        cut(end);
+        replaced_.clear();
+        for_each_overlap(begin, end,
+                         [this](const LastTouch &touch, uint64_t, uint64_t) { replaced_.push_back(touch.begin); });
+        const bool begins_alike = !replaced_.empty() && replaced_.front() == begin;
+        for (size_t k = begins_alike ? 1 : 0; k < replaced_.size(); k++) remove(replaced_[k]);
+        if (!begins_alike) return insert(begins_.floor(begin), begin, end, slot, 0);
+        LastTouch &touch = *find(begin);
+        longest_ = std::max(longest_, end - begin);
+        set_end(touch, end);
+        touch.slot = slot;
+        touch.invalid = 0;
     }
 
     template <typename NewNumber>
     void rename_slots(NewNumber new_number) {
-        for (TouchedRange &range : table_)
-            if (range.end != 0) range.slot = new_number(range.slot);
+        for (LastTouch &touch : table_)
+            if (touch.length != 0) touch.slot = new_number(touch.slot);
     }
 
     size_t n_ranges() const { return n_ranges_; }
-    size_t memory_bytes() const { return table_.size() * sizeof(TouchedRange) + begins_.memory_bytes(); }
+    size_t memory_bytes() const { return table_.size() * sizeof(LastTouch) + begins_.memory_bytes(); }
 
 private:
     static constexpr size_t kFirstEntries = 1 << 10; // a power of two, like all later sizes
@@ -109,23 +117,68 @@ private:
         mask_ = table_.size() - 1;
         shift_ = 64 - std::countr_zero(table_.size());
     }
-    void place(const TouchedRange &range) {
-        size_t i = place_of(range.begin);
-        while (table_[i].end != 0) i = (i + 1) & mask_;
-        table_[i] = range;
-    }
-    void grow() {
-        ZeroedArray<TouchedRange> old(table_.size() * 2);
-        std::swap(old, table_);
-        set_shift();
-        for (const TouchedRange &range : old)
-            if (range.end != 0) place(range);
+
+    // The range that begins just there, or null.
+    const LastTouch *find(uint64_t begin) const { return const_cast<LastTouches *>(this)->find(begin); }
+    LastTouch *find(uint64_t begin) {
+        for (size_t i = place_of(begin);; i = (i + 1) & mask_) {
+            if (table_[i].length == 0) return nullptr;
+            if (table_[i].begin == begin) return &table_[i];
+        }
     }
 
-    ZeroedArray<TouchedRange> table_;
+    uint64_t end_of(const LastTouch &touch) const {
+        return touch.length != LastTouch::kLong ? touch.begin + touch.length : long_ends_.at(touch.begin);
+    }
+    void set_end(LastTouch &touch, uint64_t end) {
+        if (touch.length == LastTouch::kLong) long_ends_.erase(touch.begin);
+        touch.length =
+            static_cast<uint32_t>(std::min<uint64_t>(end - touch.begin, LastTouch::kLong)) & LastTouch::kLong;
+        if (touch.length == LastTouch::kLong) long_ends_[touch.begin] = end;
+    }
+
+    void insert(OrderedKeys::Place below, uint64_t begin, uint64_t end, uint32_t slot, uint32_t invalid) {
+        begins_.insert(below, begin);
+        if (++n_ranges_ > table_.size() / 3 * 2) grow();
+        longest_ = std::max(longest_, end - begin);
+        LastTouch touch = {begin, slot, invalid & 1, 0};
+        set_end(touch, end);
+        place(touch);
+    }
+    void remove(uint64_t begin) {
+        begins_.erase(begin);
+        n_ranges_--;
+        size_t hole = place_of(begin);
+        while (table_[hole].begin != begin || table_[hole].length == 0) hole = (hole + 1) & mask_;
+        if (table_[hole].length == LastTouch::kLong) long_ends_.erase(begin);
+        // Entries behind the hole move up, unless they would come before the place where their search starts.
+        for (size_t i = (hole + 1) & mask_; table_[i].length != 0; i = (i + 1) & mask_) {
+            if (((i - place_of(table_[i].begin)) & mask_) < ((i - hole) & mask_)) continue;
+            table_[hole] = table_[i];
+            hole = i;
+        }
+        table_[hole] = {};
+    }
+    void place(const LastTouch &touch) {
+        size_t i = place_of(touch.begin);
+        while (table_[i].length != 0) i = (i + 1) & mask_;
+        table_[i] = touch;
+    }
+    void grow() {
+        ZeroedArray<LastTouch> old(table_.size() * 2);
+        std::swap(old, table_);
+        set_shift();
+        for (const LastTouch &touch : old)
+            if (touch.length != 0) place(touch);
+    }
+
+    ZeroedArray<LastTouch> table_;
     OrderedKeys begins_;
+    std::unordered_map<uint64_t, uint64_t> long_ends_; // by begin, of the ranges that are kLong or longer
+    uint64_t longest_ = 0; // no range is or was longer
     size_t n_ranges_ = 0, mask_ = 0;
     int shift_ = 0;
+    std::vector<uint64_t> replaced_; // scratch of replace
 };
 
 } // namespace ompass

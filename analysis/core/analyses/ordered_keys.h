@@ -29,32 +29,31 @@ public:
     // The largest key <= `key`; the smallest of all when there is none.
     Place floor(uint64_t key) const {
         if (firsts_.empty()) return end();
-        const size_t above = static_cast<size_t>(std::ranges::upper_bound(firsts_, key) - firsts_.begin());
-        if (above == 0) return {0, 0};
-        const Chunk &chunk = *chunks_[above - 1];
-        const uint64_t *found = std::upper_bound(chunk.keys, chunk.keys + chunk.size, key);
-        return {above - 1, static_cast<size_t>(found - chunk.keys) - 1};
+        const size_t n_chunks = n_up_to(firsts_.data(), firsts_.size(), key);
+        if (n_chunks == 0) return {0, 0};
+        const Chunk &chunk = *chunks_[n_chunks - 1];
+        return {n_chunks - 1, n_up_to(chunk.keys, chunk.size, key) - 1};
     }
 
-    // The key must not be there yet.
-    void insert(uint64_t key) {
+    // The key must not be there yet; below == floor(key).
+    void insert(Place below, uint64_t key) {
         if (chunks_.empty()) return add_chunk(0, key);
-        size_t at = static_cast<size_t>(std::ranges::upper_bound(firsts_, key) - firsts_.begin());
-        at -= at > 0;
+        auto [at, index] = below;
+        index += this->key(below) < key;
         if (chunks_[at]->size == kChunkKeys) {
             // What grows at its end is not split: memory that is touched in order fills its chunks.
-            if (key > chunks_[at]->keys[kChunkKeys - 1]) {
+            if (index == kChunkKeys) {
                 if (at + 1 == chunks_.size() || chunks_[at + 1]->size == kChunkKeys) return add_chunk(at + 1, key);
                 at++;
-            } else {
-                split(at);
-                at += key >= firsts_[at + 1];
+                index = 0;
+            } else if (split(at); index > chunks_[at]->size) {
+                index -= chunks_[at]->size;
+                at++;
             }
         }
         Chunk &chunk = *chunks_[at];
-        uint64_t *place = std::upper_bound(chunk.keys, chunk.keys + chunk.size, key);
-        std::move_backward(place, chunk.keys + chunk.size, chunk.keys + chunk.size + 1);
-        *place = key;
+        std::move_backward(chunk.keys + index, chunk.keys + chunk.size, chunk.keys + chunk.size + 1);
+        chunk.keys[index] = key;
         chunk.size++;
         firsts_[at] = chunk.keys[0];
     }
@@ -80,6 +79,11 @@ private:
         size_t size = 0;
         uint64_t keys[kChunkKeys];
     };
+
+    // How many of n sorted keys are at most `key`.
+    static size_t n_up_to(const uint64_t *keys, size_t n, uint64_t key) {
+        return static_cast<size_t>(std::upper_bound(keys, keys + n, key) - keys);
+    }
 
     void add_chunk(size_t at, uint64_t key) {
         auto chunk = std::make_unique<Chunk>();

@@ -3,16 +3,21 @@
 // A moment (one access) is a slot; slots are numbered in order of time, and the weight of a slot is the bytes whose last
 // touch it is. Owns nothing of where the bytes lie.
 //
-// A tree of sums with kFanout children per node, level by level in arrays; the leaves are the slots:
-//   levels_[0][s] = bytes last touched at slot s;  levels_[k + 1][i] = sum of levels_[k][i * kFanout ... + kFanout - 1]
+// A tree of sums, level by level in arrays, each node in a cache line; its leaves are the weights of the slots:
+//   levels_[0][i] = sum of weights[i * kLeaves ...];  levels_[k + 1][i] = sum of levels_[k][i * kFanout ...]
 // Only what lies before a slot is ever summed up, so a sum is made when the last slot of its node is: a new moment costs
 // next to nothing, and nothing need be zero at first. A query reads, and an update writes, one node per level.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "zeroed_array.h"
@@ -25,141 +30,166 @@ public:
 
     RecencyWeights() { resize(kFirstCapacity); }
 
-    bool full() const { return n_slots_ == capacity_; }
-    Slot newest() const { return static_cast<Slot>(n_slots_ - 1); } // only when there is one
-    uint64_t weight(Slot slot) const { return levels_[0][slot]; }
+    bool has_room(uint64_t n) const { return n_slots_ + n <= capacity_; }
 
-    // A new moment, later than all others. Not when full(): compact first.
-    Slot append(uint64_t bytes) {
+    // A new moment, later than all others: slot 0, 1, 2, ... Needs room: compact first.
+    [[gnu::always_inline]] void append(uint64_t bytes) {
+        if (bytes >= kHeavy && !heavy()) become_heavy();
         total_ += bytes;
-        levels_[0][n_slots_] = bytes;
-        uint64_t n_done = ++n_slots_;
-        for (size_t k = 1; k < levels_.size() && n_done % kFanout == 0; k++) {
-            n_done /= kFanout;
-            levels_[k][n_done - 1] = sum_of(&levels_[k - 1][(n_done - 1) * kFanout]);
-        }
-        return newest();
+        with_weights([&](auto &weights) { weights[n_slots_] = static_cast<Weight<decltype(weights)>>(bytes); });
+        if (++n_slots_ % kLeaves == 0) sum_up_last_nodes();
     }
 
-    // Bytes whose last touch is later than the slot's.
-    uint64_t newer_than(Slot slot) const {
-        uint64_t sum = levels_[0][slot], node = slot;
-        for (const ZeroedArray<uint64_t> &level : levels_) {
-            sum += sum_before(&level[node - node % kFanout], node % kFanout);
-            node /= kFanout;
-        }
-        return total_ - sum;
-    }
-
-    // `bytes` of the slot have been touched again.
-    void take(Slot slot, uint64_t bytes) {
-        total_ -= bytes;
-        uint64_t node = slot;
+    // Bytes whose last touch is later than the slot's. Then `bytes` of the slot have been touched again.
+    [[gnu::always_inline]] uint64_t newer_and_take(Slot slot, uint64_t bytes) {
+        uint64_t older = 0; // and the slot itself
+        with_weights([&](auto &weights) {
+            const uint64_t place = slot % kLeaves;
+            older = weights[slot] + sum_before<kLeaves>(&weights[slot - place], place);
+            weights[slot] -= static_cast<Weight<decltype(weights)>>(bytes);
+        });
+        Lanes<uint64_t> sums = {0, 0};
+        uint64_t node = slot / kLeaves;
         for (ZeroedArray<uint64_t> &level : levels_) {
+            const uint64_t place = node % kFanout;
+            sums += lanes_before<kFanout>(&level[node - place], place);
             level[node] -= bytes; // also of nodes that are not summed up yet: they will be set
             node /= kFanout;
         }
-    }
-
-    // Both in one way up the tree: newer_than(slot), then take(slot, bytes).
-    uint64_t newer_and_take(Slot slot, uint64_t bytes) {
-        uint64_t sum = levels_[0][slot], node = slot;
-        for (ZeroedArray<uint64_t> &level : levels_) {
-            sum += sum_before(&level[node - node % kFanout], node % kFanout);
-            level[node] -= bytes;
-            node /= kFanout;
-        }
-        const uint64_t newer = total_ - sum;
+        const uint64_t newer = total_ - (older + sums[0] + sums[1]);
         total_ -= bytes;
         return newer;
     }
 
-    [[gnu::always_inline]] void prefetch(Slot slot) const {
-        for (size_t k = 0; k < 3; k++) { // the levels above are small and stay in cache
-            __builtin_prefetch(&levels_[k][slot], 1);
-            slot /= kFanout;
-        }
+    [[gnu::always_inline]] void prefetch(Slot slot) const { // the levels above are small and stay in cache
+        __builtin_prefetch(heavy() ? static_cast<const void *>(&heavy_weights_[slot]) : &light_weights_[slot], 1);
+        __builtin_prefetch(&levels_[0][slot / kLeaves], 1);
     }
 
-    // Renumbers the slots without those of weight 0 and makes room for at least three times as many as remain, so that
-    // the cost is constant per append. rename(new_number) is called once; it must rename every slot that the caller
-    // keeps. new_number(slot) is valid for slots of weight above 0 and only during the call.
+    // Renumbers the slots without those of weight 0 and makes room for three times as many moments as remain, and as n,
+    // so that the cost is constant per append. rename(new_number, n_used) is called once; it must rename every slot that
+    // the caller keeps. new_number(slot) is valid for slots of weight above 0 and only during the call.
     template <typename Rename>
-    void compact(Rename rename) {
+    void compact(uint64_t n, Rename rename) {
         std::vector<uint64_t> used((n_slots_ + 63) / 64);
         std::vector<Slot> before(used.size());
         uint64_t n_used = 0;
-        for (uint64_t word = 0; word < used.size(); word++) {
-            before[word] = static_cast<Slot>(n_used);
-            for (uint64_t i = word * 64; i < n_slots_ && i < word * 64 + 64; i++)
-                used[word] |= static_cast<uint64_t>(levels_[0][i] != 0) << i % 64;
-            n_used += static_cast<uint64_t>(std::popcount(used[word]));
-        }
+        with_weights([&](auto &weights) { // to the front
+            for (uint64_t i = 0; i < n_slots_; i++) {
+                if (i % 64 == 0) before[i / 64] = static_cast<Slot>(n_used);
+                const auto weight = weights[i];
+                used[i / 64] |= static_cast<uint64_t>(weight != 0) << i % 64;
+                weights[n_used] = weight;
+                n_used += weight != 0;
+            }
+        });
         const auto new_number = [&](Slot slot) {
             return before[slot / 64] +
                    static_cast<Slot>(std::popcount(used[slot / 64] & ((uint64_t{1} << slot % 64) - 1)));
         };
-        rename(new_number);
-        if (n_used * kRoom > capacity_) {
-            const ZeroedArray<uint64_t> old = std::move(levels_[0]);
-            resize(n_used * kRoom);
-            pack(old, n_slots_);
-        } else {
-            pack(levels_[0], n_slots_);
-        }
+        rename(new_number, static_cast<Slot>(n_used));
         n_slots_ = n_used;
-        uint64_t n_done = n_slots_;
+        if (const uint64_t wanted = std::max(n_used, n) * kRoom; wanted > capacity_) resize(wanted);
+        with_weights([&](const auto &weights) {
+            for (uint64_t i = 0; i < n_slots_ / kLeaves; i++) levels_[0][i] = sum_of<kLeaves>(&weights[i * kLeaves]);
+        });
+        uint64_t n_done = n_slots_ / kLeaves;
         for (size_t k = 1; k < levels_.size(); k++) {
             n_done /= kFanout;
-            for (uint64_t i = 0; i < n_done; i++) levels_[k][i] = sum_of(&levels_[k - 1][i * kFanout]);
+            for (uint64_t i = 0; i < n_done; i++) levels_[k][i] = sum_of<kFanout>(&levels_[k - 1][i * kFanout]);
         }
     }
 
     size_t memory_bytes() const {
-        size_t bytes = 0;
-        for (const ZeroedArray<uint64_t> &level : levels_) bytes += level.size() * sizeof(uint64_t);
+        size_t bytes = light_weights_.bytes() + heavy_weights_.bytes();
+        for (const ZeroedArray<uint64_t> &level : levels_) bytes += level.bytes();
         return bytes;
     }
 
 private:
-    static constexpr uint64_t kFanout = 8; // the children of a node are one cache line
+    static constexpr uint64_t kLeaves = 16, kFanout = 8; // children of a node: one cache line
     static constexpr uint64_t kFirstCapacity = 1 << 12;
     static constexpr uint64_t kRoom = 4;
-    // Read from kBefore + kFanout - p on: all ones for the children before place p, zeros from it on. Adding what is
-    // masked is faster than a loop whose length nobody can predict.
-    static constexpr uint64_t kNo = 0, kYes = ~uint64_t{0};
-    static constexpr uint64_t kBefore[2 * kFanout] = {kYes, kYes, kYes, kYes, kYes, kYes, kYes, kYes,
-                                                      kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo,  kNo};
+    static constexpr uint64_t kHeavy = (uint64_t{1} << 32) / kLeaves; // lighter slots: a node sums up to below 2^32
 
-    // Moves the slots of weight above 0 to the front of levels_[0], where they may come from.
-    void pack(const ZeroedArray<uint64_t> &from, uint64_t n) {
-        uint64_t n_used = 0;
-        for (uint64_t i = 0; i < n; i++) {
-            levels_[0][n_used] = from[i];
-            n_used += from[i] != 0;
-        }
+    template <typename Weights>
+    using Weight = std::remove_reference_t<decltype(std::declval<Weights>()[0])>;
+
+    // A few weights or sums that are added at once. Every processor that we build for has registers of 16 bytes.
+    template <typename T>
+    using Lanes [[gnu::vector_size(16)]] = T;
+
+    // Read from kBefore + kLeaves - p on: all ones for the children before place p, zeros from it on. Adding what is
+    // masked is faster than a loop whose length nobody can predict.
+    template <typename T>
+    static constexpr auto kBefore = [] {
+        std::array<T, 2 * kLeaves> mask = {};
+        for (uint64_t i = 0; i < kLeaves; i++) mask[i] = static_cast<T>(~T{0});
+        return mask;
+    }();
+    template <uint64_t n, typename T>
+    [[gnu::always_inline]] static Lanes<T> lanes_before(const T *node, uint64_t place) {
+        const T *before = kBefore<T>.data() + (kLeaves - place);
+        constexpr uint64_t kLanes = sizeof(Lanes<T>) / sizeof(T);
+        return [&]<uint64_t... i>(std::integer_sequence<uint64_t, i...>) {
+            return ((lanes(node + i * kLanes) & lanes(before + i * kLanes)) + ...);
+        }(std::make_integer_sequence<uint64_t, n / kLanes>());
     }
-    static uint64_t sum_of(const uint64_t *node) {
-        uint64_t sum = 0;
-        for (uint64_t i = 0; i < kFanout; i++) sum += node[i];
+    template <uint64_t n, typename T>
+    [[gnu::always_inline]] static uint64_t sum_before(const T *node, uint64_t place) {
+        const Lanes<T> sums = lanes_before<n>(node, place);
+        T sum = 0;
+        for (size_t i = 0; i < sizeof sums / sizeof sum; i++) sum += sums[i];
         return sum;
     }
-    static uint64_t sum_before(const uint64_t *node, uint64_t place) {
-        const uint64_t *before = kBefore + (kFanout - place);
-        uint64_t sum = 0, odd_sum = 0;
-        for (uint64_t i = 0; i < kFanout; i += 2) {
-            sum += node[i] & before[i];
-            odd_sum += node[i + 1] & before[i + 1];
-        }
-        return sum + odd_sum;
+    template <typename T>
+    [[gnu::always_inline]] static Lanes<T> lanes(const T *values) {
+        Lanes<T> lanes;
+        std::memcpy(&lanes, values, sizeof lanes);
+        return lanes;
+    }
+    template <uint64_t n, typename T>
+    static uint64_t sum_of(const T *values) {
+        return std::accumulate(values, values + n, uint64_t{0});
     }
 
+    // Of the nodes that the newest slot is the last of.
+    void sum_up_last_nodes() {
+        uint64_t n_done = n_slots_ / kLeaves;
+        with_weights([&](auto &weights) { levels_[0][n_done - 1] = sum_of<kLeaves>(&weights[n_slots_ - kLeaves]); });
+        for (size_t k = 1; k < levels_.size() && n_done % kFanout == 0; k++) {
+            n_done /= kFanout;
+            levels_[k][n_done - 1] = sum_of<kFanout>(&levels_[k - 1][(n_done - 1) * kFanout]);
+        }
+    }
+
+    // Weights take four bytes as long as all are light. use(weights) is called with the array that is in use.
+    bool heavy() const { return heavy_weights_.size() > 0; }
+    template <typename Use>
+    [[gnu::always_inline]] void with_weights(Use use) {
+        if (heavy())
+            use(heavy_weights_);
+        else
+            use(light_weights_);
+    }
+    void become_heavy() {
+        heavy_weights_ = ZeroedArray<uint64_t>(light_weights_.size());
+        std::copy(light_weights_.begin(), light_weights_.end(), heavy_weights_.begin());
+        light_weights_ = {};
+    }
+
+    // Whole nodes on all levels: a query reads to the end of one. Keeps the weights, but no sums.
     void resize(uint64_t wanted) {
-        capacity_ = std::max(wanted, kFirstCapacity);
+        uint64_t n_nodes = (std::max(wanted, kFirstCapacity) + kLeaves - 1) / kLeaves;
+        capacity_ = n_nodes * kLeaves;
+        with_weights([&](auto &weights) {
+            std::remove_reference_t<decltype(weights)> larger(capacity_);
+            std::copy_n(weights.begin(), n_slots_, larger.begin());
+            weights = std::move(larger);
+        });
         levels_.clear();
-        uint64_t n_nodes = capacity_;
         do {
-            n_nodes = (n_nodes + kFanout - 1) / kFanout * kFanout; // whole nodes: a query reads to the end of one
+            n_nodes = (n_nodes + kFanout - 1) / kFanout * kFanout;
             levels_.emplace_back(n_nodes);
             n_nodes /= kFanout;
         } while (n_nodes > 1);
@@ -167,6 +197,8 @@ private:
 
     uint64_t capacity_ = 0, n_slots_ = 0;
     uint64_t total_ = 0; // the weight of all slots
+    ZeroedArray<uint32_t> light_weights_;
+    ZeroedArray<uint64_t> heavy_weights_;
     std::vector<ZeroedArray<uint64_t>> levels_;
 };
 

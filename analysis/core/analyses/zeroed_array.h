@@ -35,6 +35,7 @@ public:
     }
 
     size_t size() const { return size_; }
+    size_t bytes() const { return size_ * sizeof(T); }
     T &operator[](size_t i) { return elements_[i]; }
     const T &operator[](size_t i) const { return elements_[i]; }
     T *begin() { return elements_; }
@@ -43,7 +44,6 @@ public:
 private:
     static constexpr size_t kHugePage = size_t{2} << 20;
 
-    size_t bytes() const { return size_ * sizeof(T); }
     void swap(ZeroedArray &other) noexcept {
         std::swap(elements_, other.elements_);
         std::swap(size_, other.size_);

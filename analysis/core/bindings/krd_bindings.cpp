@@ -121,16 +121,15 @@ PythonReuse reuse_of_accesses(const Given<uint64_t> &address, const Given<uint64
         }
         size_t next = 0;
         const auto source = [&](std::vector<Access> &batch) {
-            constexpr size_t kBatchAccesses = 1 << 14;
-            const size_t begin = next, end = std::min(n, begin + kBatchAccesses);
-            batch.resize(end - begin);
-            for (; next < end; next++) {
-                const Access access = {address.data()[next], bytes.data()[next],      kernel.data()[next],
-                                       group.data()[next],   write.data()[next] != 0, false};
+            constexpr size_t kBatchAccesses = 1 << 15;
+            batch.resize(std::min(n - next, kBatchAccesses));
+            for (Access &access : batch) { // put together in place: a copy of what was just written stalls
+                access = {address.data()[next], bytes.data()[next],      kernel.data()[next],
+                          group.data()[next],   write.data()[next] != 0, false};
+                next++;
                 if (access.bytes == 0 || access.begin + access.bytes < access.begin)
                     throw nb::value_error("an access has no bytes, or goes beyond the end of the address space");
                 if (access.group >= settings.groups.n_groups) throw nb::value_error("an access is of an unknown group");
-                batch[next - begin] = access;
             }
         };
         analyse_reuse(source, n_kernels, settings, result);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// From accesses to moves: an access makes a new moment, and moves its bytes there from the moments of their last touch.
+// Knows where bytes lie and who wrote them, and no distance: those are a matter of the moves alone (recency_weights).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "last_touches.h"
+#include "sampled_accesses.h"
+
+namespace ompass {
+
+// Bytes of one access with the same last touch. The moves of an access stand together, in order of `from`, and the n-th
+// access makes the n-th moment: slots are numbered here and in RecencyWeights alike.
+struct Move {
+    enum Kind : uint8_t { kCold, kCoherence, kReuse };
+
+    uint64_t bytes;
+    uint32_t from; // slot of the last touch; none when cold
+    uint32_t kernel;
+    uint8_t replicate; // of the sample
+    Kind kind;
+    bool ends_moment; // the last move of its access
+};
+static_assert(sizeof(Move) == 24);
+
+// Moves in a row. A vector, but for adding in place: what is put together elsewhere first costs a stall when it is copied.
+class MoveList {
+public:
+    Move &add() {
+        if (size_ == moves_.size()) moves_.resize(std::max(2 * size_, kFirstSize));
+        return moves_[size_++];
+    }
+    void clear() { size_ = 0; }
+    size_t size() const { return size_; }
+    Move *begin() { return moves_.data(); }
+    Move *end() { return begin() + size_; }
+    const Move &operator[](size_t i) const { return moves_[i]; }
+
+private:
+    static constexpr size_t kFirstSize = 1 << 12;
+
+    std::vector<Move> moves_; // those from size_ on are not used
+    size_t size_ = 0;
+};
+
+class TouchMoves {
+public:
+    TouchMoves(uint16_t group, Sampling sampling) : group_(group), sampling_(sampling) {}
+
+    // Appends the moves of these accesses of all groups, in order of time. Those of other groups matter by what they
+    // invalidate, if `coherent`.
+    void find(std::span<const Access> accesses, bool coherent, MoveList &moves);
+
+    // Slots have new numbers, and n of them are in use.
+    template <typename NewNumber>
+    void rename_slots(NewNumber new_number, uint32_t n) {
+        touches_.rename_slots(new_number);
+        next_slot_ = n;
+    }
+    size_t memory_bytes() const { return touches_.memory_bytes(); }
+
+private:
+    void touch(std::span<const Access> pieces, MoveList &moves);
+    void find_overlaps(const Access &piece, MoveList &moves);
+    void invalidate(const Access &write);
+    uint8_t replicate(const Access &piece) const {
+        return sampling_.all() ? uint8_t{0} : sampling_.replicate(piece.begin);
+    }
+
+    uint16_t group_;
+    Sampling sampling_;
+    LastTouches touches_;
+    uint32_t next_slot_ = 0;
+};
+
+} // namespace ompass
