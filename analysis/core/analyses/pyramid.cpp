@@ -227,7 +227,7 @@ uint64_t StretchWatcher::created_at(uint64_t task) const { return index_ ? index
 void StretchWatcher::stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
     const uint64_t begin_ns = ns(begin), end_ns = ns(end);
     if (end_ns <= begin_ns) return; // what is shorter than a nanosecond has no length
-    const Frame &task = *walk.current().owner;
+    const Frame &task = walk.current().owner();
     const uint32_t home = task.home >= 0   ? static_cast<uint32_t>(task.home)
                           : task.construct ? static_cast<uint32_t>(format::thread_of_id(task.id))
                                            : kNoHome;

@@ -143,7 +143,7 @@ private:
     void end_wait(Walk &walk, const Frame &task) {
         if (const WatchedWait wait = wait_of(task); wait.kind) sink_.ended(wait, ns(walk.mark()), walk.waited_for());
     }
-    static void deeper(Frame &task) { task.data.depth = task.below->data.depth + 1; }
+    static void deeper(Frame &task) { task.data.depth = task.below().data.depth + 1; }
 
     const RunClock &clock_;
     const RecordedRegions &regions_;

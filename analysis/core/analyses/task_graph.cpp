@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -61,7 +62,7 @@ public:
     void began_thread(Walk &walk) {
         const uint32_t chain = chains_.make(0, 0, 0, nullptr);
         chains_[chain].thread = walk.thread();
-        walk.base().data = {chain, chain, 0};
+        walk.current().data = {chain, chain, 0};
     }
     void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kWork) worked(walk, begin, end);
@@ -81,10 +82,10 @@ public:
     }
     void depends(Walk &, uint64_t before, uint64_t after);
     void began_undeferred(Walk &walk, Frame &task) {
-        const uint32_t group = group_of_task(walk, task.below->data.group, task.construct);
+        const uint32_t group = group_of_task(walk, task.below().data.group, task.construct);
         graph_.n_undeferred++;
         graph_.groups[group].n_undeferred++;
-        task.data = {task.below->data.chain, 0, group};
+        task.data = {task.below().data.chain, 0, group};
     }
     void ended_undeferred(Walk &, Frame &task) {
         if (!task.data.own) return;
@@ -136,8 +137,8 @@ public:
     }
 
     void ended_thread(Walk &walk) {
-        for (const Frame *frame = &walk.current(); frame; frame = frame->below)
-            chains_.raise(last_, chains_[frame->data.chain].now);
+        for (const Frame &frame : std::views::reverse(walk.frames()))
+            chains_.raise(last_, chains_[frame.data.chain].now);
     }
     // Everything that was summed goes into the graph, with the critical path.
     void finish();
@@ -153,7 +154,7 @@ private:
     Chain &chain_of(Walk &walk) { return chains_[walk.current().data.chain]; }
     OfFrame frame_of(uint32_t chain) { return {chain, chain, chains_[chain].group}; }
     uint32_t group_of_task(Walk &walk, uint32_t parent, uint32_t construct);
-    uint32_t chain_or_new(Walk &walk, const Frame &task);
+    uint32_t chain_or_new(Walk &walk, Frame &task);
     uint32_t own_chain(Walk &walk, Frame &task);
     void complete_chain(uint32_t place, const Point &end);
     void finish_deferred(uint32_t place, uint64_t time);
@@ -237,10 +238,10 @@ uint32_t GraphBuilder::group_of_task(Walk &walk, uint32_t parent, uint32_t const
 
 // The chain of a task that the thread goes on with. One that was never created, as far as the trace tells, goes on where
 // its thread was.
-uint32_t GraphBuilder::chain_or_new(Walk &walk, const Frame &task) {
+uint32_t GraphBuilder::chain_or_new(Walk &walk, Frame &task) {
     if (const uint32_t known = chains_.find(task.id)) return known;
     const uint32_t chain = chains_.make(0, task.construct, 0, walk.part().data.region);
-    chains_[chain].now = chains_.copy(chains_[task.below->data.chain].now);
+    chains_[chain].now = chains_.copy(chains_[task.below().data.chain].now);
     return chain;
 }
 
@@ -248,9 +249,9 @@ uint32_t GraphBuilder::chain_or_new(Walk &walk, const Frame &task) {
 // of one of them waits for what is created in here.
 uint32_t GraphBuilder::own_chain(Walk &walk, Frame &task) {
     Frame *around = &task;
-    while (!around->data.own) around = around->below;
-    for (; around != &task; around = around->above) {
-        Frame &inner = *around->above;
+    while (!around->data.own) around--;
+    for (; around != &task; around++) {
+        Frame &inner = around[1];
         inner.data.own = chains_.make(0, 0, inner.data.group, walk.part().data.region);
         chains_.adopt(inner.data.own, around->data.own);
         chains_[around->data.own].n_children--; // nobody waits for an undeferred task
@@ -449,7 +450,7 @@ void GraphBuilder::began_implicit(Walk &walk, Frame &task) {
     const uint32_t place = chains_.make(task.id, region ? region->recorded.construct : 0, group, region);
     chains_.remember(task.id, place);
     Chain &made = chains_[place];
-    made.now = chains_.copy(region ? region->begin : chains_[task.below->data.chain].now);
+    made.now = chains_.copy(region ? region->begin : chains_[task.below().data.chain].now);
     made.created = made.created_latest = made.started = std::max<uint64_t>(task.start, 1);
     made.thread = walk.thread();
     graph_.groups[group].n_tasks++;
@@ -463,7 +464,7 @@ void GraphBuilder::ended_implicit(Walk &walk, Frame &task, bool worker) {
     GraphRegion *region = walk.part().data.region;
     completed_at_ = walk.now();
     Point end = chains_.copy(chains_[task.data.chain].now);
-    if (!region) chains_.raise(chains_[task.below->data.chain].now, end); // an initial task: the thread goes on
+    if (!region) chains_.raise(chains_[task.below().data.chain].now, end); // an initial task: the thread goes on
     complete_chain(task.data.chain, end);
     chains_.drop(end);
     if (!region) return;

@@ -205,7 +205,7 @@ public:
         if (duration == 0 && !is_counted()) return;
         count_region(account_.regions[part.construct], duration, team_size);
         account_.regions[part.construct].capacity_ticks += duration * team_size;
-        if (part.outer->id) account_.regions[part.outer->construct].nested_ticks += duration;
+        if (part.outer().id) account_.regions[part.outer().construct].nested_ticks += duration;
     }
     void ended_implicit(Walk &walk, Frame &task, bool worker) {
         if (worker && task.waiting) leave_wait(walk);
@@ -262,8 +262,8 @@ public:
         account_.n_events = walk.decoder().n_records();
         end_phase(index.end);
         if (walk.mark() >= shared_.end) { // waits that are open where the window ends
-            for (const Frame *task = &walk.current(); task; task = task->below)
-                if (task->wait_place) time_wait(task->wait_place).ticks += in_window(task->wait_begin, shared_.end);
+            for (const Frame &task : walk.frames())
+                if (task.wait_place) time_wait(task.wait_place).ticks += in_window(task.wait_begin, shared_.end);
         } else if (const Frame &task = walk.current(); task.wait_place && walk.doing() == Doing::kWait) {
             if (walk.part().id && !walk.part().primary && region(walk.part().id).end)
                 leave_wait(walk);
@@ -276,7 +276,7 @@ public:
                 count_bytes(open);
             else
                 time_slot(open.construct).own_ticks += in_window(open.begin, shared_.end);
-        for (const Part *part = &walk.part(); part->id; part = part->outer) // nobody has counted it yet
+        for (const Part *part = &walk.part(); part->id; part--) // nobody has counted it yet
             if (const uint64_t duration = in_window(part->begin, index.end); part->primary && (whole || duration))
                 count_region(account_.regions[part->construct], duration, part->team_size);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <span>
 
 #include "events/task_parts.h"
@@ -138,7 +139,7 @@ struct WaitRows : WalkRows {
     void completed(auto &walk, auto &task, bool) { end(walk, task, task.wait_kind); }
     void ended_implicit(auto &walk, auto &task, bool) { end(walk, task, task.wait_kind); }
     void ended_thread(auto &walk) {
-        for (auto *task = &walk.current(); task; task = task->below) end(walk, *task, task->wait_kind);
+        for (auto &task : std::views::reverse(walk.frames())) end(walk, task, task.wait_kind);
     }
     void got_lock(auto &walk, uint32_t kind, uint64_t asked) {
         const uint64_t sync = walk.now() - std::min(asked, walk.now());

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -161,8 +161,6 @@ public:
         : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
           n_definitions_(run.definitions.size()),
           exit_ticks_(RunClock(*run.process).limit_ticks(format::kExitNanoseconds)), dates_(run) {
-        base_.owner = current_ = &base_;
-        part_ = &outside_;
         observer_.began_thread(*this);
     }
 
@@ -193,13 +191,16 @@ public:
         EventDecoder::Bookmark place;
         Lasting last;
         typename Observer::OfThread data;
-        std::vector<Frame> frames; // from the bottom of the stack; their pointers mean nothing
-        std::vector<Part> parts; // likewise
+        std::vector<Frame> frames; // from the bottom of the stack
+        std::vector<Part> parts; // the first is outside of every region
         std::vector<OpenKernel> kernels;
         std::vector<OpenWork> works;
         std::vector<AbsentInterval> absences;
     };
-    Checkpoint checkpoint() const;
+    Checkpoint checkpoint() const {
+        const std::vector<Frame> frames(frames_.begin(), frames_.begin() + (current_ - frames_.data()) + 1);
+        return {decoder_.bookmark(), last_, data, frames, parts_, kernels_, works_, absent_};
+    }
     // Of a walk that has not moved yet. False: the checkpoint is not of this log.
     bool go_to(const Checkpoint &);
 
@@ -209,10 +210,13 @@ public:
     uint64_t mark() const { return last_.mark; } // begin of the open stretch
     Doing doing() const { return last_.doing; }
     Frame &current() { return *current_; }
-    Frame &base() { return base_; }
-    Part &part() { return *part_; }
+    std::span<Frame> frames() { return {frames_.data(), current_ + 1}; } // from the bottom of the stack
+    Part &part() { return parts_.back(); }
     // Of the deferred task that the thread is in, or else of the region; 0 outside.
-    uint32_t construct() const { return current_->owner->construct ? current_->owner->construct : part_->construct; }
+    uint32_t construct() const {
+        const uint32_t of_task = current_->owner().construct;
+        return of_task ? of_task : parts_.back().construct;
+    }
     uint32_t domain() const { return last_.domain; } // 1 + that in which the thread starts tasks; 0: not told
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
     uint32_t wait_place() const { return last_.wait_place; } // construct of the waits that begin; 0: not told
@@ -221,7 +225,8 @@ public:
     const EventDecoder &decoder() const { return decoder_; }
 
     bool knows_absences() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
-    const std::deque<AbsentInterval> &absences() const { return absent_; } // of the stretch at hand and later, in order
+    // Of the stretch at hand and later, in order.
+    const std::vector<AbsentInterval> &absences() const { return absent_; }
     // In stretch(): for how long of [begin, end) in it the thread was on no processor. No more than that is known.
     format::AbsentTicks absent(uint64_t begin, uint64_t end) const {
         format::AbsentTicks sum = {};
@@ -264,13 +269,13 @@ private:
     // ---------------------------------------------------------------- stretches
 
     void spend(State state, uint64_t end, uint32_t weight = 1) {
-        if (state == State::kWork) current_->owner->worked += end - last_.mark;
+        if (state == State::kWork) current_->owner().worked += end - last_.mark;
         observer_.stretch(*this, state, last_.mark, end, weight);
         last_.mark = end;
         if (__builtin_expect(!absent_.empty(), 0)) forget_absences(end);
     }
     [[gnu::noinline]] void forget_absences(uint64_t end) {
-        while (!absent_.empty() && absent_.front().end <= end) absent_.pop_front();
+        std::erase_if(absent_, [&](const AbsentInterval &interval) { return interval.end <= end; });
     }
     // Until `since` a wait lacked something to run; `rest` is what the time after that was.
     void spend_waiting(uint64_t since, State rest, uint64_t end) {
@@ -313,19 +318,19 @@ private:
     // ---------------------------------------------------------------- the stack of tasks
 
     Frame &push(typename Frame::Kind kind, uint64_t id, uint32_t construct) {
-        Frame *frame = current_->above;
-        if (__builtin_expect(!frame, 0)) frame = make_frame();
-        frame->begin(kind, id, construct, frame->below->owner);
-        return *(current_ = frame);
+        if (__builtin_expect(current_ == &frames_.back(), 0)) make_room();
+        const uint32_t to_owner = kind == Frame::kUndeferred ? current_->to_owner + 1 : 0;
+        (++current_)->begin(kind, id, construct, to_owner);
+        return *current_;
     }
-    [[gnu::noinline]] Frame *make_frame() {
-        Frame *frame = current_->above = &storage_.emplace_back();
-        frame->below = current_;
-        return frame;
+    [[gnu::noinline]] void make_room() {
+        const size_t top = frames().size() - 1;
+        frames_.resize(2 * frames_.size());
+        current_ = &frames_[top];
     }
     bool pop() {
-        OMPASS_ASSERT(current_ != &base_ && current_->below->above == current_);
-        current_ = current_->below;
+        OMPASS_ASSERT(current_ != frames_.data());
+        current_--;
         return true;
     }
 
@@ -333,8 +338,8 @@ private:
     // False: the task is not there.
     bool return_to(uint64_t id) {
         const Frame *found = current_;
-        while (found && found->id != id) found = found->below;
-        if (!found) return false;
+        while (found->id != id)
+            if (found-- == frames_.data()) return false;
         while (current_ != found) {
             observer_.suspended(*this, *current_);
             pop();
@@ -371,7 +376,7 @@ private:
         frame.timed = timed;
         if (timed) {
             frame.ready = frame.start = now();
-            frame.worked = frame.owner->worked;
+            frame.worked = frame.owner().worked;
         }
         observer_.began_undeferred(*this, frame);
         if (last_.untold.ticks) {
@@ -383,7 +388,7 @@ private:
 
     bool end_undeferred() {
         if (current_->kind != Frame::kUndeferred) return false;
-        observer_.ended_undeferred(*this, *current_);
+        observer_.ended_undeferred(*this, current());
         return pop();
     }
 
@@ -417,14 +422,14 @@ private:
         if (!here && record_.words[2] & 1) enter_wait(run_.definitions[last_.wait_place].flags);
         current_->waiting = record_.words[2] & 1;
         go_on();
-        observer_.resumed(*this, *current_, here);
+        observer_.resumed(*this, current(), here);
         return true;
     }
 
     bool complete() {
         close(now());
         if (current_->construct == 0) return false;
-        observer_.completed(*this, *current_, record_.argument == format::kStatusDetach);
+        observer_.completed(*this, current(), record_.argument == format::kStatusDetach);
         pop();
         go_on();
         return true;
@@ -449,7 +454,7 @@ private:
         close(now());
         enter_wait(record_.argument);
         last_.doing = Doing::kWait;
-        part_->n_barriers += format::is_barrier(record_.argument);
+        part().n_barriers += format::is_barrier(record_.argument);
         observer_.began_wait(*this, record_.argument);
         return true;
     }
@@ -476,51 +481,40 @@ private:
 
     // ---------------------------------------------------------------- regions
 
-    void push_part(uint64_t id, uint32_t construct, uint32_t level, uint64_t begin, bool primary) {
-        Part &part = parts_.emplace_back();
-        part.id = id;
-        part.construct = construct;
-        part.level = level;
-        part.begin = begin;
-        part.primary = primary;
-        part.outer = part_;
-        part_ = &part;
-    }
-    void pop_part() {
-        part_ = part_->outer;
-        parts_.pop_back();
-    }
-
     bool begin_region() {
         close(now());
-        push_part(record_.words[1], record_.argument, static_cast<uint32_t>(record_.words[2]), now(), true);
-        observer_.began_region(*this, *part_);
+        parts_.push_back({.id = record_.words[1],
+                          .construct = record_.argument,
+                          .level = static_cast<uint32_t>(record_.words[2]),
+                          .primary = true,
+                          .begin = now()});
+        observer_.began_region(*this, part());
         last_.doing = Doing::kFork;
         return true;
     }
 
     bool end_region() {
-        if (!part_->primary || part_->id != record_.words[1]) return false;
+        if (!part().primary || part().id != record_.words[1]) return false;
         close(now());
-        observer_.ended_region(*this, *part_, record_.argument);
-        pop_part();
+        observer_.ended_region(*this, part(), record_.argument);
+        parts_.pop_back();
         go_on();
         return true;
     }
 
     bool begin_implicit() {
         const uint64_t id = record_.words[1];
-        if (id != 0 && part_->id != id) { // a worker joins: until now it was on its way
+        if (id != 0 && part().id != id) { // a worker joins: until now it was on its way
             const RecordedRegion &joined = observer_.region(id);
             if (joined.construct >= run_.definitions.size()) return false;
-            push_part(id, joined.construct, joined.level, joined.begin, false);
-            observer_.joined_region(*this, *part_);
+            parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = joined.begin});
+            observer_.joined_region(*this, part());
             last_.mark = joined.begin;
             spend(State::kSync, now());
         } else {
             close(now());
         }
-        part_->team_size = record_.argument;
+        part().team_size = record_.argument;
         Frame &frame = push(Frame::kImplicit, record_.id, 0);
         frame.ready = frame.start = now();
         go_on();
@@ -531,23 +525,23 @@ private:
     bool leave_implicit() {
         close(now());
         if (current_->kind != Frame::kImplicit) return false;
-        observer_.ended_implicit(*this, *current_, false);
-        last_.doing = part_->id ? Doing::kFork : Doing::kUnknown;
+        observer_.ended_implicit(*this, current(), false);
+        last_.doing = part().id ? Doing::kFork : Doing::kUnknown;
         return pop();
     }
 
     bool end_implicit() {
-        if (current_->kind != Frame::kImplicit || !part_->id || part_->primary) return false;
+        if (current_->kind != Frame::kImplicit || !part().id || part().primary) return false;
         close_part();
-        observer_.ended_implicit(*this, *current_, true);
-        pop_part();
+        observer_.ended_implicit(*this, current(), true);
+        parts_.pop_back();
         last_.doing = Doing::kUnknown;
         return pop();
     }
 
     // The last wait of a worker ends with its region, whenever the worker learns of that.
     void close_part() {
-        const RecordedRegion &left = observer_.region(part_->id);
+        const RecordedRegion &left = observer_.region(part().id);
         last_.waited_for = left.waited_for;
         pass_wait(left.last_arrival, left.had_tasks,
                   left.end ? left.end : std::max(last_.mark, observer_.end_of_run()));
@@ -591,9 +585,9 @@ private:
     }
 
     bool resume_recording() {
-        const uint64_t end_of_region = observer_.region(part_->id).end;
+        const uint64_t end_of_region = observer_.region(part().id).end;
         // Else the worker has left a region that ended meanwhile: its wait ends with it, as the next event tells.
-        if (last_.doing != Doing::kWait || part_->primary || !end_of_region || end_of_region > now()) {
+        if (last_.doing != Doing::kWait || part().primary || !end_of_region || end_of_region > now()) {
             close(now());
             current_->waiting = record_.argument != 0;
             current_->wait_kind = current_->wait_place = 0;
@@ -638,15 +632,12 @@ private:
     const char *what_ = nullptr;
 
     Lasting last_;
-    Frame base_;
-    Frame *current_;
-    std::deque<Frame> storage_; // of the deepest stack so far
-    Part outside_;
-    Part *part_;
-    std::deque<Part> parts_;
+    std::vector<Frame> frames_{1}; // of the deepest stack so far; the lowest is outside of every task
+    Frame *current_ = frames_.data();
+    std::vector<Part> parts_{1}; // the first is outside of every region
     std::vector<OpenKernel> kernels_;
     std::vector<OpenWork> works_;
-    std::deque<AbsentInterval> absent_; // those that end after the mark
+    std::vector<AbsentInterval> absent_; // those that end after the mark
     LastGap last_gap_{}; // told by the event that closed it
 };
 
@@ -763,7 +754,7 @@ Precondition ThreadWalk<Observer>::precondition() const {
     case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
     case format::kWaitEnd:
         return {record_.argument == format::kTaskwait ? Precondition::kChildrenEnded : Precondition::kNone};
-    case format::kBarrierEnd: return {Precondition::kBarrierOver, part_->id};
+    case format::kBarrierEnd: return {Precondition::kBarrierOver, parts_.back().id};
     case format::kImplicitBegin:
         return {record_.words[1] ? Precondition::kRegionBegun : Precondition::kNone, record_.words[1]};
     default: return {Precondition::kNone};
@@ -773,25 +764,15 @@ Precondition ThreadWalk<Observer>::precondition() const {
 template <typename Observer>
 void ThreadWalk<Observer>::finish() {
     if (last_.doing != Doing::kUnknown) {
-        const uint64_t end_of_region = observer_.region(part_->id).end;
+        const uint64_t end_of_region = observer_.region(part().id).end;
         const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
         note_last_absences(end);
-        if (end_of_region && last_.doing == Doing::kWait && !part_->primary)
+        if (end_of_region && last_.doing == Doing::kWait && !part().primary)
             close_part();
         else
             close(end);
     }
     observer_.ended_thread(*this);
-}
-
-template <typename Observer>
-typename ThreadWalk<Observer>::Checkpoint ThreadWalk<Observer>::checkpoint() const {
-    Checkpoint at{decoder_.bookmark(), last_, data, {}, {}, kernels_, works_, {absent_.begin(), absent_.end()}};
-    for (const Frame *frame = current_; frame; frame = frame->below) at.frames.push_back(*frame);
-    for (const Part *part = part_; part; part = part->outer) at.parts.push_back(*part);
-    std::ranges::reverse(at.frames);
-    std::ranges::reverse(at.parts);
-    return at;
 }
 
 template <typename Observer>
@@ -802,21 +783,10 @@ bool ThreadWalk<Observer>::go_to(const Checkpoint &at) {
     data = at.data;
     kernels_ = at.kernels;
     works_ = at.works;
-    absent_.assign(at.absences.begin(), at.absences.end());
-    for (const Frame &frame : at.frames) {
-        Frame *place = &frame == &at.frames.front() ? &base_ : &push(frame.kind, frame.id, frame.construct);
-        Frame copy = frame;
-        copy.below = place->below;
-        copy.above = place->above;
-        copy.owner = frame.kind == Frame::kUndeferred && place->below ? place->below->owner : place;
-        *place = copy;
-    }
-    for (const Part &part : at.parts) {
-        if (&part != &at.parts.front()) push_part(0, 0, 0, 0, false);
-        Part *outer = part_->outer;
-        *part_ = part;
-        part_->outer = outer;
-    }
+    absent_ = at.absences;
+    frames_ = at.frames;
+    current_ = &frames_.back();
+    parts_ = at.parts;
     return true;
 }
 

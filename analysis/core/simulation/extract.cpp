@@ -128,8 +128,8 @@ public:
         if (first < second || program_.n_out_of_order == 0) program_.dependences.push_back({first, second});
     }
     void began_undeferred(Walk &walk, Frame &frame) {
-        if (!frame.timed) cut(walk, *frame.below);
-        frame.data = {frame.below->data.draft, number_of(frame.construct), false};
+        if (!frame.timed) cut(walk, frame.below());
+        frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
         if (!is_alone(walk)) return;
         // A team of one runs all tasks at once, so the clauses of this one are not known: taken for deferred.
@@ -143,7 +143,7 @@ public:
     }
     void started(Walk &, Frame &frame, bool, uint64_t) {
         const uint32_t place = task(frame.id);
-        frame.data = {frame.below->data.draft, number_of(frame.construct), place != kUnknownTask};
+        frame.data = {frame.below().data.draft, number_of(frame.construct), place != kUnknownTask};
         if (place == kUnknownTask) return;
         frame.data.draft = new_draft(place);
         program_.tasks[place].home = static_cast<int16_t>(frame.home);
@@ -158,7 +158,7 @@ public:
             frame.data = found->second;
             suspended_.erase(found);
         } else if (!here) {
-            frame.data = {frame.below->data.draft, number_of(frame.construct), false};
+            frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         }
     }
     void completed(Walk &walk, Frame &frame, bool detached) {
@@ -194,7 +194,7 @@ public:
     void began_region(Walk &walk, Part &part) {
         Seen &seen = seen_[part.id];
         seen.recorded = {part.begin, 0, 0, part.construct, part.level, false};
-        seen.nested = part.outer->id != 0;
+        seen.nested = part.outer().id != 0;
         seen.draft = walk.current().data.draft;
         part.data.region = &seen;
         if (seen.nested) return;
@@ -388,8 +388,8 @@ private:
     // An undeferred task that creates tasks, and those around it, become tasks of the program: their waits are theirs.
     void give_draft(Walk &walk, Frame &frame, uint8_t flags = ProgramTask::kInline) {
         if (frame.kind != Frame::kUndeferred || frame.data.own) return;
-        give_draft(walk, *frame.below, flags);
-        frame.data.draft = new_draft(create(walk, *frame.below, frame.construct, flags));
+        give_draft(walk, frame.below(), flags);
+        frame.data.draft = new_draft(create(walk, frame.below(), frame.construct, flags));
         frame.data.own = true;
     }
 
