@@ -46,7 +46,7 @@ private:
     // The span of a bracket follows its creations, a single one or all of a taskloop: nothing else with a time lies
     // between them.
     void search(const EventDecoder &decoder, uint64_t time) {
-        EventDecoder::Ahead ahead(decoder);
+        EventDecoder ahead = decoder;
         EventRecord next;
         span_begin_ = kNoSpan;
         next_time_ = time;
@@ -80,33 +80,26 @@ class FirstPass {
 public:
     using Creations = TraceIndex::Creations;
     FirstPass(const RunFiles &run, TraceIndex::OfThread &of_thread, RecordedRegions &regions, Creations creations)
-        : of_thread_(of_thread), regions_(regions), with_doubt_(creations == Creations::kWithDoubt),
-          learnt_(creations == Creations::kNone ? kOfRegions : kOfRegions | uint64_t{1} << format::kCreate),
-          dates_(run, with_doubt_) {
+        : of_thread_(of_thread), regions_(regions), creations_(creations),
+          dates_(run, creations == Creations::kWithDoubt) {
         of_thread_.created.push_back(0); // ids count from 1 on
     }
 
     void take(const EventDecoder &decoder, const EventRecord &record) {
-        if (!(learnt_ >> record.kind & 1)) {
-            if (__builtin_expect(waited_for_ != 0, 0) && record.is_timed()) waited_for_ = 0;
-            return;
-        }
         switch (record.kind) {
         case format::kCreate:
-            if (record.is_timed()) return of_thread_.created.push_back(record.time);
-            return note_creation(dates_.date(decoder, record));
-        case format::kImplicitBegin: return of_thread_.created.push_back(0);
+            if (creations_ != Creations::kNone) note_creation(decoder, record);
+            break;
+        case format::kImplicitBegin: of_thread_.created.push_back(0); break;
         case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
         case format::kRegionEnd: note_region(record); break;
+        case format::kWaitedFor: waited_for_ = record.argument; return;
         default: break;
         }
-        waited_for_ = record.kind == format::kWaitedFor ? record.argument : 0;
+        if (__builtin_expect(waited_for_ != 0, 0) && record.is_timed()) waited_for_ = 0;
     }
 
 private:
-    static constexpr uint64_t kOfRegions = uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin |
-                                           uint64_t{1} << format::kRegionEnd | uint64_t{1} << format::kWaitedFor;
-
     void note_region(const EventRecord &record) {
         RecordedRegion &region = regions_[record.words[1]];
         if (record.kind == format::kRegionBegin) {
@@ -120,17 +113,18 @@ private:
             region.waited_for = waited_for_;
         }
     }
-    void note_creation(Creation creation) {
+    void note_creation(const EventDecoder &decoder, const EventRecord &record) {
+        if (record.is_timed()) return of_thread_.created.push_back(record.time);
+        const Creation creation = dates_.date(decoder, record);
         of_thread_.created.push_back(creation.time);
-        if (creation.latest == creation.time || !with_doubt_) return;
+        if (creation.latest == creation.time || creations_ != Creations::kWithDoubt) return;
         of_thread_.doubt.resize(of_thread_.created.size());
         of_thread_.doubt.back() = static_cast<uint32_t>(std::min<uint64_t>(creation.latest - creation.time, ~0u));
     }
 
     TraceIndex::OfThread &of_thread_; // its last entry is the last id's
     RecordedRegions &regions_;
-    const bool with_doubt_;
-    const uint64_t learnt_; // kinds
+    const Creations creations_;
     uint32_t waited_for_ = 0; // as the record before told
     CreationDates dates_;
 };
@@ -167,9 +161,34 @@ public:
     // Goes to the next event; false at the end of the log, or at a problem.
     [[gnu::always_inline]] bool advance() { return decoder_.next(record_); }
     // Tells the observer of the event at hand. False: a problem.
-    bool apply();
+    bool apply() {
+        if (__builtin_expect(record_.argument >= n_definitions_ && is_one_of(kNamesConstruct), 0)) {
+            what_ = "is damaged: event of an unknown construct";
+            return false;
+        }
+        if (last_.told.construct | last_.untold.ticks) {
+            if (!is_one_of(kOfDeferred)) last_.told = {};
+            if (!is_one_of(kOfUndeferred)) last_.untold = {};
+        }
+        const bool is_sound = take();
+        if (__builtin_expect(last_.waited_for != 0, 0) && record_.is_timed()) last_.waited_for = 0;
+        if (__builtin_expect(is_sound || last_.after_pause, 1)) return true;
+        what_ = "is damaged: event out of place";
+        return false;
+    }
     // After the last event: closes what is open when the run ended.
-    void finish();
+    void finish() {
+        if (last_.doing != Doing::kUnknown) {
+            const uint64_t end_of_region = observer_.region(part().id).end;
+            const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
+            note_last_absences(end);
+            if (end_of_region && last_.doing == Doing::kWait && !part().primary)
+                close_part();
+            else
+                close(end);
+        }
+        observer_.ended_thread(*this);
+    }
 
     Problem problem() const {
         return what_ ? Problem{run_.threads[thread_].file.path(), decoder_.offset(), what_} : decoder_.problem();
@@ -202,7 +221,19 @@ public:
         return {decoder_.bookmark(), last_, data, frames, parts_, kernels_, works_, absent_};
     }
     // Of a walk that has not moved yet. False: the checkpoint is not of this log.
-    bool go_to(const Checkpoint &);
+    bool go_to(const Checkpoint &at) {
+        if (at.frames.empty() || at.parts.empty() || !decoder_.go_to(at.place)) return false;
+        record_.time = at.place.time;
+        last_ = at.last;
+        data = at.data;
+        kernels_ = at.kernels;
+        works_ = at.works;
+        absent_ = at.absences;
+        frames_ = at.frames;
+        current_ = &frames_.back();
+        parts_ = at.parts;
+        return true;
+    }
 
     typename Observer::OfThread data{};
     uint32_t thread() const { return thread_; }
@@ -241,7 +272,22 @@ public:
     // In created(): when.
     Creation date_creation() { return dates_.date(decoder_, record_); }
     // Of the event at hand.
-    Precondition precondition() const;
+    Precondition precondition() const {
+        switch (record_.kind) {
+        case format::kStart:
+        case format::kStartReady: return {Precondition::kStartable, record_.words[1] & format::kIdMask};
+        case format::kResume: // an undeferred task, which has no id, goes on where it was
+        case format::kDiscard: // untimed: may seem earlier than it was
+            return {record_.words[1] ? Precondition::kCreated : Precondition::kNone, record_.words[1]};
+        case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
+        case format::kWaitEnd:
+            return {record_.argument == format::kTaskwait ? Precondition::kChildrenEnded : Precondition::kNone};
+        case format::kBarrierEnd: return {Precondition::kBarrierOver, parts_.back().id};
+        case format::kImplicitBegin:
+            return {record_.words[1] ? Precondition::kRegionBegun : Precondition::kNone, record_.words[1]};
+        default: return {Precondition::kNone};
+        }
+    }
 
 private:
     using State = format::State;
@@ -264,7 +310,98 @@ private:
     static constexpr Kinds kOfUndeferred =
         kAside | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
 
-    bool take(); // apply() without the checks
+    // apply() without the checks. False: the event is out of place.
+    bool take() {
+        const uint32_t argument = record_.argument;
+        const uint64_t *words = record_.words;
+        switch (record_.kind) {
+        case format::kOutside:
+            last_.mark = now();
+            last_.doing = thread_ == 0 ? Doing::kWork : Doing::kUnknown;
+            break;
+        case format::kCreate: create(); break;
+        case format::kCreateSpan: end_creation(argument, 1, true); break;
+        case format::kCreateSpanLong:
+            end_creation(words[1], std::max(argument & ~format::kUntoldCreation, 1u),
+                         !(argument & format::kUntoldCreation));
+            break;
+        case format::kInlineBegin: begin_undeferred(argument); break;
+        case format::kInlineBeginTimed: begin_undeferred(argument, true); break;
+        case format::kInlineEnd: return end_undeferred();
+        case format::kInlineEndTimed: spend(State::kWork, now()); return current_->timed && end_undeferred();
+        case format::kInlineOps:
+            return decoder_.unfold(
+                record_,
+                [this](uint32_t construct) {
+                    if (construct >= n_definitions_) return false;
+                    begin_undeferred(construct);
+                    return true;
+                },
+                [this] { return end_undeferred(); });
+        case format::kStamp: spend(State::kWork, now()); break;
+        case format::kStart: start(observer_.created_at(words[1] & format::kIdMask)); break;
+        case format::kStartReady: start(now() - std::min(words[2], now())); break;
+        case format::kResume: resume(); break;
+        case format::kComplete: return complete();
+        case format::kCompleteTo: return complete_to(words[1]);
+        case format::kDiscard: observer_.discarded(*this, words[1], argument); break;
+        case format::kFulfill: observer_.fulfilled(*this, words[1], argument); break;
+        case format::kDependence: observer_.depends(*this, words[1], words[2]); break;
+        case format::kWaitBegin: begin_wait(); break;
+        case format::kWaitEnd: end_wait(0, true); break;
+        case format::kBarrierEnd: end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1); break;
+        case format::kMutexAcquire:
+            observer_.asked_for_lock(*this, argument);
+            close(now());
+            break;
+        case format::kMutexAcquired: get_lock(); break;
+        case format::kRegionBegin: begin_region(); break;
+        case format::kRegionEnd: return end_region();
+        case format::kImplicitBegin: return begin_implicit();
+        case format::kImplicitEnd: return end_implicit();
+        case format::kImplicitLeave: return leave_implicit();
+        case format::kKernelBegin: begin_kernel(); break;
+        case format::kKernelEnd: return end_kernel();
+        case format::kRead: return access(false);
+        case format::kWrite: return access(true);
+        case format::kPhase: observer_.began_phase(*this, argument); break;
+        case format::kCpu: observer_.seen_on_cpu(*this, argument); break;
+        case format::kCounter:
+            if (argument >= format::kMaxCounters) return false;
+            observer_.counted(*this, argument, words[1]);
+            break;
+        case format::kResync: resume_recording(); break;
+        case format::kDomain: last_.domain = argument + 1; break;
+        case format::kPlaced: last_.placed = argument + 1; break;
+        case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
+        case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
+        case format::kWaitPlace:
+            last_.wait_place = argument;
+            observer_.named_wait(*this, argument);
+            break;
+        case format::kWaitedFor: last_.waited_for = argument; break;
+        case format::kWorkBegin: begin_work(); break;
+        case format::kWorkEnd: return end_work();
+        case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); break;
+        // The decoder's own.
+        case format::kEnd:
+        case format::kTime:
+        case format::kInlineCode:
+        case format::kReadNear:
+        case format::kWriteNear:
+        case format::kCreateShort:
+        case format::kCreateSpanShort:
+        case format::kStartShort:
+        case format::kStartNear:
+        case format::kCompleteShort:
+        case format::kWaitBeginShort:
+        case format::kWaitEndShort:
+        case format::kWaitPlaceShort:
+        case format::kAbsentNear:
+        case format::kEventKinds: break;
+        }
+        return true;
+    }
 
     // ---------------------------------------------------------------- stretches
 
@@ -306,14 +443,6 @@ private:
         last_.mark = now();
         last_.doing = current_->waiting ? Doing::kWait : Doing::kWork;
     }
-    bool close_work_at_now() {
-        spend(State::kWork, now());
-        return true;
-    }
-    bool close_at_now() {
-        close(now());
-        return true;
-    }
 
     // ---------------------------------------------------------------- the stack of tasks
 
@@ -328,10 +457,9 @@ private:
         frames_.resize(2 * frames_.size());
         current_ = &frames_[top];
     }
-    bool pop() {
+    void pop() {
         OMPASS_ASSERT(current_ != frames_.data());
         current_--;
-        return true;
     }
 
     // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
@@ -349,13 +477,12 @@ private:
 
     // ---------------------------------------------------------------- tasks
 
-    bool create() {
+    void create() {
         last_.told = {record_.id, record_.argument};
         observer_.created(*this, record_.id, record_.argument);
-        return true;
     }
 
-    bool end_creation(uint64_t ticks, uint32_t weight, bool is_told) {
+    void end_creation(uint64_t ticks, uint32_t weight, bool is_told) {
         spend(State::kWork, now() - ticks);
         spend(State::kCreate, now(), weight);
         last_.doing = Doing::kWork;
@@ -364,10 +491,9 @@ private:
         else if (is_told)
             last_.untold = {ticks, weight};
         last_.told = {};
-        return true;
     }
 
-    bool begin_undeferred(uint32_t construct, bool timed = false) {
+    void begin_undeferred(uint32_t construct, bool timed = false) {
         if (timed) {
             close(now());
             last_.doing = Doing::kWork;
@@ -383,20 +509,20 @@ private:
             observer_.creation_cost(*this, 0, construct, last_.untold.ticks, last_.untold.weight);
             last_.untold = {};
         }
-        return true;
     }
 
     bool end_undeferred() {
         if (current_->kind != Frame::kUndeferred) return false;
         observer_.ended_undeferred(*this, current());
-        return pop();
+        pop();
+        return true;
     }
 
     [[gnu::noinline]] void note_idle_before(uint64_t ready) {
         const bool waited = last_.doing == Doing::kWait;
         last_gap_.idle = waited ? std::clamp(ready, last_.mark, std::max(last_.mark, now())) - last_.mark : 0;
     }
-    bool start(uint64_t ready) {
+    void start(uint64_t ready) {
         if (__builtin_expect(last_.waited_for != 0, 0)) note_idle_before(ready);
         close(now(), ready);
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
@@ -411,10 +537,9 @@ private:
         observer_.started(*this, frame, record_.kind == format::kStartReady,
                           record_.words[1] & (format::kOtherCore | format::kOtherDomain));
         last_.doing = Doing::kWork;
-        return true;
     }
 
-    bool resume() {
+    void resume() {
         const uint64_t id = record_.words[1];
         close(now(), now() - std::min(record_.words[2] >> 1, now()));
         const bool here = return_to(id);
@@ -423,7 +548,6 @@ private:
         current_->waiting = record_.words[2] & 1;
         go_on();
         observer_.resumed(*this, current(), here);
-        return true;
     }
 
     bool complete() {
@@ -450,25 +574,23 @@ private:
         current_->wait_begin = now();
     }
 
-    bool begin_wait() {
+    void begin_wait() {
         close(now());
         enter_wait(record_.argument);
         last_.doing = Doing::kWait;
         part().n_barriers += format::is_barrier(record_.argument);
         observer_.began_wait(*this, record_.argument);
-        return true;
     }
 
-    bool end_wait(uint64_t arrival, bool had_tasks) {
+    void end_wait(uint64_t arrival, bool had_tasks) {
         pass_wait(arrival, had_tasks, now());
         observer_.ended_wait(*this, record_.argument);
         current_->waiting = false;
         current_->wait_place = 0;
         last_.doing = Doing::kWork;
-        return true;
     }
 
-    bool get_lock() {
+    void get_lock() {
         const uint64_t asked = last_.mark;
         const Doing doing =
             std::exchange(last_.doing, Doing::kWork); // a lock asked for in a wait is no part of its gaps
@@ -476,12 +598,11 @@ private:
         last_.doing = doing;
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
         observer_.got_lock(*this, record_.argument, asked);
-        return true;
     }
 
     // ---------------------------------------------------------------- regions
 
-    bool begin_region() {
+    void begin_region() {
         close(now());
         parts_.push_back({.id = record_.words[1],
                           .construct = record_.argument,
@@ -490,7 +611,6 @@ private:
                           .begin = now()});
         observer_.began_region(*this, part());
         last_.doing = Doing::kFork;
-        return true;
     }
 
     bool end_region() {
@@ -527,7 +647,8 @@ private:
         if (current_->kind != Frame::kImplicit) return false;
         observer_.ended_implicit(*this, current(), false);
         last_.doing = part().id ? Doing::kFork : Doing::kUnknown;
-        return pop();
+        pop();
+        return true;
     }
 
     bool end_implicit() {
@@ -536,7 +657,8 @@ private:
         observer_.ended_implicit(*this, current(), true);
         parts_.pop_back();
         last_.doing = Doing::kUnknown;
-        return pop();
+        pop();
+        return true;
     }
 
     // The last wait of a worker ends with its region, whenever the worker learns of that.
@@ -549,10 +671,9 @@ private:
 
     // ---------------------------------------------------------------- loops
 
-    bool begin_work() {
+    void begin_work() {
         works_.push_back({record_.argument, now()});
         observer_.began_work(*this, works_.back(), record_.words[1]);
-        return true;
     }
 
     bool end_work() {
@@ -564,10 +685,9 @@ private:
 
     // ---------------------------------------------------------------- kernels
 
-    bool begin_kernel() {
+    void begin_kernel() {
         kernels_.push_back({record_.argument, now()});
         observer_.began_kernel(*this, kernels_.back());
-        return true;
     }
 
     bool end_kernel() {
@@ -584,7 +704,7 @@ private:
         return true;
     }
 
-    bool resume_recording() {
+    void resume_recording() {
         const uint64_t end_of_region = observer_.region(part().id).end;
         // Else the worker has left a region that ended meanwhile: its wait ends with it, as the next event tells.
         if (last_.doing != Doing::kWait || part().primary || !end_of_region || end_of_region > now()) {
@@ -596,7 +716,6 @@ private:
         }
         last_.after_pause = true;
         observer_.recording_resumed(*this);
-        return true;
     }
 
     bool note_absence(AbsentInterval interval) {
@@ -640,155 +759,6 @@ private:
     std::vector<AbsentInterval> absent_; // those that end after the mark
     LastGap last_gap_{}; // told by the event that closed it
 };
-
-template <typename Observer>
-bool ThreadWalk<Observer>::apply() {
-    if (__builtin_expect(record_.argument >= n_definitions_ && is_one_of(kNamesConstruct), 0)) {
-        what_ = "is damaged: event of an unknown construct";
-        return false;
-    }
-    if (last_.told.construct | last_.untold.ticks) {
-        if (!is_one_of(kOfDeferred)) last_.told = {};
-        if (!is_one_of(kOfUndeferred)) last_.untold = {};
-    }
-    const bool is_sound = take();
-    if (__builtin_expect(last_.waited_for != 0, 0) && record_.is_timed()) last_.waited_for = 0;
-    if (__builtin_expect(is_sound || last_.after_pause, 1)) return true;
-    what_ = "is damaged: event out of place";
-    return false;
-}
-
-template <typename Observer>
-bool ThreadWalk<Observer>::take() {
-    const uint32_t argument = record_.argument;
-    const uint64_t *words = record_.words;
-    switch (record_.kind) {
-    case format::kOutside:
-        last_.mark = now();
-        last_.doing = thread_ == 0 ? Doing::kWork : Doing::kUnknown;
-        return true;
-    case format::kCreate: return create();
-    case format::kCreateSpan: return end_creation(argument, 1, true);
-    case format::kCreateSpanLong:
-        return end_creation(words[1], std::max(argument & ~format::kUntoldCreation, 1u),
-                            !(argument & format::kUntoldCreation));
-    case format::kInlineBegin: return begin_undeferred(argument);
-    case format::kInlineBeginTimed: return begin_undeferred(argument, true);
-    case format::kInlineEnd: return end_undeferred();
-    case format::kInlineEndTimed: return close_work_at_now() && current_->timed && end_undeferred();
-    case format::kInlineOps:
-        return decoder_.unfold(
-            record_,
-            [this](uint32_t construct) { return construct < run_.definitions.size() && begin_undeferred(construct); },
-            [this] { return end_undeferred(); });
-    case format::kStamp: return close_work_at_now();
-    case format::kStart: return start(observer_.created_at(words[1] & format::kIdMask));
-    case format::kStartReady: return start(now() - std::min(words[2], now()));
-    case format::kResume: return resume();
-    case format::kComplete: return complete();
-    case format::kCompleteTo: return complete_to(words[1]);
-    case format::kDiscard: observer_.discarded(*this, words[1], argument); return true;
-    case format::kFulfill: observer_.fulfilled(*this, words[1], argument); return true;
-    case format::kDependence: observer_.depends(*this, words[1], words[2]); return true;
-    case format::kWaitBegin: return begin_wait();
-    case format::kWaitEnd: return end_wait(0, true);
-    case format::kBarrierEnd: return end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1);
-    case format::kMutexAcquire: observer_.asked_for_lock(*this, argument); return close_at_now();
-    case format::kMutexAcquired: return get_lock();
-    case format::kRegionBegin: return begin_region();
-    case format::kRegionEnd: return end_region();
-    case format::kImplicitBegin: return begin_implicit();
-    case format::kImplicitEnd: return end_implicit();
-    case format::kImplicitLeave: return leave_implicit();
-    case format::kKernelBegin: return begin_kernel();
-    case format::kKernelEnd: return end_kernel();
-    case format::kRead: return access(false);
-    case format::kWrite: return access(true);
-    case format::kPhase: observer_.began_phase(*this, argument); return true;
-    case format::kCpu: observer_.seen_on_cpu(*this, argument); return true;
-    case format::kCounter:
-        if (argument >= format::kMaxCounters) return false;
-        observer_.counted(*this, argument, words[1]);
-        return true;
-    case format::kResync: return resume_recording();
-    case format::kDomain: last_.domain = argument + 1; return true;
-    case format::kPlaced: last_.placed = argument + 1; return true;
-    case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
-    case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
-    case format::kWaitPlace:
-        last_.wait_place = argument;
-        observer_.named_wait(*this, argument);
-        return true;
-    case format::kWaitedFor: last_.waited_for = argument; return true;
-    case format::kWorkBegin: return begin_work();
-    case format::kWorkEnd: return end_work();
-    case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); return true;
-    // The decoder's own.
-    case format::kEnd:
-    case format::kTime:
-    case format::kInlineCode:
-    case format::kReadNear:
-    case format::kWriteNear:
-    case format::kCreateShort:
-    case format::kCreateSpanShort:
-    case format::kStartShort:
-    case format::kStartNear:
-    case format::kCompleteShort:
-    case format::kWaitBeginShort:
-    case format::kWaitEndShort:
-    case format::kWaitPlaceShort:
-    case format::kAbsentNear:
-    case format::kEventKinds: break;
-    }
-    return true;
-}
-
-template <typename Observer>
-Precondition ThreadWalk<Observer>::precondition() const {
-    switch (record_.kind) {
-    case format::kStart:
-    case format::kStartReady: return {Precondition::kStartable, record_.words[1] & format::kIdMask};
-    case format::kResume: // an undeferred task, which has no id, goes on where it was
-    case format::kDiscard: // untimed: may seem earlier than it was
-        return {record_.words[1] ? Precondition::kCreated : Precondition::kNone, record_.words[1]};
-    case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
-    case format::kWaitEnd:
-        return {record_.argument == format::kTaskwait ? Precondition::kChildrenEnded : Precondition::kNone};
-    case format::kBarrierEnd: return {Precondition::kBarrierOver, parts_.back().id};
-    case format::kImplicitBegin:
-        return {record_.words[1] ? Precondition::kRegionBegun : Precondition::kNone, record_.words[1]};
-    default: return {Precondition::kNone};
-    }
-}
-
-template <typename Observer>
-void ThreadWalk<Observer>::finish() {
-    if (last_.doing != Doing::kUnknown) {
-        const uint64_t end_of_region = observer_.region(part().id).end;
-        const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
-        note_last_absences(end);
-        if (end_of_region && last_.doing == Doing::kWait && !part().primary)
-            close_part();
-        else
-            close(end);
-    }
-    observer_.ended_thread(*this);
-}
-
-template <typename Observer>
-bool ThreadWalk<Observer>::go_to(const Checkpoint &at) {
-    if (at.frames.empty() || at.parts.empty() || !decoder_.go_to(at.place)) return false;
-    record_.time = at.place.time;
-    last_ = at.last;
-    data = at.data;
-    kernels_ = at.kernels;
-    works_ = at.works;
-    absent_ = at.absences;
-    frames_ = at.frames;
-    current_ = &frames_.back();
-    parts_ = at.parts;
-    return true;
-}
 
 // One thread from its first event to its last, and to the end of the run.
 template <typename Observer>
