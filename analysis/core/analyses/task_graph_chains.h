@@ -48,9 +48,9 @@ struct Chain {
     uint32_t n_children = 0; // direct, not completed
     bool complete = false, orphan = false, detached = false;
     GraphRegion *region = nullptr; // null: outside of every region
-    Point now;
-    Point children; // latest of the direct children that have completed
-    Point descendants; // latest of all descendants that have completed
+    Point now = {};
+    Point children = {}; // latest of the direct children that have completed
+    Point descendants = {}; // latest of all descendants that have completed
     uint64_t created = 0, created_latest = 0, started = 0, worked = 0;
 };
 
@@ -78,19 +78,13 @@ public:
     }
 
     uint32_t make(uint64_t id, uint32_t construct, uint32_t group, GraphRegion *region) {
-        uint32_t chain;
         if (free_.empty()) {
-            chain = static_cast<uint32_t>(chains_.size());
+            free_.push_back(static_cast<uint32_t>(chains_.size()));
             chains_.emplace_back();
-        } else {
-            chain = free_.back();
-            free_.pop_back();
-            chains_[chain] = {};
         }
-        chains_[chain].id = id;
-        chains_[chain].construct = construct;
-        chains_[chain].group = group;
-        chains_[chain].region = region;
+        const uint32_t chain = free_.back();
+        free_.pop_back();
+        chains_[chain] = {.id = id, .construct = construct, .group = group, .region = region};
         return chain;
     }
 
