@@ -85,14 +85,7 @@ private:
 
     bool push(const Row &row) {
         if (time_ns_ < filter_.start_ns || (filter_.end_ns >= 0 && time_ns_ >= filter_.end_ns) || full()) return true;
-        columns_.time_ns.push_back(time_ns_);
-        columns_.latest_ns.push_back(time_ns_);
-        columns_.thread.push_back(thread_);
-        columns_.kind.push_back(row.kind);
-        columns_.construct.push_back(row.construct);
-        columns_.task.push_back(row.task);
-        columns_.value.push_back(row.value);
-        columns_.exact.push_back(row.exact);
+        columns_.push(time_ns_, time_ns_, thread_, row.kind, row.construct, row.task, row.value, row.exact);
         return true;
     }
 
