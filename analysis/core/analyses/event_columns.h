@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events as columns, packed records unfolded: for dump, exports and later analyses.
+// Events as they were recorded, whatever they mean: as columns, packed records unfolded, and as numbers over time.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +31,13 @@ struct EventFilter {
 };
 
 Problem read_event_columns(const RunFiles &run, const EventFilter &filter, EventColumns &columns);
+
+// How many events the run has in each of equal parts of its time: no window holds more slices than events, so this tells
+// which windows of a long trace are short enough to be exported. One quick pass that keeps nothing.
+//
+// Counts in `n_parts` (at least 1) parts of end_ns / n_parts + 1 nanoseconds from 0 on; what is later counts in the last.
+// `threads`: only these (empty: all). Begins and ends of undeferred tasks count one by one. Safe to call from any thread.
+Problem count_events(const RunFiles &run, const std::vector<uint32_t> &threads, uint64_t end_ns, size_t n_parts,
+                     std::vector<uint64_t> &counts);
 
 } // namespace ompass

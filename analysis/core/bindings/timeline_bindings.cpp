@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices of time for Python, as columns.
-#include "analyses/event_density.h"
+#include "analyses/event_columns.h"
 #include "analyses/timeline.h"
 
 #include <nanobind/stl/optional.h>
