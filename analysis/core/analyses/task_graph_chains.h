@@ -103,7 +103,7 @@ public:
             drop(gone.now);
             drop(gone.children);
             drop(gone.descendants);
-            if (gone.id) forget(gone.id);
+            if (gone.id) of_task_.set(gone.id, 0);
             const uint32_t parent = gone.parent;
             free_.push_back(chain);
             chain = parent;
@@ -111,31 +111,14 @@ public:
     }
 
     // The chain of a task; 0 when there is none (any more).
-    uint32_t find(uint64_t id) {
-        const uint32_t *entry = entry_of(id);
-        return entry ? *entry : 0;
-    }
-    void remember(uint64_t id, uint32_t chain) { // ids count up: the next one is the next entry
-        std::vector<uint32_t> &known = of_task_[format::thread_of_id(id)];
-        const uint64_t counter = format::counter_of_id(id);
-        if (known.size() <= counter) known.resize(counter + 1);
-        known[counter] = chain;
-    }
+    uint32_t find(uint64_t id) const { return of_task_[id]; }
+    void remember(uint64_t id, uint32_t chain) { of_task_.set(id, chain); }
 
 private:
-    uint32_t *entry_of(uint64_t id) {
-        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
-        if (thread >= of_task_.size() || counter >= of_task_[thread].size()) return nullptr;
-        return &of_task_[thread][counter];
-    }
-    void forget(uint64_t id) {
-        if (uint32_t *entry = entry_of(id)) *entry = 0;
-    }
-
     StepPool steps_;
     std::deque<Chain> chains_;
     std::vector<uint32_t> free_;
-    std::vector<std::vector<uint32_t>> of_task_; // by thread and counter of the id; 0: not there (any more)
+    ById<uint32_t> of_task_;
 };
 
 } // namespace ompass

@@ -62,16 +62,12 @@ struct WalkRows : Rows, IndexedObserver {
     void ended_run() {}
 };
 
-using TaskIds = std::vector<std::vector<uint64_t>>; // of tasks, by thread and counter of a task's id
+using TaskIds = ById<uint64_t>;
 
 // Who created each deferred task; 0: an implicit task or the program.
 struct Parents : WalkObserver {
     explicit Parents(TaskIds &known) : ids(known) {}
-    void created(auto &walk, uint64_t task, uint32_t) {
-        std::vector<uint64_t> &of_thread = ids[walk.thread()];
-        of_thread.resize(format::counter_of_id(task) + 1);
-        of_thread.back() = walk.current().explicit_id();
-    }
+    void created(auto &walk, uint64_t task, uint32_t) { ids.set(task, walk.current().explicit_id()); }
     TaskIds &ids;
 };
 
@@ -99,9 +95,7 @@ struct TaskRows : WalkRows {
 
 private:
     void deferred(const CompletedTask &task) {
-        const uint64_t creator = format::thread_of_id(task.id), counter = format::counter_of_id(task.id);
-        const bool known = creator < parents_.size() && counter < parents_[creator].size();
-        push(id(task.id), id(known ? parents_[creator][counter] : 0), construct(task.construct), 1, creator,
+        push(id(task.id), id(parents_[task.id]), construct(task.construct), 1, format::thread_of_id(task.id),
              task.thread, at(index.created_at(task.id)), at(index.created_latest(task.id)), at(task.ready),
              at(task.start), at(task.end), length(task.worked));
     }

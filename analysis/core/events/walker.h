@@ -79,10 +79,11 @@ private:
 class FirstPass {
 public:
     using Creations = TraceIndex::Creations;
-    FirstPass(const RunFiles &run, TraceIndex::OfThread &of_thread, RecordedRegions &regions, Creations creations)
-        : of_thread_(of_thread), regions_(regions), creations_(creations),
+    FirstPass(const RunFiles &run, std::vector<uint64_t> &created, std::vector<uint32_t> &doubt,
+              RecordedRegions &regions, Creations creations)
+        : created_(created), doubt_(doubt), regions_(regions), creations_(creations),
           dates_(run, creations == Creations::kWithDoubt) {
-        of_thread_.created.push_back(0); // ids count from 1 on
+        created_.push_back(0); // ids count from 1 on
     }
 
     void take(const EventDecoder &decoder, const EventRecord &record) {
@@ -90,8 +91,8 @@ public:
         case format::kCreate:
             if (creations_ != Creations::kNone) note_creation(decoder, record);
             break;
-        case format::kImplicitBegin: of_thread_.created.push_back(0); break;
-        case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
+        case format::kImplicitBegin: created_.push_back(0); break;
+        case format::kRegionBegin: created_.push_back(0); [[fallthrough]];
         case format::kRegionEnd: note_region(record); break;
         case format::kWaitedFor: waited_for_ = record.argument; return;
         default: break;
@@ -114,15 +115,16 @@ private:
         }
     }
     void note_creation(const EventDecoder &decoder, const EventRecord &record) {
-        if (record.is_timed()) return of_thread_.created.push_back(record.time);
+        if (record.is_timed()) return created_.push_back(record.time);
         const Creation creation = dates_.date(decoder, record);
-        of_thread_.created.push_back(creation.time);
+        created_.push_back(creation.time);
         if (creation.latest == creation.time || creations_ != Creations::kWithDoubt) return;
-        of_thread_.doubt.resize(of_thread_.created.size());
-        of_thread_.doubt.back() = static_cast<uint32_t>(std::min<uint64_t>(creation.latest - creation.time, ~0u));
+        doubt_.resize(created_.size());
+        doubt_.back() = static_cast<uint32_t>(std::min<uint64_t>(creation.latest - creation.time, ~0u));
     }
 
-    TraceIndex::OfThread &of_thread_; // its last entry is the last id's
+    std::vector<uint64_t> &created_; // its last entry is the last id's
+    std::vector<uint32_t> &doubt_; // shorter or empty: 0
     RecordedRegions &regions_;
     const Creations creations_;
     uint32_t waited_for_ = 0; // as the record before told

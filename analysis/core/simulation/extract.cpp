@@ -440,16 +440,8 @@ private:
         return open;
     }
 
-    uint32_t task(uint64_t id) const {
-        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
-        return thread < task_of_.size() && counter < task_of_[thread].size() ? task_of_[thread][counter] : kUnknownTask;
-    }
-    void remember(uint64_t id, uint32_t place) {
-        std::vector<uint32_t> &known = task_of_[format::thread_of_id(id)];
-        const uint64_t counter = format::counter_of_id(id);
-        if (known.size() <= counter) known.resize(counter + 1);
-        known[counter] = place;
-    }
+    uint32_t task(uint64_t id) const { return task_of_[id]; } // kUnknownTask, which is 0, where there is none
+    void remember(uint64_t id, uint32_t place) { task_of_.set(id, place); }
 
     static constexpr uint32_t kStored = ~0u;
     static constexpr size_t kKeptOperations = 4096;
@@ -459,7 +451,7 @@ private:
     const RunClock clock_;
     std::deque<Draft> drafts_; // 0: the program
     std::vector<uint32_t> free_;
-    std::vector<std::vector<uint32_t>> task_of_; // by thread and counter of the id
+    ById<uint32_t> task_of_;
     std::vector<uint16_t> construct_of_;
     std::unordered_map<uint64_t, Seen> seen_;
     std::vector<const Seen *> regions_; // by number
