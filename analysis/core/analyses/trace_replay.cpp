@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "events/task_parts.h"
 #include "events/walker.h"
@@ -251,7 +252,10 @@ public:
         phase_begin_ = walk.now();
         if (construct) slot(construct).n_completed++;
     }
-    void recording_resumed(Walk &) { dirty_ = sampling_ = false; }
+    void recording_resumed(Walk &) {
+        dirty_ = false;
+        sample_weight_ = 0;
+    }
 
     // After the walk: what the end of the run cut off. `gap_begin`: of the gap that was open.
     void finish(Walk &walk, uint64_t gap_begin) {
@@ -348,17 +352,13 @@ private:
             dirty_ = false;
             return;
         }
-        if (task.construct && ticks == 0) return void(sampling_ = false); // the construct may not be in the window
+        const uint64_t weight = std::exchange(sample_weight_, 0);
+        if (task.construct && ticks == 0) return; // the construct may not be in the window
         (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
-        if (!sampling_) return;
-        (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * sample_weight_;
-        sampling_ = false;
+        if (weight) (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * weight;
     }
 
-    void begin_sample(uint32_t weight) {
-        sampling_ = weight > 1;
-        sample_weight_ = weight;
-    }
+    void begin_sample(uint32_t weight) { sample_weight_ = weight > 1 ? weight : 0; }
 
     void note_level(Walk &walk, const Part &part) {
         RegionSlot &region = account_.regions[walk.part().construct];
@@ -382,8 +382,7 @@ private:
     uint32_t phase_ = 0; // that this thread began
     uint64_t phase_begin_ = 0;
     bool dirty_ = false; // untimed undeferred tasks ran in the open stretch
-    bool sampling_ = false; // the open stretch is a sample
-    uint32_t sample_weight_ = 1;
+    uint32_t sample_weight_ = 0; // of the open stretch; 0: it is no sample
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
     const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.limit_ticks(format::kAfterLoopNanoseconds);

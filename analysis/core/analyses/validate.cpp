@@ -18,42 +18,38 @@ using Sentences = std::vector<std::string>;
 
 const char *const kStateNames[format::kStates] = {"work", "create", "schedule", "sync", "idle"};
 
-// What is a part of a state cannot be longer than the state.
-void check_part(uint64_t part, const format::RegionSlot &slot, format::State whole, const char *name, size_t id,
-                const std::string &source, Sentences &found) {
-    const auto state = static_cast<size_t>(whole);
-    if (part > slot.state_ticks[state])
-        found.push_back(source + ": time in " + name + " exceeds " + kStateNames[state] +
-                        " time in parallel construct " + std::to_string(id) + ".");
-}
-
-// N * T == work + create + schedule + sync + idle (+ time spent leading inner regions), per parallel construct, in ticks.
+// What is a part of a state is no longer than that, and of each parallel construct, in ticks:
+// N * T == work + create + schedule + sync + idle (+ time spent leading inner regions)
 void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source,
                     Sentences &found) {
     for (size_t id = 1; id < n_definitions; id++) {
+        const std::string construct = "parallel construct " + std::to_string(id);
         uint64_t capacity = 0, parts = 0;
-        for (const ThreadAccount &account : accounts)
-            if (id < account.regions.size()) {
-                const format::RegionSlot &slot = account.regions[id];
-                check_part(slot.implicit_ticks, slot, format::State::kWork, "implicit tasks", id, source, found);
-                check_part(slot.lock_ticks, slot, format::State::kSync, "locks", id, source, found);
-                capacity += slot.capacity_ticks;
-                parts += slot.nested_ticks;
-                check_part(slot.absent_implicit.preempted + slot.absent_implicit.blocked, slot, format::State::kWork,
-                           "absences from implicit tasks", id, source, found);
-                for (size_t state = 0; state < format::kStates; state++) {
-                    check_part(slot.absent[state].preempted + slot.absent[state].blocked, slot,
-                               static_cast<format::State>(state), "absences", id, source, found);
-                    parts += slot.state_ticks[state];
-                    if (slot.state_ticks[state] >> 63)
-                        found.push_back(source + ": less than no time is " + kStateNames[state] +
-                                        " in parallel construct " + std::to_string(id) + ".");
-                }
+        for (const ThreadAccount &account : accounts) {
+            if (id >= account.regions.size()) continue;
+            const format::RegionSlot &slot = account.regions[id];
+            const auto check_part = [&](uint64_t part, size_t state, const char *name) {
+                if (part > slot.state_ticks[state])
+                    found.push_back(source + ": time in " + name + " exceeds " + kStateNames[state] + " time in " +
+                                    construct + ".");
+            };
+            constexpr auto kWork = static_cast<size_t>(format::State::kWork);
+            check_part(slot.implicit_ticks, kWork, "implicit tasks");
+            check_part(slot.lock_ticks, static_cast<size_t>(format::State::kSync), "locks");
+            capacity += slot.capacity_ticks;
+            parts += slot.nested_ticks;
+            check_part(slot.absent_implicit.preempted + slot.absent_implicit.blocked, kWork,
+                       "absences from implicit tasks");
+            for (size_t state = 0; state < format::kStates; state++) {
+                check_part(slot.absent[state].preempted + slot.absent[state].blocked, state, "absences");
+                parts += slot.state_ticks[state];
+                if (slot.state_ticks[state] >> 63)
+                    found.push_back(source + ": less than no time is " + kStateNames[state] + " in " + construct + ".");
             }
+        }
         if (capacity != parts)
-            found.push_back(source + ": the states of parallel construct " + std::to_string(id) + " add up to " +
-                            std::to_string(parts) + " ticks, team size times duration to " + std::to_string(capacity) +
-                            ".");
+            found.push_back(source + ": the states of " + construct + " add up to " + std::to_string(parts) +
+                            " ticks, team size times duration to " + std::to_string(capacity) + ".");
     }
 }
 
