@@ -36,19 +36,6 @@ struct TaskFrame {
     uint32_t to_owner = 0; // places down to it
     Data data{};
 
-    // Its times outlast it in its place: a task that is resumed was mostly there before.
-    void begin(Kind of_kind, uint64_t of_id, uint32_t of_construct, uint32_t down_to_owner) {
-        id = of_id;
-        construct = of_construct;
-        kind = of_kind;
-        timed = waiting = resumed = rescued = false;
-        wait_place = 0;
-        home = -1;
-        worked = 0;
-        to_owner = down_to_owner;
-        data = {};
-    }
-
     // Itself; of an undeferred task the innermost one around it that is none.
     TaskFrame &owner() { return this[-ptrdiff_t{to_owner}]; }
     const TaskFrame &owner() const { return this[-ptrdiff_t{to_owner}]; }
