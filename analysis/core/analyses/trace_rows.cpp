@@ -134,8 +134,8 @@ struct WaitRows : WalkRows {
     }
     void got_lock(auto &walk, uint32_t kind, uint64_t asked) {
         const uint64_t sync = walk.now() - std::min(asked, walk.now());
-        push(walk.thread(), kLockWait | kind, id(walk.current().explicit_id()), at(asked), at(walk.now()), 0, 0,
-             length(sync), construct(walk.wait_place()));
+        push(walk.thread(), format::kMutexWait | kind, id(walk.current().explicit_id()), at(asked), at(walk.now()), 0,
+             0, length(sync), construct(walk.wait_place()));
     }
     void recording_resumed(auto &walk) { walk.current().data = {}; }
 
@@ -149,7 +149,6 @@ private:
              spent(format::State::kSync), construct(task.wait_place));
         task.data = {};
     }
-    static constexpr int64_t kLockWait = 128; // and the kind is that of an OMPT mutex
 };
 
 struct KernelRows : WalkRows {

@@ -13,6 +13,12 @@
 
 namespace ompass {
 
+using Kinds = uint64_t; // a set of kinds of events
+template <typename... Kind>
+constexpr Kinds kinds(Kind... kind) {
+    return (Kinds{0} | ... | (Kinds{1} << kind));
+}
+
 struct EventRecord {
     format::EventKind kind{};
     uint32_t argument = 0;
@@ -106,11 +112,9 @@ public:
 private:
     static_assert(format::kEnd == 0 && format::kTime == 1);
     // Kinds whose record makes an id, and kinds of which the decoder keeps something.
-    static constexpr uint64_t kNumbered =
-        uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin;
-    static constexpr uint64_t kShort = uint64_t{1} << format::kInlineCode | uint64_t{1} << format::kRead |
-                                       uint64_t{1} << format::kWrite | uint64_t{1} << format::kReadNear |
-                                       uint64_t{1} << format::kWriteNear | uint64_t{1} << format::kAbsentNear;
+    static constexpr Kinds kNumbered = kinds(format::kCreate, format::kImplicitBegin, format::kRegionBegin);
+    static constexpr Kinds kShort = kinds(format::kInlineCode, format::kRead, format::kWrite, format::kReadNear,
+                                          format::kWriteNear, format::kAbsentNear);
 
     static constexpr auto kForms = [] {
         std::array<format::RecordForm, format::kEventKinds> forms{};

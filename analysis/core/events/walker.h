@@ -293,11 +293,6 @@ public:
 
 private:
     using State = format::State;
-    using Kinds = uint64_t; // a set of kinds of events
-    template <typename... Kind>
-    static constexpr Kinds kinds(Kind... kind) {
-        return (Kinds{0} | ... | (Kinds{1} << kind));
-    }
     bool is_one_of(Kinds set) const { return set >> record_.kind & 1; }
     static constexpr Kinds kNamesConstruct = [] {
         Kinds set = 0;
