@@ -81,6 +81,7 @@ public:
         if (mark.extent > thread_.events.size() || mark.n_codes > format::kInlineCodes) return false;
         if (mark.half > (mark.extent ? 2 * thread_.events[mark.extent - 1].size() : 0)) return false;
         at_ = mark;
+        begin_ = place_ = end_ = nullptr;
         if (mark.extent) enter_extent();
         place_ += mark.half;
         return true;
