@@ -23,15 +23,14 @@ const char *const kStateNames[format::kStates] = {"work", "create", "schedule", 
 void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definitions, const std::string &source,
                     Sentences &found) {
     for (size_t id = 1; id < n_definitions; id++) {
-        const std::string construct = "parallel construct " + std::to_string(id);
         uint64_t capacity = 0, parts = 0;
         for (const ThreadAccount &account : accounts) {
             if (id >= account.regions.size()) continue;
             const format::RegionSlot &slot = account.regions[id];
             const auto check_part = [&](uint64_t part, size_t state, const char *name) {
                 if (part > slot.state_ticks[state])
-                    found.push_back(source + ": time in " + name + " exceeds " + kStateNames[state] + " time in " +
-                                    construct + ".");
+                    found.push_back(source + ": time in " + name + " exceeds " + kStateNames[state] +
+                                    " time in parallel construct " + std::to_string(id) + ".");
             };
             constexpr auto kWork = static_cast<size_t>(format::State::kWork);
             check_part(slot.implicit_ticks, kWork, "implicit tasks");
@@ -44,12 +43,14 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
                 check_part(slot.absent[state].preempted + slot.absent[state].blocked, state, "absences");
                 parts += slot.state_ticks[state];
                 if (slot.state_ticks[state] >> 63)
-                    found.push_back(source + ": less than no time is " + kStateNames[state] + " in " + construct + ".");
+                    found.push_back(source + ": less than no time is " + kStateNames[state] +
+                                    " in parallel construct " + std::to_string(id) + ".");
             }
         }
         if (capacity != parts)
-            found.push_back(source + ": the states of " + construct + " add up to " + std::to_string(parts) +
-                            " ticks, team size times duration to " + std::to_string(capacity) + ".");
+            found.push_back(source + ": the states of parallel construct " + std::to_string(id) + " add up to " +
+                            std::to_string(parts) + " ticks, team size times duration to " + std::to_string(capacity) +
+                            ".");
     }
 }
 
