@@ -28,7 +28,7 @@ struct Diary : IndexedObserver {
                        static_cast<uint64_t>(walk.doing()),
                        task.id,
                        task.construct,
-                       task.owner->id,
+                       task.owner().id,
                        task.waiting,
                        task.wait_place,
                        walk.part().id,

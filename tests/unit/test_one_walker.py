@@ -9,14 +9,13 @@ CORE = ROOT / "analysis/core"
 WALKER = "events/walker.h"
 WRITER = "simulation/recorder.cpp"  # of simulated runs: it reads no event
 # Encoding, not meaning: the decoder unpacks short forms and counts ids, dump unfolds undeferred tasks into
-# rows, and a count of events counts them one by one.
+# rows and counts them one by one.
 ENCODING = {
     "events/decoder.h": {
         "kEnd", "kTime", "kCreate", "kImplicitBegin", "kRegionBegin", "kInlineCode", "kRead", "kWrite",
         "kReadNear", "kWriteNear", "kStart", "kStartShort", "kStartNear", "kCompleteShort",
         "kAbsentNear", "kPreempted", "kBlocked",
     },
-    "analyses/event_density.cpp": {"kInlineOps"},
     "analyses/event_columns.cpp": {
         "kInlineOps", "kInlineBegin", "kInlineBeginTimed", "kInlineEnd", "kInlineEndTimed",
     },

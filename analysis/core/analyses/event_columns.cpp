@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unfolding of records into rows. The meaning of each field is told in format.h.
+// Decodes, and knows of events only how many a record stands for. The meaning of each field is told in format.h.
 #include "event_columns.h"
+
+#include <algorithm>
 
 #include "events/decoder.h"
 
@@ -85,14 +87,7 @@ private:
 
     bool push(const Row &row) {
         if (time_ns_ < filter_.start_ns || (filter_.end_ns >= 0 && time_ns_ >= filter_.end_ns) || full()) return true;
-        columns_.time_ns.push_back(time_ns_);
-        columns_.latest_ns.push_back(time_ns_);
-        columns_.thread.push_back(thread_);
-        columns_.kind.push_back(row.kind);
-        columns_.construct.push_back(row.construct);
-        columns_.task.push_back(row.task);
-        columns_.value.push_back(row.value);
-        columns_.exact.push_back(row.exact);
+        columns_.push(time_ns_, time_ns_, thread_, row.kind, row.construct, row.task, row.value, row.exact);
         return true;
     }
 
@@ -104,6 +99,14 @@ private:
     size_t untimed_ = 0;        // the first row whose latest time is still to come
     std::vector<int32_t> open_; // constructs of the open undeferred tasks
 };
+
+// Begins and ends of undeferred tasks are packed.
+uint64_t events_in(const EventRecord &record) {
+    if (record.kind != format::kInlineOps) return 1;
+    uint64_t n = 0;
+    while (n < format::kInlineOpsPerWord && format::inline_op(record.words[0], static_cast<unsigned>(n)) != 0) n++;
+    return n;
+}
 
 } // namespace
 
@@ -117,6 +120,28 @@ Problem read_event_columns(const RunFiles &run, const EventFilter &filter, Event
         while ((!rows.full() || rows.in_doubt()) && decoder.next(record)) rows.add(decoder, record);
         if (decoder.problem()) return decoder.problem();
         rows.end_interval();
+    }
+    return {};
+}
+
+Problem count_events(const RunFiles &run, const std::vector<uint32_t> &threads, uint64_t end_ns, size_t n_parts,
+                     std::vector<uint64_t> &counts) {
+    counts.assign(n_parts, 0);
+    const RunClock clock(*run.process);
+    const uint64_t part_ns = end_ns / n_parts + 1;
+    for (uint32_t i = 0; i < run.threads.size(); i++) {
+        if (!threads.empty() && std::ranges::find(threads, i) == threads.end()) continue;
+        EventDecoder decoder(run.threads[i], i);
+        EventRecord record;
+        size_t part = 0;
+        uint64_t before = 0;
+        while (decoder.next(record)) {
+            if (record.time != before)
+                part = static_cast<size_t>(std::min<uint64_t>(clock.since_start(record.time) / part_ns, n_parts - 1));
+            before = record.time;
+            counts[part] += events_in(record);
+        }
+        if (decoder.problem()) return decoder.problem();
     }
     return {};
 }

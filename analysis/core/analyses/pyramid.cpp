@@ -227,7 +227,7 @@ uint64_t StretchWatcher::created_at(uint64_t task) const { return index_ ? index
 void StretchWatcher::stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
     const uint64_t begin_ns = ns(begin), end_ns = ns(end);
     if (end_ns <= begin_ns) return; // what is shorter than a nanosecond has no length
-    const Frame &task = *walk.current().owner;
+    const Frame &task = walk.current().owner();
     const uint32_t home = task.home >= 0   ? static_cast<uint32_t>(task.home)
                           : task.construct ? static_cast<uint32_t>(format::thread_of_id(task.id))
                                            : kNoHome;
@@ -273,13 +273,14 @@ uint64_t CreationTimes::operator()(uint64_t task) {
     if (is_new) {
         EventDecoder decoder(run_.threads[thread], static_cast<uint32_t>(thread));
         if (!decoder.go_to(from->place)) return 0;
-        TraceIndex::OfThread of_thread;
+        std::vector<uint64_t> created;
+        std::vector<uint32_t> doubt;
         RecordedRegions regions;
-        FirstPass pass(run_, of_thread, regions, TraceIndex::Creations::kEarliest);
+        FirstPass pass(run_, created, doubt, regions, TraceIndex::Creations::kEarliest);
         const uint64_t end = next == marks.end() ? ~uint64_t{0} : next->place.n_ids;
         EventRecord record;
         while (decoder.n_ids() < end && decoder.next(record)) pass.take(decoder, record);
-        block->second = std::move(of_thread.created);
+        block->second = std::move(created);
     }
     const uint64_t place = counter - from->place.n_ids; // 0 is taken, as in an index
     return place < block->second.size() ? block->second[place] : 0;

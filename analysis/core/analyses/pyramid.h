@@ -54,11 +54,10 @@ struct BinLevel {
 
 // The wait or lock in which a thread does not work; `begin` in ticks.
 struct WatchedWait {
-    uint32_t kind = 0; // of OMPT; kLockWait | kind of a lock; 0: none, or not known
+    uint32_t kind = 0; // of OMPT; kMutexWait | kind of a lock; 0: none, or not known
     uint32_t place = 0; // construct; 0: not known
     uint64_t begin = 0;
 };
-inline constexpr uint32_t kLockWait = 128;
 
 // What one thread did between two moments.
 struct WatchedStretch {
@@ -123,10 +122,10 @@ public:
         if (worker) end_wait(walk, task);
     }
     void seen_on_cpu(Walk &walk, uint32_t cpu) { sink_.seen_on_cpu(cpu, ns(walk.now())); }
-    void asked_for_lock(Walk &walk, uint32_t kind) { walk.data.lock = kLockWait | kind; }
+    void asked_for_lock(Walk &walk, uint32_t kind) { walk.data.lock = format::kMutexWait | kind; }
     void got_lock(Walk &walk, uint32_t kind, uint64_t asked) {
         walk.data.lock = 0;
-        sink_.ended({kLockWait | kind, walk.wait_place(), asked}, ns(walk.now()), walk.waited_for());
+        sink_.ended({format::kMutexWait | kind, walk.wait_place(), asked}, ns(walk.now()), walk.waited_for());
     }
     void resumed(Walk &, Frame &task, bool here) {
         if (!here && task.construct) deeper(task);
@@ -143,7 +142,7 @@ private:
     void end_wait(Walk &walk, const Frame &task) {
         if (const WatchedWait wait = wait_of(task); wait.kind) sink_.ended(wait, ns(walk.mark()), walk.waited_for());
     }
-    static void deeper(Frame &task) { task.data.depth = task.below->data.depth + 1; }
+    static void deeper(Frame &task) { task.data.depth = task.below().data.depth + 1; }
 
     const RunClock &clock_;
     const RecordedRegions &regions_;

@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr uint32_t kFileVersion = 6;
+constexpr uint32_t kFileVersion = 7;
 constexpr const char *kFileName = "/pyramid.cache";
 
 uint64_t checksum(const char *bytes, size_t n_bytes) {
@@ -195,7 +195,9 @@ bool Pyramid::fits_run() const {
             if (!known(mark.last.wait_place) || !known(mark.last.waited_for)) return false;
             if (mark.frames[0].kind != StretchWatcher::Frame::kOutside) return false;
             for (const auto &frame : mark.frames)
-                if (!known(frame.construct) || !known(frame.wait_place)) return false;
+                if (!known(frame.construct) || !known(frame.wait_place) ||
+                    frame.to_owner > static_cast<size_t>(&frame - mark.frames.data()))
+                    return false;
             for (const auto &part : mark.parts)
                 if (!known(part.construct)) return false;
             for (const OpenKernel &kernel : mark.kernels)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -29,7 +30,6 @@ public:
     struct OfThread {
         uint64_t counted_until = 0;  // work before this is part of a chain
         uint64_t dispatch_ticks = 0; // for which the task that starts now was ready, and its thread had nothing to run
-        uint32_t known_parent = ~0u, known_construct = ~0u, known_group = 0; // the group asked for last
     };
     using Walk = ThreadWalk<GraphBuilder>;
     using Frame = Walk::Frame;
@@ -43,7 +43,35 @@ public:
 
     // ---------------------------------------------------------------- order
 
-    bool is_met(Walk &walk, Precondition needed);
+    bool is_met(Walk &walk, Precondition needed) {
+        switch (needed.kind) {
+        case Precondition::kStartable: {
+            if (!chains_.find(needed.id)) return false;
+            const auto waits_for = predecessors_.find(needed.id);
+            return waits_for == predecessors_.end() || std::ranges::all_of(waits_for->second, [&](uint64_t before) {
+                       const auto end = ends_.find(before);
+                       return end == ends_.end() || end->second.known;
+                   });
+        }
+        case Precondition::kCreated: return chains_.find(needed.id) != 0;
+        case Precondition::kDetached: {
+            const uint32_t chain = chains_.find(needed.id);
+            return chain && chains_[chain].detached;
+        }
+        case Precondition::kChildrenEnded: {
+            const uint32_t own = walk.current().data.own;
+            return !own || chains_[own].n_children == 0;
+        }
+        case Precondition::kBarrierOver: {
+            const GraphRegion *region = walk.part().data.region;
+            const uint32_t number = walk.part().n_barriers;
+            return !region || number == 0 || number > region->barriers.size() || region->barriers[number - 1].closed;
+        }
+        case Precondition::kRegionBegun: return regions_.contains(needed.id);
+        case Precondition::kNone: break;
+        }
+        return true;
+    }
     void out_of_order() { graph_.n_out_of_order++; }
     void ends_at(uint64_t end) { end_ = end; }
     uint64_t end_of_run() const { return end_; }
@@ -61,7 +89,7 @@ public:
     void began_thread(Walk &walk) {
         const uint32_t chain = chains_.make(0, 0, 0, nullptr);
         chains_[chain].thread = walk.thread();
-        walk.base().data = {chain, chain, 0};
+        walk.current().data = {chain, chain, 0};
     }
     void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kWork) worked(walk, begin, end);
@@ -71,7 +99,22 @@ public:
 
     // ---------------------------------------------------------------- tasks
 
-    void created(Walk &walk, uint64_t task, uint32_t construct);
+    void created(Walk &walk, uint64_t task, uint32_t construct) {
+        const Creation creation = walk.date_creation();
+        if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), creation.begin);
+        Frame &creator = walk.current();
+        const uint32_t parent = own_chain(walk, creator);
+        const uint32_t place =
+            chains_.make(task, construct, groups_.intern(creator.data.group, construct), walk.part().data.region);
+        chains_.adopt(place, parent);
+        chains_.remember(task, place);
+        Chain &child = chains_[place];
+        child.created = creation.time;
+        child.created_latest = creation.latest;
+        child.now = chains_.copy(chain_of(walk).now);
+        if (child.region) child.region->n_unfinished++;
+        graph_.n_deferred++;
+    }
     void creation_cost(Walk &, uint64_t task, uint32_t, uint64_t ticks, uint32_t) {
         const uint32_t place = task ? chains_.find(task) : 0;
         if (!place) return;
@@ -79,20 +122,42 @@ public:
         if (child.started == 0) child.now.burdened += ticks;
         graph_.groups[child.group].create_ticks += ticks;
     }
-    void depends(Walk &, uint64_t before, uint64_t after);
-    void began_undeferred(Walk &walk, Frame &task) {
-        const uint32_t group = group_of_task(walk, task.below->data.group, task.construct);
+    void depends(Walk &, uint64_t before, uint64_t after) {
+        const uint32_t chain = chains_.find(after);
+        if (!chain || chains_[chain].started) return;
+        graph_.n_dependences++;
+        predecessors_[after].push_back(before);
+        EndOfTask &end = ends_[before];
+        if (const uint32_t other = chains_.find(before)) end.group = chains_[other].group;
+        dependences_[{end.group, chains_[chain].group}]++;
+    }
+    void began_undeferred(Walk &, Frame &task) {
+        const uint32_t group = groups_.intern(task.below().data.group, task.construct);
         graph_.n_undeferred++;
         graph_.groups[group].n_undeferred++;
-        task.data = {task.below->data.chain, 0, group};
+        task.data = {task.below().data.chain, 0, group};
     }
     void ended_undeferred(Walk &, Frame &task) {
-        if (!task.data.own) return;
-        Point end = chains_.copy(chains_[task.data.chain].now);
-        complete_chain(task.data.own, end);
-        chains_.drop(end);
+        if (task.data.own) complete_chain(task.data.own, chains_[task.data.chain].now);
     }
-    void started(Walk &walk, Frame &task, bool after_others, uint64_t moved);
+    void started(Walk &walk, Frame &task, bool, uint64_t) {
+        const uint32_t place = chain_or_new(walk, task);
+        Chain &chain = chains_[place];
+        const auto waits_for = predecessors_.find(task.id);
+        if (waits_for != predecessors_.end()) {
+            for (const uint64_t before : waits_for->second) chains_.raise(chain.now, ends_[before].point);
+            predecessors_.erase(waits_for);
+        }
+        const uint64_t dispatch = std::exchange(walk.data.dispatch_ticks, 0);
+        chain.now.burdened += dispatch;
+        chain.started = std::max<uint64_t>(task.start, 1);
+        chain.thread = walk.thread();
+        GraphGroup &group = graph_.groups[chain.group];
+        group.n_tasks++;
+        group.dispatch_ticks += dispatch;
+        group.n_other_thread += format::thread_of_id(task.id) != walk.thread();
+        task.data = frame_of(place);
+    }
     void resumed(Walk &walk, Frame &task, bool here) {
         walk.data.dispatch_ticks = 0;
         if (!here) task.data = frame_of(chain_or_new(walk, task));
@@ -118,15 +183,74 @@ public:
 
     // ---------------------------------------------------------------- waits and regions
 
-    void began_wait(Walk &walk, uint32_t kind);
-    void ended_wait(Walk &walk, uint32_t kind);
-    void began_region(Walk &walk, Part &part);
+    void began_wait(Walk &walk, uint32_t kind) {
+        GraphRegion *region = walk.part().data.region;
+        if (!format::is_barrier(kind) || !region) return;
+        const uint32_t number = walk.part().n_barriers;
+        if (region->barriers.size() < number) region->barriers.resize(number);
+        Barrier &barrier = region->barriers[number - 1];
+        chains_.raise(barrier.latest, chain_of(walk).now);
+        barrier.n_arrived++;
+        close_barriers(*region);
+    }
+    void ended_wait(Walk &walk, uint32_t kind) {
+        const OfFrame task = walk.current().data;
+        Point &point = chains_[task.chain].now;
+        if (format::is_barrier(kind)) {
+            GraphRegion *region = walk.part().data.region;
+            const uint32_t number = walk.part().n_barriers;
+            if (!region || number == 0 || number > region->barriers.size()) return;
+            Barrier &passed = region->barriers[number - 1];
+            if (!passed.closed) chains_.raise(passed.latest, region->latest);
+            chains_.raise(point, passed.latest);
+            return;
+        }
+        graph_.groups[task.group].n_waits++;
+        graph_.n_taskgroup_ends += kind == format::kTaskgroup;
+        graph_.n_dependent_waits += kind == format::kTaskwaitDepend;
+        if (!task.own) return;
+        const Chain &own = chains_[task.own];
+        chains_.raise(point, own.children);
+        if (kind == format::kTaskgroup) chains_.raise(point, own.descendants);
+    }
+    void began_region(Walk &walk, Part &part) {
+        GraphRegion &region = new_region(part.id);
+        region.recorded = {part.begin, 0, 0, part.construct, part.level, false};
+        region.group = groups_.intern(walk.current().data.group, part.construct, true);
+        region.team_size = 1;
+        region.begin = chains_.copy(chain_of(walk).now);
+        region.latest = chains_.copy(region.begin);
+        part.data.region = &region;
+    }
     void joined_region(Walk &, Part &part) {
         const auto found = regions_.find(part.id);
         if (found != regions_.end()) part.data.region = found->second;
     }
-    void began_implicit(Walk &walk, Frame &task);
-    void ended_implicit(Walk &walk, Frame &task, bool worker);
+    void began_implicit(Walk &walk, Frame &task) {
+        GraphRegion *region = walk.part().data.region;
+        const uint32_t group = region ? region->group : 0;
+        const uint32_t place = chains_.make(task.id, region ? region->recorded.construct : 0, group, region);
+        chains_.remember(task.id, place);
+        Chain &made = chains_[place];
+        made.now = chains_.copy(region ? region->begin : chains_[task.below().data.chain].now);
+        made.created = made.created_latest = made.started = std::max<uint64_t>(task.start, 1);
+        made.thread = walk.thread();
+        graph_.groups[group].n_tasks++;
+        task.data = {place, place, group};
+        if (!region) return;
+        region->team_size = walk.part().team_size;
+        region->n_inside++;
+    }
+    void ended_implicit(Walk &walk, Frame &task, bool worker) {
+        GraphRegion *region = walk.part().data.region;
+        completed_at_ = walk.now();
+        const Point &end = chains_[task.data.chain].now;
+        if (!region) chains_.raise(chains_[task.below().data.chain].now, end); // an initial task: the thread goes on
+        complete_chain(task.data.chain, end);
+        if (!region) return;
+        region->n_inside -= region->n_inside > 0;
+        if (worker) forget_region(*region);
+    }
     void ended_region(Walk &walk, Part &part, uint32_t) {
         GraphRegion &region = *part.data.region;
         chains_.raise(chain_of(walk).now, region.latest);
@@ -136,14 +260,37 @@ public:
     }
 
     void ended_thread(Walk &walk) {
-        for (const Frame *frame = &walk.current(); frame; frame = frame->below)
-            chains_.raise(last_, chains_[frame->data.chain].now);
+        for (const Frame &frame : std::views::reverse(walk.frames()))
+            chains_.raise(last_, chains_[frame.data.chain].now);
     }
     // Everything that was summed goes into the graph, with the critical path.
-    void finish();
+    void finish() {
+        for (const auto &[id, region] : regions_) chains_.raise(last_, region->latest);
+        graph_.outside_ticks = graph_.groups[0].work_ticks;
+        for (const GraphGroup &group : graph_.groups) graph_.work_ticks += group.work_ticks;
+        graph_.work_ticks -= graph_.outside_ticks;
+        graph_.span_ticks = last_.span;
+        graph_.burdened_ticks = last_.burdened;
+        for (const auto &[pair, n] : dependences_) graph_.dependences.push_back({pair.first, pair.second, n});
+        list_critical_path();
+    }
 
 private:
-    void worked(Walk &walk, uint64_t begin, uint64_t end);
+    void worked(Walk &walk, uint64_t begin, uint64_t end) {
+        begin = std::max(begin, walk.data.counted_until);
+        if (end <= begin) return;
+        walk.data.counted_until = end;
+        const uint64_t preempted = walk.absent(begin, end).preempted;
+        const uint64_t ticks = end - begin - (options_.on_processors ? preempted : 0);
+        Chain &chain = chain_of(walk);
+        chain.now.span += ticks;
+        chain.now.burdened += ticks;
+        chain.now.step = chains_.steps().extend(chain.now.step, chain.id, ticks, preempted, chain.group, walk.thread(),
+                                                chain.started);
+        chain.worked += ticks;
+        graph_.groups[chain.group].work_ticks += ticks;
+        graph_.groups[chain.group].preempted_ticks += preempted;
+    }
     struct EndOfTask {
         Point point;
         uint32_t group = 0;
@@ -152,16 +299,133 @@ private:
 
     Chain &chain_of(Walk &walk) { return chains_[walk.current().data.chain]; }
     OfFrame frame_of(uint32_t chain) { return {chain, chain, chains_[chain].group}; }
-    uint32_t group_of_task(Walk &walk, uint32_t parent, uint32_t construct);
-    uint32_t chain_or_new(Walk &walk, const Frame &task);
-    uint32_t own_chain(Walk &walk, Frame &task);
-    void complete_chain(uint32_t place, const Point &end);
-    void finish_deferred(uint32_t place, uint64_t time);
-    void note_task(uint32_t place);
-    void close_barriers(GraphRegion &region);
-    GraphRegion &new_region(uint64_t id);
-    void forget_region(GraphRegion &region);
-    void list_critical_path();
+    // The chain of a task that the thread goes on with. One that was never created, as far as the trace tells, goes on where
+    // its thread was.
+    uint32_t chain_or_new(Walk &walk, Frame &task) {
+        if (const uint32_t known = chains_.find(task.id)) return known;
+        const uint32_t chain = chains_.make(0, task.construct, 0, walk.part().data.region);
+        chains_[chain].now = chains_.copy(chains_[task.below().data.chain].now);
+        return chain;
+    }
+    // The chain on which waits of the current task are kept. The undeferred tasks around it get theirs as well: a taskgroup
+    // of one of them waits for what is created in here.
+    uint32_t own_chain(Walk &walk, Frame &task) {
+        Frame *around = &task;
+        while (!around->data.own) around--;
+        for (; around != &task; around++) {
+            Frame &inner = around[1];
+            inner.data.own = chains_.make(0, 0, inner.data.group, walk.part().data.region);
+            chains_.adopt(inner.data.own, around->data.own);
+            chains_[around->data.own].n_children--; // nobody waits for an undeferred task
+            chains_[inner.data.own].orphan = true;
+        }
+        return task.data.own;
+    }
+    // A chain has come to its end, at `end`: whoever waits for it will see that.
+    void complete_chain(uint32_t place, const Point &end) {
+        Chain &chain = chains_[place];
+        if (chain.complete) return;
+        chain.complete = true;
+        uint32_t above = chain.parent;
+        if (above && !chain.orphan) {
+            Chain &parent = chains_[above];
+            parent.n_children -= parent.n_children > 0;
+            if (!parent.complete) chains_.raise(parent.children, end);
+        }
+        while (above && chains_[above].complete) above = chains_[above].parent;
+        if (above != chain.parent) { // completed ancestors need not be kept for this one any longer
+            if (above) chains_[above].refs++;
+            const uint32_t before = chain.parent;
+            chain.parent = above;
+            chains_.release(before);
+        }
+        if (above) {
+            chains_.raise(chains_[above].descendants, end);
+            chains_.raise(chains_[above].descendants, chain.descendants);
+        }
+        if (chain.region) chains_.raise(chain.region->latest, end);
+        if (const auto kept = ends_.find(chain.id); chain.id && kept != ends_.end()) {
+            chains_.raise(kept->second.point, end);
+            kept->second.known = true;
+        }
+        note_task(chain);
+        chains_.release(place);
+    }
+    void finish_deferred(uint32_t place, uint64_t time) {
+        completed_at_ = time;
+        GraphRegion *region = chains_[place].region;
+        complete_chain(place, chains_[place].now);
+        if (!region || region->n_unfinished == 0) return;
+        region->n_unfinished--;
+        if (region->n_unfinished == 0) close_barriers(*region);
+    }
+    void note_task(const Chain &chain) {
+        if (!chain.id || !chain.started) return;
+        GraphGroup &group = graph_.groups[chain.group];
+        group.max_ticks = std::max(group.max_ticks, chain.worked);
+        if (graph_.tasks.size() >= options_.max_tasks || !std::ranges::count(options_.expanded, chain.group)) return;
+        graph_.tasks.push_back({chain.id, chain.parent_id, chain.group, chain.thread, chain.created,
+                                chain.created_latest, chain.started, completed_at_, chain.worked, 0});
+    }
+    // A barrier is over when all have come and no task is left.
+    void close_barriers(GraphRegion &region) {
+        while (region.n_closed < region.barriers.size()) {
+            Barrier &barrier = region.barriers[region.n_closed];
+            if (barrier.n_arrived < region.team_size || region.n_unfinished) return;
+            chains_.raise(barrier.latest, region.latest);
+            barrier.closed = true;
+            region.n_closed++;
+        }
+    }
+    GraphRegion &new_region(uint64_t id) {
+        GraphRegion *&region = regions_[id];
+        if (region) return *region;
+        if (free_regions_.empty()) free_regions_.push_back(&region_storage_.emplace_back());
+        region = free_regions_.back();
+        free_regions_.pop_back();
+        *region = {};
+        region->id = id;
+        return *region;
+    }
+    void forget_region(GraphRegion &region) {
+        if (!region.ended || region.n_inside > 0 || region.n_unfinished > 0) return;
+        chains_.drop(region.begin);
+        chains_.raise(last_, region.latest);
+        chains_.drop(region.latest);
+        for (Barrier &barrier : region.barriers) chains_.drop(barrier.latest);
+        regions_.erase(region.id);
+        free_regions_.push_back(&region);
+    }
+    void list_critical_path() {
+        std::vector<StepPool::Step> path;
+        for (uint32_t step = last_.step; step; step = chains_.steps()[step].previous) {
+            const StepPool::Step &one = chains_.steps()[step];
+            if (!path.empty() && path.back().task == one.task && path.back().group == one.group)
+                path.back().ticks += one.ticks, path.back().preempted += one.preempted;
+            else
+                path.push_back(one);
+        }
+        std::ranges::reverse(path);
+        graph_.n_steps = path.size();
+        std::unordered_map<uint64_t, uint64_t> of_task;
+        uint64_t begin = 0;
+        for (const StepPool::Step &step : path) {
+            graph_.groups[step.group].critical_ticks += step.ticks;
+            graph_.groups[step.group].n_critical++;
+            graph_.span_preempted_ticks += step.preempted;
+            if (step.group == 0) graph_.span_outside_ticks += step.ticks;
+            of_task[step.task] += step.ticks;
+            if (graph_.critical.size() < options_.max_tasks)
+                graph_.critical.push_back(
+                    {step.task, step.group, step.thread, begin, step.ticks, step.preempted, step.start_time});
+            begin += step.ticks;
+        }
+        OMPASS_ASSERT(begin == last_.span); // span of a chain == sum of ticks of its steps
+        for (GraphTask &task : graph_.tasks) {
+            const auto found = of_task.find(task.id);
+            if (found != of_task.end()) task.critical_ticks = found->second;
+        }
+    }
 
     const TaskGraphOptions &options_;
     TaskGraph &graph_;
@@ -176,344 +440,6 @@ private:
     Point last_; // the latest of all that has ended for good
     uint64_t completed_at_ = 0, end_ = 0;
 };
-
-bool GraphBuilder::is_met(Walk &walk, Precondition needed) {
-    switch (needed.kind) {
-    case Precondition::kStartable: {
-        if (!chains_.find(needed.id)) return false;
-        const auto waits_for = predecessors_.find(needed.id);
-        return waits_for == predecessors_.end() || std::ranges::all_of(waits_for->second, [&](uint64_t before) {
-                   const auto end = ends_.find(before);
-                   return end == ends_.end() || end->second.known;
-               });
-    }
-    case Precondition::kCreated: return chains_.find(needed.id) != 0;
-    case Precondition::kDetached: {
-        const uint32_t chain = chains_.find(needed.id);
-        return chain && chains_[chain].detached;
-    }
-    case Precondition::kChildrenEnded: {
-        const uint32_t own = walk.current().data.own;
-        return !own || chains_[own].n_children == 0;
-    }
-    case Precondition::kBarrierOver: {
-        const GraphRegion *region = walk.part().data.region;
-        const uint32_t number = walk.part().n_barriers;
-        return !region || number == 0 || number > region->barriers.size() || region->barriers[number - 1].closed;
-    }
-    case Precondition::kRegionBegun: return regions_.contains(needed.id);
-    case Precondition::kNone: break;
-    }
-    return true;
-}
-
-// ---------------------------------------------------------------- chains
-
-void GraphBuilder::worked(Walk &walk, uint64_t begin, uint64_t end) {
-    begin = std::max(begin, walk.data.counted_until);
-    if (end <= begin) return;
-    walk.data.counted_until = end;
-    const uint64_t preempted = walk.absent(begin, end).preempted;
-    const uint64_t ticks = end - begin - (options_.on_processors ? preempted : 0);
-    Chain &chain = chain_of(walk);
-    chain.now.span += ticks;
-    chain.now.burdened += ticks;
-    chain.now.step =
-        chains_.steps().extend(chain.now.step, chain.id, ticks, preempted, chain.group, walk.thread(), chain.started);
-    chain.worked += ticks;
-    graph_.groups[chain.group].work_ticks += ticks;
-    graph_.groups[chain.group].preempted_ticks += preempted;
-}
-
-uint32_t GraphBuilder::group_of_task(Walk &walk, uint32_t parent, uint32_t construct) {
-    OfThread &known = walk.data;
-    if (known.known_parent != parent || known.known_construct != construct) {
-        known.known_group = groups_.intern(parent, construct);
-        known.known_parent = parent;
-        known.known_construct = construct;
-    }
-    return known.known_group;
-}
-
-// The chain of a task that the thread goes on with. One that was never created, as far as the trace tells, goes on where
-// its thread was.
-uint32_t GraphBuilder::chain_or_new(Walk &walk, const Frame &task) {
-    if (const uint32_t known = chains_.find(task.id)) return known;
-    const uint32_t chain = chains_.make(0, task.construct, 0, walk.part().data.region);
-    chains_[chain].now = chains_.copy(chains_[task.below->data.chain].now);
-    return chain;
-}
-
-// The chain on which waits of the current task are kept. The undeferred tasks around it get theirs as well: a taskgroup
-// of one of them waits for what is created in here.
-uint32_t GraphBuilder::own_chain(Walk &walk, Frame &task) {
-    Frame *around = &task;
-    while (!around->data.own) around = around->below;
-    for (; around != &task; around = around->above) {
-        Frame &inner = *around->above;
-        inner.data.own = chains_.make(0, 0, inner.data.group, walk.part().data.region);
-        chains_.adopt(inner.data.own, around->data.own);
-        chains_[around->data.own].n_children--; // nobody waits for an undeferred task
-        chains_[inner.data.own].orphan = true;
-    }
-    return task.data.own;
-}
-
-// A chain has come to its end, at `end`: whoever waits for it will see that.
-void GraphBuilder::complete_chain(uint32_t place, const Point &end) {
-    Chain &chain = chains_[place];
-    if (chain.complete) return;
-    chain.complete = true;
-    uint32_t above = chain.parent;
-    if (above && !chain.orphan) {
-        Chain &parent = chains_[above];
-        parent.n_children -= parent.n_children > 0;
-        if (!parent.complete) chains_.raise(parent.children, end);
-    }
-    while (above && chains_[above].complete) above = chains_[above].parent;
-    if (above != chain.parent) { // completed ancestors need not be kept for this one any longer
-        if (above) chains_[above].refs++;
-        const uint32_t before = chain.parent;
-        chain.parent = above;
-        chains_.release(before);
-    }
-    if (above) {
-        chains_.raise(chains_[above].descendants, end);
-        chains_.raise(chains_[above].descendants, chains_[place].descendants);
-    }
-    if (chains_[place].region) chains_.raise(chains_[place].region->latest, end);
-    if (chains_[place].id) {
-        const auto kept = ends_.find(chains_[place].id);
-        if (kept != ends_.end()) {
-            chains_.raise(kept->second.point, end);
-            kept->second.known = true;
-        }
-    }
-    note_task(place);
-    chains_.release(place);
-}
-
-void GraphBuilder::finish_deferred(uint32_t place, uint64_t time) {
-    completed_at_ = time;
-    GraphRegion *region = chains_[place].region;
-    Point end = chains_.copy(chains_[place].now);
-    complete_chain(place, end);
-    chains_.drop(end);
-    if (!region || region->n_unfinished == 0) return;
-    region->n_unfinished--;
-    if (region->n_unfinished == 0) close_barriers(*region);
-}
-
-void GraphBuilder::note_task(uint32_t place) {
-    const Chain &chain = chains_[place];
-    if (!chain.id || !chain.started) return;
-    GraphGroup &group = graph_.groups[chain.group];
-    group.max_ticks = std::max(group.max_ticks, chain.worked);
-    if (graph_.tasks.size() >= options_.max_tasks || !std::ranges::count(options_.expanded, chain.group)) return;
-    graph_.tasks.push_back({chain.id, chain.parent_id, chain.group, chain.thread, chain.created, chain.created_latest,
-                            chain.started, completed_at_, chain.worked, 0});
-}
-
-// ---------------------------------------------------------------- tasks
-
-void GraphBuilder::created(Walk &walk, uint64_t task, uint32_t construct) {
-    const Creation creation = walk.date_creation();
-    if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), creation.begin);
-    Frame &creator = walk.current();
-    const uint32_t parent = own_chain(walk, creator);
-    const uint32_t place =
-        chains_.make(task, construct, group_of_task(walk, creator.data.group, construct), walk.part().data.region);
-    chains_.adopt(place, parent);
-    chains_.remember(task, place);
-    Chain &child = chains_[place];
-    child.created = creation.time;
-    child.created_latest = creation.latest;
-    child.now = chains_.copy(chain_of(walk).now);
-    if (child.region) child.region->n_unfinished++;
-    graph_.n_deferred++;
-}
-
-void GraphBuilder::depends(Walk &, uint64_t before, uint64_t after) {
-    const uint32_t chain = chains_.find(after);
-    if (!chain || chains_[chain].started) return;
-    graph_.n_dependences++;
-    predecessors_[after].push_back(before);
-    EndOfTask &end = ends_[before];
-    if (const uint32_t other = chains_.find(before)) end.group = chains_[other].group;
-    dependences_[{end.group, chains_[chain].group}]++;
-}
-
-void GraphBuilder::started(Walk &walk, Frame &task, bool, uint64_t) {
-    const uint32_t place = chain_or_new(walk, task);
-    Chain &chain = chains_[place];
-    const auto waits_for = predecessors_.find(task.id);
-    if (waits_for != predecessors_.end()) {
-        for (const uint64_t before : waits_for->second) chains_.raise(chain.now, ends_[before].point);
-        predecessors_.erase(waits_for);
-    }
-    const uint64_t dispatch = std::exchange(walk.data.dispatch_ticks, 0);
-    chain.now.burdened += dispatch;
-    chain.started = std::max<uint64_t>(task.start, 1);
-    chain.thread = walk.thread();
-    GraphGroup &group = graph_.groups[chain.group];
-    group.n_tasks++;
-    group.dispatch_ticks += dispatch;
-    group.n_other_thread += format::thread_of_id(task.id) != walk.thread();
-    task.data = frame_of(place);
-}
-
-// ---------------------------------------------------------------- waits
-
-void GraphBuilder::began_wait(Walk &walk, uint32_t kind) {
-    GraphRegion *region = walk.part().data.region;
-    if (!format::is_barrier(kind) || !region) return;
-    const uint32_t number = walk.part().n_barriers;
-    if (region->barriers.size() < number) region->barriers.resize(number);
-    Barrier &barrier = region->barriers[number - 1];
-    chains_.raise(barrier.latest, chain_of(walk).now);
-    barrier.n_arrived++;
-    close_barriers(*region);
-}
-
-// A barrier is over when all have come and no task is left.
-void GraphBuilder::close_barriers(GraphRegion &region) {
-    while (region.n_closed < region.barriers.size()) {
-        Barrier &barrier = region.barriers[region.n_closed];
-        if (barrier.n_arrived < region.team_size || region.n_unfinished) return;
-        chains_.raise(barrier.latest, region.latest);
-        barrier.closed = true;
-        region.n_closed++;
-    }
-}
-
-void GraphBuilder::ended_wait(Walk &walk, uint32_t kind) {
-    const OfFrame task = walk.current().data;
-    Point &point = chains_[task.chain].now;
-    if (format::is_barrier(kind)) {
-        GraphRegion *region = walk.part().data.region;
-        const uint32_t number = walk.part().n_barriers;
-        if (!region || number == 0 || number > region->barriers.size()) return;
-        Barrier &passed = region->barriers[number - 1];
-        if (!passed.closed) chains_.raise(passed.latest, region->latest);
-        chains_.raise(point, passed.latest);
-        return;
-    }
-    graph_.groups[task.group].n_waits++;
-    graph_.n_taskgroup_ends += kind == format::kTaskgroup;
-    graph_.n_dependent_waits += kind == format::kTaskwaitDepend;
-    if (!task.own) return;
-    const Chain &own = chains_[task.own];
-    chains_.raise(point, own.children);
-    if (kind == format::kTaskgroup) chains_.raise(point, own.descendants);
-}
-
-// ---------------------------------------------------------------- regions
-
-GraphRegion &GraphBuilder::new_region(uint64_t id) {
-    GraphRegion *&region = regions_[id];
-    if (region) return *region;
-    if (free_regions_.empty()) {
-        region = &region_storage_.emplace_back();
-    } else {
-        region = free_regions_.back();
-        free_regions_.pop_back();
-        *region = {};
-    }
-    region->id = id;
-    return *region;
-}
-
-void GraphBuilder::forget_region(GraphRegion &region) {
-    if (!region.ended || region.n_inside > 0 || region.n_unfinished > 0) return;
-    chains_.drop(region.begin);
-    chains_.raise(last_, region.latest);
-    chains_.drop(region.latest);
-    for (Barrier &barrier : region.barriers) chains_.drop(barrier.latest);
-    regions_.erase(region.id);
-    free_regions_.push_back(&region);
-}
-
-void GraphBuilder::began_region(Walk &walk, Part &part) {
-    GraphRegion &region = new_region(part.id);
-    region.recorded = {part.begin, 0, 0, part.construct, part.level, false};
-    region.group = groups_.intern(walk.current().data.group, part.construct, true);
-    region.team_size = 1;
-    region.begin = chains_.copy(chain_of(walk).now);
-    region.latest = chains_.copy(region.begin);
-    part.data.region = &region;
-}
-
-void GraphBuilder::began_implicit(Walk &walk, Frame &task) {
-    GraphRegion *region = walk.part().data.region;
-    const uint32_t group = region ? region->group : 0;
-    const uint32_t place = chains_.make(task.id, region ? region->recorded.construct : 0, group, region);
-    chains_.remember(task.id, place);
-    Chain &made = chains_[place];
-    made.now = chains_.copy(region ? region->begin : chains_[task.below->data.chain].now);
-    made.created = made.created_latest = made.started = std::max<uint64_t>(task.start, 1);
-    made.thread = walk.thread();
-    graph_.groups[group].n_tasks++;
-    task.data = {place, place, group};
-    if (!region) return;
-    region->team_size = walk.part().team_size;
-    region->n_inside++;
-}
-
-void GraphBuilder::ended_implicit(Walk &walk, Frame &task, bool worker) {
-    GraphRegion *region = walk.part().data.region;
-    completed_at_ = walk.now();
-    Point end = chains_.copy(chains_[task.data.chain].now);
-    if (!region) chains_.raise(chains_[task.below->data.chain].now, end); // an initial task: the thread goes on
-    complete_chain(task.data.chain, end);
-    chains_.drop(end);
-    if (!region) return;
-    region->n_inside -= region->n_inside > 0;
-    if (worker) forget_region(*region);
-}
-
-// ---------------------------------------------------------------- the whole
-
-void GraphBuilder::finish() {
-    for (const auto &[id, region] : regions_) chains_.raise(last_, region->latest);
-    graph_.outside_ticks = graph_.groups[0].work_ticks;
-    for (const GraphGroup &group : graph_.groups) graph_.work_ticks += group.work_ticks;
-    graph_.work_ticks -= graph_.outside_ticks;
-    graph_.span_ticks = last_.span;
-    graph_.burdened_ticks = last_.burdened;
-    for (const auto &[pair, n] : dependences_) graph_.dependences.push_back({pair.first, pair.second, n});
-    list_critical_path();
-}
-
-void GraphBuilder::list_critical_path() {
-    std::vector<StepPool::Step> path;
-    for (uint32_t step = last_.step; step; step = chains_.steps()[step].previous) {
-        const StepPool::Step &one = chains_.steps()[step];
-        if (!path.empty() && path.back().task == one.task && path.back().group == one.group)
-            path.back().ticks += one.ticks, path.back().preempted += one.preempted;
-        else
-            path.push_back(one);
-    }
-    std::ranges::reverse(path);
-    graph_.n_steps = path.size();
-    std::unordered_map<uint64_t, uint64_t> of_task;
-    uint64_t begin = 0;
-    for (const StepPool::Step &step : path) {
-        graph_.groups[step.group].critical_ticks += step.ticks;
-        graph_.groups[step.group].n_critical++;
-        graph_.span_preempted_ticks += step.preempted;
-        if (step.group == 0) graph_.span_outside_ticks += step.ticks;
-        of_task[step.task] += step.ticks;
-        if (graph_.critical.size() < options_.max_tasks)
-            graph_.critical.push_back(
-                {step.task, step.group, step.thread, begin, step.ticks, step.preempted, step.start_time});
-        begin += step.ticks;
-    }
-    OMPASS_ASSERT(begin == last_.span); // span of a chain == sum of ticks of its steps
-    for (GraphTask &task : graph_.tasks) {
-        const auto found = of_task.find(task.id);
-        if (found != of_task.end()) task.critical_ticks = found->second;
-    }
-}
 
 } // namespace
 

@@ -48,9 +48,9 @@ struct Chain {
     uint32_t n_children = 0; // direct, not completed
     bool complete = false, orphan = false, detached = false;
     GraphRegion *region = nullptr; // null: outside of every region
-    Point now;
-    Point children; // latest of the direct children that have completed
-    Point descendants; // latest of all descendants that have completed
+    Point now = {};
+    Point children = {}; // latest of the direct children that have completed
+    Point descendants = {}; // latest of all descendants that have completed
     uint64_t created = 0, created_latest = 0, started = 0, worked = 0;
 };
 
@@ -78,19 +78,13 @@ public:
     }
 
     uint32_t make(uint64_t id, uint32_t construct, uint32_t group, GraphRegion *region) {
-        uint32_t chain;
         if (free_.empty()) {
-            chain = static_cast<uint32_t>(chains_.size());
+            free_.push_back(static_cast<uint32_t>(chains_.size()));
             chains_.emplace_back();
-        } else {
-            chain = free_.back();
-            free_.pop_back();
-            chains_[chain] = {};
         }
-        chains_[chain].id = id;
-        chains_[chain].construct = construct;
-        chains_[chain].group = group;
-        chains_[chain].region = region;
+        const uint32_t chain = free_.back();
+        free_.pop_back();
+        chains_[chain] = {.id = id, .construct = construct, .group = group, .region = region};
         return chain;
     }
 
@@ -109,7 +103,7 @@ public:
             drop(gone.now);
             drop(gone.children);
             drop(gone.descendants);
-            if (gone.id) forget(gone.id);
+            if (gone.id) of_task_.set(gone.id, 0);
             const uint32_t parent = gone.parent;
             free_.push_back(chain);
             chain = parent;
@@ -117,31 +111,14 @@ public:
     }
 
     // The chain of a task; 0 when there is none (any more).
-    uint32_t find(uint64_t id) {
-        const uint32_t *entry = entry_of(id);
-        return entry ? *entry : 0;
-    }
-    void remember(uint64_t id, uint32_t chain) { // ids count up: the next one is the next entry
-        std::vector<uint32_t> &known = of_task_[format::thread_of_id(id)];
-        const uint64_t counter = format::counter_of_id(id);
-        if (known.size() <= counter) known.resize(counter + 1);
-        known[counter] = chain;
-    }
+    uint32_t find(uint64_t id) const { return of_task_[id]; }
+    void remember(uint64_t id, uint32_t chain) { of_task_.set(id, chain); }
 
 private:
-    uint32_t *entry_of(uint64_t id) {
-        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
-        if (thread >= of_task_.size() || counter >= of_task_[thread].size()) return nullptr;
-        return &of_task_[thread][counter];
-    }
-    void forget(uint64_t id) {
-        if (uint32_t *entry = entry_of(id)) *entry = 0;
-    }
-
     StepPool steps_;
     std::deque<Chain> chains_;
     std::vector<uint32_t> free_;
-    std::vector<std::vector<uint32_t>> of_task_; // by thread and counter of the id; 0: not there (any more)
+    ById<uint32_t> of_task_;
 };
 
 } // namespace ompass

@@ -20,17 +20,11 @@ public:
 
     // The group of tasks of a construct that are created in `parent`.
     uint32_t intern(uint32_t parent, uint32_t construct, bool is_region = false) {
-        if (!is_region && groups_[parent].depth >= depth_ + 1) { // folded into the level of the parent
-            if (groups_[parent].construct == construct) {
-                groups_[parent].folded = true;
-                return parent;
-            }
-            const uint32_t above = groups_[parent].parent;
-            const uint32_t group = child_group(above, construct);
-            groups_[group].folded = true;
-            return group;
-        }
-        return child_group(parent, construct);
+        if (is_region || groups_[parent].depth <= depth_) return child_group(parent, construct);
+        const GraphGroup &level = groups_[parent]; // into which deeper ones are folded
+        const uint32_t group = level.construct == construct ? parent : child_group(level.parent, construct);
+        groups_[group].folded = true;
+        return group;
     }
 
 private:
@@ -40,11 +34,7 @@ private:
         const auto group = static_cast<uint32_t>(groups_.size());
         children_[parent].emplace_back(construct, group);
         children_.emplace_back();
-        GraphGroup made;
-        made.parent = parent;
-        made.construct = construct;
-        made.depth = groups_[parent].depth + 1;
-        groups_.push_back(made);
+        groups_.push_back({.parent = parent, .construct = construct, .depth = groups_[parent].depth + 1});
         return group;
     }
 

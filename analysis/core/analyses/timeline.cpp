@@ -19,7 +19,7 @@ struct OpenSlice {
     uint64_t begin;
 };
 
-class ThreadSlices : public WalkObserver {
+class ThreadSlices : public IndexedObserver {
 public:
     using Walk = ThreadWalk<ThreadSlices>;
     using Frame = Walk::Frame;
@@ -27,9 +27,7 @@ public:
 
     ThreadSlices(const RunFiles &run, const TraceIndex &known, const SliceFilter &filter, uint32_t thread,
                  SliceColumns &slices)
-        : clock_(*run.process), regions_(known.regions), filter_(filter), thread_(thread), slices_(slices) {}
-
-    const RecordedRegion &region(uint64_t id) const { return region_in(regions_, id); }
+        : IndexedObserver(known), clock_(*run.process), filter_(filter), thread_(thread), slices_(slices) {}
 
     bool full() const { return slices_.kind.size() >= filter_.limit; }
     bool beyond_window(uint64_t now) const { return filter_.end_ns >= 0 && ns(now) >= filter_.end_ns; }
@@ -49,14 +47,14 @@ public:
         emit_absence({absence.begin, split, absence.blocked, absence.guessed});
     }
     void began_undeferred(Walk &walk, Frame &task) {
-        push(walk, SliceKind::kTask, task.construct, 0, task.timed ? 0 : SliceColumns::kUntimed);
+        push(walk, SliceKind::kTask, task.construct, 0, task.timed ? 0 : kSliceUntimed);
     }
     void ended_undeferred(Walk &walk, Frame &) { pop(SliceKind::kTask, walk.now()); }
     void started(Walk &walk, Frame &task, bool, uint64_t) { push(walk, SliceKind::kTask, task.construct, task.id); }
     // Waits and kernels in it end with it.
     void suspended(Walk &walk, Frame &) { pop(SliceKind::kTask, walk.now()); }
     void resumed(Walk &walk, Frame &task, bool here) {
-        if (!here) push(walk, SliceKind::kTask, task.construct, task.id, SliceColumns::kResumed);
+        if (!here) push(walk, SliceKind::kTask, task.construct, task.id, kSliceResumed);
     }
     void completed(Walk &walk, Frame &, bool) { pop(SliceKind::kTask, walk.now()); }
 
@@ -118,18 +116,12 @@ private:
         if (before || (filter_.end_ns >= 0 && begin_ns >= filter_.end_ns) || full()) return;
         begin_ns = std::max(begin_ns, filter_.start_ns);
         if (filter_.end_ns >= 0) end_ns = std::min(end_ns, filter_.end_ns);
-        slices_.begin_ns.push_back(begin_ns);
-        slices_.end_ns.push_back(std::max(begin_ns, end_ns));
-        slices_.thread.push_back(thread_);
-        slices_.kind.push_back(static_cast<uint8_t>(slice.kind));
-        slices_.construct.push_back(slice.construct);
-        slices_.task.push_back(slice.task);
-        slices_.depth.push_back(static_cast<uint16_t>(std::min<size_t>(stack_.size(), 0xffff)));
-        slices_.flags.push_back(slice.flags);
+        const auto depth = static_cast<uint16_t>(std::min<size_t>(stack_.size(), 0xffff));
+        slices_.push(begin_ns, std::max(begin_ns, end_ns), thread_, static_cast<uint8_t>(slice.kind), slice.construct,
+                     slice.task, depth, slice.flags);
     }
 
     RunClock clock_;
-    const RecordedRegions &regions_;
     const SliceFilter &filter_;
     uint32_t thread_;
     SliceColumns &slices_;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "format/describe.h"
 #include "format/run_files.h"
 
 namespace ompass {
@@ -24,18 +25,18 @@ enum class SliceKind : uint8_t {
 };
 
 // All of one length, threads one after the other; of a thread, slices come in the order in which they ended.
-struct SliceColumns {
-    std::vector<int64_t> begin_ns, end_ns; // since the start of the run, cut to the window
-    std::vector<uint32_t> thread;
-    std::vector<uint8_t> kind;      // SliceKind
-    std::vector<int32_t> construct; // of waits and locks: the OMPT kind
-    std::vector<uint64_t> task;     // id of tasks and creations; 0: undeferred
-    std::vector<uint16_t> depth;    // number of slices of this thread around it
-    std::vector<uint8_t> flags;     // kResumed, kUntimed
+#define OMPASS_SLICE_COLUMNS(X)                                                                                        \
+    X(int64_t, begin_ns, "since the start of the run, cut to the window")                                              \
+    X(int64_t, end_ns, "the same")                                                                                     \
+    X(uint32_t, thread, "number of the thread")                                                                        \
+    X(uint8_t, kind, "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment)")  \
+    X(int32_t, construct, "number of the construct; of waits and locks the OMPT kind; -1: unknown")                    \
+    X(uint64_t, task, "id of tasks and creations; 0: undeferred")                                                      \
+    X(uint16_t, depth, "slices of this thread around it")                                                              \
+    X(uint8_t, flags, "1: a suspended task goes on; 2: an untimed undeferred task, at the time of the event before")
 
-    static constexpr uint8_t kResumed = 1; // a task that was suspended, and goes on
-    static constexpr uint8_t kUntimed = 2; // an undeferred task with the time of the event before it
-};
+OMPASS_VECTORS(SliceColumns, OMPASS_SLICE_COLUMNS);
+inline constexpr uint8_t kSliceResumed = 1, kSliceUntimed = 2; // flags
 
 struct SliceFilter {
     std::vector<uint32_t> threads; // empty: all

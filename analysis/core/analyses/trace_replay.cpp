@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "events/task_parts.h"
 #include "events/walker.h"
@@ -43,7 +44,6 @@ public:
         uint32_t weight = 1; // of a timed undeferred task
     };
     struct OfPart {
-        RegionSlot *slot = nullptr; // where its times go; null: not looked up yet
         uint32_t loop = 0; // the last one that the implicit task left, until the barrier behind it is over,
         uint64_t loop_end = 0; // and when
     };
@@ -72,7 +72,7 @@ public:
 
     void stretch(Walk &walk, State state, uint64_t begin, uint64_t end, uint32_t weight) {
         const uint64_t ticks = in_window(begin, end);
-        RegionSlot &here = time_region(walk);
+        RegionSlot &here = account_.regions[walk.part().construct];
         here.state_ticks[static_cast<size_t>(state)] += ticks;
         if (__builtin_expect(!walk.absences().empty(), 0)) charge_absences(walk, here, state, begin, end);
         if (state == State::kWork) return worked(here, walk.current(), ticks);
@@ -81,7 +81,7 @@ public:
             return;
         }
         if (walk.doing() != Doing::kWait) return;
-        if (const uint32_t place = walk.current().wait_place) format::gap_ticks(time_wait(place), state) += ticks;
+        if (const uint32_t place = walk.current().wait_place) format::gap_ticks(account_.wait(place), state) += ticks;
     }
 
     // ---------------------------------------------------------------- tasks
@@ -167,14 +167,14 @@ public:
     // ---------------------------------------------------------------- waits
 
     void began_wait(Walk &walk, uint32_t kind) {
-        if (walk.wait_place()) wait_slot(walk.wait_place()).n_waits++;
+        if (walk.wait_place()) counted_->wait(walk.wait_place()).n_waits++;
         OfPart &part = walk.part().data;
         if (format::is_barrier(kind) && part.loop && walk.now() - part.loop_end > after_loop_ticks_) part.loop = 0;
     }
     void ended_wait(Walk &walk, uint32_t kind) {
         if (const Frame &task = walk.current(); task.wait_place) {
-            format::WaitSlot &slot = wait_slot(task.wait_place);
-            time_wait(task.wait_place).ticks += in_window(task.wait_begin, walk.now());
+            format::WaitSlot &slot = counted_->wait(task.wait_place);
+            account_.wait(task.wait_place).ticks += in_window(task.wait_begin, walk.now());
             slot.max_ticks = std::max(slot.max_ticks, walk.now() - task.wait_begin);
             count_last_gap(walk, slot, format::is_barrier(kind) ? walk.part().data.loop : 0);
         }
@@ -184,12 +184,12 @@ public:
         const uint64_t ticks = in_window(asked, walk.now());
         account_.regions[walk.part().construct].lock_ticks += ticks;
         if (walk.wait_place()) {
-            format::WaitSlot &wait = wait_slot(walk.wait_place());
+            format::WaitSlot &wait = counted_->wait(walk.wait_place());
             wait.n_waits++;
             wait.max_ticks = std::max(wait.max_ticks, walk.now() - asked);
             count_last_gap(walk, wait, 0);
-            time_wait(walk.wait_place()).ticks += ticks;
-            format::gap_ticks(time_wait(walk.wait_place()), State::kSync) += ticks;
+            account_.wait(walk.wait_place()).ticks += ticks;
+            format::gap_ticks(account_.wait(walk.wait_place()), State::kSync) += ticks;
         }
     }
 
@@ -205,7 +205,7 @@ public:
         if (duration == 0 && !is_counted()) return;
         count_region(account_.regions[part.construct], duration, team_size);
         account_.regions[part.construct].capacity_ticks += duration * team_size;
-        if (part.outer->id) account_.regions[part.outer->construct].nested_ticks += duration;
+        if (part.outer().id) account_.regions[part.outer().construct].nested_ticks += duration;
     }
     void ended_implicit(Walk &walk, Frame &task, bool worker) {
         if (worker && task.waiting) leave_wait(walk);
@@ -215,15 +215,15 @@ public:
 
     void began_work(Walk &walk, const OpenWork &work, uint64_t n_iterations) {
         const bool leads = !is_shared(work.construct) || walk.part().primary || !walk.part().id;
-        format::LoopSlot &loop = loop_slot(work.construct);
+        format::LoopSlot &loop = counted_->loop(work.construct);
         loop.n_entered++;
         loop.n_led += leads;
         loop.n_iterations += leads ? n_iterations : 0;
     }
     void ended_work(Walk &walk, const OpenWork &work, uint64_t n_chunks, uint64_t n_taken) {
-        format::LoopSlot &loop = loop_slot(work.construct);
+        format::LoopSlot &loop = counted_->loop(work.construct);
         const uint64_t ticks = walk.now() - work.begin;
-        time_loop(work.construct).ticks += in_window(work.begin, walk.now());
+        account_.loop(work.construct).ticks += in_window(work.begin, walk.now());
         loop.max_ticks = std::max(loop.max_ticks, ticks);
         loop.n_chunks += n_chunks;
         loop.n_taken += n_taken;
@@ -252,7 +252,10 @@ public:
         phase_begin_ = walk.now();
         if (construct) slot(construct).n_completed++;
     }
-    void recording_resumed(Walk &) { dirty_ = sampling_ = false; }
+    void recording_resumed(Walk &) {
+        dirty_ = false;
+        sample_weight_ = 0;
+    }
 
     // After the walk: what the end of the run cut off. `gap_begin`: of the gap that was open.
     void finish(Walk &walk, uint64_t gap_begin) {
@@ -262,13 +265,13 @@ public:
         account_.n_events = walk.decoder().n_records();
         end_phase(index.end);
         if (walk.mark() >= shared_.end) { // waits that are open where the window ends
-            for (const Frame *task = &walk.current(); task; task = task->below)
-                if (task->wait_place) time_wait(task->wait_place).ticks += in_window(task->wait_begin, shared_.end);
+            for (const Frame &task : walk.frames())
+                if (task.wait_place) account_.wait(task.wait_place).ticks += in_window(task.wait_begin, shared_.end);
         } else if (const Frame &task = walk.current(); task.wait_place && walk.doing() == Doing::kWait) {
             if (walk.part().id && !walk.part().primary && region(walk.part().id).end)
                 leave_wait(walk);
             else // it has not ended: its last gap alone counts
-                time_wait(task.wait_place).ticks += in_window(gap_begin, walk.mark());
+                account_.wait(task.wait_place).ticks += in_window(gap_begin, walk.mark());
         }
         const bool whole = shared_.end == ~uint64_t{0};
         for (const OpenKernel &open : walk.kernels())
@@ -276,7 +279,7 @@ public:
                 count_bytes(open);
             else
                 time_slot(open.construct).own_ticks += in_window(open.begin, shared_.end);
-        for (const Part *part = &walk.part(); part->id; part = part->outer) // nobody has counted it yet
+        for (const Part *part = &walk.part(); part->id; part--) // nobody has counted it yet
             if (const uint64_t duration = in_window(part->begin, index.end); part->primary && (whole || duration))
                 count_region(account_.regions[part->construct], duration, part->team_size);
     }
@@ -294,16 +297,11 @@ private:
         if (phase_ && shared_.files.process->version > 1) time_slot(phase_).own_ticks += in_window(phase_begin_, end);
         phase_ = 0;
     }
-    // Where what happens counts; times go to time_wait() and time_loop().
-    format::WaitSlot &wait_slot(uint32_t construct) { return named(counted_->waits[construct], construct); }
-    format::LoopSlot &loop_slot(uint32_t construct) { return named(counted_->loops[construct], construct); }
-    format::WaitSlot &time_wait(uint32_t construct) { return named(account_.waits[construct], construct); }
-    format::LoopSlot &time_loop(uint32_t construct) { return named(account_.loops[construct], construct); }
     bool is_shared(uint32_t loop) const { return format::is_shared(shared_.files.definitions[loop].flags); }
 
     void count_last_gap(Walk &walk, format::WaitSlot &wait, uint32_t loop) {
         const LastGap &gap = walk.last_gap();
-        if (loop) loop_slot(loop).imbalance_ticks += gap.until_arrival;
+        if (loop) counted_->loop(loop).imbalance_ticks += gap.until_arrival;
         if (!gap.is_long) return;
         wait.n_long++;
         if (walk.waited_for()) format::count_waited_for(wait, walk.waited_for(), gap.idle);
@@ -312,36 +310,29 @@ private:
     void leave_wait(Walk &walk) {
         const Frame &task = walk.current();
         if (!task.wait_place) return;
-        time_wait(task.wait_place).ticks += in_window(task.wait_begin, walk.mark());
-        count_last_gap(walk, wait_slot(task.wait_place), walk.part().data.loop);
+        account_.wait(task.wait_place).ticks += in_window(task.wait_begin, walk.mark());
+        count_last_gap(walk, counted_->wait(task.wait_place), walk.part().data.loop);
     }
     // Of the task that starts, after the one that it depended on.
     [[gnu::noinline]] void count_dependence(Walk &walk, const Frame &task) {
         const auto dependence = shared_.dependences.find(task.construct);
         if (dependence == shared_.dependences.end()) return;
         const uint64_t delay = task.ready - std::min(index.created_at(task.id), task.ready);
-        format::WaitSlot &wait = wait_slot(dependence->second);
+        format::WaitSlot &wait = counted_->wait(dependence->second);
         wait.n_waits++;
         wait.n_long += delay > exit_ticks_;
         wait.delay_ticks += delay;
         wait.max_ticks = std::max(wait.max_ticks, delay);
-        format::gap_ticks(time_wait(dependence->second), State::kIdle) +=
+        format::gap_ticks(account_.wait(dependence->second), State::kIdle) +=
             in_window(task.ready - walk.last_gap().idle, task.ready);
         format::count_waited_for(wait, walk.waited_for(), delay);
     }
 
-    // Where times go, and where what happens counts.
-    ConstructSlot &time_slot(uint32_t construct) { return named(account_.constructs[construct], construct); }
-    ConstructSlot &slot(uint32_t construct) { return named(counted_->constructs[construct], construct); }
-    template <typename Slot>
-    static Slot &named(Slot &slot, uint32_t construct) {
-        slot.id = construct;
-        return slot;
-    }
-    RegionSlot &time_region(Walk &walk) {
-        RegionSlot *&slot = walk.part().data.slot;
-        if (__builtin_expect(!slot, 0)) slot = &account_.regions[walk.part().construct];
-        return *slot;
+    ConstructSlot &time_slot(uint32_t construct) { return named(account_, construct); }
+    ConstructSlot &slot(uint32_t construct) { return named(*counted_, construct); }
+    static ConstructSlot &named(ThreadAccount &account, uint32_t construct) { // in the room that was made for all
+        account.constructs[construct].id = construct;
+        return account.constructs[construct];
     }
     RegionSlot &region_slot(Walk &walk) { return counted_->regions[walk.part().construct]; }
 
@@ -361,17 +352,13 @@ private:
             dirty_ = false;
             return;
         }
-        if (task.construct && ticks == 0) return void(sampling_ = false); // the construct may not be in the window
+        const uint64_t weight = std::exchange(sample_weight_, 0);
+        if (task.construct && ticks == 0) return; // the construct may not be in the window
         (task.construct ? time_slot(task.construct).own_ticks : here.implicit_ticks) += ticks;
-        if (!sampling_) return;
-        (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * sample_weight_;
-        sampling_ = false;
+        if (weight) (task.construct ? time_slot(task.construct).sampled_weight : here.sampled_weight) += ticks * weight;
     }
 
-    void begin_sample(uint32_t weight) {
-        sampling_ = weight > 1;
-        sample_weight_ = weight;
-    }
+    void begin_sample(uint32_t weight) { sample_weight_ = weight > 1 ? weight : 0; }
 
     void note_level(Walk &walk, const Part &part) {
         RegionSlot &region = account_.regions[walk.part().construct];
@@ -389,14 +376,13 @@ private:
     }
 
     ReplayRun &shared_;
-    ThreadAccount &account_;
+    ThreadAccount &account_; // where times go
     ThreadAccount outside_; // what happened outside of the window
-    ThreadAccount *counted_ = &account_; // or that: of the event at hand
+    ThreadAccount *counted_ = &account_; // or that: where the event at hand counts
     uint32_t phase_ = 0; // that this thread began
     uint64_t phase_begin_ = 0;
     bool dirty_ = false; // untimed undeferred tasks ran in the open stretch
-    bool sampling_ = false; // the open stretch is a sample
-    uint32_t sample_weight_ = 1;
+    uint32_t sample_weight_ = 0; // of the open stretch; 0: it is no sample
     std::vector<uint32_t> since_timed_; // undeferred tasks by construct
     const uint64_t exit_ticks_ = shared_.clock.limit_ticks(format::kExitNanoseconds);
     const uint64_t after_loop_ticks_ = shared_.clock.limit_ticks(format::kAfterLoopNanoseconds);

@@ -3,8 +3,7 @@
 #include "trace_rows.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <ranges>
 
 #include "events/task_parts.h"
 #include "events/walker.h"
@@ -37,7 +36,8 @@ protected:
     static int64_t id(uint64_t task) { return task ? static_cast<int64_t>(task) : kNone; }
     static int64_t construct(uint32_t number) { return number ? static_cast<int64_t>(number) : kNone; }
 
-    void push(std::span<const int64_t> row) {
+    void push(auto... values) {
+        const int64_t row[] = {static_cast<int64_t>(values)...};
         for (size_t i = 0; i < columns_.size(); i++) batch_[i].push_back(row[columns_[i]]);
         if (++n_rows_ == batch_rows_) flush();
     }
@@ -62,16 +62,12 @@ struct WalkRows : Rows, IndexedObserver {
     void ended_run() {}
 };
 
-using TaskIds = std::vector<std::vector<uint64_t>>; // of tasks, by thread and counter of a task's id
+using TaskIds = ById<uint64_t>;
 
 // Who created each deferred task; 0: an implicit task or the program.
 struct Parents : WalkObserver {
     explicit Parents(TaskIds &known) : ids(known) {}
-    void created(auto &walk, uint64_t task, uint32_t) {
-        std::vector<uint64_t> &of_thread = ids[walk.thread()];
-        of_thread.resize(format::counter_of_id(task) + 1);
-        of_thread.back() = walk.current().explicit_id();
-    }
+    void created(auto &walk, uint64_t task, uint32_t) { ids.set(task, walk.current().explicit_id()); }
     TaskIds &ids;
 };
 
@@ -80,11 +76,11 @@ struct TaskRows : WalkRows {
         : WalkRows(rows, known), parents_(parents) {}
 
     void ended_undeferred(auto &walk, auto &task) {
-        const auto thread = int64_t{walk.thread()};
+        const uint32_t thread = walk.thread();
         const auto timed = [&](int64_t value) { return task.timed ? value : kNone; };
         const int64_t start = timed(at(task.start));
-        push(std::array{kNone, id(task.explicit_id()), construct(task.construct), int64_t{0}, thread, thread, start,
-                        start, start, start, timed(at(walk.now())), timed(length(task.worked_inside()))});
+        push(kNone, id(task.explicit_id()), construct(task.construct), 0, thread, thread, start, start, start, start,
+             timed(at(walk.now())), timed(length(task.worked_inside())));
     }
     void suspended(auto & /*walk*/, auto &task) { parts_.suspended(task); }
     void completed(auto &walk, auto &task, bool) {
@@ -99,12 +95,9 @@ struct TaskRows : WalkRows {
 
 private:
     void deferred(const CompletedTask &task) {
-        const uint64_t creator = format::thread_of_id(task.id), counter = format::counter_of_id(task.id);
-        const bool known = creator < parents_.size() && counter < parents_[creator].size();
-        push(std::array{id(task.id), id(known ? parents_[creator][counter] : 0), construct(task.construct), int64_t{1},
-                        static_cast<int64_t>(creator), int64_t{task.thread}, at(index.created_at(task.id)),
-                        at(index.created_latest(task.id)), at(task.ready), at(task.start), at(task.end),
-                        length(task.worked)});
+        push(id(task.id), id(parents_[task.id]), construct(task.construct), 1, format::thread_of_id(task.id),
+             task.thread, at(index.created_at(task.id)), at(index.created_latest(task.id)), at(task.ready),
+             at(task.start), at(task.end), length(task.worked));
     }
 
     const TaskIds &parents_;
@@ -117,9 +110,8 @@ struct StretchRows : WalkRows {
         if (end <= begin) return;
         const format::AbsentTicks absent = walk.absent(begin, end);
         const bool known = walk.knows_absences();
-        push(std::array{int64_t{walk.thread()}, static_cast<int64_t>(state), id(walk.current().explicit_id()),
-                        construct(walk.construct()), at(begin), at(end), known ? length(absent.preempted) : kNone,
-                        known ? length(absent.blocked) : kNone});
+        push(walk.thread(), state, id(walk.current().explicit_id()), construct(walk.construct()), at(begin), at(end),
+             known ? length(absent.preempted) : kNone, known ? length(absent.blocked) : kNone);
     }
 };
 
@@ -138,12 +130,12 @@ struct WaitRows : WalkRows {
     void completed(auto &walk, auto &task, bool) { end(walk, task, task.wait_kind); }
     void ended_implicit(auto &walk, auto &task, bool) { end(walk, task, task.wait_kind); }
     void ended_thread(auto &walk) {
-        for (auto *task = &walk.current(); task; task = task->below) end(walk, *task, task->wait_kind);
+        for (auto &task : std::views::reverse(walk.frames())) end(walk, task, task.wait_kind);
     }
     void got_lock(auto &walk, uint32_t kind, uint64_t asked) {
         const uint64_t sync = walk.now() - std::min(asked, walk.now());
-        push(std::array{int64_t{walk.thread()}, kLockWait | kind, id(walk.current().explicit_id()), at(asked),
-                        at(walk.now()), int64_t{0}, int64_t{0}, length(sync), construct(walk.wait_place())});
+        push(walk.thread(), format::kMutexWait | kind, id(walk.current().explicit_id()), at(asked), at(walk.now()), 0,
+             0, length(sync), construct(walk.wait_place()));
     }
     void recording_resumed(auto &walk) { walk.current().data = {}; }
 
@@ -152,28 +144,26 @@ private:
     void end(auto &walk, auto &task, uint32_t kind) {
         if (!task.waiting) return;
         const auto spent = [&](format::State state) { return length(task.data.ticks[static_cast<size_t>(state)]); };
-        push(std::array{int64_t{walk.thread()}, int64_t{kind}, id(task.explicit_id()), at(task.wait_begin),
-                        at(std::max(task.wait_begin, walk.mark())), spent(format::State::kIdle),
-                        spent(format::State::kSchedule), spent(format::State::kSync), construct(task.wait_place)});
+        push(walk.thread(), kind, id(task.explicit_id()), at(task.wait_begin),
+             at(std::max(task.wait_begin, walk.mark())), spent(format::State::kIdle), spent(format::State::kSchedule),
+             spent(format::State::kSync), construct(task.wait_place));
         task.data = {};
     }
-    static constexpr int64_t kLockWait = 128; // and the kind is that of an OMPT mutex
 };
 
 struct KernelRows : WalkRows {
     using WalkRows::WalkRows;
     void ended_kernel(auto &walk, const OpenKernel &kernel, uint32_t number) {
-        push(std::array{int64_t{walk.thread()}, construct(number), id(walk.current().explicit_id()), at(kernel.begin),
-                        at(walk.now()), static_cast<int64_t>(kernel.read_bytes),
-                        static_cast<int64_t>(kernel.write_bytes)});
+        push(walk.thread(), construct(number), id(walk.current().explicit_id()), at(kernel.begin), at(walk.now()),
+             kernel.read_bytes, kernel.write_bytes);
     }
 };
 
 struct AccessRows : WalkRows {
     using WalkRows::WalkRows;
     void accessed(auto &walk, const OpenKernel &kernel, uint64_t address, uint64_t bytes, bool write) {
-        push(std::array{int64_t{walk.thread()}, construct(kernel.construct), id(walk.current().explicit_id()),
-                        at(walk.now()), static_cast<int64_t>(address), static_cast<int64_t>(bytes), int64_t{write}});
+        push(walk.thread(), construct(kernel.construct), id(walk.current().explicit_id()), at(walk.now()), address,
+             bytes, write);
     }
 };
 

@@ -8,24 +8,14 @@ namespace ompass {
 
 namespace {
 
-#define OMPASS_PYTHON_EVENTS(X)                                                                                        \
-    X(Column<int64_t>, time_ns, "since the start of the run; of untimed records that of the timed one before them")    \
-    X(Column<int64_t>, latest_ns, "last possible moment: of untimed records that of the timed one after them")         \
-    X(Column<uint32_t>, thread, "number of the thread")                                                                \
-    X(Column<uint8_t>, kind, "index into event_kinds()")                                                               \
-    X(Column<int32_t>, construct, "number of the construct; -1: none")                                                 \
-    X(Column<uint64_t>, task, "id: creating thread << 40 | its counter; 0: none")                                      \
-    X(Column<uint64_t>, value, "what else the meaning of the kind names; durations in ns")                             \
-    X(Column<bool>, exact, "false for untimed records")
-
-OMPASS_STRUCT(PythonEvents, Columns, OMPASS_PYTHON_EVENTS);
+OMPASS_ARRAYS(PythonEvents, OMPASS_EVENT_COLUMNS);
 
 PythonEvents read_events(const std::string &directory, int64_t thread, int64_t start_ns, int64_t end_ns,
                          int64_t limit) {
     const RunFiles run = open_or_throw(directory);
     EventColumns columns;
     unlocked([&] { return read_event_columns(run, {thread, start_ns, end_ns, limit}, columns); });
-    return OMPASS_MOVED_COLUMNS(PythonEvents, OMPASS_PYTHON_EVENTS, columns);
+    return OMPASS_MOVED_COLUMNS(PythonEvents, OMPASS_EVENT_COLUMNS, columns);
 }
 
 std::vector<std::tuple<std::string, std::string>> event_kinds() {

@@ -55,8 +55,15 @@ Column<T> column(const Values &rows, Get get) {
     return to_column<T>(std::move(values));
 }
 
-// The columns of the list's names that `from` has as vectors, moved.
-#define OMPASS_MOVED_COLUMN(type, name, ...) ompass::to_column<type::Scalar>(std::move(from.name)),
+// The arrays of a list's names, and made of the vectors that OMPASS_VECTORS made of the same list, moved.
+#define OMPASS_ARRAY(type, name, ...) ompass::Column<type> name{};
+#define OMPASS_ARRAYS(R, LIST)                                                                                         \
+    struct R : ompass::Columns {                                                                                       \
+        LIST(OMPASS_ARRAY)                                                                                             \
+        using Self = R;                                                                                                \
+        static constexpr auto fields() { return std::tuple{LIST(OMPASS_FIELD)}; }                                      \
+    }
+#define OMPASS_MOVED_COLUMN(type, name, ...) ompass::to_column<type>(std::move(from.name)),
 #define OMPASS_MOVED_COLUMNS(R, LIST, columns) [](auto &from) { return R{{}, LIST(OMPASS_MOVED_COLUMN)}; }(columns)
 
 // A tuple of what `convert` makes of each value.

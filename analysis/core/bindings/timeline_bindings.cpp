@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slices of time for Python, as columns.
-#include "analyses/event_density.h"
+#include "analyses/event_columns.h"
 #include "analyses/timeline.h"
 
 #include <nanobind/stl/optional.h>
@@ -11,19 +11,7 @@ namespace ompass {
 
 namespace {
 
-#define OMPASS_PYTHON_SLICES(X)                                                                                        \
-    X(Column<int64_t>, begin_ns, "since the start of the run, cut to the window")                                      \
-    X(Column<int64_t>, end_ns, "the same")                                                                             \
-    X(Column<uint32_t>, thread, "number of the thread")                                                                \
-    X(Column<uint8_t>, kind,                                                                                           \
-      "0 region, 1 implicit task, 2 task, 3 wait, 4 lock, 5 creation, 6 kernel, 7 created (a moment)")                 \
-    X(Column<int32_t>, construct, "number of the construct; of waits and locks the OMPT kind; -1: unknown")            \
-    X(Column<uint64_t>, task, "id of tasks and creations; 0: undeferred")                                              \
-    X(Column<uint16_t>, depth, "slices of this thread around it")                                                      \
-    X(Column<uint8_t>, flags,                                                                                          \
-      "1: a suspended task goes on; 2: an untimed undeferred task, at the time of the event before")
-
-OMPASS_STRUCT(PythonSlices, Columns, OMPASS_PYTHON_SLICES);
+OMPASS_ARRAYS(PythonSlices, OMPASS_SLICE_COLUMNS);
 
 std::optional<PythonSlices> slices_of_run(const std::string &directory, std::vector<uint32_t> threads, int64_t start_ns,
                                           int64_t end_ns, uint64_t limit) {
@@ -32,7 +20,7 @@ std::optional<PythonSlices> slices_of_run(const std::string &directory, std::vec
     bool too_many = false;
     unlocked([&] { return read_slices(run, {std::move(threads), start_ns, end_ns, limit}, slices, too_many); });
     if (too_many) return std::nullopt;
-    return OMPASS_MOVED_COLUMNS(PythonSlices, OMPASS_PYTHON_SLICES, slices);
+    return OMPASS_MOVED_COLUMNS(PythonSlices, OMPASS_SLICE_COLUMNS, slices);
 }
 
 Column<uint64_t> events_over_time(const std::string &directory, const std::vector<uint32_t> &threads, uint64_t end_ns,

@@ -7,10 +7,17 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "format/run_files.h"
 
 namespace ompass {
+
+using Kinds = uint64_t; // a set of kinds of events
+template <typename... Kind>
+constexpr Kinds kinds(Kind... kind) {
+    return (Kinds{0} | ... | (Kinds{1} << kind));
+}
 
 struct EventRecord {
     format::EventKind kind{};
@@ -26,19 +33,14 @@ struct EventRecord {
 };
 
 class EventDecoder {
-    struct Position {
-        size_t extent = 0; // the next one
-        const uint32_t *place = nullptr, *end = nullptr; // halves of words
-        uint64_t time = 0;
-        uint64_t n_records = 0;
-    };
-
 public:
     // A place in the log, between two records: enough to go on from there in another decoder of the same log. Holds no
     // pointer, so that it can be kept in a file.
     struct Bookmark {
-        uint64_t extent, half; // extents begun, and halves of words of the last one that are read
-        uint64_t time, n_records, n_ids, address, started;
+        uint64_t extent, half; // extents begun, and of the last one the halves of words that are read
+        uint64_t time, n_records, n_ids; // so far; ids that records have made
+        uint64_t address; // of the last access
+        uint64_t started; // the task that started last
         uint32_t codes[format::kInlineCodes];
         uint32_t n_codes;
     };
@@ -49,15 +51,15 @@ public:
     // The next record; false at the end of the log or at a problem. A log ends at its first zero word. Definitions of
     // inline codes are kept, not handed out.
     [[gnu::always_inline]] bool next(EventRecord &record) {
-        while (take(at_, record, what_)) {
+        while (take(record)) {
             if (__builtin_expect(!(kShort >> record.kind & 1), 1)) {
                 if (record.kind == format::kStart) unpack_start(record);
-                record.id = kNumbered >> record.kind & 1 ? first_id_ | ++n_ids_ : 0;
+                record.id = kNumbered >> record.kind & 1 ? first_id_ | ++at_.n_ids : 0;
                 return true;
             }
             if (record.kind == format::kInlineCode) {
-                if (n_codes_ == format::kInlineCodes) return fail("is damaged: too many inline codes");
-                codes_[n_codes_++] = record.argument;
+                if (at_.n_codes == format::kInlineCodes) return fail("is damaged: too many inline codes");
+                at_.codes[at_.n_codes++] = record.argument;
                 continue;
             }
             if (record.kind == format::kAbsentNear)
@@ -66,30 +68,22 @@ public:
                 unpack_access(record);
             return true;
         }
-        return what_ ? fail(what_) : false;
+        return false;
     }
 
     Bookmark bookmark() const {
-        Bookmark mark{at_.extent, 0, at_.time, at_.n_records, n_ids_, address_, started_, {}, n_codes_};
-        if (at_.extent) mark.half = static_cast<uint64_t>(at_.place - begin_of(at_.extent - 1));
-        std::copy_n(codes_, n_codes_, mark.codes);
+        Bookmark mark = at_;
+        mark.half = static_cast<uint64_t>(place_ - begin_);
         return mark;
     }
     // False, and nothing changes: there is no such place.
     bool go_to(const Bookmark &mark) {
         if (mark.extent > thread_.events.size() || mark.n_codes > format::kInlineCodes) return false;
-        Position at{mark.extent, nullptr, nullptr, mark.time, mark.n_records};
-        if (mark.extent) {
-            if (mark.half > 2 * thread_.events[mark.extent - 1].size()) return false;
-            at.place = begin_of(mark.extent - 1) + mark.half;
-            at.end = end_of(mark.extent - 1);
-        }
-        at_ = at;
-        n_ids_ = mark.n_ids;
-        address_ = mark.address;
-        started_ = mark.started;
-        n_codes_ = mark.n_codes;
-        std::copy_n(mark.codes, n_codes_, codes_);
+        if (mark.half > (mark.extent ? 2 * thread_.events[mark.extent - 1].size() : 0)) return false;
+        at_ = mark;
+        begin_ = place_ = end_ = nullptr;
+        if (mark.extent) enter_extent();
+        place_ += mark.half;
         return true;
     }
 
@@ -102,43 +96,26 @@ public:
             if (op == 0) return true;
             if (op == format::kInlineOpEnd) {
                 if (!end()) return false;
-            } else if (op - format::kInlineOpBegin >= n_codes_ || !begin(codes_[op - format::kInlineOpBegin])) {
+            } else if (op - format::kInlineOpBegin >= at_.n_codes || !begin(at_.codes[op - format::kInlineOpBegin])) {
                 return false;
             }
         }
         return true;
     }
 
-    // A look at the records that follow, without moving: raw ones, neither numbered nor unpacked.
-    class Ahead {
-    public:
-        explicit Ahead(const EventDecoder &decoder) : decoder_(decoder), at_(decoder.at_) {}
-        bool next(EventRecord &record) {
-            const char *what = nullptr;
-            return decoder_.take(at_, record, what);
-        }
-        uint64_t n_records() const { return at_.n_records; }
-
-    private:
-        const EventDecoder &decoder_;
-        Position at_;
-    };
-
     // What is wrong with the log; none at its end.
     Problem problem() const { return what_ ? Problem{thread_.file.path(), offset(), what_} : Problem{}; }
     uint64_t time() const { return at_.time; }
     uint64_t n_records() const { return at_.n_records; }
-    uint64_t n_ids() const { return n_ids_; } // that records have made so far
-    uint64_t offset() const { return reinterpret_cast<const char *>(at_.place) - thread_.file.bytes().data(); }
+    uint64_t n_ids() const { return at_.n_ids; } // that records have made so far
+    uint64_t offset() const { return reinterpret_cast<const char *>(place_) - thread_.file.bytes().data(); }
 
 private:
     static_assert(format::kEnd == 0 && format::kTime == 1);
     // Kinds whose record makes an id, and kinds of which the decoder keeps something.
-    static constexpr uint64_t kNumbered =
-        uint64_t{1} << format::kCreate | uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin;
-    static constexpr uint64_t kShort = uint64_t{1} << format::kInlineCode | uint64_t{1} << format::kRead |
-                                       uint64_t{1} << format::kWrite | uint64_t{1} << format::kReadNear |
-                                       uint64_t{1} << format::kWriteNear | uint64_t{1} << format::kAbsentNear;
+    static constexpr Kinds kNumbered = kinds(format::kCreate, format::kImplicitBegin, format::kRegionBegin);
+    static constexpr Kinds kShort = kinds(format::kInlineCode, format::kRead, format::kWrite, format::kReadNear,
+                                          format::kWriteNear, format::kAbsentNear);
 
     static constexpr auto kForms = [] {
         std::array<format::RecordForm, format::kEventKinds> forms{};
@@ -147,59 +124,56 @@ private:
         return forms;
     }();
 
-    // The words of an extent, by halves.
-    const uint32_t *begin_of(size_t extent) const {
-        return reinterpret_cast<const uint32_t *>(thread_.events[extent].data());
+    // The extent that was begun last.
+    void enter_extent() {
+        const std::span<const uint64_t> words = thread_.events[at_.extent - 1];
+        begin_ = place_ = reinterpret_cast<const uint32_t *>(words.data());
+        end_ = begin_ + 2 * words.size();
     }
-    const uint32_t *end_of(size_t extent) const { return begin_of(extent) + 2 * thread_.events[extent].size(); }
     static uint64_t word_at(const uint32_t *place) {
         uint64_t word;
         memcpy(&word, place, sizeof word);
         return word;
     }
 
-    [[gnu::always_inline]] bool take(Position &at, EventRecord &record, const char *&what) const {
+    [[gnu::always_inline]] bool take(EventRecord &record) {
         for (;;) {
-            if (at.end - at.place < 2) { // no record is in the last half alone
-                if (at.extent == thread_.events.size()) return false;
-                at.place = begin_of(at.extent);
-                at.end = end_of(at.extent);
-                at.extent++;
+            if (end_ - place_ < 2) { // no record is in the last half alone
+                if (at_.extent == thread_.events.size()) return false;
+                at_.extent++;
+                enter_extent();
                 continue;
             }
-            uint64_t word = word_at(at.place);
+            uint64_t word = word_at(place_);
             const auto kind = format::event_kind(word);
             if (__builtin_expect(kind <= format::kTime || kind >= format::kEventKinds, 0)) {
-                if (kind >= format::kEventKinds) {
-                    what = "is damaged: unknown kind of event";
-                    return false;
-                }
-                if (kind == format::kTime && at.end - at.place >= 4) {
-                    at.time = word_at(at.place + 2);
-                    at.place += 4;
+                if (kind >= format::kEventKinds) return fail("is damaged: unknown kind of event");
+                if (kind == format::kTime && end_ - place_ >= 4) {
+                    at_.time = word_at(place_ + 2);
+                    place_ += 4;
                 } else {
-                    at.place = at.end;
+                    place_ = end_;
                 }
                 continue;
             }
             const format::RecordForm form = kForms[kind];
-            if (__builtin_expect(at.end - at.place < form.halves, 0)) { // cut by the end of the file
-                at.place = at.end;
+            if (__builtin_expect(end_ - place_ < form.halves, 0)) { // cut by the end of the file
+                place_ = end_;
                 continue;
             }
             if (form.halves == 1) word = static_cast<uint32_t>(word);
-            at.time += word >> 1 >> (form.delta_shift - 1);
+            at_.time += word >> 1 >> (form.delta_shift - 1);
             record.kind = static_cast<format::EventKind>(form.kind);
             record.argument = static_cast<uint32_t>(word >> 6) & ((1u << form.argument_bits) - 1);
             if (kind == format::kCompleteShort) record.argument = format::kStatusComplete;
-            record.time = at.time;
+            record.time = at_.time;
             record.words[0] = word;
             if (form.halves > 2) {
-                record.words[1] = word_at(at.place + 2);
-                if (form.halves > 4) record.words[2] = word_at(at.place + 4);
+                record.words[1] = word_at(place_ + 2);
+                if (form.halves > 4) record.words[2] = word_at(place_ + 4);
             }
-            at.place += form.halves;
-            at.n_records++;
+            place_ += form.halves;
+            at_.n_records++;
             return true;
         }
     }
@@ -208,14 +182,15 @@ private:
         const uint64_t word = record.words[0];
         switch (format::event_kind(word)) {
         case format::kStartShort:
-            record.words[1] = (first_id_ + n_ids_ - format::start_back(word)) & format::kIdMask;
+            record.words[1] = (first_id_ + at_.n_ids - format::start_back(word)) & format::kIdMask;
             break;
         case format::kStartNear:
-            record.words[1] = ((started_ + format::start_distance(word)) & format::kIdMask) | format::start_moved(word);
+            record.words[1] =
+                ((at_.started + format::start_distance(word)) & format::kIdMask) | format::start_moved(word);
             break;
         default: break;
         }
-        started_ = record.words[1] & format::kIdMask;
+        at_.started = record.words[1] & format::kIdMask;
     }
     static void unpack_absence(EventRecord &record) {
         const uint64_t word = record.words[0];
@@ -227,29 +202,26 @@ private:
     // Short forms of accesses are for the log alone: outside of it there are kRead and kWrite.
     void unpack_access(EventRecord &record) {
         if (record.kind == format::kRead || record.kind == format::kWrite) {
-            address_ = record.words[1];
+            at_.address = record.words[1];
             return;
         }
         const uint64_t word = record.words[0];
-        address_ += static_cast<uint64_t>(format::near_distance(word));
-        record.words[1] = address_;
+        at_.address += static_cast<uint64_t>(format::near_distance(word));
+        record.words[1] = at_.address;
         record.words[2] = format::near_bytes(word);
         record.kind = record.kind == format::kReadNear ? format::kRead : format::kWrite;
     }
     bool fail(const char *what) {
         what_ = what;
         at_.extent = thread_.events.size();
-        at_.end = at_.place; // the offset stays that of the damage
+        end_ = place_; // the offset stays that of the damage
         return false;
     }
 
     const ThreadFile &thread_;
-    uint64_t first_id_, n_ids_ = 0;
-    Position at_;
-    uint64_t address_ = 0; // of the last access
-    uint64_t started_ = 0; // the task that started last
-    uint32_t codes_[format::kInlineCodes] = {};
-    unsigned n_codes_ = 0;
+    uint64_t first_id_;
+    Bookmark at_{}; // but `half`, for which there is place_
+    const uint32_t *begin_ = nullptr, *place_ = nullptr, *end_ = nullptr; // in the extent, halves of words
     const char *what_ = nullptr;
 };
 

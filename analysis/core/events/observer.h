@@ -16,7 +16,7 @@ enum class Doing : uint8_t {
     kFork // is between the begin or end of a region and its implicit task
 };
 
-// A task on a thread's stack.
+// A task on a thread's stack, an array from the bottom up.
 template <typename Data>
 struct TaskFrame {
     enum Kind : uint8_t { kOutside, kImplicit, kDeferred, kUndeferred };
@@ -33,28 +33,20 @@ struct TaskFrame {
     int32_t home = -1; // domain in which the locality extension placed it; -1: without it
     uint64_t ready = 0, start = 0; // of tasks with times
     uint64_t worked = 0; // on this thread so far, with undeferred ones in it; of those: of the owner, at their begin
+    uint32_t to_owner = 0; // places down to it
     Data data{};
-    TaskFrame *owner = nullptr; // itself; of an undeferred task the innermost one around it that is none
-    TaskFrame *below = nullptr, *above = nullptr; // neighbours on the stack; that above may be a free place
 
-    void begin(Kind of_kind, uint64_t of_id, uint32_t of_construct, TaskFrame *owner_below) {
-        id = of_id;
-        construct = of_construct;
-        kind = of_kind;
-        timed = waiting = resumed = rescued = false;
-        wait_place = 0;
-        home = -1;
-        worked = 0;
-        owner = kind == kUndeferred ? owner_below : this;
-        data = {};
-    }
+    // Itself; of an undeferred task the innermost one around it that is none.
+    TaskFrame &owner() { return this[-ptrdiff_t{to_owner}]; }
+    const TaskFrame &owner() const { return this[-ptrdiff_t{to_owner}]; }
+    TaskFrame &below() { return this[-1]; } // not of the lowest
 
     // Of an undeferred task, where it is timed: in it so far.
-    uint64_t worked_inside() const { return kind == kUndeferred ? owner->worked - worked : worked; }
-    uint64_t explicit_id() const { return owner->construct ? owner->id : 0; } // 0 in implicit tasks and outside
+    uint64_t worked_inside() const { return kind == kUndeferred ? owner().worked - worked : worked; }
+    uint64_t explicit_id() const { return owner().construct ? owner().id : 0; } // 0 in implicit tasks and outside
 };
 
-// A thread's part in a region.
+// A thread's part in a region, in an array from the outermost on.
 template <typename Data>
 struct RegionPart {
     uint64_t id = 0; // 0: outside of every region
@@ -62,8 +54,9 @@ struct RegionPart {
     uint32_t n_barriers = 0; // that the thread has come to
     bool primary = false;
     uint64_t begin = 0;
-    RegionPart *outer = nullptr;
     Data data{};
+
+    const RegionPart &outer() const { return this[-1]; } // of one that is in a region
 };
 
 struct OpenKernel {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <exception>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -18,23 +18,14 @@ inline unsigned usable_threads() { return std::max(std::thread::hardware_concurr
 template <typename Task>
 void run_all(size_t n_tasks, unsigned n_jobs, const Task &task) {
     std::atomic<size_t> next{0};
-    std::exception_ptr failure;
-    std::atomic<bool> failed{false};
     const auto work = [&] {
-        for (size_t i; (i = next++) < n_tasks && !failed;) {
-            try {
-                task(i);
-            } catch (...) {
-                if (!failed.exchange(true)) failure = std::current_exception();
-            }
-        }
+        for (size_t i; (i = next++) < n_tasks;) task(i);
     };
-    {
-        std::vector<std::jthread> others;
-        for (size_t i = 1; i < std::min<size_t>(n_jobs, n_tasks); i++) others.emplace_back(work);
-        work();
-    }
-    if (failure) std::rethrow_exception(failure);
+    std::vector<std::future<void>> others;
+    for (size_t i = 1; i < std::min<size_t>(n_jobs, n_tasks); i++)
+        others.push_back(std::async(std::launch::async, work));
+    work();
+    for (std::future<void> &other : others) other.get();
 }
 
 } // namespace ompass

@@ -16,15 +16,13 @@ struct CompletedTask {
 
 class TaskParts {
 public:
-    template <typename Data>
-    void suspended(const TaskFrame<Data> &task) {
+    void suspended(const auto &task) {
         Earlier &earlier = earlier_[task.id];
         earlier.worked += task.worked;
         if (!task.resumed) earlier.ready = task.ready, earlier.start = task.start;
     }
     // The last part of a task that began elsewhere.
-    template <typename Data>
-    void completed(const TaskFrame<Data> &task, uint32_t thread, uint64_t end) {
+    void completed(const auto &task, uint32_t thread, uint64_t end) {
         completed_.push_back({thread, task.construct, task.id, 0, 0, end, task.worked});
     }
 

@@ -11,14 +11,15 @@ namespace ompass {
 // Each thread on its own; regions are told of by several, each of which knows a part.
 Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     const size_t n_threads = run.threads.size();
-    index.threads.resize(n_threads);
+    index.created = ById<uint64_t>(n_threads);
+    index.doubt = ById<uint32_t>(n_threads);
     index.end = run.process->end_ticks;
     std::vector<RecordedRegions> regions(n_threads);
     std::vector<uint64_t> ends(n_threads);
     std::vector<Problem> problems(n_threads);
     run_all(n_threads, usable_threads(), [&](size_t i) {
         EventDecoder decoder(run.threads[i], static_cast<uint32_t>(i));
-        FirstPass pass(run, index.threads[i], regions[i], index.creations);
+        FirstPass pass(run, index.created.of_thread(i), index.doubt.of_thread(i), regions[i], index.creations);
         EventRecord record;
         while (decoder.next(record)) pass.take(decoder, record);
         problems[i] = decoder.problem();

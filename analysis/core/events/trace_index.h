@@ -47,28 +47,41 @@ struct Creation {
     uint64_t latest; // the last possible one; == time where that is known
 };
 
+// What is known of ids, by the thread that made them and their counter.
+template <typename T>
+class ById {
+public:
+    ById() = default;
+    explicit ById(size_t n_threads) : of_thread_(n_threads) {}
+    // T{} where nothing is known.
+    T operator[](uint64_t id) const {
+        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
+        const bool is_known = thread < of_thread_.size() && counter < of_thread_[thread].size();
+        return is_known ? of_thread_[thread][counter] : T{};
+    }
+    void set(uint64_t id, T value) { // ids count up: the next one is the next entry
+        std::vector<T> &known = of_thread_[format::thread_of_id(id)];
+        const uint64_t counter = format::counter_of_id(id);
+        if (known.size() <= counter) known.resize(counter + 1);
+        known[counter] = value;
+    }
+    std::vector<T> &of_thread(size_t thread) { return of_thread_[thread]; }
+
+private:
+    std::vector<std::vector<T>> of_thread_;
+};
+
 // Memory: eight bytes per deferred task, four more where creations are not exactly dated, and some hundred per region.
 struct TraceIndex {
-    struct OfThread {
-        std::vector<uint64_t> created; // by counter of the id, ticks; 0: not a task, or not seen
-        std::vector<uint32_t> doubt;   // ticks from the earliest to the latest possible moment; shorter or empty: 0
-    };
-    std::vector<OfThread> threads;
+    ById<uint64_t> created; // ticks; 0: not a task, or not seen
+    ById<uint32_t> doubt;   // ticks from the earliest to the latest possible moment
     RecordedRegions regions;
     enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to be found
     uint64_t end = 0; // of the run: the last event, or the end that the tool noted
 
     // 0 when not known.
-    uint64_t created_at(uint64_t id) const {
-        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
-        return thread < threads.size() && counter < threads[thread].created.size() ? threads[thread].created[counter]
-                                                                                   : 0;
-    }
-    uint64_t created_latest(uint64_t id) const {
-        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
-        const bool doubtful = thread < threads.size() && counter < threads[thread].doubt.size();
-        return created_at(id) + (doubtful ? threads[thread].doubt[counter] : 0);
-    }
+    uint64_t created_at(uint64_t id) const { return created[id]; }
+    uint64_t created_latest(uint64_t id) const { return created[id] + doubt[id]; }
 };
 
 Problem read_trace_index(const RunFiles &run, TraceIndex &index);

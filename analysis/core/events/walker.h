@@ -10,7 +10,7 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -46,7 +46,7 @@ private:
     // The span of a bracket follows its creations, a single one or all of a taskloop: nothing else with a time lies
     // between them.
     void search(const EventDecoder &decoder, uint64_t time) {
-        EventDecoder::Ahead ahead(decoder);
+        EventDecoder ahead = decoder;
         EventRecord next;
         span_begin_ = kNoSpan;
         next_time_ = time;
@@ -79,34 +79,28 @@ private:
 class FirstPass {
 public:
     using Creations = TraceIndex::Creations;
-    FirstPass(const RunFiles &run, TraceIndex::OfThread &of_thread, RecordedRegions &regions, Creations creations)
-        : of_thread_(of_thread), regions_(regions), with_doubt_(creations == Creations::kWithDoubt),
-          learnt_(creations == Creations::kNone ? kOfRegions : kOfRegions | uint64_t{1} << format::kCreate),
-          dates_(run, with_doubt_) {
-        of_thread_.created.push_back(0); // ids count from 1 on
+    FirstPass(const RunFiles &run, std::vector<uint64_t> &created, std::vector<uint32_t> &doubt,
+              RecordedRegions &regions, Creations creations)
+        : created_(created), doubt_(doubt), regions_(regions), creations_(creations),
+          dates_(run, creations == Creations::kWithDoubt) {
+        created_.push_back(0); // ids count from 1 on
     }
 
     void take(const EventDecoder &decoder, const EventRecord &record) {
-        if (!(learnt_ >> record.kind & 1)) {
-            if (__builtin_expect(waited_for_ != 0, 0) && record.is_timed()) waited_for_ = 0;
-            return;
-        }
         switch (record.kind) {
         case format::kCreate:
-            if (record.is_timed()) return of_thread_.created.push_back(record.time);
-            return note_creation(dates_.date(decoder, record));
-        case format::kImplicitBegin: return of_thread_.created.push_back(0);
-        case format::kRegionBegin: of_thread_.created.push_back(0); [[fallthrough]];
+            if (creations_ != Creations::kNone) note_creation(decoder, record);
+            break;
+        case format::kImplicitBegin: created_.push_back(0); break;
+        case format::kRegionBegin: created_.push_back(0); [[fallthrough]];
         case format::kRegionEnd: note_region(record); break;
+        case format::kWaitedFor: waited_for_ = record.argument; return;
         default: break;
         }
-        waited_for_ = record.kind == format::kWaitedFor ? record.argument : 0;
+        if (__builtin_expect(waited_for_ != 0, 0) && record.is_timed()) waited_for_ = 0;
     }
 
 private:
-    static constexpr uint64_t kOfRegions = uint64_t{1} << format::kImplicitBegin | uint64_t{1} << format::kRegionBegin |
-                                           uint64_t{1} << format::kRegionEnd | uint64_t{1} << format::kWaitedFor;
-
     void note_region(const EventRecord &record) {
         RecordedRegion &region = regions_[record.words[1]];
         if (record.kind == format::kRegionBegin) {
@@ -120,17 +114,19 @@ private:
             region.waited_for = waited_for_;
         }
     }
-    void note_creation(Creation creation) {
-        of_thread_.created.push_back(creation.time);
-        if (creation.latest == creation.time || !with_doubt_) return;
-        of_thread_.doubt.resize(of_thread_.created.size());
-        of_thread_.doubt.back() = static_cast<uint32_t>(std::min<uint64_t>(creation.latest - creation.time, ~0u));
+    void note_creation(const EventDecoder &decoder, const EventRecord &record) {
+        if (record.is_timed()) return created_.push_back(record.time);
+        const Creation creation = dates_.date(decoder, record);
+        created_.push_back(creation.time);
+        if (creation.latest == creation.time || creations_ != Creations::kWithDoubt) return;
+        doubt_.resize(created_.size());
+        doubt_.back() = static_cast<uint32_t>(std::min<uint64_t>(creation.latest - creation.time, ~0u));
     }
 
-    TraceIndex::OfThread &of_thread_; // its last entry is the last id's
+    std::vector<uint64_t> &created_; // its last entry is the last id's
+    std::vector<uint32_t> &doubt_; // shorter or empty: 0
     RecordedRegions &regions_;
-    const bool with_doubt_;
-    const uint64_t learnt_; // kinds
+    const Creations creations_;
     uint32_t waited_for_ = 0; // as the record before told
     CreationDates dates_;
 };
@@ -161,17 +157,40 @@ public:
         : run_(run), thread_(thread), observer_(observer), decoder_(run.threads[thread], thread),
           n_definitions_(run.definitions.size()),
           exit_ticks_(RunClock(*run.process).limit_ticks(format::kExitNanoseconds)), dates_(run) {
-        base_.owner = current_ = &base_;
-        part_ = &outside_;
         observer_.began_thread(*this);
     }
 
     // Goes to the next event; false at the end of the log, or at a problem.
     [[gnu::always_inline]] bool advance() { return decoder_.next(record_); }
     // Tells the observer of the event at hand. False: a problem.
-    bool apply();
+    bool apply() {
+        if (__builtin_expect(record_.argument >= n_definitions_ && is_one_of(kNamesConstruct), 0)) {
+            what_ = "is damaged: event of an unknown construct";
+            return false;
+        }
+        if (last_.told.construct | last_.untold.ticks) {
+            if (!is_one_of(kOfDeferred)) last_.told = {};
+            if (!is_one_of(kOfUndeferred)) last_.untold = {};
+        }
+        const bool is_sound = take();
+        if (__builtin_expect(last_.waited_for != 0, 0) && record_.is_timed()) last_.waited_for = 0;
+        if (__builtin_expect(is_sound || last_.after_pause, 1)) return true;
+        what_ = "is damaged: event out of place";
+        return false;
+    }
     // After the last event: closes what is open when the run ended.
-    void finish();
+    void finish() {
+        if (last_.doing != Doing::kUnknown) {
+            const uint64_t end_of_region = observer_.region(part().id).end;
+            const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
+            note_last_absences(end);
+            if (end_of_region && last_.doing == Doing::kWait && !part().primary)
+                close_part();
+            else
+                close(end);
+        }
+        observer_.ended_thread(*this);
+    }
 
     Problem problem() const {
         return what_ ? Problem{run_.threads[thread_].file.path(), decoder_.offset(), what_} : decoder_.problem();
@@ -193,15 +212,30 @@ public:
         EventDecoder::Bookmark place;
         Lasting last;
         typename Observer::OfThread data;
-        std::vector<Frame> frames; // from the bottom of the stack; their pointers mean nothing
-        std::vector<Part> parts; // likewise
+        std::vector<Frame> frames; // from the bottom of the stack
+        std::vector<Part> parts; // the first is outside of every region
         std::vector<OpenKernel> kernels;
         std::vector<OpenWork> works;
         std::vector<AbsentInterval> absences;
     };
-    Checkpoint checkpoint() const;
+    Checkpoint checkpoint() const {
+        const std::vector<Frame> frames(frames_.begin(), frames_.begin() + (current_ - frames_.data()) + 1);
+        return {decoder_.bookmark(), last_, data, frames, parts_, kernels_, works_, absent_};
+    }
     // Of a walk that has not moved yet. False: the checkpoint is not of this log.
-    bool go_to(const Checkpoint &);
+    bool go_to(const Checkpoint &at) {
+        if (at.frames.empty() || at.parts.empty() || !decoder_.go_to(at.place)) return false;
+        record_.time = at.place.time;
+        last_ = at.last;
+        data = at.data;
+        kernels_ = at.kernels;
+        works_ = at.works;
+        absent_ = at.absences;
+        frames_ = at.frames;
+        current_ = &frames_.back();
+        parts_ = at.parts;
+        return true;
+    }
 
     typename Observer::OfThread data{};
     uint32_t thread() const { return thread_; }
@@ -209,10 +243,13 @@ public:
     uint64_t mark() const { return last_.mark; } // begin of the open stretch
     Doing doing() const { return last_.doing; }
     Frame &current() { return *current_; }
-    Frame &base() { return base_; }
-    Part &part() { return *part_; }
+    std::span<Frame> frames() { return {frames_.data(), current_ + 1}; } // from the bottom of the stack
+    Part &part() { return parts_.back(); }
     // Of the deferred task that the thread is in, or else of the region; 0 outside.
-    uint32_t construct() const { return current_->owner->construct ? current_->owner->construct : part_->construct; }
+    uint32_t construct() const {
+        const uint32_t of_task = current_->owner().construct;
+        return of_task ? of_task : parts_.back().construct;
+    }
     uint32_t domain() const { return last_.domain; } // 1 + that in which the thread starts tasks; 0: not told
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
     uint32_t wait_place() const { return last_.wait_place; } // construct of the waits that begin; 0: not told
@@ -221,7 +258,8 @@ public:
     const EventDecoder &decoder() const { return decoder_; }
 
     bool knows_absences() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
-    const std::deque<AbsentInterval> &absences() const { return absent_; } // of the stretch at hand and later, in order
+    // Of the stretch at hand and later, in order.
+    const std::vector<AbsentInterval> &absences() const { return absent_; }
     // In stretch(): for how long of [begin, end) in it the thread was on no processor. No more than that is known.
     format::AbsentTicks absent(uint64_t begin, uint64_t end) const {
         format::AbsentTicks sum = {};
@@ -236,15 +274,25 @@ public:
     // In created(): when.
     Creation date_creation() { return dates_.date(decoder_, record_); }
     // Of the event at hand.
-    Precondition precondition() const;
+    Precondition precondition() const {
+        switch (record_.kind) {
+        case format::kStart:
+        case format::kStartReady: return {Precondition::kStartable, record_.words[1] & format::kIdMask};
+        case format::kResume: // an undeferred task, which has no id, goes on where it was
+        case format::kDiscard: // untimed: may seem earlier than it was
+            return {record_.words[1] ? Precondition::kCreated : Precondition::kNone, record_.words[1]};
+        case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
+        case format::kWaitEnd:
+            return {record_.argument == format::kTaskwait ? Precondition::kChildrenEnded : Precondition::kNone};
+        case format::kBarrierEnd: return {Precondition::kBarrierOver, parts_.back().id};
+        case format::kImplicitBegin:
+            return {record_.words[1] ? Precondition::kRegionBegun : Precondition::kNone, record_.words[1]};
+        default: return {Precondition::kNone};
+        }
+    }
 
 private:
     using State = format::State;
-    using Kinds = uint64_t; // a set of kinds of events
-    template <typename... Kind>
-    static constexpr Kinds kinds(Kind... kind) {
-        return (Kinds{0} | ... | (Kinds{1} << kind));
-    }
     bool is_one_of(Kinds set) const { return set >> record_.kind & 1; }
     static constexpr Kinds kNamesConstruct = [] {
         Kinds set = 0;
@@ -259,18 +307,109 @@ private:
     static constexpr Kinds kOfUndeferred =
         kAside | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
 
-    bool take(); // apply() without the checks
+    // apply() without the checks. False: the event is out of place.
+    bool take() {
+        const uint32_t argument = record_.argument;
+        const uint64_t *words = record_.words;
+        switch (record_.kind) {
+        case format::kOutside:
+            last_.mark = now();
+            last_.doing = thread_ == 0 ? Doing::kWork : Doing::kUnknown;
+            break;
+        case format::kCreate: create(); break;
+        case format::kCreateSpan: end_creation(argument, 1, true); break;
+        case format::kCreateSpanLong:
+            end_creation(words[1], std::max(argument & ~format::kUntoldCreation, 1u),
+                         !(argument & format::kUntoldCreation));
+            break;
+        case format::kInlineBegin: begin_undeferred(argument); break;
+        case format::kInlineBeginTimed: begin_undeferred(argument, true); break;
+        case format::kInlineEnd: return end_undeferred();
+        case format::kInlineEndTimed: spend(State::kWork, now()); return current_->timed && end_undeferred();
+        case format::kInlineOps:
+            return decoder_.unfold(
+                record_,
+                [this](uint32_t construct) {
+                    if (construct >= n_definitions_) return false;
+                    begin_undeferred(construct);
+                    return true;
+                },
+                [this] { return end_undeferred(); });
+        case format::kStamp: spend(State::kWork, now()); break;
+        case format::kStart: start(observer_.created_at(words[1] & format::kIdMask)); break;
+        case format::kStartReady: start(now() - std::min(words[2], now())); break;
+        case format::kResume: resume(); break;
+        case format::kComplete: return complete();
+        case format::kCompleteTo: return complete_to(words[1]);
+        case format::kDiscard: observer_.discarded(*this, words[1], argument); break;
+        case format::kFulfill: observer_.fulfilled(*this, words[1], argument); break;
+        case format::kDependence: observer_.depends(*this, words[1], words[2]); break;
+        case format::kWaitBegin: begin_wait(); break;
+        case format::kWaitEnd: end_wait(0, true); break;
+        case format::kBarrierEnd: end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1); break;
+        case format::kMutexAcquire:
+            observer_.asked_for_lock(*this, argument);
+            close(now());
+            break;
+        case format::kMutexAcquired: get_lock(); break;
+        case format::kRegionBegin: begin_region(); break;
+        case format::kRegionEnd: return end_region();
+        case format::kImplicitBegin: return begin_implicit();
+        case format::kImplicitEnd: return end_implicit();
+        case format::kImplicitLeave: return leave_implicit();
+        case format::kKernelBegin: begin_kernel(); break;
+        case format::kKernelEnd: return end_kernel();
+        case format::kRead: return access(false);
+        case format::kWrite: return access(true);
+        case format::kPhase: observer_.began_phase(*this, argument); break;
+        case format::kCpu: observer_.seen_on_cpu(*this, argument); break;
+        case format::kCounter:
+            if (argument >= format::kMaxCounters) return false;
+            observer_.counted(*this, argument, words[1]);
+            break;
+        case format::kResync: resume_recording(); break;
+        case format::kDomain: last_.domain = argument + 1; break;
+        case format::kPlaced: last_.placed = argument + 1; break;
+        case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
+        case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
+        case format::kWaitPlace:
+            last_.wait_place = argument;
+            observer_.named_wait(*this, argument);
+            break;
+        case format::kWaitedFor: last_.waited_for = argument; break;
+        case format::kWorkBegin: begin_work(); break;
+        case format::kWorkEnd: return end_work();
+        case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); break;
+        // The decoder's own.
+        case format::kEnd:
+        case format::kTime:
+        case format::kInlineCode:
+        case format::kReadNear:
+        case format::kWriteNear:
+        case format::kCreateShort:
+        case format::kCreateSpanShort:
+        case format::kStartShort:
+        case format::kStartNear:
+        case format::kCompleteShort:
+        case format::kWaitBeginShort:
+        case format::kWaitEndShort:
+        case format::kWaitPlaceShort:
+        case format::kAbsentNear:
+        case format::kEventKinds: break;
+        }
+        return true;
+    }
 
     // ---------------------------------------------------------------- stretches
 
     void spend(State state, uint64_t end, uint32_t weight = 1) {
-        if (state == State::kWork) current_->owner->worked += end - last_.mark;
+        if (state == State::kWork) current_->owner().worked += end - last_.mark;
         observer_.stretch(*this, state, last_.mark, end, weight);
         last_.mark = end;
         if (__builtin_expect(!absent_.empty(), 0)) forget_absences(end);
     }
     [[gnu::noinline]] void forget_absences(uint64_t end) {
-        while (!absent_.empty() && absent_.front().end <= end) absent_.pop_front();
+        std::erase_if(absent_, [&](const AbsentInterval &interval) { return interval.end <= end; });
     }
     // Until `since` a wait lacked something to run; `rest` is what the time after that was.
     void spend_waiting(uint64_t since, State rest, uint64_t end) {
@@ -301,40 +440,37 @@ private:
         last_.mark = now();
         last_.doing = current_->waiting ? Doing::kWait : Doing::kWork;
     }
-    bool close_work_at_now() {
-        spend(State::kWork, now());
-        return true;
-    }
-    bool close_at_now() {
-        close(now());
-        return true;
-    }
 
     // ---------------------------------------------------------------- the stack of tasks
 
     Frame &push(typename Frame::Kind kind, uint64_t id, uint32_t construct) {
-        Frame *frame = current_->above;
-        if (__builtin_expect(!frame, 0)) frame = make_frame();
-        frame->begin(kind, id, construct, frame->below->owner);
-        return *(current_ = frame);
+        if (__builtin_expect(current_ == &frames_.back(), 0)) make_room();
+        const uint32_t to_owner = kind == Frame::kUndeferred ? current_->to_owner + 1 : 0;
+        // The times in a place outlast their task: one that is resumed was mostly there before.
+        const uint64_t ready = current_[1].ready, start = current_[1].start;
+        return *++current_ = {.id = id,
+                              .construct = construct,
+                              .kind = kind,
+                              .ready = ready,
+                              .start = start,
+                              .to_owner = to_owner};
     }
-    [[gnu::noinline]] Frame *make_frame() {
-        Frame *frame = current_->above = &storage_.emplace_back();
-        frame->below = current_;
-        return frame;
+    [[gnu::noinline]] void make_room() {
+        const size_t top = frames().size() - 1;
+        frames_.resize(2 * frames_.size());
+        current_ = &frames_[top];
     }
-    bool pop() {
-        OMPASS_ASSERT(current_ != &base_ && current_->below->above == current_);
-        current_ = current_->below;
-        return true;
+    void pop() {
+        OMPASS_ASSERT(current_ != frames_.data());
+        current_--;
     }
 
     // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
     // False: the task is not there.
     bool return_to(uint64_t id) {
         const Frame *found = current_;
-        while (found && found->id != id) found = found->below;
-        if (!found) return false;
+        while (found->id != id)
+            if (found-- == frames_.data()) return false;
         while (current_ != found) {
             observer_.suspended(*this, *current_);
             pop();
@@ -344,13 +480,12 @@ private:
 
     // ---------------------------------------------------------------- tasks
 
-    bool create() {
+    void create() {
         last_.told = {record_.id, record_.argument};
         observer_.created(*this, record_.id, record_.argument);
-        return true;
     }
 
-    bool end_creation(uint64_t ticks, uint32_t weight, bool is_told) {
+    void end_creation(uint64_t ticks, uint32_t weight, bool is_told) {
         spend(State::kWork, now() - ticks);
         spend(State::kCreate, now(), weight);
         last_.doing = Doing::kWork;
@@ -359,10 +494,9 @@ private:
         else if (is_told)
             last_.untold = {ticks, weight};
         last_.told = {};
-        return true;
     }
 
-    bool begin_undeferred(uint32_t construct, bool timed = false) {
+    void begin_undeferred(uint32_t construct, bool timed = false) {
         if (timed) {
             close(now());
             last_.doing = Doing::kWork;
@@ -371,27 +505,27 @@ private:
         frame.timed = timed;
         if (timed) {
             frame.ready = frame.start = now();
-            frame.worked = frame.owner->worked;
+            frame.worked = frame.owner().worked;
         }
         observer_.began_undeferred(*this, frame);
         if (last_.untold.ticks) {
             observer_.creation_cost(*this, 0, construct, last_.untold.ticks, last_.untold.weight);
             last_.untold = {};
         }
-        return true;
     }
 
     bool end_undeferred() {
         if (current_->kind != Frame::kUndeferred) return false;
-        observer_.ended_undeferred(*this, *current_);
-        return pop();
+        observer_.ended_undeferred(*this, current());
+        pop();
+        return true;
     }
 
     [[gnu::noinline]] void note_idle_before(uint64_t ready) {
         const bool waited = last_.doing == Doing::kWait;
         last_gap_.idle = waited ? std::clamp(ready, last_.mark, std::max(last_.mark, now())) - last_.mark : 0;
     }
-    bool start(uint64_t ready) {
+    void start(uint64_t ready) {
         if (__builtin_expect(last_.waited_for != 0, 0)) note_idle_before(ready);
         close(now(), ready);
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
@@ -406,10 +540,9 @@ private:
         observer_.started(*this, frame, record_.kind == format::kStartReady,
                           record_.words[1] & (format::kOtherCore | format::kOtherDomain));
         last_.doing = Doing::kWork;
-        return true;
     }
 
-    bool resume() {
+    void resume() {
         const uint64_t id = record_.words[1];
         close(now(), now() - std::min(record_.words[2] >> 1, now()));
         const bool here = return_to(id);
@@ -417,14 +550,13 @@ private:
         if (!here && record_.words[2] & 1) enter_wait(run_.definitions[last_.wait_place].flags);
         current_->waiting = record_.words[2] & 1;
         go_on();
-        observer_.resumed(*this, *current_, here);
-        return true;
+        observer_.resumed(*this, current(), here);
     }
 
     bool complete() {
         close(now());
         if (current_->construct == 0) return false;
-        observer_.completed(*this, *current_, record_.argument == format::kStatusDetach);
+        observer_.completed(*this, current(), record_.argument == format::kStatusDetach);
         pop();
         go_on();
         return true;
@@ -445,25 +577,23 @@ private:
         current_->wait_begin = now();
     }
 
-    bool begin_wait() {
+    void begin_wait() {
         close(now());
         enter_wait(record_.argument);
         last_.doing = Doing::kWait;
-        part_->n_barriers += format::is_barrier(record_.argument);
+        part().n_barriers += format::is_barrier(record_.argument);
         observer_.began_wait(*this, record_.argument);
-        return true;
     }
 
-    bool end_wait(uint64_t arrival, bool had_tasks) {
+    void end_wait(uint64_t arrival, bool had_tasks) {
         pass_wait(arrival, had_tasks, now());
         observer_.ended_wait(*this, record_.argument);
         current_->waiting = false;
         current_->wait_place = 0;
         last_.doing = Doing::kWork;
-        return true;
     }
 
-    bool get_lock() {
+    void get_lock() {
         const uint64_t asked = last_.mark;
         const Doing doing =
             std::exchange(last_.doing, Doing::kWork); // a lock asked for in a wait is no part of its gaps
@@ -471,56 +601,43 @@ private:
         last_.doing = doing;
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
         observer_.got_lock(*this, record_.argument, asked);
-        return true;
     }
 
     // ---------------------------------------------------------------- regions
 
-    void push_part(uint64_t id, uint32_t construct, uint32_t level, uint64_t begin, bool primary) {
-        Part &part = parts_.emplace_back();
-        part.id = id;
-        part.construct = construct;
-        part.level = level;
-        part.begin = begin;
-        part.primary = primary;
-        part.outer = part_;
-        part_ = &part;
-    }
-    void pop_part() {
-        part_ = part_->outer;
-        parts_.pop_back();
-    }
-
-    bool begin_region() {
+    void begin_region() {
         close(now());
-        push_part(record_.words[1], record_.argument, static_cast<uint32_t>(record_.words[2]), now(), true);
-        observer_.began_region(*this, *part_);
+        parts_.push_back({.id = record_.words[1],
+                          .construct = record_.argument,
+                          .level = static_cast<uint32_t>(record_.words[2]),
+                          .primary = true,
+                          .begin = now()});
+        observer_.began_region(*this, part());
         last_.doing = Doing::kFork;
-        return true;
     }
 
     bool end_region() {
-        if (!part_->primary || part_->id != record_.words[1]) return false;
+        if (!part().primary || part().id != record_.words[1]) return false;
         close(now());
-        observer_.ended_region(*this, *part_, record_.argument);
-        pop_part();
+        observer_.ended_region(*this, part(), record_.argument);
+        parts_.pop_back();
         go_on();
         return true;
     }
 
     bool begin_implicit() {
         const uint64_t id = record_.words[1];
-        if (id != 0 && part_->id != id) { // a worker joins: until now it was on its way
+        if (id != 0 && part().id != id) { // a worker joins: until now it was on its way
             const RecordedRegion &joined = observer_.region(id);
             if (joined.construct >= run_.definitions.size()) return false;
-            push_part(id, joined.construct, joined.level, joined.begin, false);
-            observer_.joined_region(*this, *part_);
+            parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = joined.begin});
+            observer_.joined_region(*this, part());
             last_.mark = joined.begin;
             spend(State::kSync, now());
         } else {
             close(now());
         }
-        part_->team_size = record_.argument;
+        part().team_size = record_.argument;
         Frame &frame = push(Frame::kImplicit, record_.id, 0);
         frame.ready = frame.start = now();
         go_on();
@@ -531,23 +648,25 @@ private:
     bool leave_implicit() {
         close(now());
         if (current_->kind != Frame::kImplicit) return false;
-        observer_.ended_implicit(*this, *current_, false);
-        last_.doing = part_->id ? Doing::kFork : Doing::kUnknown;
-        return pop();
+        observer_.ended_implicit(*this, current(), false);
+        last_.doing = part().id ? Doing::kFork : Doing::kUnknown;
+        pop();
+        return true;
     }
 
     bool end_implicit() {
-        if (current_->kind != Frame::kImplicit || !part_->id || part_->primary) return false;
+        if (current_->kind != Frame::kImplicit || !part().id || part().primary) return false;
         close_part();
-        observer_.ended_implicit(*this, *current_, true);
-        pop_part();
+        observer_.ended_implicit(*this, current(), true);
+        parts_.pop_back();
         last_.doing = Doing::kUnknown;
-        return pop();
+        pop();
+        return true;
     }
 
     // The last wait of a worker ends with its region, whenever the worker learns of that.
     void close_part() {
-        const RecordedRegion &left = observer_.region(part_->id);
+        const RecordedRegion &left = observer_.region(part().id);
         last_.waited_for = left.waited_for;
         pass_wait(left.last_arrival, left.had_tasks,
                   left.end ? left.end : std::max(last_.mark, observer_.end_of_run()));
@@ -555,10 +674,9 @@ private:
 
     // ---------------------------------------------------------------- loops
 
-    bool begin_work() {
+    void begin_work() {
         works_.push_back({record_.argument, now()});
         observer_.began_work(*this, works_.back(), record_.words[1]);
-        return true;
     }
 
     bool end_work() {
@@ -570,10 +688,9 @@ private:
 
     // ---------------------------------------------------------------- kernels
 
-    bool begin_kernel() {
+    void begin_kernel() {
         kernels_.push_back({record_.argument, now()});
         observer_.began_kernel(*this, kernels_.back());
-        return true;
     }
 
     bool end_kernel() {
@@ -590,10 +707,10 @@ private:
         return true;
     }
 
-    bool resume_recording() {
-        const uint64_t end_of_region = observer_.region(part_->id).end;
+    void resume_recording() {
+        const uint64_t end_of_region = observer_.region(part().id).end;
         // Else the worker has left a region that ended meanwhile: its wait ends with it, as the next event tells.
-        if (last_.doing != Doing::kWait || part_->primary || !end_of_region || end_of_region > now()) {
+        if (last_.doing != Doing::kWait || part().primary || !end_of_region || end_of_region > now()) {
             close(now());
             current_->waiting = record_.argument != 0;
             current_->wait_kind = current_->wait_place = 0;
@@ -602,7 +719,6 @@ private:
         }
         last_.after_pause = true;
         observer_.recording_resumed(*this);
-        return true;
     }
 
     bool note_absence(AbsentInterval interval) {
@@ -638,187 +754,14 @@ private:
     const char *what_ = nullptr;
 
     Lasting last_;
-    Frame base_;
-    Frame *current_;
-    std::deque<Frame> storage_; // of the deepest stack so far
-    Part outside_;
-    Part *part_;
-    std::deque<Part> parts_;
+    std::vector<Frame> frames_{1}; // of the deepest stack so far; the lowest is outside of every task
+    Frame *current_ = frames_.data();
+    std::vector<Part> parts_{1}; // the first is outside of every region
     std::vector<OpenKernel> kernels_;
     std::vector<OpenWork> works_;
-    std::deque<AbsentInterval> absent_; // those that end after the mark
+    std::vector<AbsentInterval> absent_; // those that end after the mark
     LastGap last_gap_{}; // told by the event that closed it
 };
-
-template <typename Observer>
-bool ThreadWalk<Observer>::apply() {
-    if (__builtin_expect(record_.argument >= n_definitions_ && is_one_of(kNamesConstruct), 0)) {
-        what_ = "is damaged: event of an unknown construct";
-        return false;
-    }
-    if (last_.told.construct | last_.untold.ticks) {
-        if (!is_one_of(kOfDeferred)) last_.told = {};
-        if (!is_one_of(kOfUndeferred)) last_.untold = {};
-    }
-    const bool is_sound = take();
-    if (__builtin_expect(last_.waited_for != 0, 0) && record_.is_timed()) last_.waited_for = 0;
-    if (__builtin_expect(is_sound || last_.after_pause, 1)) return true;
-    what_ = "is damaged: event out of place";
-    return false;
-}
-
-template <typename Observer>
-bool ThreadWalk<Observer>::take() {
-    const uint32_t argument = record_.argument;
-    const uint64_t *words = record_.words;
-    switch (record_.kind) {
-    case format::kOutside:
-        last_.mark = now();
-        last_.doing = thread_ == 0 ? Doing::kWork : Doing::kUnknown;
-        return true;
-    case format::kCreate: return create();
-    case format::kCreateSpan: return end_creation(argument, 1, true);
-    case format::kCreateSpanLong:
-        return end_creation(words[1], std::max(argument & ~format::kUntoldCreation, 1u),
-                            !(argument & format::kUntoldCreation));
-    case format::kInlineBegin: return begin_undeferred(argument);
-    case format::kInlineBeginTimed: return begin_undeferred(argument, true);
-    case format::kInlineEnd: return end_undeferred();
-    case format::kInlineEndTimed: return close_work_at_now() && current_->timed && end_undeferred();
-    case format::kInlineOps:
-        return decoder_.unfold(
-            record_,
-            [this](uint32_t construct) { return construct < run_.definitions.size() && begin_undeferred(construct); },
-            [this] { return end_undeferred(); });
-    case format::kStamp: return close_work_at_now();
-    case format::kStart: return start(observer_.created_at(words[1] & format::kIdMask));
-    case format::kStartReady: return start(now() - std::min(words[2], now()));
-    case format::kResume: return resume();
-    case format::kComplete: return complete();
-    case format::kCompleteTo: return complete_to(words[1]);
-    case format::kDiscard: observer_.discarded(*this, words[1], argument); return true;
-    case format::kFulfill: observer_.fulfilled(*this, words[1], argument); return true;
-    case format::kDependence: observer_.depends(*this, words[1], words[2]); return true;
-    case format::kWaitBegin: return begin_wait();
-    case format::kWaitEnd: return end_wait(0, true);
-    case format::kBarrierEnd: return end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1);
-    case format::kMutexAcquire: observer_.asked_for_lock(*this, argument); return close_at_now();
-    case format::kMutexAcquired: return get_lock();
-    case format::kRegionBegin: return begin_region();
-    case format::kRegionEnd: return end_region();
-    case format::kImplicitBegin: return begin_implicit();
-    case format::kImplicitEnd: return end_implicit();
-    case format::kImplicitLeave: return leave_implicit();
-    case format::kKernelBegin: return begin_kernel();
-    case format::kKernelEnd: return end_kernel();
-    case format::kRead: return access(false);
-    case format::kWrite: return access(true);
-    case format::kPhase: observer_.began_phase(*this, argument); return true;
-    case format::kCpu: observer_.seen_on_cpu(*this, argument); return true;
-    case format::kCounter:
-        if (argument >= format::kMaxCounters) return false;
-        observer_.counted(*this, argument, words[1]);
-        return true;
-    case format::kResync: return resume_recording();
-    case format::kDomain: last_.domain = argument + 1; return true;
-    case format::kPlaced: last_.placed = argument + 1; return true;
-    case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
-    case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
-    case format::kWaitPlace:
-        last_.wait_place = argument;
-        observer_.named_wait(*this, argument);
-        return true;
-    case format::kWaitedFor: last_.waited_for = argument; return true;
-    case format::kWorkBegin: return begin_work();
-    case format::kWorkEnd: return end_work();
-    case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); return true;
-    // The decoder's own.
-    case format::kEnd:
-    case format::kTime:
-    case format::kInlineCode:
-    case format::kReadNear:
-    case format::kWriteNear:
-    case format::kCreateShort:
-    case format::kCreateSpanShort:
-    case format::kStartShort:
-    case format::kStartNear:
-    case format::kCompleteShort:
-    case format::kWaitBeginShort:
-    case format::kWaitEndShort:
-    case format::kWaitPlaceShort:
-    case format::kAbsentNear:
-    case format::kEventKinds: break;
-    }
-    return true;
-}
-
-template <typename Observer>
-Precondition ThreadWalk<Observer>::precondition() const {
-    switch (record_.kind) {
-    case format::kStart:
-    case format::kStartReady: return {Precondition::kStartable, record_.words[1] & format::kIdMask};
-    case format::kResume: // an undeferred task, which has no id, goes on where it was
-    case format::kDiscard: // untimed: may seem earlier than it was
-        return {record_.words[1] ? Precondition::kCreated : Precondition::kNone, record_.words[1]};
-    case format::kFulfill: return {Precondition::kDetached, record_.words[1]};
-    case format::kWaitEnd:
-        return {record_.argument == format::kTaskwait ? Precondition::kChildrenEnded : Precondition::kNone};
-    case format::kBarrierEnd: return {Precondition::kBarrierOver, part_->id};
-    case format::kImplicitBegin:
-        return {record_.words[1] ? Precondition::kRegionBegun : Precondition::kNone, record_.words[1]};
-    default: return {Precondition::kNone};
-    }
-}
-
-template <typename Observer>
-void ThreadWalk<Observer>::finish() {
-    if (last_.doing != Doing::kUnknown) {
-        const uint64_t end_of_region = observer_.region(part_->id).end;
-        const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
-        note_last_absences(end);
-        if (end_of_region && last_.doing == Doing::kWait && !part_->primary)
-            close_part();
-        else
-            close(end);
-    }
-    observer_.ended_thread(*this);
-}
-
-template <typename Observer>
-typename ThreadWalk<Observer>::Checkpoint ThreadWalk<Observer>::checkpoint() const {
-    Checkpoint at{decoder_.bookmark(), last_, data, {}, {}, kernels_, works_, {absent_.begin(), absent_.end()}};
-    for (const Frame *frame = current_; frame; frame = frame->below) at.frames.push_back(*frame);
-    for (const Part *part = part_; part; part = part->outer) at.parts.push_back(*part);
-    std::ranges::reverse(at.frames);
-    std::ranges::reverse(at.parts);
-    return at;
-}
-
-template <typename Observer>
-bool ThreadWalk<Observer>::go_to(const Checkpoint &at) {
-    if (at.frames.empty() || at.parts.empty() || !decoder_.go_to(at.place)) return false;
-    record_.time = at.place.time;
-    last_ = at.last;
-    data = at.data;
-    kernels_ = at.kernels;
-    works_ = at.works;
-    absent_.assign(at.absences.begin(), at.absences.end());
-    for (const Frame &frame : at.frames) {
-        Frame *place = &frame == &at.frames.front() ? &base_ : &push(frame.kind, frame.id, frame.construct);
-        Frame copy = frame;
-        copy.below = place->below;
-        copy.above = place->above;
-        copy.owner = frame.kind == Frame::kUndeferred && place->below ? place->below->owner : place;
-        *place = copy;
-    }
-    for (const Part &part : at.parts) {
-        if (&part != &at.parts.front()) push_part(0, 0, 0, 0, false);
-        Part *outer = part_->outer;
-        *part_ = part;
-        part_->outer = outer;
-    }
-    return true;
-}
 
 // One thread from its first event to its last, and to the end of the run.
 template <typename Observer>

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
+#include <vector>
 
 namespace ompass {
 
@@ -38,6 +40,9 @@ struct Field {
     T R::*member;
     const char *meaning; // with its unit, unless the name has it
 };
+
+template <typename T>
+using InColumn = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
 // How a field of two rows becomes one.
 namespace rule {
@@ -78,3 +83,16 @@ constexpr T longest(const T &one, const T &other) {
 #define OMPASS_ADDED(type, name, meaning, value, rule) rule(one.name, other.name),
 #define OMPASS_SUM(R, LIST)                                                                                            \
     R { {}, LIST(OMPASS_ADDED) }
+
+// Columns of one length that a list describes: for each X a vector, in which flags are bytes. push() adds a row.
+#define OMPASS_VECTOR(type, name, ...) std::vector<ompass::InColumn<type>> name;
+#define OMPASS_VECTOR_MEMBER(type, name, ...) &Self::name,
+#define OMPASS_VECTORS(S, LIST)                                                                                        \
+    struct S {                                                                                                         \
+        LIST(OMPASS_VECTOR)                                                                                            \
+        using Self = S;                                                                                                \
+        void push(auto... values) {                                                                                    \
+            const auto add = [&](auto... column) { ((this->*column).push_back(values), ...); };                        \
+            std::apply(add, std::tuple{LIST(OMPASS_VECTOR_MEMBER)});                                                   \
+        }                                                                                                              \
+    }

@@ -230,13 +230,6 @@ void add_rows(Conversion to, const std::vector<Slot> &slots, std::vector<R> &row
         if (!empty(slots[to.id])) rows.push_back(make_row(to, slots[to.id]));
 }
 
-template <typename Slot>
-Slot &slot_in(std::vector<Slot> &slots, uint32_t id) {
-    if (id >= slots.size()) slots.resize(id + 1);
-    slots[id].id = id;
-    return slots[id];
-}
-
 } // namespace
 
 ConstructRow operator+(const ConstructRow &one, const ConstructRow &other) {
@@ -246,11 +239,6 @@ ConstructRow operator+(const ConstructRow &one, const ConstructRow &other) {
     };
     return OMPASS_SUM(ConstructRow, OMPASS_CONSTRUCT_ROW);
 }
-
-ConstructSlot &ThreadAccount::construct(uint32_t id) { return slot_in(constructs, id); }
-RegionSlot &ThreadAccount::region(uint32_t id) { return slot_in(regions, id); }
-format::WaitSlot &ThreadAccount::wait(uint32_t id) { return slot_in(waits, id); }
-format::LoopSlot &ThreadAccount::loop(uint32_t id) { return slot_in(loops, id); }
 
 uint64_t end_of_run(const RunFiles &run) {
     uint64_t end = run.process->end_ticks;

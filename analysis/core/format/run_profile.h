@@ -40,10 +40,19 @@ struct ThreadAccount {
     std::vector<format::WaitSlot> waits;
     std::vector<format::LoopSlot> loops;
 
-    format::WaitSlot &wait(uint32_t id);
-    format::LoopSlot &loop(uint32_t id);
-    format::ConstructSlot &construct(uint32_t id);
-    format::RegionSlot &region(uint32_t id);
+    // Of that id, made if there is none.
+    format::WaitSlot &wait(uint32_t id) { return slot_in(waits, id); }
+    format::LoopSlot &loop(uint32_t id) { return slot_in(loops, id); }
+    format::ConstructSlot &construct(uint32_t id) { return slot_in(constructs, id); }
+    format::RegionSlot &region(uint32_t id) { return slot_in(regions, id); }
+
+private:
+    template <typename Slot>
+    static Slot &slot_in(std::vector<Slot> &slots, uint32_t id) {
+        if (id >= slots.size()) slots.resize(id + 1);
+        slots[id].id = id;
+        return slots[id];
+    }
 };
 
 // End of the run in recorded time: when it was ended, or the last moment that any thread recorded.

@@ -128,8 +128,8 @@ public:
         if (first < second || program_.n_out_of_order == 0) program_.dependences.push_back({first, second});
     }
     void began_undeferred(Walk &walk, Frame &frame) {
-        if (!frame.timed) cut(walk, *frame.below);
-        frame.data = {frame.below->data.draft, number_of(frame.construct), false};
+        if (!frame.timed) cut(walk, frame.below());
+        frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
         if (!is_alone(walk)) return;
         // A team of one runs all tasks at once, so the clauses of this one are not known: taken for deferred.
@@ -143,7 +143,7 @@ public:
     }
     void started(Walk &, Frame &frame, bool, uint64_t) {
         const uint32_t place = task(frame.id);
-        frame.data = {frame.below->data.draft, number_of(frame.construct), place != kUnknownTask};
+        frame.data = {frame.below().data.draft, number_of(frame.construct), place != kUnknownTask};
         if (place == kUnknownTask) return;
         frame.data.draft = new_draft(place);
         program_.tasks[place].home = static_cast<int16_t>(frame.home);
@@ -158,7 +158,7 @@ public:
             frame.data = found->second;
             suspended_.erase(found);
         } else if (!here) {
-            frame.data = {frame.below->data.draft, number_of(frame.construct), false};
+            frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         }
     }
     void completed(Walk &walk, Frame &frame, bool detached) {
@@ -194,7 +194,7 @@ public:
     void began_region(Walk &walk, Part &part) {
         Seen &seen = seen_[part.id];
         seen.recorded = {part.begin, 0, 0, part.construct, part.level, false};
-        seen.nested = part.outer->id != 0;
+        seen.nested = part.outer().id != 0;
         seen.draft = walk.current().data.draft;
         part.data.region = &seen;
         if (seen.nested) return;
@@ -388,8 +388,8 @@ private:
     // An undeferred task that creates tasks, and those around it, become tasks of the program: their waits are theirs.
     void give_draft(Walk &walk, Frame &frame, uint8_t flags = ProgramTask::kInline) {
         if (frame.kind != Frame::kUndeferred || frame.data.own) return;
-        give_draft(walk, *frame.below, flags);
-        frame.data.draft = new_draft(create(walk, *frame.below, frame.construct, flags));
+        give_draft(walk, frame.below(), flags);
+        frame.data.draft = new_draft(create(walk, frame.below(), frame.construct, flags));
         frame.data.own = true;
     }
 
@@ -440,16 +440,8 @@ private:
         return open;
     }
 
-    uint32_t task(uint64_t id) const {
-        const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
-        return thread < task_of_.size() && counter < task_of_[thread].size() ? task_of_[thread][counter] : kUnknownTask;
-    }
-    void remember(uint64_t id, uint32_t place) {
-        std::vector<uint32_t> &known = task_of_[format::thread_of_id(id)];
-        const uint64_t counter = format::counter_of_id(id);
-        if (known.size() <= counter) known.resize(counter + 1);
-        known[counter] = place;
-    }
+    uint32_t task(uint64_t id) const { return task_of_[id]; } // kUnknownTask, which is 0, where there is none
+    void remember(uint64_t id, uint32_t place) { task_of_.set(id, place); }
 
     static constexpr uint32_t kStored = ~0u;
     static constexpr size_t kKeptOperations = 4096;
@@ -459,7 +451,7 @@ private:
     const RunClock clock_;
     std::deque<Draft> drafts_; // 0: the program
     std::vector<uint32_t> free_;
-    std::vector<std::vector<uint32_t>> task_of_; // by thread and counter of the id
+    ById<uint32_t> task_of_;
     std::vector<uint16_t> construct_of_;
     std::unordered_map<uint64_t, Seen> seen_;
     std::vector<const Seen *> regions_; // by number
