@@ -34,7 +34,7 @@ BUILD = Path(__file__).resolve().parents[2] / "build" / "release"
 SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "1"}
 DORMANT = {"OMP_EXT_SCHEDULE": "0"}
 CONFIDENCE = 0.99
-RUN_SECONDS = 1.0  # least length of what is timed in one run
+RUN_SECONDS = 0.3  # least length of what is timed in one run
 TIMEOUT_S = 600
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -101,3 +102,18 @@ def test_what_once_crashed_a_reader_does_so_no_more(
     for file, place, value in changes:
         change(run_dir / file, place, value)
     check_readers(run_dir)
+
+
+def test_damage_in_a_window_of_a_killed_run_is_named_with_its_place_in_the_file(tmp_path: Path) -> None:
+    """Such a window is read from a copy."""
+    run_dir = golden("killed", tmp_path)
+    log = run_dir / "thread-00000.log"
+    content = log.read_bytes()
+    end = max(place for place, byte in enumerate(content) if byte) // 8 * 8
+    for place in range(end - 64, end):
+        change(log, place, 0xFF)
+    with pytest.raises(OmpassError) as raised:
+        READERS["tasks"](open_run(run_dir))
+    place = re.search(r"at byte (\d+)", raised.value.one_line())
+    assert place is not None, raised.value.one_line()
+    assert end - 64 <= int(place[1]) < end

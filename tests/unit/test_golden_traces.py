@@ -37,6 +37,7 @@ from readers_agree import (
     second_reading_differs,
     slices_of,
     span_differs,
+    task_rows_of,
     task_times_differ,
     whole_graph,
 )
@@ -223,6 +224,17 @@ def test_what_is_in_no_wait_has_no_end_of_one(name: str, golden: dict[str, Path]
     assert not window.wait_begin_ns[in_no_wait].any()
     assert not window.wait_end_ns[in_no_wait].any()
     assert not window.waited_for[in_no_wait].any()
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_stretch_knows_when_its_task_started_or_says_nothing(name: str, golden: dict[str, Path]) -> None:
+    pyramid = _core.Pyramid(str(golden[name]), False)
+    window = pyramid.read_stretches(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
+    assert window is not None
+    known = {row.task: (row.ready_ns, row.start_ns) for row in task_rows_of(golden[name]).values()}
+    told = zip(window.task.tolist(), window.ready_ns.tolist(), window.start_ns.tolist(), strict=True)
+    wrong = [row for row in told if row[0] in known and row[1:] not in (known[row[0]], (0, 0))]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", TRACES)

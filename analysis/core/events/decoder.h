@@ -82,6 +82,7 @@ public:
         if (mark.half > (mark.extent ? 2 * thread_.events[mark.extent - 1].size() : 0)) return false;
         at_ = mark;
         begin_ = place_ = end_ = nullptr;
+        offset_ = 0;
         if (mark.extent) enter_extent();
         place_ += mark.half;
         return true;
@@ -108,7 +109,7 @@ public:
     uint64_t time() const { return at_.time; }
     uint64_t n_records() const { return at_.n_records; }
     uint64_t n_ids() const { return at_.n_ids; } // that records have made so far
-    uint64_t offset() const { return reinterpret_cast<const char *>(place_) - thread_.file.bytes().data(); }
+    uint64_t offset() const { return offset_ + sizeof *place_ * static_cast<size_t>(place_ - begin_); } // in the file
 
 private:
     static_assert(format::kEnd == 0 && format::kTime == 1);
@@ -129,6 +130,7 @@ private:
         const std::span<const uint64_t> words = thread_.events[at_.extent - 1];
         begin_ = place_ = reinterpret_cast<const uint32_t *>(words.data());
         end_ = begin_ + 2 * words.size();
+        offset_ = thread_.event_offsets[at_.extent - 1];
     }
     static uint64_t word_at(const uint32_t *place) {
         uint64_t word;
@@ -222,6 +224,7 @@ private:
     uint64_t first_id_;
     Bookmark at_{}; // but `half`, for which there is place_
     const uint32_t *begin_ = nullptr, *place_ = nullptr, *end_ = nullptr; // in the extent, halves of words
+    uint64_t offset_ = 0; // of begin_ in the file
     const char *what_ = nullptr;
 };
 

@@ -31,7 +31,7 @@ struct TaskFrame {
     bool resumed = false; // began elsewhere
     bool rescued = false; // runs outside of its home, since the program would have hung
     int32_t home = -1; // domain in which the locality extension placed it; -1: without it
-    uint64_t ready = 0, start = 0; // of tasks with times
+    uint64_t ready = 0, start = 0; // 0: without times, or it began elsewhere
     uint64_t worked = 0; // on this thread so far, with undeferred ones in it; of those: of the owner, at their begin
     uint32_t to_owner = 0; // places down to it
     Data data{};

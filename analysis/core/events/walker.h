@@ -446,14 +446,7 @@ private:
     Frame &push(typename Frame::Kind kind, uint64_t id, uint32_t construct) {
         if (__builtin_expect(current_ == &frames_.back(), 0)) make_room();
         const uint32_t to_owner = kind == Frame::kUndeferred ? current_->to_owner + 1 : 0;
-        // The times in a place outlast their task: one that is resumed was mostly there before.
-        const uint64_t ready = current_[1].ready, start = current_[1].start;
-        return *++current_ = {.id = id,
-                              .construct = construct,
-                              .kind = kind,
-                              .ready = ready,
-                              .start = start,
-                              .to_owner = to_owner};
+        return *++current_ = {.id = id, .construct = construct, .kind = kind, .to_owner = to_owner};
     }
     [[gnu::noinline]] void make_room() {
         const size_t top = frames().size() - 1;

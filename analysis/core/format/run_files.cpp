@@ -253,7 +253,7 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
     problem = check_header(thread.file, format::kThreadMagic, header->version, header->header_bytes);
     if (problem) return problem;
     thread.header = header;
-    std::map<uint64_t, Words> events; // by number
+    std::map<uint64_t, std::pair<Words, uint64_t>> events; // by number, with their offsets
     bool has_window = false;
     const auto add_events = [&](const ExtentHeader &extent, std::span<const char> contents, uint64_t offset) {
         uint64_t number = extent.first;
@@ -266,7 +266,8 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
         has_window = true;
         if (number != format::kNoNumber)
             events.try_emplace(number,
-                               Words(reinterpret_cast<const uint64_t *>(words), contents.size() / sizeof(uint64_t)));
+                               Words(reinterpret_cast<const uint64_t *>(words), contents.size() / sizeof(uint64_t)),
+                               offset + sizeof extent);
     };
     problem = for_each_extent(
         thread.file, run.losses,
@@ -287,8 +288,11 @@ Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, 
             }
             return {};
         });
-    for (const auto &[number, words] : events)
-        if (number == thread.events.size()) thread.events.push_back(words);
+    for (const auto &[number, extent] : events) {
+        if (number != thread.events.size()) break; // those before it are missing
+        thread.events.push_back(extent.first);
+        thread.event_offsets.push_back(extent.second);
+    }
     if (thread.events.size() < events.size())
         run.losses.push_back(path + ": events are missing in the middle, and those after them cannot be read.");
     return problem;

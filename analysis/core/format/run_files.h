@@ -75,6 +75,7 @@ struct ThreadFile {
     std::vector<std::span<const char>> slots; // whole arrays of slots, kSlotsPerExtent each
     std::vector<uint32_t> first_slot; // id of the first one of each
     std::vector<std::span<const uint64_t>> events; // words of each event extent in order of time, unused tail included
+    std::vector<uint64_t> event_offsets; // where each begins in the file, of which it may be a copy
     Copies copies; // of all that, as far as the thread may be writing it
 };
 
