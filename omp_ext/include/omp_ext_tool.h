@@ -23,8 +23,11 @@ extern "C" {
 #define OMP_EXT_FOUND 0   /* in the ordinary way */
 #define OMP_EXT_RESCUED 1 /* taken out of its domain, since the program would have hung */
 
-/* Added to `how` of a light task, and to the kind of a wait that ends: the thread did nothing since the event told before. */
+/* Added to `how` of a light task, and to the kind of a wait that ends: the thread did nothing since the event told before.
+   Added to the kind of a wait that begins: a task begins at once. */
 #define OMP_EXT_AT_ONCE 256
+/* Added to `how` of a light task: in a wait for it its thread took it from its own queue, where it had put it itself. */
+#define OMP_EXT_AT_HAND 512
 
 /* What stands for a sync region of OMPT before the predecessors of a task, which OMPT tells as a task. */
 #define OMP_EXT_WAIT_PREDECESSORS 63

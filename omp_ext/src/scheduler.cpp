@@ -131,8 +131,7 @@ namespace {
 template <bool is_seen>
 [[gnu::always_inline]] inline bool execute(Member &member, Task &task, bool is_simple) {
     if (is_seen && !(task.flags & kInline)) {
-        const int at_once = std::exchange(member.is_at_once, false) ? OMP_EXT_AT_ONCE : 0;
-        observer->task_begins(task.seen, member.domain, how_found(task) | at_once);
+        observer->task_begins(task.seen, member.domain, how_found(task) | std::exchange(member.how_found, 0));
     }
     Task *accompanied = member.accompanied;
     if (__builtin_expect(accompanied != nullptr, 0)) runtime::leave_companion(member);

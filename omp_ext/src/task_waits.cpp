@@ -344,13 +344,17 @@ void wait(int kind, Condition &&condition) {
 
 [[gnu::noinline]] static void wait_for_children_seen(Member &member, Task &task) {
     if (is_light(task) && !has_children_to_wait_for(task)) return; // of other tasks the runtime's own wait follows
-    Task *child = nullptr;
-    if (is_light(task) && !member.anchor && (child = member.deque.pop(member.mark))) {
-        tell(&omp_ext_observer::wait_begins, kOmptTaskwait);
-        member.is_at_once = is_light(*child) && child->seen;
-        run_on_top(member, *child);
+    Task *child = is_light(task) && !member.anchor ? member.deque.pop(member.mark) : nullptr;
+    if (child) {
+        int at_once = is_light(*child) && child->seen ? OMP_EXT_AT_ONCE : 0;
+        tell(&omp_ext_observer::wait_begins, kOmptTaskwait | at_once);
+        for (; child; child = has_children_to_wait_for(task) ? member.deque.pop(member.mark) : nullptr) {
+            inject_sleep();
+            member.how_found = is_light(*child) && child->seen ? OMP_EXT_AT_HAND | std::exchange(at_once, 0) : 0;
+            run_on_top(member, *child);
+        }
         // Those that ended elsewhere may have done so by a later time.
-        if (run_own_children(member, task) && task.n_done_elsewhere.load(std::memory_order_relaxed) == 0)
+        if (!has_children_to_wait_for(task) && task.n_done_elsewhere.load(std::memory_order_relaxed) == 0)
             return tell(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
     }
     wait(kOmptTaskwait, ChildrenComplete{&member, task});

@@ -52,7 +52,7 @@ struct alignas(64) Member {
     int16_t domain = 0; // of those with the same CPUs the first; read by all; changes only between regions
     int16_t number = 0; // in the team
     bool left_to_event = false; // the body of the task that just ended waits for its event
-    bool is_at_once = false; // for tools: nothing was done between the event told last and the begin of the next task
+    int how_found = 0; // for tools: OMP_EXT_AT_ONCE and OMP_EXT_AT_HAND, of the task that begins next
     bool is_searching = false; // counted in team->n_searching
     int64_t spin_ns = 0; // how long it looks for tasks before it sleeps, if longer than usual (idle.cpp)
     uint32_t random = 1; // state of a xorshift generator

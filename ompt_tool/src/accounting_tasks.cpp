@@ -19,15 +19,17 @@ uint64_t short_ticks() {
     return ticks;
 }
 
-// Draws the distance to the next timed task: random, lest the period fall in step with the program's own.
+// The distance to the next timed task: random, lest the period fall in step with the program's own.
+uint32_t draw_distance(ThreadState &thread, const TaskConstruct &construct) {
+    if (construct.period == 1) return 1;
+    thread.random ^= thread.random << 13;
+    thread.random ^= thread.random >> 17;
+    thread.random ^= thread.random << 5;
+    return construct.period / 2 + thread.random % construct.period;
+}
+
 void draw_next_sample(ThreadState &thread, TaskConstruct &construct) {
-    uint32_t distance = 1;
-    if (construct.period > 1) {
-        thread.random ^= thread.random << 13;
-        thread.random ^= thread.random >> 17;
-        thread.random ^= thread.random << 5;
-        distance = construct.period / 2 + thread.random % construct.period;
-    }
+    const uint32_t distance = draw_distance(thread, construct);
     format::ConstructSlot &slot = *construct.slot; // n_drawn + weight - countdown stays the number of tasks begun
     slot.n_drawn += slot.weight;
     slot.weight = slot.countdown = distance;
@@ -185,7 +187,8 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     TaskState *creator = thread.current;
     const bool bracketed = creator->creating && thread.bracket.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
-    const bool known = bracketed || (creator->local && creator->local->is_coarse && !left_out);
+    const bool known =
+        bracketed || creator->flags & kUntimed || (creator->local && creator->local->is_coarse && !left_out);
     const uint64_t now = !known              ? clock::now()
                          : creator->creating ? thread.creation.begin
                                              : std::max(thread.header->mark, thread.inside);
@@ -309,6 +312,39 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     thread.header->open_construct = construct->id;
 }
 
+void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known) {
+    TaskConstruct &construct = *thread.constructs.of(task->construct);
+    const bool samples = thread.samples_light && thread.counting && construct.period > 1 &&
+                         task->creator == thread.index && task->home == thread.held.domain &&
+                         !(task->flags & (kUntied | kDependent));
+    if (!samples || construct.countdown <= 1) {
+        start_task(thread, task, known ? known : clock::now());
+        if (!samples) return;
+        if (construct.countdown == 1) {
+            task->flags |= kTimed;
+            task->weight = construct.weight;
+        }
+        construct.weight = construct.countdown = draw_distance(thread, construct);
+        return;
+    }
+    construct.countdown--;
+    thread.region->slot->n_from_domain[std::min(task->home - 1, format::kDomainCounts - 1)]++;
+    task->flags |= kStarted | kUntimed;
+    task->local = &construct;
+    task->frame = task;
+    task->below = thread.current;
+    thread.current = task;
+    open_stretch(thread, format::kOpenWork); // since the last event: to find the task took next to nothing
+}
+
+void end_untimed(ThreadState &thread, TaskState *task) {
+    task->local->slot->n_completed++;
+    *thread.n_tasks += thread.counting;
+    thread.current = task->below;
+    thread.work.dirty = true;
+    free_task(thread, task);
+}
+
 void resume_task(ThreadState &thread, TaskState *task) {
     const uint64_t now = clock::now();
     TaskState *top = thread.current;
@@ -343,8 +379,9 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     format::ConstructSlot &slot = *place->local->slot;
     if (!(task->flags & kInline)) { // converted: its own time is known, its duration is not
         const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
-        count_duration(slot, worked, 1);
+        count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
         consider_coarse(*place->local, worked);
+        if (thread.samples_light && task->flags & kLight) consider_period(*place->local, worked);
     }
     TaskState *below = place->below ? place->below : &thread.base_task;
     if (below->flags & kLight) next = below;

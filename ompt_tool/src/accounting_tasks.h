@@ -109,6 +109,10 @@ inline bool runs(const ThreadState &thread, const TaskState *task) {
 void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *construct, uint32_t home = 0);
 void note_dependence(ThreadState &thread, const TaskState &before, TaskState &after);
 void start_task(ThreadState &thread, TaskState *task, uint64_t now);
+// The same of a light task that the thread had at hand, in the wait of the task around it: where they are short, one in
+// `period` is timed, as of undeferred tasks, and of the others no clock is read. `known`: the time, or 0.
+void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
+void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
 void discard_task(ThreadState &thread, TaskState *task);
@@ -136,7 +140,8 @@ inline const void *bracketed_address(ThreadState &thread, const void *address) {
 // timed. The begin is only noted, since a second reading follows.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
-    uint32_t weight = 1;
+    if (thread.current->flags & kUntimed) return;
+    uint32_t weight = (thread.current->flags & (kTimed | kInline)) == kTimed ? thread.current->weight : 1;
     // Undeferred tasks are too short to be timed one by one, and so are their creations.
     if (thread.creation.inline_period > 1) {
         if (thread.creation.left_out) return;

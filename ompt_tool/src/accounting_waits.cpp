@@ -215,6 +215,25 @@ void end_wait_at_once(ThreadState &thread, uint32_t kind) {
     if (thread.current->flags & kWaiting) end_wait_for_tasks(thread, kind, thread.header->mark);
 }
 
+void begin_untimed_wait(ThreadState &thread, uint32_t kind) {
+    format::WaitSlot &wait = thread.places.wait(nullptr, kind);
+    wait.n_waits++;
+    thread.current->wait = &wait;
+    thread.current->wait_begin = thread.header->mark;
+    thread.current->flags |= kWaiting;
+}
+
+void end_untimed_wait(ThreadState &thread) {
+    thread.current->flags &= static_cast<uint16_t>(~(kWaiting | kHeldWait | kHasChildren));
+    open_stretch(thread, format::kOpenWork);
+}
+
+void begin_gap(ThreadState &thread) {
+    close_work(thread, clock::now());
+    open_stretch(thread, format::kOpenGap);
+    thread.header->open_wait = thread.current->wait->id;
+}
+
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address) {
     const uint64_t now = clock::now();
     close_open(thread, now);

@@ -13,6 +13,11 @@ void begin_wait(ThreadState &thread, uint32_t kind, const void *address);
 void end_wait(ThreadState &thread, uint32_t kind);
 // The same of a wait for tasks, the last of which has just ended.
 void end_wait_at_once(ThreadState &thread, uint32_t kind);
+// The same in an untimed task, of a wait in which the thread has what it waits for at hand.
+void begin_untimed_wait(ThreadState &thread, uint32_t kind);
+void end_untimed_wait(ThreadState &thread);
+// What the thread had at hand is done, and the wait goes on.
+void begin_gap(ThreadState &thread);
 // A team of one ran all tasks at once, so nothing is left to wait for: a trace tells the place alone, since with more threads
 // there would be a wait.
 void name_wait(ThreadState &thread, uint32_t kind, const void *address);

@@ -75,7 +75,10 @@ void task_begins(void *seen, int domain, int how) {
     thread->announced.is_rescue = how & OMP_EXT_RESCUED;
     thread->held.domain = static_cast<uint32_t>(domain) + 1;
     task->flags |= kLight;
-    start_task(*thread, task, at_once ? thread->header->mark : clock::now());
+    const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // else no clock was read
+    const uint64_t known = is_known ? thread->header->mark : 0;
+    if (how & OMP_EXT_AT_HAND) return start_at_hand(*thread, task, known);
+    start_task(*thread, task, known ? known : clock::now());
 }
 
 void *undeferred_begins(const void *code, int flags) {
@@ -94,13 +97,27 @@ void *undeferred_begins(const void *code, int flags) {
 void task_ends(void *seen) {
     ThreadState *thread = recorder::thread();
     auto *task = static_cast<TaskState *>(seen);
-    if (thread && (task->flags & kStarted)) finish_task(*thread, task, nullptr, kComplete);
+    if (!thread || !(task->flags & kStarted)) return;
+    if (task->flags & kUntimed && task == thread->current) return end_untimed(*thread, task); // else after a fork
+    finish_task(*thread, task, nullptr, kComplete);
+}
+
+// Is the thread in a wait in which it has not yet found nothing at hand?
+bool has_tasks_at_hand(const ThreadState &thread) {
+    return thread.current->flags & kHeldWait && thread.header->open_state == format::kOpenWork;
 }
 
 void wait_begins(int kind) {
     ThreadState *thread = recorder::thread();
-    if (!thread || thread->current->flags & kWaiting) return;
-    begin_wait(*thread, static_cast<uint32_t>(kind), nullptr);
+    if (!thread) return;
+    if (has_tasks_at_hand(*thread)) return begin_gap(*thread);
+    if (thread->current->flags & kWaiting) return;
+    const bool at_once = kind & OMP_EXT_AT_ONCE;
+    kind &= ~OMP_EXT_AT_ONCE;
+    if (at_once && thread->current->flags & kUntimed)
+        begin_untimed_wait(*thread, static_cast<uint32_t>(kind));
+    else
+        begin_wait(*thread, static_cast<uint32_t>(kind), nullptr);
     thread->current->flags |= kHeldWait;
 }
 
@@ -108,7 +125,11 @@ void wait_ends(int kind) {
     const bool at_once = has_time_of_last(recorder::this_thread, kind);
     ThreadState *thread = recorder::thread();
     if (!thread) return;
+    const bool was_at_hand = kind & OMP_EXT_AT_ONCE || has_tasks_at_hand(*thread);
     kind &= ~OMP_EXT_AT_ONCE;
+    if (was_at_hand && thread->current->flags & kHeldWait && thread->current->flags & kUntimed)
+        return end_untimed_wait(*thread);
+    if (has_tasks_at_hand(*thread)) begin_gap(*thread);
     if (thread->current->flags & kHeldWait)
         (at_once ? end_wait_at_once : end_wait)(*thread, static_cast<uint32_t>(kind));
     else if (static_cast<uint32_t>(kind) == format::kTaskwait)

@@ -216,7 +216,8 @@ void stop(format::EndReason reason) {
             if (!threads[i]) continue;
             const ThreadState &thread = *threads[i];
             const TaskConstruct *construct = thread.current->local;
-            thread.header->open_construct = thread.work.dirty ? format::kOpenPool : construct ? construct->id : 0;
+            const bool shares = thread.header->open_state == format::kOpenWork && is_shared(thread);
+            thread.header->open_construct = shares ? format::kOpenPool : construct ? construct->id : 0;
             note_last_absences(*threads[i], end_ticks);
         }
         process_log::close(reason, end_ticks);
@@ -307,6 +308,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
     thread->counter_set = counters::start(thread->counters);
     thread->has_counters = thread->counter_set != counters::kNone;
+    thread->samples_light = !trace && !thread->has_counters;
     if (current_options.cpu) start_absences(*thread, tid);
     thread->ring = thread->absences.page();
     begin_samples(*thread, tid);

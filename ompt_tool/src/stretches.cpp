@@ -43,7 +43,7 @@ void charge_absences(ThreadState &thread, State state, uint64_t end) {
     const format::AbsentTicks absent = take_absences(thread, end);
     thread.region->slot->absent[static_cast<size_t>(state)] += absent;
     if (state != State::kWork) return;
-    if (thread.work.dirty)
+    if (is_shared(thread))
         thread.header->pool += absent;
     else if (thread.current->local)
         thread.current->local->slot->absent += absent;
@@ -70,7 +70,7 @@ void take_samples(ThreadState &thread, State state, uint64_t end) {
     if (!thread.counting) return thread.samples.discard();
     const Kernels &kernels = thread.kernels;
     pass_samples(thread, thread.header->mark);
-    thread.samples.take_until(end, {static_cast<uint8_t>(state), thread.work.dirty, thread.region->construct,
+    thread.samples.take_until(end, {static_cast<uint8_t>(state), is_shared(thread), thread.region->construct,
                                     thread.current->local ? thread.current->local->id : 0,
                                     kernels.depth ? kernels.open[kernels.depth - 1].construct : 0});
 }

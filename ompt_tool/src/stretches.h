@@ -84,16 +84,23 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
+// Does the open stretch of work belong to more tasks than the current one?
+inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || thread.current->flags & kUntimed; }
+
 // Closes a stretch of work.
 inline void close_work(ThreadState &thread, uint64_t now) {
     const uint64_t ticks = account(thread, State::kWork, now);
-    thread.current->frame->worked += ticks;
-    if (thread.work.dirty) {
+    const uint32_t flags = thread.current->flags;
+    // In a wait it is the work of others, unless they are undeferred.
+    if (!(flags & kWaiting) || !thread.samples_light || !thread.work.dirty) thread.current->frame->worked += ticks;
+    if (is_shared(thread)) {
         thread.header->pool_ticks += ticks;
-        thread.work.dirty = false;
+        thread.work.dirty = thread.work.is_sample = false;
     } else {
         charge(thread, ticks);
-        if (thread.work.is_sample) {
+        if (__builtin_expect((flags & (kTimed | kInline)) == kTimed, 0)) {
+            thread.current->local->slot->sampled_weight += ticks * thread.current->weight;
+        } else if (thread.work.is_sample) {
             const uint64_t weight = ticks * thread.work.weight;
             if (thread.current->local)
                 thread.current->local->slot->sampled_weight += weight;

@@ -27,7 +27,7 @@ inline constexpr unsigned kMaxPredecessors = 6;
 
 enum TaskFlag : uint16_t {
     kInline = 1, // undeferred: runs at once inside its creator, on the same thread
-    kTimed = 2, // inline and chosen for timing
+    kTimed = 2, // chosen for timing: inline, or light and deferred
     kImplicit = 4, // implicit or initial task
     kStarted = 8,
     kHasChildren = 16, // created a deferred task since its last taskwait
@@ -39,7 +39,8 @@ enum TaskFlag : uint16_t {
     kUncounted = 1024, // inline, on the stack while a pause began or ended: neither begun nor completed for the record
     kInitial = 2048, // implicit, of a thread and not of a region
     kHeldWait = 4096, // in a wait of which the extension told: the runtime's own is a part of it
-    kLight = 8192 // the runtime does not know of it, so it takes what is below for its current task
+    kLight = 8192, // the runtime does not know of it, so it takes what is below for its current task
+    kUntimed = 16384 // light, deferred, and not chosen for timing: its work is shared out like that of undeferred tasks
 };
 
 // Line 1 is all that a plain task touches, and one that waits the begin of line 2; the rest of lines 2 and 3 belongs to
@@ -58,8 +59,9 @@ struct alignas(64) TaskState {
     uint8_t n_predecessors;
     uint8_t creating; // inside a bracketed creation
     union {
-        uint32_t weight; // inline and timed: the number of tasks for which it stands
-        uint32_t home; // deferred: 1 + the domain in which the extension placed it; 0: the runtime holds it
+        uint32_t weight; // timed: the number of tasks for which it stands; deferred: since it started
+        uint32_t
+            home; // deferred, until it starts: 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
     uint64_t wait_begin; // of its wait, while kWaiting,

@@ -32,6 +32,8 @@ struct TaskConstruct {
     const void *address;
     uint32_t id;
     uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
+    uint32_t weight; // the same of light deferred tasks: from the one that is timed next on,
+    uint32_t countdown; // and how many of them are left; 0: none was drawn
     uint32_t n_recent; // timed since the period was last considered
     uint32_t n_short; // of these, shorter than kSampleBelowNanoseconds
     uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds less longer ones, within bounds
@@ -221,6 +223,7 @@ struct alignas(64) ThreadState {
     bool tracing;
     bool counting;
     bool has_counters; // they were asked for
+    bool samples_light; // not all light deferred tasks are timed
     OpenWork work;
     const volatile perf_event_mmap_page *ring; // of absences; see has_absences()
 

@@ -78,6 +78,38 @@ def test_held_tasks_are_recorded_as_they_were(
     check_recorded(recorded.run_dir, recorded.process.stdout, program)
 
 
+@KINDS
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_a_profile_counts_held_tasks_though_it_times_only_some(
+    program: TaskProgram,
+    threads: int,
+    default_toolchain: Toolchain,
+    libompass: Path,
+    run_recorded: RunRecorded,
+) -> None:
+    executable, *arguments = compiled(program, default_toolchain)
+    recorded = run_recorded(
+        Path(executable),
+        default_toolchain,
+        *arguments,
+        mode="profile",
+        threads=threads,
+        environment={
+            "LD_PRELOAD": f"{ext_library()}:{libompass}",
+            "OMP_TOOL_LIBRARIES": "",
+            **SCHEDULED,
+            **program.environment,
+        },
+    )
+    assert len(run_directories(recorded.run_dir.parent)) == program.n_processes
+    profile = check_sound(recorded.run_dir)
+    check_facts(facts_in(recorded.process.stdout), profile, ends_in_flight=program.ends_in_flight)
+    if program.name == "tied":
+        assert 0 < sum(row.n_timed for row in profile.constructs) < sum(
+            row.n_completed for row in profile.constructs
+        )
+
+
 @pytest.mark.parametrize("tasks", ["light", "runtime"])
 @pytest.mark.parametrize("name", ["tied", "taskloop_grainsize", "depend", "undeferred"])
 @pytest.mark.parametrize("comes_first", ["tool", "extension"])
