@@ -324,7 +324,7 @@ void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known) {
             task->flags |= kTimed;
             task->weight = construct.weight;
         }
-        construct.weight = construct.countdown = draw_distance(thread, construct);
+        construct.weight = construct.countdown = static_cast<uint16_t>(draw_distance(thread, construct));
         return;
     }
     construct.countdown--;
@@ -379,9 +379,13 @@ void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32
     format::ConstructSlot &slot = *place->local->slot;
     if (!(task->flags & kInline)) { // converted: its own time is known, its duration is not
         const uint64_t worked = place == task ? task->worked : task->worked + place->worked;
-        count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
+        if (__builtin_expect(task->flags & kLight, 0)) {
+            count_duration(slot, worked, task->flags & kTimed ? task->weight : 1);
+            if (thread.samples_light) consider_period(*place->local, worked);
+        } else {
+            count_duration(slot, worked, 1);
+        }
         consider_coarse(*place->local, worked);
-        if (thread.samples_light && task->flags & kLight) consider_period(*place->local, worked);
     }
     TaskState *below = place->below ? place->below : &thread.base_task;
     if (below->flags & kLight) next = below;

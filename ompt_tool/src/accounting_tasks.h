@@ -140,8 +140,11 @@ inline const void *bracketed_address(ThreadState &thread, const void *address) {
 // timed. The begin is only noted, since a second reading follows.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
-    if (thread.current->flags & kUntimed) return;
-    uint32_t weight = (thread.current->flags & (kTimed | kInline)) == kTimed ? thread.current->weight : 1;
+    uint32_t weight = 1;
+    if (__builtin_expect(thread.current->flags & kSampled, 0)) {
+        if (thread.current->flags & kUntimed) return;
+        if (!(thread.current->flags & kInline)) weight = thread.current->weight;
+    }
     // Undeferred tasks are too short to be timed one by one, and so are their creations.
     if (thread.creation.inline_period > 1) {
         if (thread.creation.left_out) return;

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <link.h>
-#include <optional>
 #include <utility>
 
 #include "accounting_tasks.h"
@@ -23,11 +22,6 @@
 #define OMPASS_JUMP [[clang::musttail]] return
 #else
 #define OMPASS_JUMP return
-#endif
-#ifdef __OPTIMIZE__
-#define OMPASS_APART [[gnu::noinline]] static
-#else
-#define OMPASS_APART [[gnu::always_inline]] static inline // where gcc does not jump
 #endif
 
 namespace ompass::brackets {
@@ -73,20 +67,31 @@ void *find_real(const char *name) {
     return search.found;
 }
 
-// Is a bracket of the calling thread to be measured here?
-inline bool measures() {
-    if (!active) return false;
-    const ThreadState *thread = recorder::this_thread;
-    return thread && thread->seen_switch == recorder::kOn && recorder::current_switch() == recorder::kOn &&
-           !thread->announced.kind; // what the extension announced is no creation
+// The runtime's function behind ours. Found at the first call, by whichever thread; all find the same.
+template <typename Function>
+[[gnu::always_inline]] inline Function *real(Function *&known, const char *name) {
+    Function *function = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(function == nullptr, 0)) {
+        function = reinterpret_cast<Function *>(find_real(name));
+        __atomic_store_n(&known, function, __ATOMIC_RELEASE);
+    }
+    return function;
 }
-// The same where the call may be passed on by a jump.
-inline bool measures_or_jumps() { return measures() && !(aside_in_regions && recorder::this_thread->region->instance); }
+
+// The calling thread if a bracket is to be measured here; null: there is none, and the call is passed on, by a jump if that
+// is possible here.
+inline ThreadState *recording_thread(bool can_jump = true) {
+    if (!active) return nullptr;
+    ThreadState *thread = recorder::this_thread;
+    if (!thread || thread->seen_switch != recorder::kOn || recorder::current_switch() != recorder::kOn) return nullptr;
+    if (aside_in_regions && can_jump && thread->region->instance) return nullptr;
+    return thread->announced.kind ? nullptr : thread; // what the extension announced is no creation
+}
 
 // Brackets one call that creates a single task. The runtime would take our address for the program's; and the
 // program's is the better one where the task was allocated, since the last call of a function may be a jump.
 struct Creation {
-    explicit Creation(const void *address, const void *task = nullptr) {
+    Creation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         outer = std::exchange(thread->bracket.is_open, true);
         outer_address = thread->bracket.address; // not null: the runtime calls this itself, for the program's GOMP_task
         if (!outer_address)
@@ -99,7 +104,7 @@ struct Creation {
         thread->bracket.is_open = outer;
         if (recorder::current_switch() != recorder::kOff) end_creation(*thread); // it may have ended in the bracket
     }
-    ThreadState *const thread = recorder::this_thread;
+    ThreadState *const thread;
     bool outer;
     const void *outer_address;
 };
@@ -120,7 +125,7 @@ int find_segment(dl_phdr_info *info, size_t, void *argument) {
 
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
 struct LoopCreation {
-    explicit LoopCreation(const void *address, const void *task = nullptr) {
+    LoopCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
         outer = std::exchange(thread->bracket.is_open, true);
         outer_address = thread->bracket.loop_address;
         outer_task = thread->bracket.loop_task;
@@ -136,7 +141,7 @@ struct LoopCreation {
         thread->bracket.loop_address = outer_address;
         thread->bracket.loop_task = outer_task;
     }
-    ThreadState *const thread = recorder::this_thread;
+    ThreadState *const thread;
     bool outer;
     const void *outer_address;
     const TaskState *outer_task;
@@ -168,138 +173,126 @@ void look_whether_in_front(bool wanted) {
 } // namespace ompass::brackets
 
 using namespace ompass;
-
-// Passes a call on to the runtime's function behind ours.
-#define OMPASS_PASS_ON(name, arguments)                                                                                \
-    const auto next = __atomic_load_n(&real_##name, __ATOMIC_ACQUIRE);                                                 \
-    if (__builtin_expect(next == nullptr, 0)) OMPASS_JUMP first_##name arguments;                                      \
-    OMPASS_JUMP next arguments
-
-// The runtime's function, which is found at the first call; all threads find the same. next_NAME calls it.
-#define OMPASS_REAL(result, name, parameters, arguments)                                                               \
-    extern "C" result name parameters;                                                                                 \
-    static decltype(&name) real_##name = nullptr;                                                                      \
-    OMPASS_APART result first_##name parameters {                                                                      \
-        __atomic_store_n(&real_##name, reinterpret_cast<decltype(&name)>(brackets::find_real(#name)),                  \
-                         __ATOMIC_RELEASE);                                                                            \
-        OMPASS_JUMP real_##name arguments;                                                                             \
-    }                                                                                                                  \
-    static inline result next_##name parameters { OMPASS_PASS_ON(name, arguments); }
-
-// Defines a bracket, which goes on to the runtime's function or, where it is measured, to measured_NAME, whose body
-// follows. It saves no register before it jumps. Arguments are named in both lists.
-#define OMPASS_BRACKET(result, name, parameters, arguments)                                                            \
-    OMPASS_REAL(result, name, parameters, arguments)                                                                   \
-    static result measured_##name parameters;                                                                          \
-    OMPASS_EXPORT result name parameters {                                                                             \
-        if (__builtin_expect(brackets::measures_or_jumps(), 1)) OMPASS_JUMP measured_##name arguments;                 \
-        OMPASS_PASS_ON(name, arguments);                                                                               \
-    }                                                                                                                  \
-    OMPASS_APART result measured_##name parameters
+using ompass::brackets::real;
 
 // ---------------------------------------------------------------- LLVM's interface
 
-OMPASS_BRACKET(void *, __kmpc_omp_task_alloc,
-               (void *location, int32_t thread_id, int32_t flags, size_t task_bytes, size_t shared_bytes,
-                void *routine),
-               (location, thread_id, flags, task_bytes, shared_bytes, routine)) {
+OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes,
+                                          size_t shared_bytes, void *routine) {
+    static decltype(&__kmpc_omp_task_alloc) known;
     // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
-    ThreadState &thread = *recorder::this_thread;
-    begin_creation(thread);
-    void *task = next___kmpc_omp_task_alloc(location, thread_id, flags, task_bytes, shared_bytes, routine);
-    if (!thread.bracket.address && thread.bracket.loop_task != thread.current) {
-        thread.bracket.allocated = task;
-        thread.bracket.allocated_at = __builtin_return_address(0);
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_omp_task_alloc");
+    if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    begin_creation(*thread);
+    void *task = next(location, thread_id, flags, task_bytes, shared_bytes, routine);
+    if (!thread->bracket.address && thread->bracket.loop_task != thread->current) {
+        thread->bracket.allocated = task;
+        thread->bracket.allocated_at = __builtin_return_address(0);
     }
     return task;
 }
 
-OMPASS_BRACKET(int32_t, __kmpc_omp_task, (void *location, int32_t thread_id, void *task), (location, thread_id, task)) {
-    const brackets::Creation creation(__builtin_return_address(0), task);
-    return next___kmpc_omp_task(location, thread_id, task);
+OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
+    static decltype(&__kmpc_omp_task) known;
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_omp_task");
+    if (!thread) OMPASS_JUMP next(location, thread_id, task);
+    const brackets::Creation creation(thread, __builtin_return_address(0), task);
+    return next(location, thread_id, task);
 }
 
-OMPASS_BRACKET(int32_t, __kmpc_omp_task_with_deps,
-               (void *location, int32_t thread_id, void *task, int32_t n, void *dependences, int32_t n_noalias,
-                void *noalias),
-               (location, thread_id, task, n, dependences, n_noalias, noalias)) {
-    const brackets::Creation creation(__builtin_return_address(0), task);
-    return next___kmpc_omp_task_with_deps(location, thread_id, task, n, dependences, n_noalias, noalias);
+OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n,
+                                                void *dependences, int32_t n_noalias, void *noalias) {
+    static decltype(&__kmpc_omp_task_with_deps) known;
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_omp_task_with_deps");
+    if (!thread) OMPASS_JUMP next(location, thread_id, task, n, dependences, n_noalias, noalias);
+    const brackets::Creation creation(thread, __builtin_return_address(0), task);
+    return next(location, thread_id, task, n, dependences, n_noalias, noalias);
 }
 
-OMPASS_BRACKET(void, __kmpc_taskloop,
-               (void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower, uint64_t *upper,
-                int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grainsize, void *duplicate),
-               (location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, duplicate)) {
-    const brackets::LoopCreation creation(__builtin_return_address(0), task);
-    next___kmpc_taskloop(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
+OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
+                                   uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
+                                   uint64_t grainsize, void *duplicate) {
+    static decltype(&__kmpc_taskloop) known;
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_taskloop");
+    if (!thread)
+        OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          duplicate);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0), task);
+    next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, duplicate);
 }
 
-OMPASS_BRACKET(void, __kmpc_taskloop_5,
-               (void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower, uint64_t *upper,
-                int64_t stride, int32_t nogroup, int32_t schedule, uint64_t grainsize, int32_t modifier,
-                void *duplicate),
-               (location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, modifier,
-                duplicate)) {
-    const brackets::LoopCreation creation(__builtin_return_address(0), task);
-    next___kmpc_taskloop_5(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
-                           modifier, duplicate);
+OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
+                                     uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
+                                     uint64_t grainsize, int32_t modifier, void *duplicate) {
+    static decltype(&__kmpc_taskloop_5) known;
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "__kmpc_taskloop_5");
+    if (!thread)
+        OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
+                         modifier, duplicate);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0), task);
+    next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize, modifier, duplicate);
 }
 
 // ---------------------------------------------------------------- gcc's interface, as LLVM's runtime offers it
 
-// The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
-OMPASS_REAL(void, GOMP_task,
-            (void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
-             bool if_clause, unsigned flags, void **dependences, int priority, void *event),
-            (function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event))
-
-OMPASS_APART void measured_GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
-                                     long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
-                                     void *event) {
-    const brackets::Creation creation(__builtin_return_address(0));
-    next_GOMP_task(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
-}
+using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
+                      bool if_clause, unsigned flags, void **dependences, int priority, void *event);
 
 // LLVM's GOMP_task (14 to 19 at least) forgets `copy` when the if clause is false, and the task then sees the data of
 // its creator instead of its own firstprivate copy. So that copy is made here, whether anything is recorded or not.
-OMPASS_APART void copy_and_create(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
-                                  long alignment, bool, unsigned flags, void **dependences, int priority, void *event) {
+// Apart from its caller, since a function that takes room on the stack ends in no jump.
+[[gnu::noinline]] static void copy_and_create(GompTask *next, void (*function)(void *), void *data,
+                                              void (*copy)(void *, void *), long bytes, long alignment, unsigned flags,
+                                              void **dependences, int priority, void *event) {
     const auto mask = static_cast<uintptr_t>(alignment > 1 ? alignment - 1 : 0);
     void *room = __builtin_alloca(static_cast<size_t>(bytes) + mask);
     void *copied = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(room) + mask) & ~mask);
-    std::optional<brackets::Creation> creation;
-    if (brackets::measures()) creation.emplace(__builtin_return_address(0));
     copy(copied, data);
-    next_GOMP_task(function, copied, nullptr, bytes, alignment, false, flags, dependences, priority, event);
+    next(function, copied, nullptr, bytes, alignment, false, flags, dependences, priority, event);
 }
 
+// The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                              long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
                              void *event) {
-    if (__builtin_expect(!if_clause && copy && bytes > 0, 0))
-        OMPASS_JUMP copy_and_create(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority,
-                                    event);
-    if (__builtin_expect(brackets::measures_or_jumps(), 1))
-        OMPASS_JUMP measured_GOMP_task(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority,
-                                       event);
-    OMPASS_PASS_ON(GOMP_task, (function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event));
+    static GompTask *known;
+    auto *next = real(known, "GOMP_task");
+    const bool must_copy = !if_clause && copy && bytes > 0;
+    ThreadState *thread = brackets::recording_thread(!must_copy);
+    if (!thread && must_copy)
+        return copy_and_create(next, function, data, copy, bytes, alignment, flags, dependences, priority, event);
+    if (!thread)
+        OMPASS_JUMP next(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
+    const brackets::Creation creation(thread, __builtin_return_address(0));
+    if (must_copy)
+        copy_and_create(next, function, data, copy, bytes, alignment, flags, dependences, priority, event);
+    else
+        next(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
 }
 
-OMPASS_BRACKET(void, GOMP_taskloop,
-               (void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
-                unsigned flags, unsigned long n_tasks, int priority, long start, long end, long step),
-               (function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step)) {
-    const brackets::LoopCreation creation(__builtin_return_address(0));
-    next_GOMP_taskloop(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+OMPASS_EXPORT void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
+                                 long alignment, unsigned flags, unsigned long n_tasks, int priority, long start,
+                                 long end, long step) {
+    static decltype(&GOMP_taskloop) known;
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "GOMP_taskloop");
+    if (!thread) OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0));
+    next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
 }
 
-OMPASS_BRACKET(void, GOMP_taskloop_ull,
-               (void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
-                unsigned flags, unsigned long n_tasks, int priority, unsigned long long start, unsigned long long end,
-                unsigned long long step),
-               (function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step)) {
-    const brackets::LoopCreation creation(__builtin_return_address(0));
-    next_GOMP_taskloop_ull(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+OMPASS_EXPORT void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
+                                     long alignment, unsigned flags, unsigned long n_tasks, int priority,
+                                     unsigned long long start, unsigned long long end, unsigned long long step) {
+    static decltype(&GOMP_taskloop_ull) known;
+    ThreadState *thread = brackets::recording_thread();
+    auto *next = real(known, "GOMP_taskloop_ull");
+    if (!thread) OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+    const brackets::LoopCreation creation(thread, __builtin_return_address(0));
+    next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
 }

@@ -102,7 +102,7 @@ void task_ends(void *seen) {
     finish_task(*thread, task, nullptr, kComplete);
 }
 
-// Is the thread in a wait in which it has not yet found nothing at hand?
+// Is the thread at work in a wait of its current task, on untimed tasks that it had at hand?
 bool has_tasks_at_hand(const ThreadState &thread) {
     return thread.current->flags & kHeldWait && thread.header->open_state == format::kOpenWork;
 }

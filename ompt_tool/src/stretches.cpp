@@ -75,6 +75,23 @@ void take_samples(ThreadState &thread, State state, uint64_t end) {
                                     kernels.depth ? kernels.open[kernels.depth - 1].construct : 0});
 }
 
+void charge_sampled(ThreadState &thread, uint64_t ticks) {
+    TaskState &task = *thread.current;
+    // In a wait it is the work of others, unless they are undeferred.
+    if (!(task.flags & kWaiting) || !thread.samples_light || !thread.work.dirty) task.frame->worked += ticks;
+    if (is_shared(thread)) {
+        thread.header->pool_ticks += ticks;
+        thread.work.dirty = thread.work.is_sample = false;
+        return;
+    }
+    charge(thread, ticks);
+    const bool is_deferred_sample = (task.flags & (kTimed | kInline)) == kTimed;
+    if (!is_deferred_sample && !thread.work.is_sample) return;
+    const uint64_t weight = ticks * (is_deferred_sample ? task.weight : thread.work.weight);
+    (task.local ? task.local->slot->sampled_weight : thread.region->slot->sampled_weight) += weight;
+    thread.work.is_sample = false;
+}
+
 void charge_counters(ThreadState &thread) {
     const TaskState *task = thread.current;
     advance_counters(thread, task->local ? task->local->slot->counters : thread.region->slot->counters);

@@ -87,27 +87,17 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
 // Does the open stretch of work belong to more tasks than the current one?
 inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || thread.current->flags & kUntimed; }
 
+// Charges work that other tasks share, or that stands for that of others.
+[[gnu::noinline]] void charge_sampled(ThreadState &thread, uint64_t ticks);
+
 // Closes a stretch of work.
 inline void close_work(ThreadState &thread, uint64_t now) {
     const uint64_t ticks = account(thread, State::kWork, now);
-    const uint32_t flags = thread.current->flags;
-    // In a wait it is the work of others, unless they are undeferred.
-    if (!(flags & kWaiting) || !thread.samples_light || !thread.work.dirty) thread.current->frame->worked += ticks;
-    if (is_shared(thread)) {
-        thread.header->pool_ticks += ticks;
-        thread.work.dirty = thread.work.is_sample = false;
+    if (__builtin_expect(thread.work.dirty | thread.work.is_sample | ((thread.current->flags & kSampled) != 0), 0)) {
+        charge_sampled(thread, ticks);
     } else {
+        thread.current->frame->worked += ticks;
         charge(thread, ticks);
-        if (__builtin_expect((flags & (kTimed | kInline)) == kTimed, 0)) {
-            thread.current->local->slot->sampled_weight += ticks * thread.current->weight;
-        } else if (thread.work.is_sample) {
-            const uint64_t weight = ticks * thread.work.weight;
-            if (thread.current->local)
-                thread.current->local->slot->sampled_weight += weight;
-            else
-                thread.region->slot->sampled_weight += weight;
-            thread.work.is_sample = false;
-        }
     }
     if (__builtin_expect(thread.has_counters, 0)) charge_counters(thread);
 }

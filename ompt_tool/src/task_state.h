@@ -40,7 +40,9 @@ enum TaskFlag : uint16_t {
     kInitial = 2048, // implicit, of a thread and not of a region
     kHeldWait = 4096, // in a wait of which the extension told: the runtime's own is a part of it
     kLight = 8192, // the runtime does not know of it, so it takes what is below for its current task
-    kUntimed = 16384 // light, deferred, and not chosen for timing: its work is shared out like that of undeferred tasks
+    kUntimed =
+        16384, // light, deferred, and not chosen for timing: its work is shared out like that of undeferred tasks
+    kSampled = kTimed | kUntimed
 };
 
 // Line 1 is all that a plain task touches, and one that waits the begin of line 2; the rest of lines 2 and 3 belongs to
@@ -59,9 +61,8 @@ struct alignas(64) TaskState {
     uint8_t n_predecessors;
     uint8_t creating; // inside a bracketed creation
     union {
-        uint32_t weight; // timed: the number of tasks for which it stands; deferred: since it started
-        uint32_t
-            home; // deferred, until it starts: 1 + the domain in which the extension placed it; 0: the runtime holds it
+        uint32_t weight; // timed: the number of tasks for which it stands. Of a deferred one, once it has started;
+        uint32_t home; // until then, 1 + the domain in which the extension placed it; 0: the runtime holds it
     };
 
     uint64_t wait_begin; // of its wait, while kWaiting,

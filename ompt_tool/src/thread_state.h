@@ -32,14 +32,14 @@ struct TaskConstruct {
     const void *address;
     uint32_t id;
     uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
-    uint32_t weight; // the same of light deferred tasks: from the one that is timed next on,
-    uint32_t countdown; // and how many of them are left; 0: none was drawn
     uint32_t n_recent; // timed since the period was last considered
     uint32_t n_short; // of these, shorter than kSampleBelowNanoseconds
     uint32_t n_coarse; // deferred tasks shorter than kCoarseBelowNanoseconds less longer ones, within bounds
     bool is_coarse; // they prevail
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
     uint8_t inline_code; // in the trace; kInlineCodes: none is left, ~0: not asked for yet
+    uint16_t countdown; // light deferred tasks up to the one that is timed next; 0: none was drawn
+    uint16_t weight; // for which that one stands
 };
 
 // The task constructs that a thread has met, by address and by id. Entries live until clear().
