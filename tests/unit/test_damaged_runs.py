@@ -114,6 +114,6 @@ def test_damage_in_a_window_of_a_killed_run_is_named_with_its_place_in_the_file(
         change(log, place, 0xFF)
     with pytest.raises(OmpassError) as raised:
         READERS["tasks"](open_run(run_dir))
-    place = re.search(r"at byte (\d+)", raised.value.one_line())
-    assert place is not None, raised.value.one_line()
-    assert end - 64 <= int(place[1]) < end
+    told = re.search(r"at byte (\d+)", raised.value.one_line())
+    assert told is not None, raised.value.one_line()
+    assert end - 64 <= int(told[1]) < end

@@ -132,7 +132,8 @@ void analyse_reuse(const AccessSource &source, size_t n_kernels, const KrdSettin
         next.clear();
         for (const Access &access : whole) sampler.append(access, next);
     };
-    for (read(); more;) {
+    read();
+    while (more) {
         std::swap(batch, next);
         streams.process(batch, read);
     }
