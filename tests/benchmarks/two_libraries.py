@@ -6,6 +6,7 @@ Runs each program with its own cut-off and nothing placed, preloaded with one li
 an order drawn for each round. The figure is the median of the ratios of single rounds, with the interval in
 which it lies with 99% confidence, by the order of the ratios alone. Each case goes on until that interval is
 on one side of --limit, or for --most rounds; cases take turns, so that a noisy minute hits all of them.
+Each round is a look at which a case may end, so less is certain of those that end early than 99%.
 
     tests/benchmarks/two_libraries.py OLD.so build/release/lib/libomp_ext.so
     tests/benchmarks/two_libraries.py OLD.so NEW.so --threads 1,2 --most 41 --minutes 60 --json F
