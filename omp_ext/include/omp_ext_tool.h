@@ -13,6 +13,7 @@
 #define OMP_EXT_TOOL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,8 +30,40 @@ extern "C" {
 /* Added to `how` of a light task: in a wait for it its thread took it from its own queue, where it had put it itself. */
 #define OMP_EXT_AT_HAND 512
 
+/* In place of those: the task, of tallied_task, has run for a while, and whatever was done since the event told before was done
+   in it and in others that were only counted. */
+#define OMP_EXT_RUNS 1024
+
 /* What stands for a sync region of OMPT before the predecessors of a task, which OMPT tells as a task. */
 #define OMP_EXT_WAIT_PREDECESSORS 63
+
+/*
+ * Tasks that are only counted. Where a task is so short that its tool reads no clock for it, even a call that tells of it is
+ * dear. So in a task for which the observer's `tallies` returns something, light tasks of the constructs in it are counted there
+ * when their creator, at hand, begins and ends them, and their waits too, and nothing else is told. As soon as anything is
+ * to be told in such a task, or when it begins in another way, the observer is asked for what stands for it (tallied_task),
+ * and from then on it is a task as any other: begun (OMP_EXT_RUNS, if it had been), and ended by task_ends.
+ */
+struct omp_ext_tally { /* of a construct, on one thread */
+    const void *code; /* its return address, as in task_created */
+    uint64_t *n_created, *n_ended; /* of its tasks; raised by one */
+    uint32_t n_left; /* begins up to the next one that is to be told, which it is included in; 0: all are to be told */
+};
+
+#define OMP_EXT_TALLIES 64
+struct omp_ext_tallies { /* of one thread; all that it points to is read and written by this thread alone, but for `now` */
+    const uint32_t *now; /* what is counted is to be counted while this, */
+    uint32_t then; /* as any thread may change it, is equal to that; else all is told */
+    uint64_t *n_created, *n_ended; /* as those of a construct, for all of them */
+    uint64_t *n_begun_here; /* tasks that end where they were placed */
+    uint64_t *n_waits; /* taskwaits */
+    const uint64_t *time; /* of the event told last, in the tool's unit */
+    struct omp_ext_tally *by_code[OMP_EXT_TALLIES]; /* at omp_ext_place_of(code); null, or of another construct: not known */
+};
+
+static inline unsigned omp_ext_place_of(const void *code) {
+    return (unsigned)((uint64_t)(uintptr_t)code * 0x9E3779B97F4A7C15u >> 58);
+}
 
 /*
  * All functions are called by the thread that does what they tell, which may be in no task of OMPT's yet. None may call
@@ -76,7 +109,21 @@ struct omp_ext_observer {
     void *(*undeferred_begins)(const void *code, int flags);
     /* The task is complete; what it was begun on top of goes on. No wait for it has ended yet. */
     void (*task_ends)(void *task);
+
+    /* What counts the tasks created in the one that was begun by the last call of task_begins, with OMP_EXT_AT_HAND; null: they
+       are to be told of. Itself null: so are all. Valid until that task ends. */
+    struct omp_ext_tallies *(*tallies)(void);
+    /* What stands from now on for a task that was only counted: created at that time (omp_ext_tallies.time), to run in a domain.
+       Called by the thread that tells of it next, which need not be the one of the tally, but then the task has not begun. */
+    void *(*tallied_task)(const struct omp_ext_tally *tally, uint64_t time, int domain);
 };
+
+/*
+ * An observer whose tool learns by itself what a task does, as by OMPT's events of locks: tells of the task that the calling thread
+ * runs, if that has been only counted so far, by a call of tallied_task and of task_begins. Nothing else of what it takes to be
+ * current is changed.
+ */
+void omp_ext_tell_of_current(void);
 
 /*
  * Registers the observer, which must live as long as the process; null removes it. To be called before the first

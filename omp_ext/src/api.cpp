@@ -12,6 +12,7 @@
 #include "observer.h"
 #include "options.h"
 #include "stacks.h"
+#include "tallies.h"
 #include "team.h"
 
 using namespace omp_ext;
@@ -81,6 +82,10 @@ int omp_ext_observe(const omp_ext_observer *candidate) {
     const bool is_heard = fits && is_active();
     if (fits) note_observer();
     return is_heard;
+}
+
+void omp_ext_tell_of_current(void) {
+    if (this_member && this_member->tallies) tell_of_current(*this_member);
 }
 
 void omp_ext_display(void) {

@@ -16,6 +16,7 @@
 #include "runtime.h"
 #include "scheduler.h"
 #include "suspensions.h"
+#include "tallies.h"
 
 namespace omp_ext {
 
@@ -202,7 +203,7 @@ OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
     const void *code = __builtin_return_address(0);
     if (__builtin_expect(
             flags == kTiedBlock && may_be_light(*member->current, flags) && !(member->current->flags & kFinal), 1)) {
-        tell(&omp_ext_observer::creation_begins);
+        if (__builtin_expect(observer != nullptr, 0) && !member->tallies) tell(&omp_ext_observer::creation_begins);
         return make_light_task(*member, location, 0, block_bytes, shared_bytes, routine, code)->block;
     }
     return make_task(*member, location, flags, block_bytes, shared_bytes, routine, code)->block;
@@ -477,6 +478,7 @@ namespace abi {
 
 Task *make_task(Member &member, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine,
                 const void *code) {
+    tell_of_current(member);
     tell(&omp_ext_observer::creation_begins);
     uint16_t task_flags = 0;
     // Tied, never queued by the runtime, and without its priority: queues are ours.

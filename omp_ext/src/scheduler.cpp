@@ -12,6 +12,7 @@
 #include "observer.h"
 #include "runtime.h"
 #include "suspensions.h"
+#include "tallies.h"
 
 namespace omp_ext {
 
@@ -94,27 +95,51 @@ void count_elsewhere(Team &team, Task &parent, int creator) {
 
 // ---------------------------------------------------------------- for tools
 
+int home_of(const Member &member, const Task &task) {
+    return member.team->posts[task.domain].home.load(std::memory_order_relaxed);
+}
+
 int flags_of(const Task &task) {
     return kOmptExplicitTask | (task.flags & kUntied ? kOmptUntied : 0) | (task.flags & kFinal ? kOmptFinal : 0);
 }
 
 // A light one, which begins now.
-void tell_of_undeferred(Task &task, const void *code) {
+void tell_of_undeferred(const Member &member, Task &task, const void *code) {
+    tell_of_current(member);
     task.seen = observer->undeferred_begins(code, flags_of(task) | kOmptUndeferred);
 }
 
 void tell_of_creation(const Member &member, Task &task, bool has_dependences) {
+    tell_of_current(member);
     if (member.brim == 0 && is_light(task) && !has_dependences) { // in a team of one, to be run now
         task.flags |= kInline;
-        return tell_of_undeferred(task, task.code);
+        return tell_of_undeferred(member, task, task.code);
     }
-    const int home = member.team->posts[task.domain].home.load(std::memory_order_relaxed);
-    task.seen = observer->task_created(task.code, flags_of(task), has_dependences, home);
+    task.seen = observer->task_created(task.code, flags_of(task), has_dependences, home_of(member, task));
 }
 
 int how_found(const Task &task) { return task.flags & kRescued ? OMP_EXT_RESCUED : OMP_EXT_FOUND; }
 
+// On top of `outer`.
+void tell_of_begin(Member &member, Task &outer, Task &task, int how) {
+    tell_of(member, outer);
+    if (is_tallied(task)) let_be_seen(member, task);
+    observer->task_begins(task.seen, member.domain, how_found(task) | how);
+    member.tallies = how & OMP_EXT_AT_HAND && observer->tallies ? observer->tallies() : nullptr;
+}
+
 } // namespace
+
+void let_be_seen(const Member &member, Task &task) {
+    const omp_ext_tally &tally = tally_of(task);
+    task.seen = observer->tallied_task(&tally, task.tallied_at, home_of(member, task));
+    task.code = tally.code;
+}
+
+void tell_of_tallied(const Member &member, Task &task) {
+    let_be_seen(member, task);
+    observer->task_begins(task.seen, member.domain, OMP_EXT_RUNS);
+}
 
 // ---------------------------------------------------------------- running
 
@@ -127,11 +152,16 @@ namespace {
     return true;
 }
 
-// From begin to completion; whether it must be kept.
+// From begin to completion, on top of `outer`; whether it must be kept.
 template <bool is_seen>
-[[gnu::always_inline]] inline bool execute(Member &member, Task &task, bool is_simple) {
-    if (is_seen && !(task.flags & kInline)) {
-        observer->task_begins(task.seen, member.domain, how_found(task) | std::exchange(member.how_found, 0));
+[[gnu::always_inline]] inline bool execute(Member &member, Task &outer, Task &task, bool is_simple) {
+    omp_ext_tallies *tallies = is_seen ? member.tallies : nullptr;
+    if (is_seen) {
+        const int how = std::exchange(member.how_found, 0);
+        if (task.flags & kInline)
+            member.tallies = nullptr;
+        else if (!(how & OMP_EXT_AT_HAND) || !tally_begin(member, task))
+            tell_of_begin(member, outer, task, how);
     }
     Task *accompanied = member.accompanied;
     if (__builtin_expect(accompanied != nullptr, 0)) runtime::leave_companion(member);
@@ -141,15 +171,31 @@ template <bool is_seen>
         runtime::call_parts(member, task);
     if (__builtin_expect((task.flags & kDestructors) || task.companion, 0)) runtime::clean_up(member, task);
     if (__builtin_expect(accompanied != nullptr, 0)) runtime::return_to_companion(member, *accompanied);
-    if (is_seen) observer->task_ends(task.seen);
+    if (is_seen) {
+        if (is_tallied(task))
+            tally_end(member, task);
+        else
+            observer->task_ends(task.seen);
+        member.tallies = tallies;
+    }
     const bool is_kept = must_be_kept(task);
     if (!is_simple) end_body(member, task);
     return is_kept;
 }
 
-bool execute_light(Member &member, Task &task, bool is_simple) { return execute<false>(member, task, is_simple); }
-[[gnu::noinline]] bool execute_seen(Member &member, Task &task, bool is_simple) {
-    return execute<true>(member, task, is_simple);
+bool execute_light(Member &member, Task &outer, Task &task, bool is_simple) {
+    return execute<false>(member, outer, task, is_simple);
+}
+[[gnu::noinline]] bool execute_seen(Member &member, Task &outer, Task &task, bool is_simple) {
+    return execute<true>(member, outer, task, is_simple);
+}
+// One of the runtime's.
+[[gnu::noinline]] void execute_heavy_seen(Member &member, Task &outer, Task &task, bool directly) {
+    tell_of(member, outer);
+    omp_ext_tallies *tallies = std::exchange(member.tallies, nullptr);
+    observer->task_starts(task.seen, member.domain, how_found(task));
+    runtime::execute(member, task, directly);
+    member.tallies = tallies;
 }
 
 void end_light(Member &member, Task &task, bool is_kept) {
@@ -180,12 +226,15 @@ void run(Member &member, Task &task) {
     inject_sleep();
     bool is_kept = false;
     if (is_light(task)) {
-        is_kept = __builtin_expect(task.seen != nullptr, 0) ? execute_seen(member, task, is_simple)
-                                                            : execute_light(member, task, is_simple);
+        is_kept = __builtin_expect(task.seen != nullptr, 0) ? execute_seen(member, *outer, task, is_simple)
+                                                            : execute_light(member, *outer, task, is_simple);
     } else {
-        if (__builtin_expect(task.seen != nullptr, 0)) observer->task_starts(task.seen, member.domain, how_found(task));
         // The short way resumes the runtime's task for the parent, which a light one does not have.
-        runtime::execute(member, task, is_simple && !is_light(*outer));
+        const bool directly = is_simple && !is_light(*outer);
+        if (__builtin_expect(task.seen != nullptr, 0))
+            execute_heavy_seen(member, *outer, task, directly);
+        else
+            runtime::execute(member, task, directly);
     }
     inject_sleep();
     if (!is_here) member.finishing.store(nullptr, std::memory_order_release);
@@ -303,8 +352,7 @@ void start_successor(void *context, Task *task) {
 }
 } // namespace
 
-void hold(Member &member, Task &task) {
-    if (__builtin_expect(observer != nullptr, 0)) tell_of_creation(member, task, false);
+[[gnu::always_inline]] static inline void hold_unseen(Member &member, Task &task) {
     member.current->n_created++;
     if (task.group) enter_group(member, *task.group);
     add(member.n_created, 1);
@@ -312,7 +360,18 @@ void hold(Member &member, Task &task) {
         run_on_top(member, task);
     else
         place(member, task, true);
-    tell(&omp_ext_observer::creation_ends);
+}
+
+[[gnu::noinline]] static void hold_seen(Member &member, Task &task) {
+    const bool is_told = !tally_creation(member, task);
+    if (is_told) tell_of_creation(member, task, false);
+    hold_unseen(member, task);
+    if (is_told) tell(&omp_ext_observer::creation_ends);
+}
+
+void hold(Member &member, Task &task) {
+    if (__builtin_expect(observer != nullptr, 0)) return hold_seen(member, task);
+    hold_unseen(member, task);
 }
 
 void hold_dependent(Member &member, Task &task, const Dependence *dependences, int n) {
@@ -327,10 +386,12 @@ void hold_dependent(Member &member, Task &task, const Dependence *dependences, i
 
 void run_at_once(Member &member, Task &task) {
     task.flags |= kInline;
-    if (!is_light(task))
+    if (!is_light(task)) {
+        tell_of_current(member);
         tell(&omp_ext_observer::undeferred_starts, task.code);
-    else if (__builtin_expect(observer != nullptr, 0))
-        tell_of_undeferred(task, task.code);
+    } else if (__builtin_expect(observer != nullptr, 0)) {
+        tell_of_undeferred(member, task, task.code);
+    }
     task.domain = member.domain; // OpenMP says where it runs
     task.named_domain = kNoDomain;
     member.current->n_created++;
@@ -341,10 +402,12 @@ void run_at_once(Member &member, Task &task) {
 }
 
 void begin_undeferred(Member &member, Task &task, const void *code) {
-    if (__builtin_expect(observer != nullptr, 0) && is_light(task) && code) tell_of_undeferred(task, code);
+    if (__builtin_expect(observer != nullptr, 0) && is_light(task) && code)
+        tell_of_undeferred(member, task, code);
     task.flags |= kUndeferred | kInline;
     task.outer_mark = member.mark;
     task.outer_table = member.table;
+    task.outer_tallies = std::exchange(member.tallies, nullptr);
     member.current = &task;
     member.mark = member.deque.bottom();
     member.table = nullptr;
@@ -355,6 +418,7 @@ void end_undeferred(Member &member, Task &task) {
     member.current = task.parent;
     member.mark = task.outer_mark;
     member.table = task.outer_table;
+    member.tallies = task.outer_tallies;
     if (!is_light(task)) return;
     if ((task.flags & kDestructors) || task.companion) runtime::clean_up(member, task);
     if (__builtin_expect(task.seen != nullptr, 0)) observer->task_ends(task.seen);

@@ -11,6 +11,8 @@
 
 #include "mailbox.h"
 
+struct omp_ext_tallies;
+
 namespace omp_ext {
 
 struct Task;
@@ -70,8 +72,11 @@ struct Task : Letter {
     DependenceNode *node; // its dependences on siblings and theirs on it, or null
     void *companion; // of a light task: the runtime's task that stands for it, since it needs one; or null
     Sender mail; // its children in mailboxes
-    void *seen; // what stands for it in the tool, or null
-    const void *code; // return address of the program's call that created it
+    void *seen; // what stands for it in the tool, or its tally (tallies.h), or null
+    union {
+        const void *code; // return address of the program's call that created it
+        uint64_t tallied_at; // while it has a tally, which has that too
+    };
     uint32_t block_bytes, shared_bytes; // of the runtime's task, as the compiler asked for them
 
     // Cold.
@@ -81,6 +86,7 @@ struct Task : Letter {
     // Undeferred tasks: what the member had before them.
     int64_t outer_mark;
     DependenceTable *outer_table;
+    omp_ext_tallies *outer_tallies;
 };
 
 // Whoever completes the last child of an armed task, or the last task of an armed group, and nobody else, resumes the

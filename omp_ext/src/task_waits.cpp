@@ -12,6 +12,7 @@
 #include "scheduler.h"
 #include "search.h"
 #include "suspensions.h"
+#include "tallies.h"
 
 namespace omp_ext {
 
@@ -308,6 +309,7 @@ void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_ba
 template <typename Condition>
 void wait(int kind, Condition &&condition) {
     if (condition.is_over()) return;
+    tell_of_current(*condition.member);
     tell(&omp_ext_observer::wait_begins, kind);
     const Anchored anchored(*condition.member);
     const auto arm = [&](Suspension &here) { return condition.arm(here); };
@@ -346,16 +348,28 @@ void wait(int kind, Condition &&condition) {
     if (is_light(task) && !has_children_to_wait_for(task)) return; // of other tasks the runtime's own wait follows
     Task *child = is_light(task) && !member.anchor ? member.deque.pop(member.mark) : nullptr;
     if (child) {
-        int at_once = is_light(*child) && child->seen ? OMP_EXT_AT_ONCE : 0;
-        tell(&omp_ext_observer::wait_begins, kOmptTaskwait | at_once);
+        // Nothing is told as long as all that it runs are tallied.
+        bool is_told = false;
+        int at_once = 0;
         for (; child; child = has_children_to_wait_for(task) ? member.deque.pop(member.mark) : nullptr) {
+            const bool is_light_seen = is_light(*child) && child->seen;
+            if (!is_told && !(member.tallies && is_tallied(*child))) {
+                tell_of_current(member);
+                at_once = is_light_seen ? OMP_EXT_AT_ONCE : 0;
+                tell(&omp_ext_observer::wait_begins, kOmptTaskwait | at_once);
+                is_told = true;
+            }
+            if (is_told && is_tallied(*child)) let_be_seen(member, *child);
             inject_sleep();
-            member.how_found = is_light(*child) && child->seen ? OMP_EXT_AT_HAND | std::exchange(at_once, 0) : 0;
+            member.how_found = is_light_seen ? OMP_EXT_AT_HAND | std::exchange(at_once, 0) : 0;
             run_on_top(member, *child);
         }
-        // Those that ended elsewhere may have done so by a later time.
-        if (!has_children_to_wait_for(task) && task.n_done_elsewhere.load(std::memory_order_relaxed) == 0)
-            return tell(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
+        if (!has_children_to_wait_for(task)) {
+            if (!is_told) return tally_wait(member);
+            // Those that ended elsewhere may have done so by a later time.
+            if (task.n_done_elsewhere.load(std::memory_order_relaxed) == 0)
+                return tell(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
+        }
     }
     wait(kOmptTaskwait, ChildrenComplete{&member, task});
     tell(&omp_ext_observer::wait_ends, kOmptTaskwait);

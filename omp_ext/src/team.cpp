@@ -60,6 +60,7 @@ void begin_implicit_task(Member &member, Task &task, int domain) {
     task.group = nullptr;
     task.block = nullptr;
     task.pool = nullptr;
+    task.seen = nullptr;
     task.flags = kImplicitTask;
     task.depth = 0;
     task.domain = member.domain;
@@ -120,6 +121,7 @@ void begin_region(Member &member, int domain, int32_t runtime_thread) {
     begin_implicit_task(member, member.base, domain);
     member.accompanied = nullptr;
     member.n_companions = 0;
+    member.tallies = nullptr;
 }
 
 // Teams of one thread that no thread is in.

@@ -16,6 +16,8 @@
 #include "statistics.h"
 #include "task.h"
 
+struct omp_ext_tallies;
+
 namespace omp_ext {
 
 struct Team;
@@ -85,6 +87,7 @@ struct alignas(64) Member {
     BlockPool blocks; // of the light tasks that its thread creates
     Task *accompanied = nullptr; // the light task on the stack whose companion is the runtime's current task
     int n_companions = 0; // of tasks on the stack
+    omp_ext_tallies *tallies = nullptr; // for the current task; null: the tool is told of all (tallies.h)
     void *unchanged = nullptr; // while there are some: a task of the runtime's with the settings from before them
     alignas(64) std::atomic<Suspension *> resumed{nullptr}; // made ready by any thread, the last one first
 

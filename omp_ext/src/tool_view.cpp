@@ -73,6 +73,8 @@ constexpr omp_ext_observer kView = {
     .task_begins = nullptr,
     .undeferred_begins = nullptr,
     .task_ends = nullptr,
+    .tallies = nullptr,
+    .tallied_task = nullptr,
 };
 
 // ---------------------------------------------------------------- between runtime and tool

@@ -284,7 +284,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     if (waited > slot.ready_max_ticks) slot.ready_max_ticks = waited;
     const uint32_t cpu = cpu::current();
     note_cpu(thread, cpu);
-    slot.n_other_thread += task->creator != thread.index;
+    slot.n_other_thread += task->creator != thread.index || task->flags & kTallied;
     uint64_t moved = 0;
     if (cpu != task->creator_cpu) {
         const cpu::Place here = cpu::places[cpu], there = cpu::places[task->creator_cpu];
@@ -317,17 +317,23 @@ void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known) {
     const bool samples = thread.samples_light && thread.counting && construct.period > 1 &&
                          task->creator == thread.index && task->home == thread.held.domain &&
                          !(task->flags & (kUntied | kDependent));
-    if (!samples || construct.countdown <= 1) {
-        start_task(thread, task, known ? known : clock::now());
-        if (!samples) return;
-        if (construct.countdown == 1) {
-            task->flags |= kTimed;
-            task->weight = construct.weight;
-        }
-        construct.weight = construct.countdown = static_cast<uint16_t>(draw_distance(thread, construct));
-        return;
+    uint32_t &n_left = construct.tally.n_left;
+    if (samples && n_left > 1) {
+        n_left--;
+        return begin_untimed(thread, task, construct);
     }
-    construct.countdown--;
+    start_task(thread, task, known ? known : clock::now());
+    if (construct.period == 1) n_left = 0;
+    if (!samples) return;
+    if (n_left == 1) {
+        task->flags |= kTimed;
+        task->weight = construct.weight;
+    }
+    n_left = draw_distance(thread, construct);
+    construct.weight = static_cast<uint16_t>(n_left);
+}
+
+void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
     thread.region->slot->n_from_domain[std::min(task->home - 1, format::kDomainCounts - 1)]++;
     task->flags |= kStarted | kUntimed;
     task->local = &construct;

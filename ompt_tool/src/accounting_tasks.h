@@ -112,6 +112,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now);
 // The same of a light task that the thread had at hand, in the wait of the task around it: where they are short, one in
 // `period` is timed, as of undeferred tasks, and of the others no clock is read. `known`: the time, or 0.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
+void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);

@@ -35,8 +35,10 @@ void on_thread_end(ompt_data_t *) {
 }
 
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {
-    if (ThreadState *thread = recorder::thread(ThreadKind::kOther, true))
-        begin_region(*thread, address, &parallel->ptr);
+    ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
+    if (!thread) return;
+    held_tasks::tell_of_current(*thread);
+    begin_region(*thread, address, &parallel->ptr);
 }
 
 void on_parallel_end(ompt_data_t *, ompt_data_t *, int, const void *) {
@@ -248,7 +250,10 @@ bool may_block(ompt_mutex_t kind) { return kind != ompt_mutex_test_lock && kind 
 
 void on_mutex_acquire(ompt_mutex_t kind, unsigned, unsigned, ompt_wait_id_t, const void *address) {
     if (!may_block(kind)) return;
-    if (ThreadState *thread = recorder::thread()) begin_lock(*thread, kind, address);
+    ThreadState *thread = recorder::thread();
+    if (!thread) return;
+    held_tasks::tell_of_current(*thread);
+    begin_lock(*thread, kind, address);
 }
 
 void on_mutex_acquired(ompt_mutex_t kind, ompt_wait_id_t lock, const void *) {
@@ -261,6 +266,7 @@ void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, om
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     if (endpoint != ompt_scope_begin) return end_work(*thread, work);
+    held_tasks::tell_of_current(*thread);
     // The runtime calls the function that creates a taskloop's tasks from another one of its own.
     if (work == ompt_work_taskloop && thread->bracket.loop_task == thread->current)
         address = thread->bracket.loop_address;
@@ -270,6 +276,7 @@ void on_work(ompt_work_t work, ompt_scope_endpoint_t endpoint, ompt_data_t *, om
 void on_masked(ompt_scope_endpoint_t endpoint, ompt_data_t *, ompt_data_t *, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
+    held_tasks::tell_of_current(*thread);
     if (endpoint == ompt_scope_begin)
         begin_work(*thread, format::kWorkMasked, 0, address);
     else

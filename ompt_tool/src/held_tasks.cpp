@@ -4,6 +4,8 @@
 // OMPT tells nothing.
 #include "held_tasks.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <dlfcn.h>
 #include <utility>
 
@@ -15,6 +17,7 @@ namespace ompass::held_tasks {
 namespace {
 
 constexpr uint32_t kComplete = 1; // ompt_task_complete
+constexpr uint32_t kExplicit = 4; // ompt_task_explicit
 
 void creation_begins() {
     if (ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true)) begin_creation(*thread);
@@ -31,6 +34,7 @@ void *task_created(const void *code, int flags, int has_dependences, int domain)
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
     TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
+    if (thread->samples_light) thread->tallies.by_code[omp_ext_place_of(code)] = &construct->tally;
     task->construct = construct->id;
     task->flags = has_dependences ? kDependent : 0;
     create_deferred(*thread, task, construct, static_cast<uint32_t>(domain) + 1);
@@ -75,6 +79,7 @@ void task_begins(void *seen, int domain, int how) {
     thread->announced.is_rescue = how & OMP_EXT_RESCUED;
     thread->held.domain = static_cast<uint32_t>(domain) + 1;
     task->flags |= kLight;
+    if (how & OMP_EXT_RUNS) return begin_untimed(*thread, task, *thread->constructs.of(task->construct));
     const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // else no clock was read
     const uint64_t known = is_known ? thread->header->mark : 0;
     if (how & OMP_EXT_AT_HAND) return start_at_hand(*thread, task, known);
@@ -152,6 +157,41 @@ void steal_ends(int succeeded) {
     if (thread->tracing) thread->log.timed(format::kSteal, static_cast<uint32_t>(ticks << 1 | (succeeded != 0)), now);
 }
 
+// ---------------------------------------------------------------- tasks that are only counted
+
+omp_ext_tallies *tallies() {
+    ThreadState *thread = recorder::this_thread;
+    if (!thread || !(thread->current->flags & kUntimed) || thread->seen_switch != recorder::kOn) return nullptr;
+    static_assert(sizeof recorder::run_switch == sizeof(uint32_t) && decltype(recorder::run_switch)::is_always_lock_free);
+    omp_ext_tallies &tallies = thread->tallies;
+    format::RegionSlot &slot = *thread->region->slot;
+    tallies.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
+    tallies.then = recorder::kOn;
+    tallies.n_created = &slot.n_created;
+    tallies.n_ended = thread->n_tasks;
+    tallies.n_begun_here = &slot.n_from_domain[std::min(thread->held.domain - 1, format::kDomainCounts - 1)];
+    tallies.n_waits = &thread->places.wait(nullptr, format::kTaskwait).n_waits;
+    tallies.time = &thread->header->mark;
+    return &tallies;
+}
+
+void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain) {
+    ThreadState *thread = recorder::thread();
+    TaskState *task = thread ? thread->pool.take() : nullptr;
+    if (!task) return nullptr;
+    const auto *creators = reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(tally) -
+                                                                   offsetof(TaskConstruct, tally));
+    const ThreadState *creator = recorder::thread_of_index(creators->creator);
+    task->construct = thread->constructs.at(tally->code, kExplicit)->id;
+    task->flags = kHasChildren | kHasDescendants; // it may have
+    if (creator != thread) task->flags |= kTallied;
+    task->id = thread->new_id();
+    task->ready = time;
+    task->creator_cpu = static_cast<uint16_t>(creator ? __atomic_load_n(&creator->header->cpu, __ATOMIC_RELAXED) : 0);
+    task->home = static_cast<uint32_t>(domain) + 1;
+    return task;
+}
+
 constexpr omp_ext_observer kObserver = {
     .bytes = sizeof(omp_ext_observer),
     .creation_begins = creation_begins,
@@ -167,13 +207,21 @@ constexpr omp_ext_observer kObserver = {
     .task_begins = task_begins,
     .undeferred_begins = undeferred_begins,
     .task_ends = task_ends,
+    .tallies = tallies,
+    .tallied_task = tallied_task,
 };
 
 } // namespace
 
+void (*tell_of_tallied)() = [] {};
+
 bool observe() {
     auto *observe = reinterpret_cast<decltype(&omp_ext_observe)>(dlsym(RTLD_DEFAULT, "omp_ext_observe"));
-    return observe && observe(&kObserver);
+    auto *tell = reinterpret_cast<decltype(&omp_ext_tell_of_current)>(dlsym(RTLD_DEFAULT, "omp_ext_tell_of_current"));
+    if (tell) tell_of_tallied = tell;
+    static omp_ext_observer observer = kObserver;
+    if (recorder::options().mode == format::Mode::kTrace) observer.tallies = nullptr; // all are timed
+    return observe && observe(&observer);
 }
 
 void forget_announcement() {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "accounting_tasks.h"
+#include "held_tasks.h"
 #include "process_log.h"
 #include "stretches.h"
 
@@ -47,6 +48,7 @@ ThreadState *thread_outside_openmp() { return recorder::thread(format::ThreadKin
 void kernel_begin(const char *name) {
     ThreadState *thread = thread_outside_openmp();
     if (!thread) return;
+    held_tasks::tell_of_current(*thread);
     if (!name || !*name || thread->kernels.depth == Kernels::kMaxDepth) {
         process_log::note_misuse();
         if (thread->kernels.depth == Kernels::kMaxDepth) return;

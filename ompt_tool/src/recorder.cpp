@@ -66,6 +66,7 @@ void in_child_after_fork() {
     run_switch.store(kOff);
     LogFile::detach_all_after_fork();
     process_log::forget();
+    if (this_thread) this_thread->tallies.then = kForked;
     this_thread = nullptr;
     clock::state.frozen = 0; // of a pause of the parent
     clock::state.offset = 0;
@@ -287,7 +288,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->counting = true;
     thread->creation.inline_period = 1;
     thread->exit_ticks = clock::from_ns(format::kExitNanoseconds);
-    thread->constructs.set_log(&thread->log);
+    thread->constructs.set_owner(&thread->log, static_cast<uint16_t>(index));
     thread->places.set_log(&thread->log);
     thread->pool.set_owner(static_cast<uint16_t>(index));
     thread->random = 2463534242u + index * 7919u;

@@ -42,6 +42,7 @@ enum TaskFlag : uint16_t {
     kLight = 8192, // the runtime does not know of it, so it takes what is below for its current task
     kUntimed =
         16384, // light, deferred, and not chosen for timing: its work is shared out like that of undeferred tasks
+    kTallied = 32768, // the thread that made it is not its creator, but its first to know it (held_tasks.cpp)
     kSampled = kTimed | kUntimed
 };
 

@@ -17,7 +17,7 @@ TaskConstruct *ConstructTable::find_at(const void *address, uint32_t flags) {
     unsigned place = first % kAddresses;
     for (unsigned probe = 0; probe < 16; probe++) {
         TaskConstruct *entry = by_address_[(first + probe) % kAddresses];
-        if (entry && entry->address == address) return entry;
+        if (entry && entry->tally.code == address) return entry;
         if (!entry) {
             place = (first + probe) % kAddresses;
             break;
@@ -45,13 +45,16 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
         made->real_slot->id = id;
         made->real_slot->kind = format::DefinitionKind::kTask;
         made->slot = idle_ ? &uncounted : made->real_slot;
+        made->tally.n_created = &made->real_slot->n_deferred;
+        made->tally.n_ended = &made->real_slot->n_completed;
         made->id = id;
+        made->creator = index_;
         made->period = 1;
         if (made->real_slot->countdown == 0) made->real_slot->weight = made->real_slot->countdown = 1;
         made->inline_code = 0xff;
         by_id_[id] = made;
     }
-    if (address) by_id_[id]->address = address;
+    if (address) by_id_[id]->tally.code = address;
     return by_id_[id];
 }
 

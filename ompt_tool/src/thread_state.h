@@ -17,6 +17,7 @@
 #include "absences.h"
 #include "format/figures.h"
 #include "format/invariants.h"
+#include "omp_ext_tool.h"
 #include "places.h"
 #include "samples.h"
 #include "task_state.h"
@@ -29,7 +30,7 @@ namespace ompass {
 struct TaskConstruct {
     format::ConstructSlot *slot; // where to count: real_slot, or a spare one during a pause
     format::ConstructSlot *real_slot;
-    const void *address;
+    omp_ext_tally tally; // its address; and of its light deferred tasks, when the next is timed: 0: none was drawn
     uint32_t id;
     uint32_t period; // one in `period` undeferred tasks is timed, on average; slot->countdown tells when the next is
     uint32_t n_recent; // timed since the period was last considered
@@ -38,19 +39,23 @@ struct TaskConstruct {
     bool is_coarse; // they prevail
     format::WaitSlot *dependence; // waits of its tasks for their predecessors; null: none yet
     uint8_t inline_code; // in the trace; kInlineCodes: none is left, ~0: not asked for yet
-    uint16_t countdown; // light deferred tasks up to the one that is timed next; 0: none was drawn
-    uint16_t weight; // for which that one stands
+    uint16_t creator; // index of the thread
+    uint16_t weight; // of the light deferred task that is timed next
 };
 
 // The task constructs that a thread has met, by address and by id. Entries live until clear().
 class ConstructTable {
 public:
-    void set_log(ThreadLog *log) { log_ = log; } // where their slots are made; before any other call
+    // Where their slots are made, and the thread that creates their tasks; before any other call.
+    void set_owner(ThreadLog *log, uint16_t index) {
+        log_ = log;
+        index_ = index;
+    }
 
     // The construct created at this address if it is found at once, else null.
     TaskConstruct *known_at(const void *address) const {
         TaskConstruct *found = by_address_[hash(address) % kAddresses];
-        return found != nullptr && found->address == address ? found : nullptr;
+        return found != nullptr && found->tally.code == address ? found : nullptr;
     }
     // The construct created at this address. Never null.
     TaskConstruct *at(const void *address, uint32_t flags) {
@@ -79,6 +84,7 @@ private:
     TaskConstruct **by_id_; // grown on demand
     uint32_t size_; // of by_id_
     bool idle_; // counts go nowhere
+    uint16_t index_;
     ThreadLog *log_;
 };
 
@@ -246,6 +252,7 @@ struct alignas(64) ThreadState {
 
     Works works;
     HeldTasks held;
+    omp_ext_tallies tallies; // of the current task while it is kUntimed
     Regions regions;
     TaskState base_task; // stands for user code that runs in no task that we know of
     Kernels kernels;
