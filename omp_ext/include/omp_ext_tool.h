@@ -39,15 +39,27 @@ extern "C" {
 
 /*
  * Tasks that are only counted. Where a task is so short that its tool reads no clock for it, even a call that tells of it is
- * dear. So in a task for which the observer's `tallies` returns something, light tasks of the constructs in it are counted there
- * when their creator, at hand, begins and ends them, and their waits too, and nothing else is told. As soon as anything is
+ * dear. So in a task for which the observer's `tallies` returns something, light tasks of the constructs in it are counted
+ * when they are created, begun at hand or undeferred, and ended, as are their waits for such tasks, and nothing else is told. As soon as anything is
  * to be told in such a task, or when it begins in another way, the observer is asked for what stands for it (tallied_task),
  * and from then on it is a task as any other: begun (OMP_EXT_RUNS, if it had been), and ended by task_ends.
  */
 struct omp_ext_tally { /* of a construct, on one thread */
     const void *code; /* its return address, as in task_created */
     uint64_t *n_created, *n_ended; /* of its tasks; raised by one */
-    uint32_t n_left; /* begins up to the next one that is to be told, which it is included in; 0: all are to be told */
+    /* Begins up to the next one that is to be told, that included; 0: all are to be told. Lowered by one. */
+    uint32_t n_left;
+    uint32_t *n_undeferred_left; /* the same of undeferred ones, which are counted by it and by omp_ext_tallies.n_ended alone */
+    uint32_t begin; /* of an undeferred one, in the order; 0: it has none yet, so such a task is to be told */
+};
+
+/* In which order undeferred tasks begin and end: four bits each, appended to a word while that has room. */
+struct omp_ext_order {
+    uint64_t word;
+    uint32_t n_bits; /* of them taken */
+    void *place; /* where the word is written again each time */
+    uint32_t end; /* what stands for an end */
+    void (*append)(uint32_t what); /* does the same where the word is full */
 };
 
 #define OMP_EXT_TALLIES 64
@@ -55,9 +67,11 @@ struct omp_ext_tallies { /* of one thread; all that it points to is read and wri
     const uint32_t *now; /* what is counted is to be counted while this, */
     uint32_t then; /* as any thread may change it, is equal to that; else all is told */
     uint64_t *n_created, *n_ended; /* as those of a construct, for all of them */
-    uint64_t *n_begun_here; /* tasks that end where they were placed */
+    uint64_t *n_ended_at_home; /* deferred tasks, where they were placed */
     uint64_t *n_waits; /* taskwaits */
     const uint64_t *time; /* of the event told last, in the tool's unit */
+    unsigned char *is_mixed; /* set to one by each undeferred task that is counted */
+    struct omp_ext_order *order; /* null: nobody asks for it */
     struct omp_ext_tally *by_code[OMP_EXT_TALLIES]; /* at omp_ext_place_of(code); null, or of another construct: not known */
 };
 
@@ -110,12 +124,13 @@ struct omp_ext_observer {
     /* The task is complete; what it was begun on top of goes on. No wait for it has ended yet. */
     void (*task_ends)(void *task);
 
-    /* What counts the tasks created in the one that was begun by the last call of task_begins, with OMP_EXT_AT_HAND; null: they
-       are to be told of. Itself null: so are all. Valid until that task ends. */
+    /* What counts the tasks created in the one that has just begun, by task_begins with OMP_EXT_AT_HAND or by undeferred_begins
+       in a team of one thread; null: they are to be told of. Itself null: so are all. Valid until that task ends. */
     struct omp_ext_tallies *(*tallies)(void);
-    /* What stands from now on for a task that was only counted: created at that time (omp_ext_tallies.time), to run in a domain.
-       Called by the thread that tells of it next, which need not be the one of the tally, but then the task has not begun. */
-    void *(*tallied_task)(const struct omp_ext_tally *tally, uint64_t time, int domain);
+    /* What stands from now on for a task that was only counted: created at that time (omp_ext_tallies.time), to run in a domain,
+       with these flags. Called by the thread that tells of it next, which may be another one than that of the tally if the task
+       has not begun. */
+    void *(*tallied_task)(const struct omp_ext_tally *tally, uint64_t time, int domain, int flags);
 };
 
 /*

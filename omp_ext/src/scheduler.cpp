@@ -100,7 +100,7 @@ int home_of(const Member &member, const Task &task) {
 }
 
 int flags_of(const Task &task) {
-    return kOmptExplicitTask | (task.flags & kUntied ? kOmptUntied : 0) | (task.flags & kFinal ? kOmptFinal : 0);
+    return kOmptExplicitTask | (task.flags & kInline ? kOmptUndeferred : 0) | (task.flags & kUntied ? kOmptUntied : 0) | (task.flags & kFinal ? kOmptFinal : 0);
 }
 
 // A light one, which begins now.
@@ -132,7 +132,7 @@ void tell_of_begin(Member &member, Task &outer, Task &task, int how) {
 
 void let_be_seen(const Member &member, Task &task) {
     const omp_ext_tally &tally = tally_of(task);
-    task.seen = observer->tallied_task(&tally, task.tallied_at, home_of(member, task));
+    task.seen = observer->tallied_task(&tally, task.tallied_at, home_of(member, task), flags_of(task));
     task.code = tally.code;
 }
 
@@ -152,17 +152,7 @@ namespace {
     return true;
 }
 
-// From begin to completion, on top of `outer`; whether it must be kept.
-template <bool is_seen>
-[[gnu::always_inline]] inline bool execute(Member &member, Task &outer, Task &task, bool is_simple) {
-    omp_ext_tallies *tallies = is_seen ? member.tallies : nullptr;
-    if (is_seen) {
-        const int how = std::exchange(member.how_found, 0);
-        if (task.flags & kInline)
-            member.tallies = nullptr;
-        else if (!(how & OMP_EXT_AT_HAND) || !tally_begin(member, task))
-            tell_of_begin(member, outer, task, how);
-    }
+[[gnu::always_inline]] inline void execute(Member &member, Task &task, bool is_simple) {
     Task *accompanied = member.accompanied;
     if (__builtin_expect(accompanied != nullptr, 0)) runtime::leave_companion(member);
     if (__builtin_expect(is_simple, 1))
@@ -171,24 +161,46 @@ template <bool is_seen>
         runtime::call_parts(member, task);
     if (__builtin_expect((task.flags & kDestructors) || task.companion, 0)) runtime::clean_up(member, task);
     if (__builtin_expect(accompanied != nullptr, 0)) runtime::return_to_companion(member, *accompanied);
-    if (is_seen) {
-        if (is_tallied(task))
-            tally_end(member, task);
-        else
-            observer->task_ends(task.seen);
-        member.tallies = tallies;
-    }
+}
+
+// When that has been told; whether it must be kept.
+[[gnu::always_inline]] inline bool end_execution(Member &member, Task &task, bool is_simple) {
     const bool is_kept = must_be_kept(task);
     if (!is_simple) end_body(member, task);
     return is_kept;
 }
 
-bool execute_light(Member &member, Task &outer, Task &task, bool is_simple) {
-    return execute<false>(member, outer, task, is_simple);
+// From begin to completion; whether it must be kept.
+[[gnu::always_inline]] inline bool execute_light(Member &member, Task &task, bool is_simple) {
+    execute(member, task, is_simple);
+    return end_execution(member, task, is_simple);
 }
+
+// One of which nothing is told when it begins.
+[[gnu::always_inline]] inline bool execute_tallied(Member &member, Task &task) {
+    execute(member, task, true);
+    if (!is_tallied(task) || !tally_end(member, task)) {
+        tell_of(member, task);
+        observer->task_ends(task.seen);
+    }
+    return end_execution(member, task, true);
+}
+
 [[gnu::noinline]] bool execute_seen(Member &member, Task &outer, Task &task, bool is_simple) {
-    return execute<true>(member, outer, task, is_simple);
+    omp_ext_tallies *tallies = member.tallies;
+    const int how = std::exchange(member.how_found, 0);
+    if (!(task.flags & kInline)) {
+        tell_of_begin(member, outer, task, how);
+    } else {
+        tell_of(member, task);
+        member.tallies = member.brim == 0 && observer->tallies ? observer->tallies() : nullptr;
+    }
+    execute(member, task, is_simple);
+    observer->task_ends(task.seen);
+    member.tallies = tallies;
+    return end_execution(member, task, is_simple);
 }
+
 // One of the runtime's.
 [[gnu::noinline]] void execute_heavy_seen(Member &member, Task &outer, Task &task, bool directly) {
     tell_of(member, outer);
@@ -226,8 +238,12 @@ void run(Member &member, Task &task) {
     inject_sleep();
     bool is_kept = false;
     if (is_light(task)) {
-        is_kept = __builtin_expect(task.seen != nullptr, 0) ? execute_seen(member, *outer, task, is_simple)
-                                                            : execute_light(member, *outer, task, is_simple);
+        if (__builtin_expect(task.seen == nullptr, 1))
+            is_kept = execute_light(member, task, is_simple);
+        else if (is_tallied(task) && is_simple && tally_begin(member, task))
+            is_kept = execute_tallied(member, task);
+        else
+            is_kept = execute_seen(member, *outer, task, is_simple);
     } else {
         // The short way resumes the runtime's task for the parent, which a light one does not have.
         const bool directly = is_simple && !is_light(*outer);
@@ -363,14 +379,13 @@ void start_successor(void *context, Task *task) {
 }
 
 [[gnu::noinline]] static void hold_seen(Member &member, Task &task) {
-    const bool is_told = !tally_creation(member, task);
-    if (is_told) tell_of_creation(member, task, false);
+    tell_of_creation(member, task, false);
     hold_unseen(member, task);
-    if (is_told) tell(&omp_ext_observer::creation_ends);
+    tell(&omp_ext_observer::creation_ends);
 }
 
 void hold(Member &member, Task &task) {
-    if (__builtin_expect(observer != nullptr, 0)) return hold_seen(member, task);
+    if (__builtin_expect(observer != nullptr, 0) && !tally_creation(member, task)) return hold_seen(member, task);
     hold_unseen(member, task);
 }
 

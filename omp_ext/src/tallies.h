@@ -7,6 +7,9 @@
 // that, all of them begun in waits of which the tool was not told.
 #pragma once
 
+#include <atomic>
+#include <cstring>
+
 #include "observer.h"
 #include "team.h"
 
@@ -24,40 +27,62 @@ inline bool are_counted(const omp_ext_tallies &tallies) {
     return __atomic_load_n(tallies.now, __ATOMIC_RELAXED) == tallies.then;
 }
 
-// A light task that the current one creates: if it needs only be counted, counts its creation.
+// An undeferred task begins or ends.
+inline void append(const omp_ext_tallies &tallies, uint32_t what) {
+    *tallies.is_mixed = 1;
+    omp_ext_order *order = tallies.order;
+    if (!order) return;
+    if (__builtin_expect(order->n_bits >= 64, 0)) return order->append(what);
+    order->word |= uint64_t{what} << order->n_bits;
+    order->n_bits += 4;
+    memcpy(order->place, &order->word, sizeof order->word);
+    std::atomic_signal_fence(std::memory_order_release);
+}
+
+// A light task that the current one creates, without dependences: if it needs only be counted, counts its creation.
 inline bool tally_creation(const Member &member, Task &task) {
     const omp_ext_tallies *tallies = member.tallies;
     if (!tallies || (task.flags & ~kDestructors) || task.domain != member.domain || !is_light(task)) return false;
     omp_ext_tally *tally = tallies->by_code[omp_ext_place_of(task.code)];
-    if (!tally || tally->code != task.code || tally->n_left == 0 || !are_counted(*tallies)) return false;
-    ++*tally->n_created;
-    ++*tallies->n_created;
+    if (!tally || tally->code != task.code || !are_counted(*tallies)) return false;
+    if (member.brim == 0) { // in a team of one, to be run now
+        if (*tally->n_undeferred_left <= 1 || (tallies->order && !tally->begin)) return false;
+        --*tally->n_undeferred_left;
+        append(*tallies, tally->begin);
+        task.flags |= kInline;
+    } else {
+        if (tally->n_left == 0) return false;
+        ++*tally->n_created;
+        ++*tallies->n_created;
+    }
     task.seen = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(tally) | kTallied);
     task.tallied_at = *tallies->time;
     return true;
 }
 
-// A task that was tallied when it was created, by this thread, begins at hand: is it still no more than that?
-inline bool tally_begin(const Member &member, const Task &task) {
-    if (!member.tallies || !is_tallied(task) || task.creator != member.number || !are_counted(*member.tallies))
-        return false;
+// A task begins that was tallied when it was created: is it still no more than that? Not on another thread.
+inline bool tally_begin(Member &member, const Task &task) {
+    if (task.flags & kInline) return true;
+    if (!(member.how_found & OMP_EXT_AT_HAND) || !member.tallies || !are_counted(*member.tallies)) return false;
     omp_ext_tally &tally = tally_of(task);
-    if (tally.n_left <= 1) return false;
+    if (tally.n_left <= 1 || task.creator != member.number) return false;
     tally.n_left--;
+    member.how_found = 0;
     return true;
 }
 
-// It ended as it began.
-inline void tally_end(const Member &member, const Task &task) {
+// A tallied task ended as it began; false: the tool is to be told.
+inline bool tally_end(const Member &member, const Task &task) {
     omp_ext_tallies &tallies = *member.tallies;
-    if (!are_counted(tallies)) return;
-    ++*tally_of(task).n_ended;
+    if (!are_counted(tallies)) return false;
     ++*tallies.n_ended;
-    ++*tallies.n_begun_here;
-}
-
-inline void tally_wait(const Member &member) {
-    if (are_counted(*member.tallies)) ++*member.tallies->n_waits;
+    if (task.flags & kInline) {
+        append(tallies, tallies.order ? tallies.order->end : 0);
+        return true;
+    }
+    ++*tally_of(task).n_ended;
+    ++*tallies.n_ended_at_home;
+    return true;
 }
 
 // A tallied task that has not begun is from now on one of which the tool is told.

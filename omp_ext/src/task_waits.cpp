@@ -353,7 +353,7 @@ void wait(int kind, Condition &&condition) {
         int at_once = 0;
         for (; child; child = has_children_to_wait_for(task) ? member.deque.pop(member.mark) : nullptr) {
             const bool is_light_seen = is_light(*child) && child->seen;
-            if (!is_told && !(member.tallies && is_tallied(*child))) {
+            if (!is_told && !(member.tallies && are_counted(*member.tallies) && is_tallied(*child))) {
                 tell_of_current(member);
                 at_once = is_light_seen ? OMP_EXT_AT_ONCE : 0;
                 tell(&omp_ext_observer::wait_begins, kOmptTaskwait | at_once);
@@ -365,7 +365,7 @@ void wait(int kind, Condition &&condition) {
             run_on_top(member, *child);
         }
         if (!has_children_to_wait_for(task)) {
-            if (!is_told) return tally_wait(member);
+            if (!is_told && are_counted(*member.tallies)) return void(++*member.tallies->n_waits);
             // Those that ended elsewhere may have done so by a later time.
             if (task.n_done_elsewhere.load(std::memory_order_relaxed) == 0)
                 return tell(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);

@@ -13,7 +13,7 @@
 
 namespace omp_ext {
 
-thread_local Member *this_member = nullptr;
+constinit thread_local Member *this_member = nullptr;
 
 [[gnu::noinline]] Member *present_member() {
     asm volatile("" ::: "memory");

@@ -146,7 +146,7 @@ struct Team {
 };
 
 // The member that the calling thread is now: null outside of regions and in those that the scheduler leaves alone.
-extern thread_local Member *this_member __attribute__((tls_model("initial-exec")));
+extern constinit thread_local Member *this_member __attribute__((tls_model("initial-exec")));
 
 // The same after a function that may wait: an untied task may be on another thread then, of which compilers know nothing.
 Member *present_member();

@@ -113,10 +113,12 @@ uint64_t leave_for(ThreadState &thread, uint64_t ready, uint64_t now) {
 
 void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct) {
     if (construct.inline_code != format::kInlineCodes) construct.inline_code = thread.log.new_inline_code(construct.id);
-    if (construct.inline_code < format::kInlineCodes)
+    if (construct.inline_code < format::kInlineCodes) {
+        construct.tally.begin = format::kInlineOpBegin + construct.inline_code;
         thread.log.inline_begin(construct.inline_code);
-    else
+    } else {
         thread.log.untimed(format::kInlineBegin, construct.id);
+    }
 }
 
 void begin_inline_slowly(ThreadState &thread, TaskState *task) {
@@ -188,7 +190,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const bool bracketed = creator->creating && thread.bracket.loop_task != creator;
     const bool left_out = !creator->creating && thread.creation.inline_period > 1;
     const bool known =
-        bracketed || creator->flags & kUntimed || (creator->local && creator->local->is_coarse && !left_out);
+        bracketed || is_untimed_deferred(*creator) || (creator->local && creator->local->is_coarse && !left_out);
     const uint64_t now = !known              ? clock::now()
                          : creator->creating ? thread.creation.begin
                                              : std::max(thread.header->mark, thread.inside);
@@ -343,11 +345,24 @@ void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construc
     open_stretch(thread, format::kOpenWork); // since the last event: to find the task took next to nothing
 }
 
+void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct) {
+    task->flags |= kStarted | kUntimed;
+    if (!thread.counting) { // it has begun for the record, and will not end
+        construct.real_slot->n_converted++;
+        task->flags |= kUncounted;
+    }
+    task->local = &construct;
+    task->frame = thread.current->frame;
+    task->below = thread.current;
+    thread.current = task;
+}
+
 void end_untimed(ThreadState &thread, TaskState *task) {
     task->local->slot->n_completed++;
     *thread.n_tasks += thread.counting;
     thread.current = task->below;
     thread.work.dirty = true;
+    leave_sample(thread);
     free_task(thread, task);
 }
 

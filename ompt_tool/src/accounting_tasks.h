@@ -51,11 +51,6 @@ inline void end_sample(ThreadState &thread) {
     if (thread.tracing) thread.log.timed(format::kStamp, 0, now);
 }
 
-inline void begin_sample(ThreadState &thread, uint32_t weight) {
-    thread.work.is_sample = weight > 1;
-    thread.work.weight = static_cast<uint16_t>(weight);
-}
-
 [[gnu::noinline]] void trace_uncoded_begin(ThreadState &thread, TaskConstruct &construct);
 
 inline void trace_inline_begin(ThreadState &thread, TaskConstruct &construct) {
@@ -87,7 +82,7 @@ inline void begin_inline(ThreadState &thread, TaskState *task) {
 }
 
 inline void end_inline(ThreadState &thread, TaskState *task) {
-    if (__builtin_expect(thread.work.is_sample | ((task->flags & ~kLight) != (kInline | kStarted)), 0))
+    if (__builtin_expect(thread.work.is_sample | ((task->flags & ~(kLight | kUntimed)) != (kInline | kStarted)), 0))
         return end_inline_slowly(thread, task);
     *thread.n_tasks += thread.counting;
     thread.work.dirty = true;
@@ -113,6 +108,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now);
 // `period` is timed, as of undeferred tasks, and of the others no clock is read. `known`: the time, or 0.
 void start_at_hand(ThreadState &thread, TaskState *task, uint64_t known);
 void begin_untimed(ThreadState &thread, TaskState *task, TaskConstruct &construct);
+void begin_tallied_inline(ThreadState &thread, TaskState *task, TaskConstruct &construct);
 void end_untimed(ThreadState &thread, TaskState *task);
 void resume_task(ThreadState &thread, TaskState *task);
 void complete_task(ThreadState &thread, TaskState *task, TaskState *next, uint32_t status);
@@ -137,17 +133,26 @@ inline const void *bracketed_address(ThreadState &thread, const void *address) {
     return thread.bracket.loop_task == thread.current ? thread.bracket.loop_address : address;
 }
 
+// Is this timed task one whose creations, and what else is known of timed tasks alone, stand for those of others?
+inline bool is_light_sample(const ThreadState &thread, const TaskState &task) {
+    return !(task.flags & kInline) || (task.flags & kLight && !thread.has_counters && is_alone(thread));
+}
+
 // Around the runtime calls that allocate and enqueue a task: both begin the creation, and the first decides whether it is
 // timed. The begin is only noted, since a second reading follows.
 inline void begin_creation(ThreadState &thread) {
     if (thread.header->open_state != format::kOpenWork || thread.current->creating) return;
     uint32_t weight = 1;
+    bool may_be_left_out = true;
     if (__builtin_expect(thread.current->flags & kSampled, 0)) {
         if (thread.current->flags & kUntimed) return;
-        if (!(thread.current->flags & kInline)) weight = thread.current->weight;
+        if (is_light_sample(thread, *thread.current)) {
+            weight = thread.current->weight;
+            may_be_left_out = !(thread.current->flags & kInline);
+        }
     }
     // Undeferred tasks are too short to be timed one by one, and so are their creations.
-    if (thread.creation.inline_period > 1) {
+    if (thread.creation.inline_period > 1 && may_be_left_out) {
         if (thread.creation.left_out) return;
         if (thread.creation.countdown > 1) {
             thread.creation.countdown--;

@@ -21,10 +21,6 @@ void begin_gap(ThreadState &thread);
 // A team of one ran all tasks at once, so nothing is left to wait for: a trace tells the place alone, since with more threads
 // there would be a wait.
 void name_wait(ThreadState &thread, uint32_t kind, const void *address);
-inline bool is_alone(const ThreadState &thread) {
-    const EnteredRegion &region = *thread.region;
-    return thread.tracing && region.primary && region.instance && region.instance->team_size == 1;
-}
 void begin_lock(ThreadState &thread, uint32_t kind, const void *address);
 void end_lock(ThreadState &thread, uint32_t kind, uint64_t lock);
 

@@ -239,7 +239,8 @@ void on_sync_region_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint
     if (__builtin_expect(thread != nullptr, 1)) {
         const uint16_t flags = thread->current->flags;
         if (endpoint == ompt_scope_end ? !(flags & kWaiting) : has_nothing_to_wait_for(flags, kind)) {
-            if (endpoint == ompt_scope_begin && is_alone(*thread)) name_wait(*recorder::this_thread, kind, address);
+            if (endpoint == ompt_scope_begin && thread->tracing && is_alone(*thread))
+                name_wait(*recorder::this_thread, kind, address);
             return;
         }
     }

@@ -17,7 +17,7 @@ namespace ompass::held_tasks {
 namespace {
 
 constexpr uint32_t kComplete = 1; // ompt_task_complete
-constexpr uint32_t kExplicit = 4; // ompt_task_explicit
+constexpr int kUndeferred = 0x08000000; // ompt_task_undeferred
 
 void creation_begins() {
     if (ThreadState *thread = recorder::thread(format::ThreadKind::kOther, true)) begin_creation(*thread);
@@ -76,10 +76,13 @@ void task_begins(void *seen, int domain, int how) {
     ThreadState *thread = recorder::thread();
     if (!thread) return;
     auto *task = static_cast<TaskState *>(seen);
+    task->flags |= kLight;
+    if (how & OMP_EXT_RUNS) {
+        TaskConstruct &construct = *thread->constructs.of(task->construct);
+        return (task->flags & kInline ? begin_tallied_inline : begin_untimed)(*thread, task, construct);
+    }
     thread->announced.is_rescue = how & OMP_EXT_RESCUED;
     thread->held.domain = static_cast<uint32_t>(domain) + 1;
-    task->flags |= kLight;
-    if (how & OMP_EXT_RUNS) return begin_untimed(*thread, task, *thread->constructs.of(task->construct));
     const bool is_known = at_once && thread->header->open_state == format::kOpenGap; // else no clock was read
     const uint64_t known = is_known ? thread->header->mark : 0;
     if (how & OMP_EXT_AT_HAND) return start_at_hand(*thread, task, known);
@@ -93,6 +96,7 @@ void *undeferred_begins(const void *code, int flags) {
     TaskConstruct *construct = thread->constructs.at(code, static_cast<uint32_t>(flags));
     TaskState *task = thread->pool.take();
     if (!task) return nullptr;
+    if (!thread->has_counters) thread->tallies.by_code[omp_ext_place_of(code)] = &construct->tally;
     task->local = construct;
     task->flags = kInline | kLight;
     begin_inline(*thread, task);
@@ -103,7 +107,7 @@ void task_ends(void *seen) {
     ThreadState *thread = recorder::thread();
     auto *task = static_cast<TaskState *>(seen);
     if (!thread || !(task->flags & kStarted)) return;
-    if (task->flags & kUntimed && task == thread->current) return end_untimed(*thread, task); // else after a fork
+    if (is_untimed_deferred(*task) && task == thread->current) return end_untimed(*thread, task); // else after a fork
     finish_task(*thread, task, nullptr, kComplete);
 }
 
@@ -119,7 +123,7 @@ void wait_begins(int kind) {
     if (thread->current->flags & kWaiting) return;
     const bool at_once = kind & OMP_EXT_AT_ONCE;
     kind &= ~OMP_EXT_AT_ONCE;
-    if (at_once && thread->current->flags & kUntimed)
+    if (at_once && is_untimed_deferred(*thread->current))
         begin_untimed_wait(*thread, static_cast<uint32_t>(kind));
     else
         begin_wait(*thread, static_cast<uint32_t>(kind), nullptr);
@@ -132,7 +136,7 @@ void wait_ends(int kind) {
     if (!thread) return;
     const bool was_at_hand = kind & OMP_EXT_AT_ONCE || has_tasks_at_hand(*thread);
     kind &= ~OMP_EXT_AT_ONCE;
-    if (was_at_hand && thread->current->flags & kHeldWait && thread->current->flags & kUntimed)
+    if (was_at_hand && thread->current->flags & kHeldWait && is_untimed_deferred(*thread->current))
         return end_untimed_wait(*thread);
     if (has_tasks_at_hand(*thread)) begin_gap(*thread);
     if (thread->current->flags & kHeldWait)
@@ -159,30 +163,42 @@ void steal_ends(int succeeded) {
 
 // ---------------------------------------------------------------- tasks that are only counted
 
+void append_to_order(uint32_t what) { recorder::this_thread->log.append_op(what); }
+
 omp_ext_tallies *tallies() {
     ThreadState *thread = recorder::this_thread;
-    if (!thread || !(thread->current->flags & kUntimed) || thread->seen_switch != recorder::kOn) return nullptr;
+    if (!thread || thread->has_counters || thread->seen_switch != recorder::kOn) return nullptr;
+    TaskState &task = *thread->current;
+    if ((task.flags & (kInline | kLight | kTimed)) == (kInline | kLight) && is_alone(*thread)) task.flags |= kUntimed;
+    if (!(task.flags & kUntimed)) return nullptr;
     static_assert(sizeof recorder::run_switch == sizeof(uint32_t) && decltype(recorder::run_switch)::is_always_lock_free);
     omp_ext_tallies &tallies = thread->tallies;
     format::RegionSlot &slot = *thread->region->slot;
     tallies.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
-    tallies.then = recorder::kOn;
+    tallies.then = thread->work.is_sample ? recorder::kNever : recorder::kOn;
     tallies.n_created = &slot.n_created;
     tallies.n_ended = thread->n_tasks;
-    tallies.n_begun_here = &slot.n_from_domain[std::min(thread->held.domain - 1, format::kDomainCounts - 1)];
+    tallies.n_ended_at_home = &slot.n_from_domain[std::min(thread->held.domain - 1, format::kDomainCounts - 1)];
     tallies.n_waits = &thread->places.wait(nullptr, format::kTaskwait).n_waits;
     tallies.time = &thread->header->mark;
+    tallies.is_mixed = &thread->work.dirty;
+    tallies.order = thread->tracing ? &thread->log.order() : nullptr;
+    if (tallies.order) tallies.order->append = append_to_order;
     return &tallies;
 }
 
-void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain) {
+void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain, int flags) {
     ThreadState *thread = recorder::thread();
     TaskState *task = thread ? thread->pool.take() : nullptr;
     if (!task) return nullptr;
     const auto *creators = reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(tally) -
                                                                    offsetof(TaskConstruct, tally));
     const ThreadState *creator = recorder::thread_of_index(creators->creator);
-    task->construct = thread->constructs.at(tally->code, kExplicit)->id;
+    task->construct = thread->constructs.at(tally->code, static_cast<uint32_t>(flags))->id;
+    if (flags & kUndeferred) {
+        task->flags = kInline;
+        return task;
+    }
     task->flags = kHasChildren | kHasDescendants; // it may have
     if (creator != thread) task->flags |= kTallied;
     task->id = thread->new_id();
@@ -219,9 +235,7 @@ bool observe() {
     auto *observe = reinterpret_cast<decltype(&omp_ext_observe)>(dlsym(RTLD_DEFAULT, "omp_ext_observe"));
     auto *tell = reinterpret_cast<decltype(&omp_ext_tell_of_current)>(dlsym(RTLD_DEFAULT, "omp_ext_tell_of_current"));
     if (tell) tell_of_tallied = tell;
-    static omp_ext_observer observer = kObserver;
-    if (recorder::options().mode == format::Mode::kTrace) observer.tallies = nullptr; // all are timed
-    return observe && observe(&observer);
+    return observe && observe(&kObserver);
 }
 
 void forget_announcement() {

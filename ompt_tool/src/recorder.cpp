@@ -66,7 +66,7 @@ void in_child_after_fork() {
     run_switch.store(kOff);
     LogFile::detach_all_after_fork();
     process_log::forget();
-    if (this_thread) this_thread->tallies.then = kForked;
+    if (this_thread) this_thread->tallies.then = kNever;
     this_thread = nullptr;
     clock::state.frozen = 0; // of a pause of the parent
     clock::state.offset = 0;
@@ -360,7 +360,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
             task->flags = static_cast<uint16_t>((task->flags | kUncounted) & ~kTimed);
         }
         thread.work.dirty = true;
-        thread.work.is_sample = false;
+        leave_sample(thread);
         thread.tracing = counting && thread.log.tracing();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;

@@ -16,7 +16,7 @@ namespace ompass {
 namespace recorder {
 
 enum Switch : uint32_t { kOff = 0, kOn = 1, kPaused = 2 };
-inline constexpr uint32_t kForked = 3; // never a value of the switch
+inline constexpr uint32_t kNever = 3; // no value of the switch
 
 // Read by every event; written by start, pause, resume and stop.
 extern std::atomic<uint32_t> run_switch;

@@ -81,7 +81,8 @@ void charge_sampled(ThreadState &thread, uint64_t ticks) {
     if (!(task.flags & kWaiting) || !thread.samples_light || !thread.work.dirty) task.frame->worked += ticks;
     if (is_shared(thread)) {
         thread.header->pool_ticks += ticks;
-        thread.work.dirty = thread.work.is_sample = false;
+        thread.work.dirty = false;
+        leave_sample(thread);
         return;
     }
     charge(thread, ticks);
@@ -89,7 +90,7 @@ void charge_sampled(ThreadState &thread, uint64_t ticks) {
     if (!is_deferred_sample && !thread.work.is_sample) return;
     const uint64_t weight = ticks * (is_deferred_sample ? task.weight : thread.work.weight);
     (task.local ? task.local->slot->sampled_weight : thread.region->slot->sampled_weight) += weight;
-    thread.work.is_sample = false;
+    leave_sample(thread);
 }
 
 void charge_counters(ThreadState &thread) {

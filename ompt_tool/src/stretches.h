@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "counters.h"
+#include "recorder.h"
 #include "thread_state.h"
 
 namespace ompass {
@@ -84,8 +85,22 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
+// The open stretch of work is a sample, of the current task and of no other. So all is told meanwhile.
+inline void begin_sample(ThreadState &thread, uint32_t weight) {
+    thread.work.is_sample = weight > 1;
+    thread.work.weight = static_cast<uint16_t>(weight);
+    thread.tallies.then = weight > 1 ? recorder::kNever : recorder::kOn;
+}
+
+inline void leave_sample(ThreadState &thread) {
+    thread.work.is_sample = false;
+    thread.tallies.then = recorder::kOn;
+}
+
 // Does the open stretch of work belong to more tasks than the current one?
-inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || thread.current->flags & kUntimed; }
+inline bool is_shared(const ThreadState &thread) {
+    return thread.work.dirty || is_untimed_deferred(*thread.current);
+}
 
 // Charges work that other tasks share, or that stands for that of others.
 [[gnu::noinline]] void charge_sampled(ThreadState &thread, uint64_t ticks);

@@ -80,8 +80,7 @@ bool ThreadLog::refill() {
     }
     next_ = reinterpret_cast<uint32_t *>(window_ + 1);
     limit_ = next_ + (kWindowBytes - sizeof *window_) / sizeof(uint32_t) - 2;
-    last_ = nullptr;
-    ops_shift_ = kNoOps;
+    order_.n_bits = kNoOps;
     return true;
 }
 
@@ -114,7 +113,7 @@ void ThreadLog::unmap() {
     trim();
     if (window_) LogFile::release(window_, kWindowBytes);
     window_ = nullptr;
-    limit_ = next_ = last_ = nullptr;
+    limit_ = next_ = nullptr;
     for (char *&slots : slots_) {
         if (slots && slots != spare_slot)
             LogFile::release(slots - sizeof(format::ExtentHeader), format::kSlotExtentBytes);
@@ -128,8 +127,7 @@ void ThreadLog::stop_tracing() {
     if (!limit_) return;
     limit_ = nullptr;
     next_ = nullptr;
-    last_ = nullptr;
-    ops_shift_ = kNoOps;
+    order_.n_bits = kNoOps;
     dropping_ = true;
 }
 

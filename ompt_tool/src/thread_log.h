@@ -10,6 +10,7 @@
 #include "format/format.h"
 #include "format/invariants.h"
 #include "log_file.h"
+#include "omp_ext_tool.h"
 
 namespace ompass {
 
@@ -98,6 +99,22 @@ public:
     // Begin and end of an untimed undeferred task, packed into the last record while that is such a record with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
     void inline_end() { append_op(format::kInlineOpEnd); }
+    // For those who append to that record themselves while it has room, and call append_op() when it has none.
+    omp_ext_order &order() { return order_; }
+    // Only one half of the word changes, so nobody sees half of a change.
+    void append_op(uint64_t op) {
+        if (__builtin_expect(order_.n_bits < kNoOps, 1)) {
+            order_.word |= op << order_.n_bits;
+            order_.n_bits += 4;
+            memcpy(order_.place, &order_.word, sizeof order_.word);
+            std::atomic_signal_fence(std::memory_order_release);
+        } else if (uint32_t *place = reserve(2)) {
+            order_.word = format::kInlineOps | op << 8;
+            order_.n_bits = 12;
+            order_.place = place;
+            store(place, order_.word);
+        }
+    }
     // The code of a construct that has none yet; kInlineCodes when there are no more.
     uint8_t new_inline_code(uint32_t construct) {
         if (n_codes_ == format::kInlineCodes) return format::kInlineCodes;
@@ -125,10 +142,10 @@ private:
     // Room for `halves` halves of words; null when not tracing or full.
     uint32_t *reserve(unsigned halves) {
         if (__builtin_expect(next_ + halves > limit_, 0) && !refill()) return nullptr;
-        last_ = next_;
+        uint32_t *place = next_;
         next_ += halves;
-        ops_shift_ = kNoOps;
-        return last_;
+        order_.n_bits = kNoOps;
+        return place;
     }
     void put_half(uint64_t half) {
         if (uint32_t *place = reserve(1)) store(place, half);
@@ -153,19 +170,6 @@ private:
         else
             put(format::pack_event(kKind, argument, delta));
     }
-    // Only one half of the word changes, so nobody sees half of a change.
-    void append_op(uint64_t op) {
-        if (__builtin_expect(ops_shift_ < kNoOps, 1)) {
-            ops_ |= op << ops_shift_;
-            ops_shift_ += 4;
-            memcpy(last_, &ops_, sizeof ops_);
-            std::atomic_signal_fence(std::memory_order_release);
-        } else if (uint32_t *place = reserve(2)) {
-            ops_ = format::kInlineOps | op << 8;
-            ops_shift_ = 12;
-            store(place, ops_);
-        }
-    }
     uint64_t delta_to(uint64_t now) {
         uint64_t delta = now - base_;
         if (__builtin_expect(delta >> 32, 0)) delta = write_time(now);
@@ -182,9 +186,7 @@ private:
 
     uint32_t *next_ = nullptr; // place of the next record
     uint32_t *limit_ = nullptr; // end of the window, less one word that stays zero; null when not tracing
-    uint32_t *last_ = nullptr; // the last record
-    uint64_t ops_ = 0; // the last record while it is a kInlineOps with room,
-    unsigned ops_shift_ = kNoOps; // and where its next operation goes
+    omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr}; // the last record while it is a kInlineOps
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record
     uint64_t last_address_ = 0; // of the last access

@@ -47,6 +47,7 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
         made->slot = idle_ ? &uncounted : made->real_slot;
         made->tally.n_created = &made->real_slot->n_deferred;
         made->tally.n_ended = &made->real_slot->n_completed;
+        made->tally.n_undeferred_left = &made->real_slot->countdown;
         made->id = id;
         made->creator = index_;
         made->period = 1;

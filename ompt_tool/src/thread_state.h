@@ -109,7 +109,7 @@ struct EnteredRegion {
 
 // The open stretch of work, as far as undeferred tasks shape it.
 struct OpenWork {
-    bool dirty; // untimed undeferred tasks ran in it
+    unsigned char dirty; // untimed undeferred tasks ran in it
     bool is_sample; // it is the current task's own, and is a sample
     uint16_t weight; // of the sample
 };
@@ -278,6 +278,12 @@ struct alignas(64) ThreadState {
     EnteredRegion *push_region(); // null when memory is exhausted
     void pop_region();
 };
+
+// Is its team of one thread?
+inline bool is_alone(const ThreadState &thread) {
+    const EnteredRegion &region = *thread.region;
+    return region.primary && region.instance && region.instance->team_size == 1;
+}
 
 // The hot lines; see ThreadState.
 #pragma GCC diagnostic push
