@@ -56,15 +56,27 @@ void set_rate(Reading first) {
     state.ns_multiplier = static_cast<uint64_t>(ns_per_tick * 4294967296.0);
 }
 
+// No thread may read less than it has read before, though it sees some moments later that the clock stands still, and though
+// processors may read the counter before what comes before it. So the clock is set that much ahead, each time.
+constexpr uint64_t kSeenAfterNs = 1000;
+
+static uint64_t running_time() { return raw() - state.offset.load(); }
+
 void pause() {
-    uint64_t expected = 0;
-    state.frozen.compare_exchange_strong(expected, raw() - state.offset.load());
+    if (state.frozen.load() != 0) return;
+    uint64_t end = 0;
+    do {
+        end = running_time() + from_ns(kSeenAfterNs);
+        state.frozen.store(end);
+    } while (running_time() > end); // this thread lost its processor in between
 }
 
 uint64_t resume() {
     const uint64_t frozen = state.frozen.load();
     if (frozen == 0) return 0;
-    const uint64_t length = raw() - state.offset.load() - frozen;
+    const uint64_t next = frozen + from_ns(kSeenAfterNs);
+    while (running_time() < next) {}
+    const uint64_t length = running_time() - next;
     state.last_length.store(length);
     state.last_pause.store(frozen);
     state.offset.fetch_add(length);

@@ -60,9 +60,11 @@ inline uint64_t raw() {
 
 // Recorded time in ticks: the counter without the pauses.
 inline uint64_t now() {
-    const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
+    const uint64_t offset = state.offset.load(std::memory_order_acquire), time = raw() - offset;
+    const uint64_t frozen = state.frozen.load(std::memory_order_acquire); // last: see pause()
     if (__builtin_expect(frozen != 0, 0)) return frozen;
-    return raw() - state.offset.load(std::memory_order_relaxed);
+    if (__builtin_expect(state.offset.load(std::memory_order_relaxed) != offset, 0)) return now();
+    return time;
 }
 
 // Recorded time of a moment that is past, by the counter. Right across the last pause, but not across those before.
@@ -91,7 +93,8 @@ Reading read_both();
 // Sets the rate from two readings at least a millisecond apart (waits for that millisecond if it must).
 void set_rate(Reading first);
 
-// Freeze and go on; both idempotent. resume() returns the length of the pause in ticks.
+// Freeze, some microsecond from now, and go on; both idempotent, one thread at a time. resume() returns the length of the
+// pause in ticks.
 void pause();
 uint64_t resume();
 

@@ -57,6 +57,7 @@ void pass_samples(ThreadState &thread, uint64_t begin);
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
     if (has_samples(thread)) take_samples(thread, state, end); // first: what charges absences may end the samples
     if (has_absences(thread)) charge_absences(thread, state, end);
+    OMPASS_ASSERT(end >= thread.header->mark);
     const uint64_t ticks = end - thread.header->mark;
     thread.header->mark = end;
     thread.region->slot->state_ticks[static_cast<size_t>(state)] += ticks;

@@ -109,6 +109,61 @@ def test_a_profile_counts_held_tasks_though_it_times_only_some(
         assert 0 < n_timed < sum(row.n_completed for row in profile.constructs)
 
 
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize(
+    "act",
+    [
+        "nothing",
+        "locks",
+        "region",
+        "undeferred",
+        "final",
+        "untied",
+        "depend",
+        "group",
+        "loop",
+        "flat",
+        "settings",
+        "pauses",
+        "forks",
+    ],
+)
+def test_nothing_is_lost_among_short_tasks(  # noqa: PLR0913 - fixtures
+    act: str,
+    threads: int,
+    mode: str,
+    default_toolchain: Toolchain,
+    libompass: Path,
+    run_recorded: RunRecorded,
+) -> None:
+    recorded = run_recorded(
+        compile_with_ext("ext/short_tasks.c", default_toolchain),
+        default_toolchain,
+        act,
+        mode=mode,
+        threads=threads,
+        environment={
+            "LD_PRELOAD": f"{ext_library()}:{libompass}",
+            "OMP_TOOL_LIBRARIES": "",
+            **SCHEDULED,
+        },
+    )
+    profile = check_sound(recorded.run_dir)
+    facts = facts_in(recorded.process.stdout)
+    if act == "pauses":  # what is open when a pause begins or ends counts on one side alone
+        assert counted(profile)["regions"] == facts["regions"]
+        assert all(row.max_ns <= row.inclusive_ns < 10**12 for row in profile.constructs)
+        return
+    check_facts(facts, profile)
+    if mode == "trace":
+        replay = _core.replay_trace(str(recorded.run_dir))
+        check_accounts_agree(profile, replay)
+        assert counted(replay) == counted(profile)
+    if act != "settings" and (mode == "profile" or threads == 1):  # which need tasks of the runtime
+        assert 0 < sum(row.n_timed for row in profile.constructs) < counted(profile)["tasks"] / 4
+
+
 @pytest.mark.parametrize("tasks", ["light", "runtime"])
 @pytest.mark.parametrize("name", ["tied", "taskloop_grainsize", "depend", "undeferred"])
 @pytest.mark.parametrize("comes_first", ["tool", "extension"])
