@@ -49,7 +49,8 @@ struct omp_ext_tally { /* of a construct, on one thread */
     uint64_t *n_created, *n_ended; /* of its tasks; raised by one */
     /* Begins up to the next one that is to be told, that included; 0: all are to be told. Lowered by one. */
     uint32_t n_left;
-    uint32_t *n_undeferred_left; /* the same of undeferred ones, which are counted by it and by omp_ext_tallies.n_ended alone */
+    uint32_t *
+        n_undeferred_left; /* the same of undeferred ones, which are counted by it and by omp_ext_tallies.n_ended alone */
     uint32_t begin; /* of an undeferred one, in the order; 0: it has none yet, so such a task is to be told */
 };
 
@@ -63,7 +64,8 @@ struct omp_ext_order {
 };
 
 #define OMP_EXT_TALLIES 64
-struct omp_ext_tallies { /* of one thread; all that it points to is read and written by this thread alone, but for `now` */
+struct
+    omp_ext_tallies { /* of one thread; all that it points to is read and written by this thread alone, but for `now` */
     const uint32_t *now; /* what is counted is to be counted while this, */
     uint32_t then; /* as any thread may change it, is equal to that; else all is told */
     uint64_t *n_created, *n_ended; /* as those of a construct, for all of them */
@@ -72,7 +74,8 @@ struct omp_ext_tallies { /* of one thread; all that it points to is read and wri
     const uint64_t *time; /* of the event told last, in the tool's unit */
     unsigned char *is_mixed; /* set to one by each undeferred task that is counted */
     struct omp_ext_order *order; /* null: nobody asks for it */
-    struct omp_ext_tally *by_code[OMP_EXT_TALLIES]; /* at omp_ext_place_of(code); null, or of another construct: not known */
+    struct omp_ext_tally
+        *by_code[OMP_EXT_TALLIES]; /* at omp_ext_place_of(code); null, or of another construct: not known */
 };
 
 static inline unsigned omp_ext_place_of(const void *code) {

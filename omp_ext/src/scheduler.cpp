@@ -100,7 +100,8 @@ int home_of(const Member &member, const Task &task) {
 }
 
 int flags_of(const Task &task) {
-    return kOmptExplicitTask | (task.flags & kInline ? kOmptUndeferred : 0) | (task.flags & kUntied ? kOmptUntied : 0) | (task.flags & kFinal ? kOmptFinal : 0);
+    return kOmptExplicitTask | (task.flags & kInline ? kOmptUndeferred : 0) | (task.flags & kUntied ? kOmptUntied : 0) |
+           (task.flags & kFinal ? kOmptFinal : 0);
 }
 
 // A light one, which begins now.
@@ -417,8 +418,7 @@ void run_at_once(Member &member, Task &task) {
 }
 
 void begin_undeferred(Member &member, Task &task, const void *code) {
-    if (__builtin_expect(observer != nullptr, 0) && is_light(task) && code)
-        tell_of_undeferred(member, task, code);
+    if (__builtin_expect(observer != nullptr, 0) && is_light(task) && code) tell_of_undeferred(member, task, code);
     task.flags |= kUndeferred | kInline;
     task.outer_mark = member.mark;
     task.outer_table = member.table;

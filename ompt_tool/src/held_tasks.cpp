@@ -171,7 +171,8 @@ omp_ext_tallies *tallies() {
     TaskState &task = *thread->current;
     if ((task.flags & (kInline | kLight | kTimed)) == (kInline | kLight) && is_alone(*thread)) task.flags |= kUntimed;
     if (!(task.flags & kUntimed)) return nullptr;
-    static_assert(sizeof recorder::run_switch == sizeof(uint32_t) && decltype(recorder::run_switch)::is_always_lock_free);
+    static_assert(sizeof recorder::run_switch == sizeof(uint32_t) &&
+                  decltype(recorder::run_switch)::is_always_lock_free);
     omp_ext_tallies &tallies = thread->tallies;
     format::RegionSlot &slot = *thread->region->slot;
     tallies.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
@@ -191,8 +192,8 @@ void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain, int fl
     ThreadState *thread = recorder::thread();
     TaskState *task = thread ? thread->pool.take() : nullptr;
     if (!task) return nullptr;
-    const auto *creators = reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(tally) -
-                                                                   offsetof(TaskConstruct, tally));
+    const auto *creators =
+        reinterpret_cast<const TaskConstruct *>(reinterpret_cast<const char *>(tally) - offsetof(TaskConstruct, tally));
     const ThreadState *creator = recorder::thread_of_index(creators->creator);
     task->construct = thread->constructs.at(tally->code, static_cast<uint32_t>(flags))->id;
     if (flags & kUndeferred) {

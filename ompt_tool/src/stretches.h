@@ -99,9 +99,7 @@ inline void leave_sample(ThreadState &thread) {
 }
 
 // Does the open stretch of work belong to more tasks than the current one?
-inline bool is_shared(const ThreadState &thread) {
-    return thread.work.dirty || is_untimed_deferred(*thread.current);
-}
+inline bool is_shared(const ThreadState &thread) { return thread.work.dirty || is_untimed_deferred(*thread.current); }
 
 // Charges work that other tasks share, or that stands for that of others.
 [[gnu::noinline]] void charge_sampled(ThreadState &thread, uint64_t ticks);

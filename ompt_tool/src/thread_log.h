@@ -186,7 +186,8 @@ private:
 
     uint32_t *next_ = nullptr; // place of the next record
     uint32_t *limit_ = nullptr; // end of the window, less one word that stays zero; null when not tracing
-    omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr}; // the last record while it is a kInlineOps
+    omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd,
+                            nullptr}; // the last record while it is a kInlineOps
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record
     uint64_t last_address_ = 0; // of the last access

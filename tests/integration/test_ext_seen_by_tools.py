@@ -129,7 +129,7 @@ def test_a_profile_counts_held_tasks_though_it_times_only_some(
         "forks",
     ],
 )
-def test_nothing_is_lost_among_short_tasks(  # noqa: PLR0913 - fixtures
+def test_nothing_is_lost_among_short_tasks(
     act: str,
     threads: int,
     mode: str,

@@ -139,9 +139,9 @@ static const struct Act {
     void (*act)(int depth, unsigned path);
     unsigned one_in; // nodes
 } acts[] = {
-    {"nothing", nothing, 1}, {"locks", locks, 4},       {"region", region, 512}, {"undeferred", undeferred, 8},
-    {"final", final_task, 16},    {"untied", untied, 16},    {"depend", depend, 16},  {"group", group, 16},
-    {"loop", loop, 64},      {"flat", flat, 1024},      {"settings", settings, 512}, {"pauses", pauses, 64},
+    {"nothing", nothing, 1},   {"locks", locks, 4},    {"region", region, 512},     {"undeferred", undeferred, 8},
+    {"final", final_task, 16}, {"untied", untied, 16}, {"depend", depend, 16},      {"group", group, 16},
+    {"loop", loop, 64},        {"flat", flat, 1024},   {"settings", settings, 512}, {"pauses", pauses, 64},
     {"forks", forks, 8192},
 };
 static const struct Act *act;
