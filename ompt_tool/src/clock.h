@@ -60,11 +60,9 @@ inline uint64_t raw() {
 
 // Recorded time in ticks: the counter without the pauses.
 inline uint64_t now() {
-    const uint64_t offset = state.offset.load(std::memory_order_acquire), time = raw() - offset;
-    const uint64_t frozen = state.frozen.load(std::memory_order_acquire); // last: see pause()
-    if (__builtin_expect(frozen != 0, 0)) return frozen;
-    if (__builtin_expect(state.offset.load(std::memory_order_relaxed) != offset, 0)) return now();
-    return time;
+    const uint64_t time = raw() - state.offset.load(std::memory_order_acquire);
+    const uint64_t frozen = state.frozen.load(std::memory_order_relaxed); // last: see pause()
+    return __builtin_expect(frozen != 0, 0) ? frozen : time;
 }
 
 // Recorded time of a moment that is past, by the counter. Right across the last pause, but not across those before.
