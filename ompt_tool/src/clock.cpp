@@ -68,6 +68,7 @@ void pause() {
     do {
         end = running_time() + from_ns(kSeenAfterNs);
         state.frozen.store(end);
+        state.running.store(~uint64_t{0});
     } while (running_time() > end); // this thread lost its processor in between
 }
 
@@ -81,6 +82,7 @@ uint64_t resume() {
     state.last_pause.store(frozen);
     state.offset.fetch_add(length);
     state.frozen.store(0);
+    state.running.store(state.offset.load());
     return length;
 }
 

@@ -69,7 +69,7 @@ void in_child_after_fork() {
     if (this_thread) this_thread->tallies.then = kNever;
     this_thread = nullptr;
     clock::state.frozen = 0; // of a pause of the parent
-    clock::state.offset = 0;
+    clock::state.offset = clock::state.running = 0;
     clock::state.last_pause = 0;
     next_thread = 0;
     memset(threads, 0, sizeof threads);
