@@ -60,6 +60,7 @@ bool Absences::open(uint32_t tid) {
 
 void Absences::close() {
     by_clock_ = false;
+    waits_until_ = 0;
     ring_.close();
 }
 
@@ -226,6 +227,7 @@ format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
     told_ += sum;
     asked_until_ = std::max(asked_until_, end); // a part of a region may have ended before
     if (!next_.end && !guessed_.end && !left_) consider_clock();
+    waits_until_ = by_clock_ && !next_.end && !guessed_.end ? asks_at_ : 0;
     return sum;
 }
 

@@ -29,7 +29,7 @@ public:
 
     bool by_clock() const { return by_clock_; } // for want of records
     // Is there nothing to be told of a stretch that ends there, since the clock was read a moment ago?
-    bool can_wait(uint64_t end) const { return by_clock_ && end < asks_at_ && !next_.end && !guessed_.end; }
+    bool can_wait(uint64_t end) const { return end < waits_until_; }
     uint64_t clock_ticks(uint64_t now) const { // for so long it was
         return clock_ticks_ + (by_clock_ && now > by_clock_since_ ? now - by_clock_since_ : 0);
     }
@@ -84,6 +84,7 @@ private:
     bool by_clock_ = false;
     uint64_t by_clock_since_ = 0, clock_ticks_ = 0;
     uint64_t asks_at_ = 0; // reads the clock for a stretch that ends then or later
+    uint64_t waits_until_ = 0; // the same while that is all there may be to tell; else 0
     uint64_t n_switches_ = 0; // since that was considered last
     uint64_t considered_ns_ = 0;
     uint64_t patience_ns_ = 0; // before records are tried again

@@ -247,7 +247,7 @@ static void leave_region(ThreadState &thread, const TaskState &task) {
     thread.regions.pending[place] = region->instance;
     auto &absences = thread.header->pending_absences[place];
     absences = {};
-    if (has_absences(thread)) { // all members have arrived; the end of the region may not be known yet
+    if (has_absences(thread, UINT64_MAX)) { // all members have arrived; the end of the region may not be known yet
         // The clock first: while this thread is off its processor the region may end.
         const uint64_t now = clock::now(), end = __atomic_load_n(&region->instance->end, __ATOMIC_ACQUIRE);
         const uint64_t until = end ? end : now,

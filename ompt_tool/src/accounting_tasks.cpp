@@ -194,7 +194,7 @@ void create_deferred(ThreadState &thread, TaskState *task, TaskConstruct *constr
     const uint64_t now = !known              ? clock::now()
                          : creator->creating ? thread.creation.begin
                                              : std::max(thread.header->mark, thread.inside);
-    if (has_absences(thread)) tell_absences(thread, now); // the chain of the created task begins here
+    if (has_absences(thread, now)) tell_absences(thread, now); // the chain of the created task begins here
     task->id = thread.new_id();
     task->ready = now;
     const uint32_t cpu = cpu::current();

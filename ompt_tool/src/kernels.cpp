@@ -61,7 +61,7 @@ void kernel_begin(const char *name) {
     kernel.slot = named.slot;
     kernel.is_counted = thread->counter_set != counters::kNone && counters::read(thread->counter_set, kernel.counters);
     kernel.begin = clock::now();
-    if (has_absences(*thread)) tell_absences(*thread, kernel.begin);
+    if (has_absences(*thread, kernel.begin)) tell_absences(*thread, kernel.begin);
     kernel.told = thread->absences.told();
     thread->inside = kernel.begin;
     if (thread->tracing) thread->log.timed(format::kKernelBegin, kernel.construct, kernel.begin);
@@ -77,7 +77,7 @@ void kernel_end() {
     const uint64_t now = clock::now();
     take_samples_here(*thread);
     const Kernels::Open &kernel = thread->kernels.open[--thread->kernels.depth];
-    if (has_absences(*thread)) tell_absences(*thread, now);
+    if (has_absences(*thread, now)) tell_absences(*thread, now);
     thread->inside = now;
     if (thread->tracing) thread->log.timed(format::kKernelEnd, kernel.construct, now);
     if (!thread->counting) return;

@@ -38,7 +38,6 @@ format::AbsentTicks take_absences(ThreadState &thread, uint64_t end) {
 }
 
 void charge_absences(ThreadState &thread, State state, uint64_t end) {
-    if (thread.absences.can_wait(end)) return;
     pass_absences(thread, thread.header->mark);
     const format::AbsentTicks absent = take_absences(thread, end);
     thread.region->slot->absent[static_cast<size_t>(state)] += absent;

@@ -21,9 +21,10 @@ namespace ompass {
 using format::EventKind;
 using format::State;
 
-// Was the thread absent since its stretches were asked last? Two loads from one line, which the kernel writes at a switch.
-inline bool has_absences(const ThreadState &thread) {
-    return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0);
+// May the thread have been absent since its stretches were asked last, in one that ends there? Two loads from one line, which
+// the kernel writes at a switch; where a clock is asked in its place, one more.
+inline bool has_absences(const ThreadState &thread, uint64_t end) {
+    return __builtin_expect(thread.ring->data_head != thread.ring->data_tail, 0) && !thread.absences.can_wait(end);
 }
 
 // Absences up to `begin`, where an account begins, which belong to none.
@@ -56,7 +57,7 @@ void pass_samples(ThreadState &thread, uint64_t begin);
 // Adds the time up to `end` to what the thread spent in a state in its region. Returns its length.
 inline uint64_t account(ThreadState &thread, State state, uint64_t end) {
     if (has_samples(thread)) take_samples(thread, state, end); // first: what charges absences may end the samples
-    if (has_absences(thread)) charge_absences(thread, state, end);
+    if (has_absences(thread, end)) charge_absences(thread, state, end);
     OMPASS_ASSERT(end >= thread.header->mark);
     const uint64_t ticks = end - thread.header->mark;
     thread.header->mark = end;
