@@ -18,7 +18,7 @@ constexpr uint64_t kBetweenReadings = 10'000'000; // nanoseconds: a system call 
 // Records cost a thread at most about a hundredth of its time.
 constexpr uint64_t kManySwitches = 256, kManyInNanoseconds = 51'200'000; // 5,000 in a second
 constexpr uint64_t kFewInSecond = 1'000;
-constexpr uint64_t kLeastPatience = 100'000'000, kMostPatience = 3'200'000'000; // nanoseconds
+constexpr uint64_t kLeastPatience = 10'000'000, kMostPatience = 3'200'000'000; // nanoseconds
 
 // Without records. A reading takes half a microsecond, and absences are longer than it is exact.
 constexpr uint64_t kClockStepNanoseconds = 20'000;
