@@ -40,17 +40,18 @@ extern "C" {
 /*
  * Tasks that are only counted. Where a task is so short that its tool reads no clock for it, even a call that tells of it is
  * dear. So in a task for which the observer's `tallies` returns something, light tasks of the constructs in it are counted
- * when they are created, begun at hand or undeferred, and ended, as are their waits for such tasks, and nothing else is told. As soon as anything is
- * to be told in such a task, or when it begins in another way, the observer is asked for what stands for it (tallied_task),
- * and from then on it is a task as any other: begun (OMP_EXT_RUNS, if it had been), and ended by task_ends.
+ * when they are created, begun at hand or undeferred, and ended, as are their waits for such tasks, and nothing else is
+ * told. As soon as anything is to be told in such a task, or when it begins in another way, the observer is asked for what
+ * stands for it (tallied_task), and from then on it is a task as any other: begun (OMP_EXT_RUNS, if it had been), and ended
+ * by task_ends.
  */
 struct omp_ext_tally { /* of a construct, on one thread */
     const void *code; /* its return address, as in task_created */
     uint64_t *n_created, *n_ended; /* of its tasks; raised by one */
     /* Begins up to the next one that is to be told, that included; 0: all are to be told. Lowered by one. */
     uint32_t n_left;
-    uint32_t *
-        n_undeferred_left; /* the same of undeferred ones, which are counted by it and by omp_ext_tallies.n_ended alone */
+    /* The same of undeferred ones, which are counted by it and by omp_ext_tallies.n_ended alone. */
+    uint32_t *n_undeferred_left;
     uint32_t begin; /* of an undeferred one, in the order; 0: it has none yet, so such a task is to be told */
 };
 
@@ -64,8 +65,8 @@ struct omp_ext_order {
 };
 
 #define OMP_EXT_TALLIES 64
-struct
-    omp_ext_tallies { /* of one thread; all that it points to is read and written by this thread alone, but for `now` */
+/* Of one thread, which alone uses what it points to, but for `now`; others may read the code of a tally. */
+struct omp_ext_tallies {
     const uint32_t *now; /* what is counted is to be counted while this, */
     uint32_t then; /* as any thread may change it, is equal to that; else all is told */
     uint64_t *n_created, *n_ended; /* as those of a construct, for all of them */
@@ -74,8 +75,8 @@ struct
     const uint64_t *time; /* of the event told last, in the tool's unit */
     unsigned char *is_mixed; /* set to one by each undeferred task that is counted */
     struct omp_ext_order *order; /* null: nobody asks for it */
-    struct omp_ext_tally
-        *by_code[OMP_EXT_TALLIES]; /* at omp_ext_place_of(code); null, or of another construct: not known */
+    /* At omp_ext_place_of(code); null, or of another construct: not known. */
+    struct omp_ext_tally *by_code[OMP_EXT_TALLIES];
 };
 
 static inline unsigned omp_ext_place_of(const void *code) {
@@ -93,7 +94,8 @@ struct omp_ext_observer {
     void (*creation_begins)(void);
     void (*creation_ends)(void);
     /* In between: a deferred task was created at this return address of the program, to run in a domain. `flags` as in
-       OMPT's task_create. Returns what stands for it in the calls below; null: it is not of interest. */
+       OMPT's task_create. Returns what stands for it in the calls below; null: it is not of interest. Here and below it is the
+       address of something: its lowest bit is clear. */
     void *(*task_created)(const void *code, int flags, int has_dependences, int domain);
     /* The second must wait for the first. Called by the creator of both, between task_created and creation_ends. */
     void (*task_depends)(void *before, void *after);
@@ -132,7 +134,7 @@ struct omp_ext_observer {
     struct omp_ext_tallies *(*tallies)(void);
     /* What stands from now on for a task that was only counted: created at that time (omp_ext_tallies.time), to run in a domain,
        with these flags. Called by the thread that tells of it next, which may be another one than that of the tally if the task
-       has not begun. */
+       has not begun. Null, as for want of memory: of what is told of it nothing is of interest. */
     void *(*tallied_task)(const struct omp_ext_tally *tally, uint64_t time, int domain, int flags);
 };
 

@@ -3,8 +3,8 @@
 // counters (omp_ext_tool.h). Such a task has its tally in the place of what stands for it in the tool, until something is to
 // be told of it. Called by the thread that runs the current task.
 //
-// While `tallies` of a member is set, its current task is one that the tool knows and does not time, or a tallied one below
-// that, all of them begun in waits of which the tool was not told.
+// While `tallies` of a member is set, its current task is one that the tool knows and does not time, or a tallied one on top of
+// that, all of them begun in waits of which the tool was not told, or in teams of one.
 #pragma once
 
 #include <atomic>
@@ -83,6 +83,11 @@ inline bool tally_end(const Member &member, const Task &task) {
     ++*tally_of(task).n_ended;
     ++*tallies.n_ended_at_home;
     return true;
+}
+
+// A wait is over of which nothing was told.
+inline void tally_wait(const Member &member) {
+    if (are_counted(*member.tallies)) ++*member.tallies->n_waits;
 }
 
 // A tallied task that has not begun is from now on one of which the tool is told.

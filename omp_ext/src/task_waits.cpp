@@ -348,7 +348,7 @@ void wait(int kind, Condition &&condition) {
     if (is_light(task) && !has_children_to_wait_for(task)) return; // of other tasks the runtime's own wait follows
     Task *child = is_light(task) && !member.anchor ? member.deque.pop(member.mark) : nullptr;
     if (child) {
-        // Nothing is told as long as all that it runs are tallied.
+        // The wait is not told as long as all that it runs were tallied when they were created.
         bool is_told = false;
         int at_once = 0;
         for (; child; child = has_children_to_wait_for(task) ? member.deque.pop(member.mark) : nullptr) {
@@ -364,11 +364,14 @@ void wait(int kind, Condition &&condition) {
             member.how_found = is_light_seen ? OMP_EXT_AT_HAND | std::exchange(at_once, 0) : 0;
             run_on_top(member, *child);
         }
-        if (!has_children_to_wait_for(task)) {
-            if (!is_told && are_counted(*member.tallies)) return void(++*member.tallies->n_waits);
-            // Those that ended elsewhere may have done so by a later time.
-            if (task.n_done_elsewhere.load(std::memory_order_relaxed) == 0)
-                return tell(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
+        const bool is_over = !has_children_to_wait_for(task);
+        if (!is_told) {
+            if (is_over) return tally_wait(member);
+            tell_of_current(member);
+            tell(&omp_ext_observer::wait_begins, int{kOmptTaskwait});
+        } else if (is_over && task.n_done_elsewhere.load(std::memory_order_relaxed) == 0) {
+            // Else those that ended elsewhere may have done so by a later time.
+            return tell(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
         }
     }
     wait(kOmptTaskwait, ChildrenComplete{&member, task});

@@ -17,6 +17,7 @@ void note_region(ThreadState &thread) {
     thread.header->open_barrier = thread.region->n_barriers;
     thread.header->open_primary = thread.region->primary;
     thread.n_tasks = &thread.region->slot->n_tasks;
+    aim_tallies(thread);
 }
 
 // The construct of the region that begins here, and the wait at its end.

@@ -14,6 +14,7 @@
 
 #include "accounting_tasks.h"
 #include "format/invariants.h"
+#include "held_tasks.h"
 #include "messages.h"
 
 #define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
@@ -126,6 +127,7 @@ int find_segment(dl_phdr_info *info, size_t, void *argument) {
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
 struct LoopCreation {
     LoopCreation(ThreadState *its_thread, const void *address, const void *task = nullptr) : thread(its_thread) {
+        held_tasks::tell_of_current(*thread);
         outer = std::exchange(thread->bracket.is_open, true);
         outer_address = thread->bracket.loop_address;
         outer_task = thread->bracket.loop_task;

@@ -62,6 +62,7 @@ void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parallel, omp
 [[gnu::noinline]] void on_other_create(ompt_data_t *data, int flags, int has_dependences, const void *address) {
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return held_tasks::forget_announcement();
+    held_tasks::tell_of_current(*thread);
     if (thread->announced.kind && !(flags & ompt_task_taskwait)) {
         const auto announced = std::exchange(thread->announced.kind, Announcement::kNothing);
         if (announced == Announcement::kHeldTask) data->ptr = thread->announced.task;
@@ -223,6 +224,7 @@ bool has_nothing_to_wait_for(uint16_t flags, ompt_sync_region_t kind) {
 [[gnu::noinline]] void on_real_wait(ompt_sync_region_t kind, ompt_scope_endpoint_t endpoint, const void *address) {
     ThreadState *thread = recorder::thread();
     if (!thread || kind == ompt_sync_region_reduction) return;
+    held_tasks::tell_of_current(*thread);
     const uint16_t flags = thread->current->flags;
     if (endpoint == ompt_scope_end) {
         if (flags & kWaiting) end_wait(*thread, kind);

@@ -69,7 +69,7 @@ void pause() {
         end = running_time() + from_ns(kSeenAfterNs);
         state.frozen.store(end);
         state.running.store(~uint64_t{0});
-    } while (running_time() > end); // this thread lost its processor in between
+    } while (running_time() > end - from_ns(kSeenAfterNs / 2)); // this thread lost its processor in between
 }
 
 uint64_t resume() {
@@ -80,9 +80,10 @@ uint64_t resume() {
     const uint64_t length = running_time() - next;
     state.last_length.store(length);
     state.last_pause.store(frozen);
-    state.offset.fetch_add(length);
+    const uint64_t offset = state.offset.load() + length;
+    state.offset.store(offset);
+    state.running.store(offset);
     state.frozen.store(0);
-    state.running.store(state.offset.load());
     return length;
 }
 

@@ -25,7 +25,7 @@ struct Reading {
 struct alignas(64) ClockState {
     std::atomic<uint64_t> offset{0}; // total length of past pauses
     std::atomic<uint64_t> running{0}; // the same unless the clock stands still
-    std::atomic<uint64_t> frozen{0}; // recorded time at which the present pause began; 0: no pause
+    std::atomic<uint64_t> frozen{0}; // recorded time at which it stands still; 0: it does not
     std::atomic<uint64_t> last_pause{0}; // recorded time at which the last pause that is over was,
     std::atomic<uint64_t> last_length{0}; // and how long it took
     bool use_counter = false;        // the counter is invariant; otherwise clock_gettime is the clock
@@ -61,10 +61,13 @@ inline uint64_t raw() {
 
 // Recorded time in ticks: the counter without the pauses.
 inline uint64_t now() {
-    const uint64_t offset = state.offset.load(std::memory_order_acquire), time = raw() - offset;
-    if (__builtin_expect(state.running.load(std::memory_order_acquire) == offset, 1)) return time;
-    const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
-    return frozen ? frozen : now(); // a pause began or ended in between
+    for (;;) {
+        const uint64_t offset = state.offset.load(std::memory_order_acquire), time = raw() - offset;
+        if (__builtin_expect(state.running.load(std::memory_order_acquire) == offset, 1)) return time;
+        const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
+        if (frozen) return frozen;
+        // A pause began or ended in between.
+    }
 }
 
 // Recorded time of a moment that is past, by the counter. Right across the last pause, but not across those before.

@@ -74,8 +74,8 @@ bool has_time_of_last(const ThreadState *thread, int flags) {
 void task_begins(void *seen, int domain, int how) {
     const bool at_once = has_time_of_last(recorder::this_thread, how);
     ThreadState *thread = recorder::thread();
-    if (!thread) return;
     auto *task = static_cast<TaskState *>(seen);
+    if (!thread || !task) return;
     task->flags |= kLight;
     if (how & OMP_EXT_RUNS) {
         TaskConstruct &construct = *thread->constructs.of(task->construct);
@@ -106,7 +106,7 @@ void *undeferred_begins(const void *code, int flags) {
 void task_ends(void *seen) {
     ThreadState *thread = recorder::thread();
     auto *task = static_cast<TaskState *>(seen);
-    if (!thread || !(task->flags & kStarted)) return;
+    if (!thread || !task || !(task->flags & kStarted)) return;
     if (is_untimed_deferred(*task) && task == thread->current) return end_untimed(*thread, task); // else after a fork
     finish_task(*thread, task, nullptr, kComplete);
 }
@@ -174,12 +174,9 @@ omp_ext_tallies *tallies() {
     static_assert(sizeof recorder::run_switch == sizeof(uint32_t) &&
                   decltype(recorder::run_switch)::is_always_lock_free);
     omp_ext_tallies &tallies = thread->tallies;
-    format::RegionSlot &slot = *thread->region->slot;
+    aim_tallies(*thread);
     tallies.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
     tallies.then = thread->work.is_sample ? recorder::kNever : recorder::kOn;
-    tallies.n_created = &slot.n_created;
-    tallies.n_ended = thread->n_tasks;
-    tallies.n_ended_at_home = &slot.n_from_domain[std::min(thread->held.domain - 1, format::kDomainCounts - 1)];
     tallies.n_waits = &thread->places.wait(nullptr, format::kTaskwait).n_waits;
     tallies.time = &thread->header->mark;
     tallies.is_mixed = &thread->work.dirty;

@@ -55,7 +55,7 @@ void *ThreadLog::make_slots(uint32_t id) {
 }
 
 uint64_t ThreadLog::write_time(uint64_t now) {
-    if (now < base_) { // another core's counter is behind, or a pause has begun that the last reading did not see
+    if (now < base_) { // another core's counter is behind
         OMPASS_ASSERT(base_ - now < kMaxStepBack);
         return 0;
     }

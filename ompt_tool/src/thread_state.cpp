@@ -55,7 +55,7 @@ TaskConstruct *ConstructTable::find_of(uint32_t id, const void *address) {
         made->inline_code = 0xff;
         by_id_[id] = made;
     }
-    if (address) by_id_[id]->tally.code = address;
+    if (address && by_id_[id]->tally.code != address) by_id_[id]->tally.code = address; // others may read it
     return by_id_[id];
 }
 
@@ -91,6 +91,7 @@ EnteredRegion *ThreadState::push_region() {
     if (!entered) return nullptr;
     *entered = {};
     entered->outer = region;
+    entered->outer_domain = held.domain;
 #if OMPASS_ASSERTIONS
     entered->accounted_before = accounted;
 #endif
@@ -101,6 +102,7 @@ EnteredRegion *ThreadState::push_region() {
 void ThreadState::pop_region() {
     EnteredRegion *entered = region;
     region = entered->outer;
+    held.domain = entered->outer_domain;
     entered->outer = regions.free;
     regions.free = entered;
 }

@@ -91,6 +91,7 @@ private:
 // The outermost one stands for "outside of every region".
 struct EnteredRegion {
     EnteredRegion *outer;
+    uint32_t outer_domain; // HeldTasks::domain of that
     format::RegionSlot *slot;
     format::RegionInstance *instance; // null outside
     TaskState *implicit; // this thread's implicit task, until it ends
@@ -252,7 +253,8 @@ struct alignas(64) ThreadState {
 
     Works works;
     HeldTasks held;
-    omp_ext_tallies tallies; // of the current task while it is kUntimed
+    omp_ext_tallies
+        tallies; // for tasks that are kUntimed, and those in them; aimed at the counts of the present region
     Regions regions;
     TaskState base_task; // stands for user code that runs in no task that we know of
     Kernels kernels;
@@ -278,6 +280,15 @@ struct alignas(64) ThreadState {
     EnteredRegion *push_region(); // null when memory is exhausted
     void pop_region();
 };
+
+inline void aim_tallies(ThreadState &thread) {
+    format::RegionSlot &slot = *thread.region->slot;
+    const uint32_t domain = thread.held.domain - 1;
+    thread.tallies.n_created = &slot.n_created;
+    thread.tallies.n_ended = thread.n_tasks;
+    thread.tallies.n_ended_at_home =
+        &slot.n_from_domain[domain < format::kDomainCounts ? domain : format::kDomainCounts - 1];
+}
 
 // Is its team of one thread?
 inline bool is_alone(const ThreadState &thread) {

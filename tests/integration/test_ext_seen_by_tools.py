@@ -19,6 +19,7 @@ from ext_programs import compile_with_ext, ext_library
 from integration.recorded_run import (
     check_accounts_agree,
     check_facts,
+    check_identity,
     check_sound,
     counted,
     facts_in,
@@ -117,6 +118,7 @@ def test_a_profile_counts_held_tasks_though_it_times_only_some(
         "nothing",
         "locks",
         "region",
+        "inner",
         "undeferred",
         "final",
         "untied",
@@ -149,13 +151,21 @@ def test_nothing_is_lost_among_short_tasks(
             **SCHEDULED,
         },
     )
-    profile = check_sound(recorded.run_dir)
     facts = facts_in(recorded.process.stdout)
     if act == "pauses":  # what is open when a pause begins or ends counts on one side alone
+        profile = _core.read_profile(str(recorded.run_dir))
+        assert not _core.validate(str(recorded.run_dir))
+        check_identity(profile)
         assert counted(profile)["regions"] == facts["regions"]
         assert all(row.max_ns <= row.inclusive_ns < 10**12 for row in profile.constructs)
         return
+    profile = check_sound(recorded.run_dir)
     check_facts(facts, profile)
+    regions: dict[int, int] = {}
+    for row in profile.regions:
+        regions[row.construct] = regions.get(row.construct, 0) + row.n_tasks
+    if act == "inner":
+        assert int(recorded.process.stdout.split()[1]) in regions.values(), regions
     if mode == "trace":
         replay = _core.replay_trace(str(recorded.run_dir))
         check_accounts_agree(profile, replay)

@@ -37,6 +37,18 @@ static void region(int depth, unsigned path) {
     }
 }
 
+static long n_inner; // tasks of the inner regions
+
+// Short tasks in a team of one, and after it more of those that are only counted.
+static void inner(int depth, unsigned path) {
+    (void)depth;
+    if (omp_get_level() > 1) return;
+    count_region();
+#pragma omp parallel num_threads(1)
+    node(7, path);
+    node(3, path);
+}
+
 static void undeferred(int depth, unsigned path) {
     (void)path;
 #pragma omp task if (0)
@@ -139,10 +151,10 @@ static const struct Act {
     void (*act)(int depth, unsigned path);
     unsigned one_in; // nodes
 } acts[] = {
-    {"nothing", nothing, 1},   {"locks", locks, 4},    {"region", region, 512},     {"undeferred", undeferred, 8},
-    {"final", final_task, 16}, {"untied", untied, 16}, {"depend", depend, 16},      {"group", group, 16},
-    {"loop", loop, 64},        {"flat", flat, 1024},   {"settings", settings, 512}, {"pauses", pauses, 64},
-    {"forks", forks, 8192},
+    {"nothing", nothing, 1},       {"locks", locks, 4},       {"region", region, 512}, {"inner", inner, 512},
+    {"undeferred", undeferred, 8}, {"final", final_task, 16}, {"untied", untied, 16},  {"depend", depend, 16},
+    {"group", group, 16},          {"loop", loop, 64},        {"flat", flat, 1024},    {"settings", settings, 512},
+    {"pauses", pauses, 64},        {"forks", forks, 8192},
 };
 static const struct Act *act;
 
@@ -153,6 +165,7 @@ static void node(int depth, unsigned path) {
 #pragma omp task firstprivate(depth, path, i)
         {
             count_task();
+            if (omp_get_level() > 1) add_long(&n_inner, 1);
             node(depth - 1, 2 * path + i);
         }
     }
@@ -173,6 +186,7 @@ int main(int n_arguments, char **arguments) {
         count_region();
         node(15, 1);
     }
+    printf("INNER %ld\n", load_long(&n_inner));
     // What is open when a pause begins or ends counts on one side alone.
     if (act->act == pauses)
         printf("FACTS regions=%ld\n", load_long(&n_regions));
