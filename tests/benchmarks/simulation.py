@@ -4,11 +4,11 @@
 Records each program --rounds times on one and on two threads, in turn, keeps the recordings with the
 shortest time in parallel regions, and predicts: two threads from their own trace, two from the trace of one
 thread, and one from the trace of two. Then runs the programs with a cut-off by depth at each depth, and
-holds the measured best and its gain against those that a trace of the deepest predicts. The best is measured
-twice, with as many rounds, which take turns: no advice can be nearer to it than it is to itself. Costs are
-calibrated first. "Measured there" is the time measured at the predicted best depth, against the best measured
-one. A depth is "as good" as the best when its shortest time is no longer than the median time of the best:
-more than that these rounds cannot tell.
+holds the measured best against the one that a trace of the deepest predicts, and the gain of that over the
+deepest, as predicted, against the measured one. The best is measured twice, with as many rounds, which take
+turns: no advice can be nearer to it than it is to itself. Costs are calibrated first. "Measured there" is the
+time measured at the predicted best depth, against the best measured one. A depth is "as good" as the best
+when its shortest time is no longer than the median time of the best: more than that these rounds cannot tell.
 Writes both tables as Markdown, for docs/simulation.md. All programs are recorded before the first
 cut-off is tried; what does not begin within --minutes is left out, and named. Needs the build (release
 preset), an idle machine, and the Python that has the package installed.
@@ -135,8 +135,8 @@ class CutOff:
         return self.measured[self.advised] / self.measured[self.best] - 1
 
     def gain(self, seconds: list[float]) -> float:
-        """Of the measured best value over the deepest."""
-        return 1 - seconds[self.best] / seconds[-1]
+        """Of the advised value over the deepest."""
+        return 1 - seconds[self.advised] / seconds[-1]
 
 
 def run_once(program: Path, arguments: list[str]) -> tuple[float, int]:
