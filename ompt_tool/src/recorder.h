@@ -9,14 +9,12 @@
 
 #include "format/format.h"
 #include "options.h"
+#include "run_switch.h"
 #include "thread_state.h"
 
 namespace ompass {
 
 namespace recorder {
-
-enum Switch : uint32_t { kOff = 0, kOn = 1, kPaused = 2 };
-inline constexpr uint32_t kNever = 3; // no value of the switch
 
 // Read by every event; written by start, pause, resume and stop.
 extern std::atomic<uint32_t> run_switch;

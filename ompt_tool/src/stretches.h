@@ -13,7 +13,7 @@
 
 #include "clock.h"
 #include "counters.h"
-#include "recorder.h"
+#include "run_switch.h"
 #include "thread_state.h"
 
 namespace ompass {
