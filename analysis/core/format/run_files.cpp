@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
@@ -155,9 +156,12 @@ Problem for_each_extent(const MappedFile &file, std::vector<std::string> &losses
 Problem read_definitions(RunFiles &run, std::span<const char> contents, uint64_t offset) {
     const std::string &path = run.process_file.path();
     for (size_t place = 0; place + sizeof(format::DefinitionRecord) <= contents.size();) {
+        // The length first: the program may be writing, which stores it last.
+        const char *const begin = contents.data() + place;
+        const auto *length = reinterpret_cast<const uint32_t *>(begin + offsetof(format::DefinitionRecord, bytes));
         format::DefinitionRecord record;
-        memcpy(&record, contents.data() + place, sizeof record);
-        if (record.bytes == 0) break;
+        if (__atomic_load_n(length, __ATOMIC_ACQUIRE) == 0) break;
+        memcpy(&record, begin, sizeof record);
         const uint64_t at = offset + sizeof(ExtentHeader) + place;
         if (record.bytes % 8 != 0 || record.bytes < sizeof record || record.bytes > contents.size() - place ||
             record.text_bytes > record.bytes - sizeof record)
