@@ -64,6 +64,17 @@ struct omp_ext_order {
     void (*append)(uint32_t what); /* does the same where the word is full */
 };
 
+/* True unless the word is full. */
+static inline int omp_ext_append(struct omp_ext_order *order, uint32_t what) {
+    if (__builtin_expect(order->n_bits >= 64, 0)) return 0;
+    order->word |= (uint64_t)what << order->n_bits;
+    order->n_bits += 4;
+    /* Only one half of the word changes, so nobody sees half of a change. */
+    __builtin_memcpy(order->place, &order->word, sizeof order->word);
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+    return 1;
+}
+
 #define OMP_EXT_TALLIES 64
 /* Of one thread, which alone uses what it points to, but for `now`; others may read the code of a tally. */
 struct omp_ext_tallies {

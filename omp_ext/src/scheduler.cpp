@@ -111,11 +111,11 @@ void tell_of_undeferred(const Member &member, Task &task, const void *code) {
 }
 
 void tell_of_creation(const Member &member, Task &task, bool has_dependences) {
-    tell_of_current(member);
     if (member.brim == 0 && is_light(task) && !has_dependences) { // in a team of one, to be run now
         task.flags |= kInline;
         return tell_of_undeferred(member, task, task.code);
     }
+    tell_of_current(member);
     task.seen = observer->task_created(task.code, flags_of(task), has_dependences, home_of(member, task));
 }
 

@@ -7,9 +7,6 @@
 // that, all of them begun in waits of which the tool was not told, or in teams of one.
 #pragma once
 
-#include <atomic>
-#include <cstring>
-
 #include "observer.h"
 #include "team.h"
 
@@ -30,13 +27,7 @@ inline bool are_counted(const omp_ext_tallies &tallies) {
 // An undeferred task begins or ends.
 inline void append(const omp_ext_tallies &tallies, uint32_t what) {
     *tallies.is_mixed = 1;
-    omp_ext_order *order = tallies.order;
-    if (!order) return;
-    if (__builtin_expect(order->n_bits >= 64, 0)) return order->append(what);
-    order->word |= uint64_t{what} << order->n_bits;
-    order->n_bits += 4;
-    memcpy(order->place, &order->word, sizeof order->word);
-    std::atomic_signal_fence(std::memory_order_release);
+    if (tallies.order && !omp_ext_append(tallies.order, what)) tallies.order->append(what);
 }
 
 // A light task that the current one creates, without dependences: if it needs only be counted, counts its creation.

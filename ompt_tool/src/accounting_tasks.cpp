@@ -286,7 +286,7 @@ void start_task(ThreadState &thread, TaskState *task, uint64_t now) {
     if (waited > slot.ready_max_ticks) slot.ready_max_ticks = waited;
     const uint32_t cpu = cpu::current();
     note_cpu(thread, cpu);
-    slot.n_other_thread += task->creator != thread.index || task->flags & kTallied;
+    slot.n_other_thread += task->creator != thread.index || task->flags & kAdopted;
     uint64_t moved = 0;
     if (cpu != task->creator_cpu) {
         const cpu::Place here = cpu::places[cpu], there = cpu::places[task->creator_cpu];

@@ -4,7 +4,6 @@
 // OMPT tells nothing.
 #include "held_tasks.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <dlfcn.h>
 #include <utility>
@@ -198,7 +197,7 @@ void *tallied_task(const omp_ext_tally *tally, uint64_t time, int domain, int fl
         return task;
     }
     task->flags = kHasChildren | kHasDescendants; // it may have
-    if (creator != thread) task->flags |= kTallied;
+    if (creator != thread) task->flags |= kAdopted;
     task->id = thread->new_id();
     task->ready = time;
     task->creator_cpu = static_cast<uint16_t>(creator ? __atomic_load_n(&creator->header->cpu, __ATOMIC_RELAXED) : 0);

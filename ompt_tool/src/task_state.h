@@ -40,9 +40,10 @@ enum TaskFlag : uint16_t {
     kInitial = 2048, // implicit, of a thread and not of a region
     kHeldWait = 4096, // in a wait of which the extension told: the runtime's own is a part of it
     kLight = 8192, // the runtime does not know of it, so it takes what is below for its current task
-    kUntimed = 16384, // light, not chosen for timing, and there may be tasks in it of which only their number is known.
-    // Deferred: its work is shared out like that of undeferred tasks
-    kTallied = 32768, // the thread that made it is not its creator, but its first to know it (held_tasks.cpp)
+    // Light, not chosen for timing, and there may be tasks in it of which only their number is known. Deferred: its work is
+    // shared out like that of undeferred tasks.
+    kUntimed = 16384,
+    kAdopted = 32768, // the thread that made it is not its creator, but its first to know it (held_tasks.cpp)
     kSampled = kTimed | kUntimed
 };
 

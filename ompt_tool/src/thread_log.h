@@ -101,15 +101,10 @@ public:
     void inline_end() { append_op(format::kInlineOpEnd); }
     // For those who append to that record themselves while it has room, and call append_op() when it has none.
     omp_ext_order &order() { return order_; }
-    // Only one half of the word changes, so nobody sees half of a change.
-    void append_op(uint64_t op) {
-        if (__builtin_expect(order_.n_bits < kNoOps, 1)) {
-            order_.word |= op << order_.n_bits;
-            order_.n_bits += 4;
-            memcpy(order_.place, &order_.word, sizeof order_.word);
-            std::atomic_signal_fence(std::memory_order_release);
-        } else if (uint32_t *place = reserve(2)) {
-            order_.word = format::kInlineOps | op << 8;
+    void append_op(uint32_t op) {
+        if (omp_ext_append(&order_, op)) return;
+        if (uint32_t *place = reserve(2)) {
+            order_.word = format::kInlineOps | uint64_t{op} << 8;
             order_.n_bits = 12;
             order_.place = place;
             store(place, order_.word);
@@ -186,8 +181,8 @@ private:
 
     uint32_t *next_ = nullptr; // place of the next record
     uint32_t *limit_ = nullptr; // end of the window, less one word that stays zero; null when not tracing
-    omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd,
-                            nullptr}; // the last record while it is a kInlineOps
+    // The last record while it is a kInlineOps.
+    omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr};
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record
     uint64_t last_address_ = 0; // of the last access

@@ -253,8 +253,8 @@ struct alignas(64) ThreadState {
 
     Works works;
     HeldTasks held;
-    omp_ext_tallies
-        tallies; // for tasks that are kUntimed, and those in them; aimed at the counts of the present region
+    // For tasks that are kUntimed, and those in them; aimed at the counts of the present region.
+    omp_ext_tallies tallies;
     Regions regions;
     TaskState base_task; // stands for user code that runs in no task that we know of
     Kernels kernels;
