@@ -52,13 +52,13 @@ Simulated SimulatedRun::run() {
     for (Thread &thread : threads_) {
         if (thread.now < end) thread.spend(State::kIdle, end - thread.now);
         // A theft that was under way at the end.
-        thread.ns[static_cast<size_t>(State::kSchedule)] -= thread.now - end;
-        result_.work_ns += thread.ns[static_cast<size_t>(State::kWork)];
-        result_.create_ns += thread.ns[static_cast<size_t>(State::kCreate)];
-        result_.schedule_ns += thread.ns[static_cast<size_t>(State::kSchedule)];
-        result_.sync_ns += thread.ns[static_cast<size_t>(State::kSync)];
-        result_.idle_ns += thread.ns[static_cast<size_t>(State::kIdle)];
+        threads_.ns(State::kSchedule) -= thread.now - end;
     }
+    result_.work_ns = threads_.ns(State::kWork);
+    result_.create_ns = threads_.ns(State::kCreate);
+    result_.schedule_ns = threads_.ns(State::kSchedule);
+    result_.sync_ns = threads_.ns(State::kSync);
+    result_.idle_ns = threads_.ns(State::kIdle);
     if (memory_) result_.memory = memory_->counts();
     return result_;
 }
@@ -247,7 +247,7 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
 
 void SimulatedRun::end_task(Thread &thread) {
     const uint32_t place = thread.current;
-    const Live ended = tasks_[place];
+    const Live &ended = tasks_[place]; // no task is made here
     if (place == main_) {
         done_ = true;
         return;
@@ -272,11 +272,12 @@ void SimulatedRun::end_task(Thread &thread) {
         tasks_.leave_group(ended.group, [&](uint32_t waiting) { wait_is_over(waiting, thread); });
         region_.n_unfinished -= region_.open;
     }
+    const bool inlined = ended.inlined, implicit = ended.implicit;
     tasks_.release(place);
     if (region_.open) check_barrier(thread);
-    if (ended.inlined) return go_on(thread);
+    if (inlined) return go_on(thread);
     if (thread.current && tasks_.is_over(tasks_[thread.current])) return leave_wait(thread);
-    if (ended.implicit || terms_.cost.between == 0) return look(thread);
+    if (implicit || terms_.cost.between == 0) return look(thread);
     pay(thread, State::kSchedule, terms_.cost.between, result_.paid.between);
     threads_.wait_for_step(thread, Step::kLook);
 }

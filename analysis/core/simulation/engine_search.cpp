@@ -27,8 +27,7 @@ void SimulatedRun::start(Thread &thread, uint32_t place) {
     go_on(thread);
 }
 
-bool SimulatedRun::start_ready(Thread &thread) {
-    if (thread.ready == kNone) return false;
+bool SimulatedRun::begin_ready(Thread &thread) {
     const uint32_t place = thread.ready;
     const Live &task = tasks_[place];
     thread.ready = task.next_ready;
@@ -118,10 +117,9 @@ void SimulatedRun::call_somebody(uint32_t queue, uint32_t place, uint64_t now) {
             const NumberSet &parked = threads_.parked_in((home + i) % n_domains, bound);
             if (parked.empty() || (bound && ready_.is_bound(task))) continue;
             const uint32_t first = random_.below(parked.size()), glances = ready_.glances(parked.size());
-            for (uint32_t k = 0; k < glances; k++) {
-                Thread &thief = threads_[parked[(first + k) % parked.size()]];
-                if (thief.now <= now) return call(thief, queue, now, i == 0);
-            }
+            const uint32_t thief =
+                parked.find(first, glances, [&](uint32_t thread) { return threads_[thread].now <= now; });
+            if (thief != kNoThread) return call(threads_[thief], queue, now, i == 0);
         }
     if (policy_.waiting != Waiting::kNests || !ready_.is_bound(task)) return;
     for (uint32_t ancestor = task.parent; ancestor; ancestor = tasks_[ancestor].foreign) {

@@ -51,6 +51,15 @@ public:
     uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
     uint32_t operator[](uint32_t i) const { return members_[i]; }
     bool contains(uint32_t number) const { return place_[number] != kAbsent; }
+    // The first that suits of so many members, from a place on and round; ~0u: none does.
+    template <typename Suits>
+    uint32_t find(uint32_t place, uint32_t n_members, Suits suits) const {
+        for (; n_members; n_members--) {
+            if (suits(members_[place])) return members_[place];
+            if (++place == members_.size()) place = 0;
+        }
+        return kAbsent;
+    }
     void add(uint32_t number) {
         if (contains(number)) return;
         place_[number] = size();
@@ -119,6 +128,7 @@ class Random {
 public:
     explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 0x2545f4914f6cdd1dull) {
         if (state_ == 0) state_ = 1;
+        ahead_ = draw();
     }
     uint64_t next() {
         state_ ^= state_ >> 12;
@@ -127,8 +137,16 @@ public:
         return state_ * 0x2545f4914f6cdd1dull;
     }
     uint32_t below(uint32_t n) { return static_cast<uint32_t>((next() >> 32) * n >> 32); }
-    // Above 0, exponentially distributed, with mean 1: minus the logarithm of a share, by a table of logarithms.
+    // Above 0, exponentially distributed, with mean 1. Drawn one ahead, so that nobody waits for it.
     double exponential() {
+        const double drawn = ahead_;
+        ahead_ = draw();
+        return drawn;
+    }
+
+private:
+    // Minus the logarithm of a share, by a table of logarithms.
+    double draw() {
         const uint64_t bits = next() | 1;
         const auto n_zeros = static_cast<unsigned>(std::countl_zero(bits));
         const uint64_t fraction = bits << n_zeros << 1; // share = (1 + fraction) / 2^(zeros + 1)
@@ -137,7 +155,6 @@ public:
         return (n_zeros + 1) * kLog2 - (kLogarithms[i] + rest * (kLogarithms[i + 1] - kLogarithms[i]));
     }
 
-private:
     static constexpr unsigned kLogBits = 8;
     static constexpr double kLog2 = 0.693147180559945309417;
     // Of 1 + i / 2^kLogBits.
@@ -148,6 +165,7 @@ private:
         return table;
     }();
     uint64_t state_;
+    double ahead_; // the next exponential()
 };
 
 } // namespace ompass::simulation

@@ -119,7 +119,9 @@ public:
         if (urgent_ != kNoQueue)
             if (const uint32_t urgent = take_from(thread, urgent_, false)) return urgent;
         if (policy_.queues == Queues::kPerDomain) return take_from(thread, thread.domain, true);
-        if (const uint32_t own = take_from(thread, thread.number, true)) return own;
+        // The set is asked first: all of it stays in the host's cache.
+        if (holding_[queues_of(thread)].contains(thread.number))
+            if (const uint32_t own = take_from(thread, thread.number, true)) return own;
         if (policy_.queues != Queues::kPlaced) return kNone;
         return take_from(thread, n_threads_ + thread.domain, false);
     }
@@ -130,6 +132,8 @@ public:
     }
 
 private:
+    uint32_t queues_of(const Thread &thread) const { return holding_.size() > 1 ? thread.domain : 0; }
+
     static constexpr uint32_t kGlances = 8;
 
     struct alignas(64) Queue {

@@ -62,7 +62,8 @@ private:
     // ---------------------------------------------------------------- looking for tasks
     void look(Thread &thread);
     void start(Thread &thread, uint32_t place);
-    bool start_ready(Thread &thread);
+    bool start_ready(Thread &thread) { return thread.ready != kNone && begin_ready(thread); }
+    bool begin_ready(Thread &thread);
     void enqueue(Thread &thread, uint32_t queue, uint32_t place);
     void set_out(Thread &thread, Victim victim);
     uint64_t theft_ns(Victim victim) const;

@@ -20,7 +20,7 @@ struct alignas(64) Live { // one cache line of the host
     uint32_t parent = kNone;
     uint32_t below = kNone; // the task on whose stack, or inside which, it runs
     uint32_t n_children = 0; // direct ones that are not complete
-    uint32_t refs = 1; // its own, until it completes, and its children's
+    uint32_t refs = 0; // its own, until it completes, and its children's
     uint32_t group = 0; // to which it belongs; 0: none
     uint32_t own_group = 0; // of its descendants
     uint32_t thread = 0; // that ran it last
@@ -75,6 +75,7 @@ public:
         const uint32_t place = live_.make();
         Live &made = live_[place];
         const ProgramTask &of_program = program_.tasks[task];
+        made.refs = 1;
         made.task = task;
         made.next_op = of_program.first_op;
         made.parent = parent;

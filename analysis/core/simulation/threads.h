@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated threads: how each spends its time, whose next step is the earliest, and which are parked, because there is
+// The simulated threads: how they spend their time, whose next step is the earliest, and which are parked, because there is
 // nothing that they could run. A parked thread takes no steps, and spends its time when it is woken.
 #pragma once
 
@@ -15,14 +15,14 @@ namespace ompass::simulation {
 
 using format::State;
 
-inline constexpr uint32_t kNoQueue = ~0u;
+inline constexpr uint32_t kNoQueue = ~0u, kNoThread = ~0u;
 
 // What a thread does next: an operation of its task, by kind, so that one jump leads to it; or it comes to look for a task.
 enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kLook };
 
 struct alignas(64) Thread { // what each step needs is in one cache line of the host
     uint64_t now = 0;
-    uint64_t ns[format::kStates] = {};
+    uint64_t *ns = nullptr; // by State, of all threads
     uint32_t current = kNone; // task on top of its stack
     uint32_t ready = kNone; // task that only this thread goes on with; Live::next_ready has the one after it
     uint32_t target = kNoQueue; // of the theft that is under way
@@ -42,10 +42,14 @@ public:
     Threads(uint32_t n_threads, const Machine &machine, uint32_t n_domains)
         : threads_(n_threads), next_(n_threads), parked_(2 * size_t{n_domains}, NumberSet(n_threads)) {
         for (Thread &thread : threads_) {
+            thread.ns = ns_;
             const auto i = thread.number = static_cast<uint16_t>(&thread - threads_.data());
             thread.domain = i < machine.domain_of_thread.size() ? machine.domain_of_thread[i] % n_domains : 0;
         }
     }
+
+    Threads(const Threads &) = delete; // each thread points to ns_
+    Threads &operator=(const Threads &) = delete;
 
     Thread &operator[](uint32_t i) { return threads_[i]; }
     uint32_t size() const { return static_cast<uint32_t>(threads_.size()); }
@@ -70,6 +74,7 @@ public:
         if (now > thread.now) thread.spend(State::kIdle, now - thread.now);
     }
     uint32_t n_parked() const { return n_parked_; }
+    uint64_t &ns(State state) { return ns_[static_cast<size_t>(state)]; }
     // Bound: on top of a wait that not every task suits.
     const NumberSet &parked_in(uint32_t domain, bool bound) const { return parked_[2 * domain + bound]; }
 
@@ -81,6 +86,7 @@ private:
     NextThread next_;
     std::vector<NumberSet> parked_;
     uint32_t n_parked_ = 0;
+    uint64_t ns_[format::kStates] = {}; // by State, of all threads
 };
 
 } // namespace ompass::simulation

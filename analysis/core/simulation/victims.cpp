@@ -35,11 +35,7 @@ Victim Victims::choose_in(const Thread &thread, const NumberSet &queues) {
 Victim Victims::at_random(const Thread &thread, const NumberSet &queues) {
     const uint64_t n_failed = failures(per_log_miss_[queues.size()]);
     const uint32_t first = random_.below(queues.size()), glances = ready_.glances(queues.size());
-    for (uint32_t i = 0; i < glances; i++) {
-        const uint32_t queue = queues[(first + i) % queues.size()];
-        if (suits(thread, queue)) return {queue, n_failed};
-    }
-    return {};
+    return {queues.find(first, glances, [&](uint32_t queue) { return suits(thread, queue); }), n_failed};
 }
 
 // Of those that count; of equals the one with the lowest number.
