@@ -5,10 +5,11 @@ Records each program --rounds times on one and on two threads, in turn, keeps th
 shortest time in parallel regions, and predicts: two threads from their own trace, two from the trace of one
 thread, and one from the trace of two. Then runs the programs with a cut-off by depth at each depth, and
 holds the measured best against the one that a trace of the deepest predicts, and the gain of that over the
-deepest, as predicted, against the measured one. The best is measured twice, with as many rounds, which take
-turns: no advice can be nearer to it than it is to itself. Costs are calibrated first. "Measured there" is the
-time measured at the predicted best depth, against the best measured one. A depth is "as good" as the best
-when its shortest time is no longer than the median time of the best: more than that these rounds cannot tell.
+deepest, as predicted, against the measured one. The best is measured twice, each time in three times as many
+rounds, which take turns: no advice can be nearer to it than it is to itself. Costs are calibrated first.
+"Measured there" is the time measured at the predicted best depth, against the best measured one. A depth is
+"as good" as the best when its shortest time is no longer than the median time of the best: more than that
+these rounds cannot tell.
 Writes both tables as Markdown, for docs/simulation.md. All programs are recorded before the first
 cut-off is tried; what does not begin within --minutes is left out, and named. Needs the build (release
 preset), an idle machine, and the Python that has the package installed.
@@ -41,6 +42,7 @@ SUFFIX = "-tasks"
 DEEPEST = 24
 MOST_TASKS = 300_000  # of a run whose cut-off is tried
 NEAR = 0.05  # of the best measured time
+UNRECORDED = 3  # times as many rounds, since flat curves need them
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,7 @@ def measure_cut_off(
     depths = list(found)
     if len(depths) < 3:
         return None
-    for k in range(2 * rounds - 1):
+    for k in range(2 * UNRECORDED * rounds - 1):
         for depth in depths:
             seconds = run_once(program, [*arguments, "--depth", str(depth)])[0]
             (found if k % 2 else again).setdefault(depth, []).append(seconds)
@@ -260,7 +262,7 @@ def main() -> None:
     parser.add_argument("--bots", type=Path, default=REPOSITORY / "build/release/bots")
     parser.add_argument("--class", dest="size", default="small")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--only", default="", help="names of programs, separated by commas")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
