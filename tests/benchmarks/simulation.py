@@ -5,11 +5,11 @@ Records each program --rounds times on one and on two threads, in turn, keeps th
 shortest time in parallel regions, and predicts: two threads from their own trace, two from the trace of one
 thread, and one from the trace of two. Then runs the programs with a cut-off by depth at each depth, and
 holds the measured best against the one that a trace of the deepest predicts, and the gain of that over the
-deepest, as predicted, against the measured one. The best is measured twice, each time in three times as many
-rounds, which take turns: no advice can be nearer to it than it is to itself. Costs are calibrated first.
-"Measured there" is the time measured at the predicted best depth, against the best measured one. A depth is
-"as good" as the best when its shortest time is no longer than the median time of the best: more than that
-these rounds cannot tell.
+deepest, as predicted, against the measured one. Depths are run in eight times as many rounds, with the
+recordings among them, and "of half" is the best of every other round: no advice can be nearer to it than one
+half is to the other. Costs are calibrated first. "Measured there" is the time measured at the predicted best
+depth, against the best measured one. A depth is "as good" as the best when its shortest time is no longer
+than the median time of the best: more than that these rounds cannot tell.
 Writes both tables as Markdown, for docs/simulation.md. All programs are recorded before the first
 cut-off is tried; what does not begin within --minutes is left out, and named. Needs the build (release
 preset), an idle machine, and the Python that has the package installed.
@@ -42,7 +42,7 @@ SUFFIX = "-tasks"
 DEEPEST = 24
 MOST_TASKS = 300_000  # of a run whose cut-off is tried
 NEAR = 0.05  # of the best measured time
-UNRECORDED = 3  # times as many rounds, since flat curves need them
+UNRECORDED = 8  # times as many rounds, since flat curves need them
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,9 @@ class CutOff:
     program: str
     depths: list[int]
     tasks: list[int]
-    measured: list[float]  # shortest of the rounds
+    measured: list[float]  # shortest of all rounds
     typical: list[float]  # median of them
-    again: list[float]  # shortest of as many further rounds
+    halves: list[list[float]]  # shortest of the even rounds, and of the odd ones
     predicted: list[float]
 
     @property
@@ -116,9 +116,9 @@ class CutOff:
         return self.measured.index(min(self.measured))
 
     @property
-    def best_again(self) -> int:
-        """The same by the further rounds."""
-        return self.again.index(min(self.again))
+    def best_of_halves(self) -> list[int]:
+        """The same by every other round."""
+        return [half.index(min(half)) for half in self.halves]
 
     @property
     def advised(self) -> int:
@@ -160,7 +160,6 @@ def measure_cut_off(
         return None
     tasks: dict[int, int] = {}
     found: dict[int, list[float]] = {}
-    again: dict[int, list[float]] = {}
     for depth in range(1, DEEPEST + 1):
         seconds, tasks[depth] = run_once(program, [*arguments, "--depth", str(depth)])
         if tasks[depth] > MOST_TASKS or tasks[depth] == tasks.get(depth - 1):
@@ -169,14 +168,13 @@ def measure_cut_off(
     depths = list(found)
     if len(depths) < 3:
         return None
-    for k in range(2 * UNRECORDED * rounds - 1):
+    deepest = [*arguments, "--depth", str(depths[-1])]
+    traces = []
+    for k in range(1, UNRECORDED * rounds):
         for depth in depths:
-            seconds = run_once(program, [*arguments, "--depth", str(depth)])[0]
-            (found if k % 2 else again).setdefault(depth, []).append(seconds)
-    traces = [
-        record(program, 2, [*arguments, "--depth", str(depths[-1])], folder, f"deepest-{k}")[1]
-        for k in range(rounds)
-    ]
+            found[depth].append(run_once(program, [*arguments, "--depth", str(depth)])[0])
+        if k % UNRECORDED == UNRECORDED - 1:
+            traces.append(record(program, 2, deepest, folder, f"deepest-{k}")[1])
     trace = shortest(traces)
     levels = range(1, DEEPEST + 4)
     left = {}  # tasks by level; libomp itself runs some at once where queues are full
@@ -194,14 +192,14 @@ def measure_cut_off(
         [tasks[depth] for depth in depths],
         [min(found[depth]) for depth in depths],
         [median(found[depth]) for depth in depths],
-        [min(again[depth]) for depth in depths],
+        [[min(found[depth][half::2]) for depth in depths] for half in range(2)],
         predicted,
     )
 
 
 def cut_off_table(rows: list[CutOff]) -> Iterator[str]:
     yield (
-        "| program | depths | best measured | measured again | as good | best predicted | gain measured "
+        "| program | depths | best measured | of half | as good | best predicted | gain measured "
         "| predicted | measured there |"
     )
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
@@ -209,7 +207,7 @@ def cut_off_table(rows: list[CutOff]) -> Iterator[str]:
         as_good = ", ".join(str(row.depths[k]) for k in row.as_good)
         yield (
             f"| {row.program} | {row.depths[0]} to {row.depths[-1]} | {row.depths[row.best]} "
-            f"| {row.depths[row.best_again]} | {as_good} | {row.depths[row.advised]} "
+            f"| {', '.join(str(row.depths[k]) for k in row.best_of_halves)} | {as_good} | {row.depths[row.advised]} "
             f"| {row.gain(row.measured):.0%} | {row.gain(row.predicted):.0%} | {row.above:+.1%} |"
         )
     yield ""
@@ -221,8 +219,8 @@ def cut_off_table(rows: list[CutOff]) -> Iterator[str]:
         f"Cut-offs: {steps} of {len(rows)} within a step of the best, {good} of one that is as good; "
         f"{points} gains within 15 points."
     )
-    itself = sum(abs(row.best - row.best_again) <= 1 for row in rows)
-    yield f"Measured again, the best depth is within a step of what it was in {itself} of {len(rows)}."
+    itself = sum(max(row.best_of_halves) - min(row.best_of_halves) <= 1 for row in rows)
+    yield f"The best depths of two halves of the rounds are within a step in {itself} of {len(rows)}."
     yield f"Who follows the advice is within {NEAR:.0%} of the best time in {close} of {len(rows)} programs."
 
 
@@ -264,6 +262,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--only", default="", help="names of programs, separated by commas")
+    parser.add_argument("--cut-offs-only", action="store_true", help="without the first table")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows: list[Row] = []
@@ -281,7 +280,7 @@ def main() -> None:
             if not options.only or program.name.removesuffix(SUFFIX) in options.only.split(",")
         ]
         arguments = ["--class", options.size]
-        for program in programs:
+        for program in [] if options.cut_offs_only else programs:
             if time.monotonic() > end:
                 left_out.append(program.name.removesuffix(SUFFIX))
                 continue
@@ -297,7 +296,7 @@ def main() -> None:
                 cut_offs.append(cut_off)
                 print(cut_off, file=sys.stderr, flush=True)
             forget(folder, program)
-    print("\n".join([*table(rows), "", *cut_off_table(cut_offs)]))
+    print("\n".join([*(table(rows) if rows else ()), "", *cut_off_table(cut_offs)]))
     if left_out:
         print(f"\nLeft out after {options.minutes:g} minutes: {', '.join(left_out)}.")
     if options.json:

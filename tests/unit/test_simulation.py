@@ -503,8 +503,8 @@ def test_of_values_that_are_equally_good_the_middle_one_is_advised() -> None:
     def middle(walls: list[float]) -> int:
         return middle_of_shortest(walls, [7] * len(walls))
 
-    assert middle([1200, 1000, 1000, 1000, 1300]) == 2
-    assert middle([1000.5, 1000.9, 1000, 1000.4, 1001.2, 1000]) == 1  # no further than what is worse
+    assert middle([120, 100, 100, 100, 130]) == 2
+    assert middle([100.5, 100.9, 100, 100.4, 101.2, 100]) == 1  # no further than what is worse
     assert middle([3, 2, 1]) == 2
     assert middle([0]) == 0
 

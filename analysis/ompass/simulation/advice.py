@@ -39,7 +39,7 @@ from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 FASTER = 2.0  # of a construct, for the causal profile
 _LEAST_SHARE = 0.005  # of the work, from which on a construct is looked at
 _LEAST_GAIN = 0.01
-_EQUAL = 0.001  # by which runs may differ and be taken for equally long
+_EQUAL = 0.01  # by which runs may differ and be taken for equally long
 _MANY = 32  # tasks in a row, from which on grain and producer matter
 _PHASES = 3
 _DEEPEST = 30
@@ -236,9 +236,9 @@ def _gain(base: SimulatedRun, changed: SimulatedRun) -> float:
 def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
     """The index in the middle of those around the shortest run, the first of equals, that are equally long.
 
-    Recordings of one program differ by more than that in which of them is shortest, and at the edge of such a
-    range a small error costs most. The middle is that of the ratio between numbers of queued tasks, which
-    what tasks cost and how evenly they can be shared out go by; where these are equal, that of the indices.
+    Predictions are no finer than that, and at the edge of such a range a small error costs most. The middle
+    is that of the ratio between numbers of queued tasks, which what tasks cost and how evenly they can be
+    shared out go by; where these are equal, that of the indices.
     """
     low = high = min(range(len(walls)), key=walls.__getitem__)
     limit = walls[low] * (1 + _EQUAL)
