@@ -205,9 +205,10 @@ def cut_off_table(rows: list[CutOff]) -> Iterator[str]:
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
     for row in rows:
         as_good = ", ".join(str(row.depths[k]) for k in row.as_good)
+        of_halves = ", ".join(str(row.depths[k]) for k in row.best_of_halves)
         yield (
             f"| {row.program} | {row.depths[0]} to {row.depths[-1]} | {row.depths[row.best]} "
-            f"| {', '.join(str(row.depths[k]) for k in row.best_of_halves)} | {as_good} | {row.depths[row.advised]} "
+            f"| {of_halves} | {as_good} | {row.depths[row.advised]} "
             f"| {row.gain(row.measured):.0%} | {row.gain(row.predicted):.0%} | {row.above:+.1%} |"
         )
     yield ""
