@@ -13,7 +13,9 @@ import pytest
 
 from command import ompass
 from integration.recorded_run import check_sound
+from ompass.elf import read_functions
 from ompass.readers.samples import read_samples
+from ompass.symbols.lookup import Lookup
 from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolchain_named
 
 HZ = 2000
@@ -104,6 +106,37 @@ def test_lines_of_other_languages_have_their_shares(
     program = compile_program(f"samples/{name}", toolchain)
     samples = sampled(run_recorded, program, toolchain)
     check_shares(samples, shares_by_line(SOURCES / name))
+
+
+def test_optimised_code_that_several_lines_share_is_of_the_line_before(
+    bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
+) -> None:
+    """clang gives it line 0: in health also the instruction after the load that takes most of the time."""
+    program = bots_dir / "health-tasks"
+    lookup = Lookup(program, True)
+    of_no_line = [
+        address
+        for start, size, symbol in read_functions(program).functions
+        if "receive_patients" in symbol
+        for address in range(start, start + size)
+        if (frames := lookup(address)) and not frames[0].line
+    ]
+    assert of_no_line, "this compiler gives a line to every instruction"
+    n_found = sum(lookup.of_sample(address)[0].line > 0 for address in of_no_line)
+    assert n_found > 0.9 * len(of_no_line)
+    recorded = run_recorded(
+        program,
+        default_toolchain,
+        "--class",
+        "small",
+        "--threads",
+        "2",
+        environment={"OMPASS_SAMPLE": str(HZ)},
+    )
+    lines = report_of(recorded.run_dir)["samples"]["lines"]
+    ours = [line for line in lines if "bots::" in (line["function"] or "")]
+    assert sum(line["samples"] for line in ours) >= ENOUGH / 4
+    assert all(line["line"] for line in ours)
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])

@@ -12,9 +12,10 @@ import pytest
 from ompass.elf import read_facts, read_functions
 from ompass.model import Module
 from ompass.symbols import Resolver, readable_name
+from ompass.symbols import lookup as lookup_module
 from ompass.symbols import resolver as resolver_module
 from ompass.symbols.debugfiles import DebugFile, find_debug_file
-from ompass.symbols.lookup import Frame, parse_addr2line
+from ompass.symbols.lookup import Frame, Lookup, parse_addr2line
 from ompass.symbols.names import _cxx_demangler, _runtime_demangler, compact_name, short_name
 from ompass.symbols.resolver import UNKNOWN
 
@@ -163,8 +164,36 @@ def test_code_of_no_line_has_its_file_and_function(monkeypatch: pytest.MonkeyPat
     """Optimised code may be of line 0: what else is known was left out."""
     frames = (Frame("fft_aux.omp_outlined", "/src/fft.c", 0), Frame("main", "/src/fft.c", 0))
     monkeypatch.setattr(resolver_module, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))
-    monkeypatch.setattr(resolver_module, "lookup_in", lambda *_: lambda address: frames)
+    monkeypatch.setattr(resolver_module, "Lookup", lambda *_: lambda address: frames)
     location = Resolver([Module(path="/bin/fft", build_id="ab")]).locate_address(0, 0x1235)
     assert (location.function, location.file, location.line) == ("fft_aux", "/src/fft.c", 0)
     assert location.label() == "fft.c+0x1235 (fft_aux)"
     assert location.is_named("fft_aux") and location.is_named("fft.c+0x1235")
+
+
+def test_a_sample_of_no_line_is_of_the_line_before_it_in_its_function(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def step(line: int) -> tuple[Frame, ...]:
+        return Frame("next", "/src/list.h", line), Frame("walk", "/src/list.c", 50)
+
+    inner = (Frame("draw", "/src/random.h", 9), *step(38))
+    code = {
+        0x10: (Frame("other", "/src/list.c", 7),),
+        0x20: (Frame("walk", "/src/list.c", 0),),  # nothing before it in its function
+        0x30: step(37),
+        0x31: step(0),
+        0x32: (Frame("walk", "/src/list.c", 51),),
+        0x33: step(0),  # not that of the function that it was inlined into
+        0x34: inner,
+        0x35: step(0),  # that of the call, not of what is called
+        0x36: (Frame("", "", 0),),
+    }
+    monkeypatch.setattr(lookup_module, "_symbolic_lookup", lambda _: lambda address: code.get(address, ()))
+    monkeypatch.setattr(lookup_module, "_external_tool", lambda: None)
+    lookup = Lookup(tmp_path / "program", True)
+    expected = {0x20: 0, 0x30: 37, 0x31: 37, 0x33: 37, 0x35: 38, 0x36: 0}
+    assert {address: lookup.of_sample(address)[0].line for address in expected} == expected
+    assert lookup.of_sample(0x31) == step(37)
+    assert lookup(0x31) == step(0), "a construct may be of no line"
+    assert lookup.of_sample(0x40) == ()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks addresses up in one file: frames from DWARF, inlined ones first; names from the symbol table.
 
-Owns the choice of backend: the `symbolic` package, else llvm-symbolizer or addr2line, else symbols only.
+Owns the choice of backend: the `symbolic` package, else llvm-symbolizer or addr2line, else symbols only; and
+what an instruction that the compiler gives no line is taken for.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ompass.asking import answer_of
 from ompass.elf import FunctionTable, NotElfError, read_functions
 
 _LLVM_VERSIONS = range(30, 13, -1)
+_FARTHEST_BYTES = 1024  # back from an instruction without a line to one with a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,39 +29,58 @@ class Frame:
     line: int  # 0 when unknown
 
 
-Lookup = Callable[[int], tuple[Frame, ...]]
+class Lookup:
+    """Frames of the addresses of one file, innermost first; empty when nothing is known.
 
+    Addresses are ELF virtual addresses. Not safe for use by several threads.
+    """
 
-def lookup_in(path: Path, has_lines: bool) -> Lookup:
-    """A function from ELF virtual address to frames, innermost first; empty when nothing is known."""
-    table: FunctionTable | None = None
-    native = _symbolic_lookup(path)
-    external = _external_tool() if has_lines else None
+    def __init__(self, path: Path, has_lines: bool) -> None:
+        self._path = path
+        self._native = _symbolic_lookup(path)
+        self._external = _external_tool() if has_lines else None
+        self._table: FunctionTable | None = None
 
-    def look_up(address: int) -> tuple[Frame, ...]:
-        nonlocal table
-        frames = native(address) if native else ()
-        if any(frame.line for frame in frames):
+    def __call__(self, address: int) -> tuple[Frame, ...]:
+        frames = self._native(address) if self._native else ()
+        if any(frame.file for frame in frames):
             return frames
         # symbolic reads no split DWARF (.dwo); the external tools do
-        if external:
-            found = _ask_external(external, path, address)
+        if self._external:
+            found = _ask_external(self._external, self._path, address)
             if any(frame.line for frame in found):
                 return found
         if frames:
             return frames
-        if table is None:
+        if self._table is None:
             try:
-                table = read_functions(path)
+                self._table = read_functions(self._path)
             except NotElfError:
-                table = FunctionTable((), ())
-        name = table.at(address)
+                self._table = FunctionTable((), ())
+        name = self._table.at(address)
         return (Frame(name, "", 0),) if name else ()
 
-    return look_up
+    def of_sample(self, address: int) -> tuple[Frame, ...]:
+        """The same, but code of no line in particular has that of the code before it in its function.
+
+        Compilers give line 0 to instructions that several lines share. A sample names the instruction after
+        the one that took the time, as a rule, so the line before is the likelier one, too.
+        """
+        frames = self(address)
+        if not frames or frames[0].line or not frames[0].file or not self._native:
+            return frames
+        symbols = [frame.symbol for frame in frames]
+        for before in range(address - 1, max(address - _FARTHEST_BYTES, 0), -1):
+            found = self._native(before)
+            if not found or found[-1].symbol != symbols[-1]:
+                break
+            same = found[-len(frames) :]  # further in may be code of other functions
+            if same[0].line and [frame.symbol for frame in same] == symbols:
+                return (same[0], *frames[1:])
+        return frames
 
 
-def _symbolic_lookup(path: Path) -> Lookup | None:
+def _symbolic_lookup(path: Path) -> Callable[[int], tuple[Frame, ...]] | None:
     try:
         from symbolic.debuginfo import Archive
     except (ImportError, OSError):

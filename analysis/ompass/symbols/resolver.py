@@ -15,7 +15,7 @@ from ompass.runtime_names import runtime_kind
 from ompass.symbols.criticals import critical_name
 from ompass.symbols.debugfiles import DEBUG_ROOTS, DebugFile, find_debug_file
 from ompass.symbols.enclosing import enclosing_function
-from ompass.symbols.lookup import Frame, Lookup, lookup_in
+from ompass.symbols.lookup import Frame, Lookup
 from ompass.symbols.names import compact_name, readable_name
 
 
@@ -123,7 +123,7 @@ class Resolver:
             return
         path = self._modules[module].path
         found, lookup = self._open_module(module)
-        for frame in (lookup(address) if lookup else ()) or (Frame("", "", 0),):
+        for frame in (lookup.of_sample(address) if lookup else ()) or (Frame("", "", 0),):
             function = readable_name(frame.symbol)
             if not function and found.path is not None and frame.line:
                 function = enclosing_function(found.path, address, frame.file, frame.line)
@@ -159,5 +159,5 @@ class Resolver:
             found = find_debug_file(self._modules[module], self._recorded_ns, self._debug_roots)
             if found.problem:
                 self.problems.append(found.problem)
-            self._open[module] = (found, lookup_in(found.path, found.has_lines) if found.path else None)
+            self._open[module] = (found, Lookup(found.path, found.has_lines) if found.path else None)
         return self._open[module]
