@@ -168,8 +168,8 @@ private:
         uint64_t n = number_of(sent);
         Letter *newest = newest_of(sent);
         if (n == UINT16_MAX) {
-            n = 0;
-            for (const Letter *letter = newest; letter; letter = letter->next) n++;
+            n = 1;
+            for (const Letter *letter = newest->next; letter; letter = letter->next) n++;
         }
         if (n_chains_ == kMostChains) { // the newest letters are few
             Letter *oldest = newest;

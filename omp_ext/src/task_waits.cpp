@@ -154,10 +154,10 @@ template <typename Arm>
         leave_for(member, here, *ready);
     } else {
         member.handed = task;
-        if (member.home)
-            leave_for(member, here, *std::exchange(member.home, nullptr));
-        else
+        if (stack)
             leave_for_new(member, here, *stack, run_aside);
+        else
+            leave_for(member, here, *std::exchange(member.home, nullptr));
     }
     return Step::kAside;
 }

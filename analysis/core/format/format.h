@@ -452,7 +452,7 @@ constexpr RecordForm record_form(EventKind kind) {
 // Can this argument, delta and `rest`, which must be 0, be told in this short form?
 constexpr bool fits(EventKind kind, uint64_t argument, uint64_t delta, uint64_t rest = 0) {
     const RecordForm form = record_form(kind);
-    const unsigned delta_bits = 32u * form.halves - form.delta_shift;
+    const unsigned bits = 32u * form.halves, delta_bits = form.delta_shift < bits ? bits - form.delta_shift : 0;
     return (argument >> form.argument_bits | delta >> delta_bits | rest) == 0;
 }
 constexpr uint64_t pack_short(EventKind kind, uint64_t argument, uint64_t delta) {

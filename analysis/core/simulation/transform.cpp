@@ -170,23 +170,18 @@ TaskProgram flagged(const TaskProgram &program, uint16_t construct, ProgramTask:
 TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint32_t n_domains) {
     TaskProgram placed = program;
     std::vector<uint32_t> root(program.tasks.size()); // of the subtree of each task; 0: in none
-    uint64_t n = 0;
+    std::vector<uint32_t> roots;
     for (uint32_t task = 1; task < program.tasks.size(); task++) {
         const ProgramTask &one = program.tasks[task];
         root[task] = root[one.creator];
         if (root[task] || one.construct != construct || one.flags & ProgramTask::kInline) continue;
         root[task] = task;
-        n++;
+        roots.push_back(task);
     }
-    uint64_t k = 0;
-    for (uint32_t task = 1; task < program.tasks.size(); task++) {
-        int16_t &home = placed.tasks[task].home;
-        home = -1;
-        if (root[task] == task)
-            home = static_cast<int16_t>(k++ * n_domains / n);
-        else if (root[task])
-            home = placed.tasks[root[task]].home;
-    }
+    for (size_t k = 0; k < roots.size(); k++)
+        placed.tasks[roots[k]].home = static_cast<int16_t>(k * n_domains / roots.size());
+    for (uint32_t task = 1; task < program.tasks.size(); task++)
+        placed.tasks[task].home = root[task] ? placed.tasks[root[task]].home : int16_t{-1};
     placed.n_domains = n_domains;
     return placed;
 }
