@@ -175,7 +175,7 @@ class LoopRow(Row):
 
 class Run(Row):
     """One process, recorded."""
-    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, earlier_cpu_ns: int = 0, counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
+    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, earlier_cpu_ns: int = 0, counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
     path: Final[pathlib.Path]  # the run directory, as it was named
     format_version: Final[int]  # version of the trace format
     mode: Final[str]  # profile or trace: what was recorded
@@ -191,6 +191,7 @@ class Run(Row):
     create_estimated: Final[bool]  # true without brackets: every create_ns is an estimate
     create_estimate_ns: Final[float]  # estimated cost of a creation; 0 when measured
     n_usable_cpus: Final[int]  # processors that the process might use when recording began; 0: not known
+    n_bound_cpus: Final[int]  # processors that OpenMP's threads were bound to, together; 0: not known
     earlier_cpu_ns: Final[int]  # processor time of the process before the tool started
     counters: Final[tuple[str, ...]]  # names of the hardware counters
     modules: Final[tuple[Module, ...]]  # executables and libraries

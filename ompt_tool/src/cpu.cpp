@@ -14,6 +14,13 @@ bool rseq_usable = false;
 
 namespace {
 
+// As large as the kernel's own sets may be, which one cpu_set_t is not.
+struct CpuSet {
+    cpu_set_t set[kMaxCpus / CPU_SETSIZE];
+};
+static_assert(sizeof(CpuSet) * 8 == kMaxCpus);
+CpuSet noted;
+
 uint32_t domains = 1;
 const char *kind = "numa";
 
@@ -72,18 +79,22 @@ uint32_t n_cpus() {
     const long n = sysconf(_SC_NPROCESSORS_CONF);
     return n < 1 ? 1 : n > static_cast<long>(kMaxCpus) ? kMaxCpus : static_cast<uint32_t>(n);
 }
+void note_usable_by(uint32_t tid) {
+    CpuSet usable = {};
+    if (sched_getaffinity(static_cast<pid_t>(tid), sizeof usable, usable.set) != 0) return;
+    CPU_OR_S(sizeof noted, noted.set, noted.set, usable.set);
+}
+uint32_t n_noted_cpus() { return static_cast<uint32_t>(CPU_COUNT_S(sizeof noted, noted.set)); }
 uint32_t n_usable_cpus() {
-    cpu_set_t *usable = CPU_ALLOC(kMaxCpus);
-    if (!usable) return 0;
-    const bool told = sched_getaffinity(0, CPU_ALLOC_SIZE(kMaxCpus), usable) == 0;
-    const int n = told ? CPU_COUNT_S(CPU_ALLOC_SIZE(kMaxCpus), usable) : 0;
-    CPU_FREE(usable);
-    return static_cast<uint32_t>(n);
+    CpuSet usable = {};
+    if (sched_getaffinity(0, sizeof usable, usable.set) != 0) return 0;
+    return static_cast<uint32_t>(CPU_COUNT_S(sizeof usable, usable.set));
 }
 uint32_t n_domains() { return domains; }
 const char *domain_kind() { return kind; }
 
 void read_topology() {
+    noted = {};
     rseq_usable = &__rseq_offset != nullptr && &__rseq_size != nullptr && __rseq_size >= 8;
     const uint32_t cpus = n_cpus();
     for (uint32_t cpu = 0; cpu < cpus; cpu++) {

@@ -27,6 +27,9 @@ extern bool rseq_usable;
 
 void read_topology();
 uint32_t n_cpus();
+// Adds the processors on which this living thread may run to those that n_noted_cpus counts. One caller at a time.
+void note_usable_by(uint32_t tid);
+uint32_t n_noted_cpus(); // since the topology was read
 uint32_t n_usable_cpus(); // to the calling thread; 0 where the kernel does not tell
 uint32_t n_domains();
 const char *domain_kind(); // "numa" or "llc"

@@ -148,6 +148,12 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
 // After every exit handler of the program, and in case that the runtime does not say that it ends.
 __attribute__((destructor)) void at_unload() { stop(format::EndReason::kExit); }
 
+// Notes where a thread of OpenMP may run. With the lock.
+void note_binding(const ThreadState &thread) {
+    const bool is_openmps = thread.header->kind != format::ThreadKind::kOther;
+    if (is_openmps && thread.header->tid) cpu::note_usable_by(thread.header->tid); // 0: its log has been closed
+}
+
 uint64_t process_cpu_ns() {
     timespec used;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
@@ -220,7 +226,9 @@ void stop(format::EndReason reason) {
             const bool shares = thread.header->open_state == format::kOpenWork && is_shared(thread);
             thread.header->open_construct = shares ? format::kOpenPool : construct ? construct->id : 0;
             note_last_absences(*threads[i], end_ticks);
+            note_binding(thread);
         }
+        process_log::header()->n_bound_cpus = cpu::n_noted_cpus();
         process_log::close(reason, end_ticks);
         // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
         for (uint32_t i = 0; i < n_threads; i++)
@@ -329,6 +337,7 @@ void end_thread(ThreadState &thread) {
     if (run_switch.load() == kOff) return thread.absences.close();
     thread.header->ended_ticks = clock::now();
     note_last_absences(thread, thread.header->ended_ticks);
+    note_binding(thread);
     thread.absences.close();
     thread.ring = thread.absences.page();
     for (const format::PendingPart &part : thread.header->pending)

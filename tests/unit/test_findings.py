@@ -557,6 +557,20 @@ def test_threads_on_one_processor_are_too_many_whatever_else_ails_them() -> None
     assert problems(run) == ["oversubscribed"]
 
 
+def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
+    half = {"preempted_ns": 50 * MS, "work_preempted_ns": 30 * MS}
+    part = [{"work_ns": 100 * MS, **half}, {"work_ns": 40 * MS, "idle_ns": 60 * MS, **half}]
+    run = on_processors(team(0, part), [], n_cpus=8)
+    bound = run.replace(n_bound_cpus=1)
+    assert problems(bound)[0] == "bound_together"
+    assert (
+        "2 threads shared 1 processor, though the process could use 8" in the(bound, "bound_together").because
+    )
+    for well in (2, 0):  # one each; not known
+        assert "bound_together" not in problems(run.replace(n_bound_cpus=well))
+    assert "bound_together" not in problems(run.replace(n_bound_cpus=1, n_usable_cpus=1))
+
+
 def test_disease_that_costs_as_much_makes_more_threads_than_processors_a_note() -> None:
     part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
     one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}

@@ -13,7 +13,7 @@ import pytest
 
 from ompass.elf import ElfFacts, is_elf, read_facts
 from ompass.errors import CannotRecordError
-from ompass.launch import RunOptions, Runtime, inspect_program, plan_recording
+from ompass.launch import RunOptions, Runtime, inspect_program, plan_recording, unrecorded_variables
 from ompass.launch.child import Ending
 from ompass.launch.explain import why_nothing
 from ompass.launch.libraries import find_library, loaded_libraries, loader_cache, parse_loader_cache
@@ -74,11 +74,20 @@ def test_gcc_program_runs_on_libomp_with_the_tool_first() -> None:
     assert "in place of gcc's libgomp" in made.how
 
 
-def test_gcc_program_without_brackets_still_needs_libomp_preloaded() -> None:
+def test_gcc_program_without_brackets_still_needs_libomp_and_the_tool_preloaded() -> None:
     made = plan(LIBGOMP, options=RunOptions(brackets=False))
-    assert made.variables["LD_PRELOAD"] == str(LIBOMP.path)
+    assert made.variables["LD_PRELOAD"] == f"{TOOL}:{LIBOMP.path}"
     assert made.variables["OMP_TOOL_LIBRARIES"] == str(TOOL)
     assert made.variables["OMPASS_BRACKETS"] == "off"
+
+
+def test_an_unrecorded_run_is_bound_as_a_recorded_one() -> None:
+    made = plan(LIBGOMP, environ={"LD_PRELOAD": "/their/malloc.so"})
+    assert unrecorded_variables(made, TOOL) == {
+        "LD_PRELOAD": f"{TOOL}:{LIBOMP.path}:/their/malloc.so",
+        "OMPASS_ENABLED": "off",
+    }
+    assert unrecorded_variables(plan(LIBOMP), TOOL) == {}
 
 
 def test_no_preload_without_brackets_where_none_is_needed() -> None:

@@ -65,6 +65,8 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(double, create_estimate_ns, "estimated cost of a creation; 0 when measured", profile.create_estimate_ns)         \
     X(uint32_t, n_usable_cpus, "processors that the process might use when recording began; 0: not known",             \
       process.n_usable_cpus)                                                                                           \
+    X(uint32_t, n_bound_cpus, "processors that OpenMP's threads were bound to, together; 0: not known",                \
+      process.n_bound_cpus)                                                                                            \
     X(uint64_t, earlier_cpu_ns, "processor time of the process before the tool started", process.earlier_cpu_ns)       \
     X(Texts, counters, "names of the hardware counters", counters)                                                     \
     X(Rows<PythonModule>, modules, "executables and libraries", modules)                                               \

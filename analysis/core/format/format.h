@@ -109,6 +109,7 @@ struct ProcessHeader {
     uint32_t n_unsampled; // threads that it refused
     uint32_t wants_loads; // 1: samples of loads were asked for
     uint32_t loads_error; // errno: why they are of time instead
+    uint32_t n_bound_cpus; // processors that OpenMP's threads were bound to at their end, together; 0: not known
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 

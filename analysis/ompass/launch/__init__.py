@@ -2,7 +2,7 @@
 """Launch: what a program is, how it can be recorded here, and running it under the tool."""
 
 from ompass.launch.child import Ending, run_child
-from ompass.launch.plan import Plan, RunOptions, plan_here, plan_recording
+from ompass.launch.plan import Plan, RunOptions, plan_here, plan_recording, unrecorded_variables
 from ompass.launch.produced import ProducedRuns, choose_directory
 from ompass.launch.program import Program, inspect_program
 from ompass.launch.runtimes import Runtime, find_runtimes
@@ -22,4 +22,5 @@ __all__ = [
     "plan_here",
     "plan_recording",
     "run_child",
+    "unrecorded_variables",
 ]

@@ -67,8 +67,8 @@ def plan_recording(
     )
     variables: dict[str, str] = {}
     preload: list[Path] = []
-    if brackets:
-        preload.append(tool)
+    if brackets or substitute is not None:
+        preload.append(tool)  # without brackets too: it keeps libgomp from binding the main thread
     if substitute is not None:
         preload.append(substitute.path)
     if program.is_privileged:
@@ -91,6 +91,17 @@ def plan_recording(
     if program.missing:
         warnings.append(f"{program.path} needs {', '.join(program.missing)}, which the loader will not find")
     return Plan(how, variables, tuple(warnings), runtime, brackets, tuple(preload))
+
+
+def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:
+    """The variables of a run on the plan's runtime, bound alike, of which nothing is recorded.
+
+    A gcc program gets the runtime by LD_PRELOAD. It gets the tool as well, which keeps libgomp from binding
+    the main thread. Any other program needs no variable.
+    """
+    if all(path == tool for path in plan.libraries):
+        return {}
+    return {"LD_PRELOAD": plan.variables["LD_PRELOAD"], "OMPASS_ENABLED": "off"}
 
 
 def plan_here(

@@ -99,20 +99,30 @@ class Facts:
         return processor_time(self.breakdown)
 
     @property
+    def n_shared(self) -> int:
+        """The processors that all threads together could run on, as they were bound; 0: not known."""
+        return min(self.run.n_usable_cpus, self.run.n_bound_cpus or self.run.n_usable_cpus)
+
+    @property
     def n_processors(self) -> int:
-        """That the threads could use at a time: one each, unless it is known to be less."""
-        return min(self.n_threads, self.run.n_usable_cpus or self.n_threads)
+        """The processors that the threads could use at a time: one each, unless it is known to be less."""
+        return min(self.n_threads, self.n_shared or self.n_threads)
+
+    @property
+    def tied_together(self) -> bool:
+        """Whether threads had to share processors only because they were bound to too few."""
+        return 0 < self.n_shared < min(self.n_threads, self.run.n_usable_cpus)
 
     @property
     def crowded(self) -> bool:
         """Whether the threads had to share processors among themselves."""
-        limit_ns = self.run.n_usable_cpus * self.breakdown.wall_ns * thresholds.CROWDED
+        limit_ns = self.n_shared * self.breakdown.wall_ns * thresholds.CROWDED
         return 0 < limit_ns < self.breakdown.thread_time_ns
 
     @property
     def taken_ns(self) -> int:
         """Thread-time preempted by others: more than threads that share processors explain."""
-        held_ns = self.run.n_usable_cpus * self.breakdown.wall_ns
+        held_ns = self.n_shared * self.breakdown.wall_ns
         own_ns = max(self.breakdown.thread_time_ns - held_ns, 0) if held_ns else 0
         return max(self.processor.preempted_ns - own_ns, 0)
 

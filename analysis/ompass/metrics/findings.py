@@ -38,6 +38,15 @@ _WAIT_LESS: Final = "wait less often: drop taskwaits and barriers that no data n
 
 KINDS: Final = (
     Kind(
+        "bound_together",
+        "machine",
+        "Threads were bound to fewer processors than the process could use",
+        thread_findings.bound_together,
+        "give each thread a place of its own: widen OMP_PLACES, GOMP_CPU_AFFINITY or KMP_AFFINITY, set "
+        "OMP_PROC_BIND=spread, or look for code in the program that binds threads",
+        anyhow=True,
+    ),
+    Kind(
         "disturbed",
         "machine",
         "Others used the processors",
@@ -212,7 +221,7 @@ def find_causes(
     loads: Sequence[SampledLoad] = (),
     critical_names: Mapping[int, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """All findings: problems, the costliest first, then notes.
+    """All findings: problems, the costliest first, then notes. A wrong binding leads: it distorts the others.
 
     `breakdown` is that of Scope.REGIONS, whatever scope is shown; `samples` are of processor time;
     `critical_names` are those of critical constructs, as far as they are known.
@@ -235,7 +244,7 @@ def find_causes(
                 found += _judged(kind, facts, explained)
     found = [_as_note(f) if _follows(f, found) else f for f in found]
     problems = [f for f in found if f.severity == "problem"]
-    problems.sort(key=lambda f: (-f.cost_ns, f.kind, f.construct or 0))
+    problems.sort(key=lambda f: (f.kind != "bound_together", -f.cost_ns, f.kind, f.construct or 0))
     return (*problems, *(f for f in found if f.severity == "note"), *notes.all_notes(facts))
 
 

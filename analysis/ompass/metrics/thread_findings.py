@@ -306,6 +306,22 @@ def disturbed(facts: Facts) -> Iterator[Evidence]:
     )
 
 
+def bound_together(facts: Facts) -> Iterator[Evidence]:
+    """Threads share processors because of their binding."""
+    if not facts.tied_together:
+        return
+    share = facts.breakdown.share(facts.processor.preempted_ns)
+    yield evidence(
+        f"{plural(facts.n_threads, 'thread')} shared {plural(facts.n_shared, 'processor')}, though the "
+        f"process could use {facts.run.n_usable_cpus}: they waited for a processor for {percent(share)} of "
+        "their time, and waits of one for another look like a fault of the program",
+        facts.processor.preempted_ns,
+        processors=facts.n_shared,
+        usable_processors=facts.run.n_usable_cpus,
+        preempted_share=share,
+    )
+
+
 def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     """More threads than processors."""
     if not facts.crowded:
@@ -320,11 +336,11 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns
     yield evidence(
-        f"{n_threads:.3g} threads shared {plural(facts.run.n_usable_cpus, 'processor')}: they waited for "
+        f"{n_threads:.3g} threads shared {plural(facts.n_shared, 'processor')}: they waited for "
         f"one for {percent(breakdown.share(processor.preempted_ns))} of their time, and threads that wait "
         f"for others used the processors for {duration(lost_ns)} meanwhile",
         lost_ns,
         is_note=facts.n_processors > 1 and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns,
-        processors=facts.run.n_usable_cpus,
+        processors=facts.n_shared,
         preempted_share=breakdown.share(processor.preempted_ns),
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import CannotRecordError, OmpassError
-from ompass.launch import Plan, Program, RunOptions, inspect_program, plan_here
+from ompass.launch import Plan, Program, RunOptions, inspect_program, plan_here, unrecorded_variables
 from ompass.launch.child import Ending
 from ompass.launch.explain import why_nothing
 from ompass.launch.measured import run_measured
@@ -123,10 +123,7 @@ class Executor:
             environment |= {"OMPASS_SUMMARY": "off", **self.plan.variables, "OMPASS_DIR": pattern}
         elif job.kind == UNRECORDED:
             # The same runtime as when it is recorded, which a program of gcc does not get by itself.
-            others = [str(path) for path in self.plan.libraries if path != self.tool]
-            if others:
-                theirs = environment.get("LD_PRELOAD", "")
-                environment["LD_PRELOAD"] = ":".join([*others, *([theirs] if theirs else [])])
+            environment |= unrecorded_variables(self.plan, self.tool)
         environment |= {"OMP_NUM_THREADS": str(job.threads), "OMP_DYNAMIC": "false"}
         if not self.spec.pinned or pinning.users_own(self.environ):
             return environment, pinning.allowed_cpus()
