@@ -152,6 +152,21 @@ def dynamic_symbols(path: Path, wanted: Collection[str]) -> tuple[frozenset[str]
         return _sort_symbols(table, wanted)
 
 
+def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[str]:
+    """Returns the undefined dynamic symbols that begin with one of `prefixes`, without weak ones."""
+    with _open(path) as elf:
+        table = elf.get_section_by_name(".dynsym")
+        if not isinstance(table, SymbolTableSection) or not _mentions(table, prefixes):
+            return frozenset()
+        return frozenset(
+            symbol.name
+            for symbol in table.iter_symbols()
+            if symbol.name.startswith(prefixes)
+            and symbol["st_shndx"] == "SHN_UNDEF"
+            and symbol["st_info"]["bind"] != "STB_WEAK"
+        )
+
+
 def static_symbols(path: Path, wanted: Collection[str]) -> frozenset[str]:
     """Which of `wanted` are defined in the file's full symbol table; empty for a stripped file."""
     with _open(path) as elf:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ompass.elf import NotElfError, dynamic_symbols
+from ompass.elf import NotElfError, dynamic_symbols, imported_symbols
 from ompass.errors import CannotRecordError
 from ompass.launch.program import Program
 from ompass.launch.runtimes import Runtime, find_runtimes, read_runtime
@@ -21,6 +21,10 @@ _INSTALL_LIBOMP = (
     "install LLVM's runtime (Debian, Ubuntu: apt install libomp5; Fedora: dnf install libomp; "
     "conda: llvm-openmp), or name one with --libomp FILE"
 )
+
+
+# The functions that a gcc program calls of its OpenMP and OpenACC runtime.
+_RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,8 @@ def plan_recording(
     warnings: list[str] = []
     _refuse_static(program)
     runtime, substitute, how = _choose_runtime(program, options, installed)
+    if substitute is not None:
+        _refuse_incomplete(program, substitute)
     brackets = (
         options.brackets if options.brackets is not None else environ.get("OMPASS_BRACKETS", "on") != "off"
     )
@@ -196,6 +202,38 @@ def _choose_runtime(
         f"and gcc's entry points can take its place ({seen})",
         _INSTALL_LIBOMP,
     )
+
+
+def _refuse_incomplete(program: Program, substitute: Runtime) -> None:
+    """Refuses a program that calls a function which the runtime in place of its own lacks.
+
+    Such a call would reach libgomp while all others reach `substitute`, and results would be wrong.
+    """
+    if lacking := missing_functions(program, substitute):
+        named = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
+        raise CannotRecordError(
+            f"{program.path} cannot be recorded",
+            f"it, or a library of it, calls {named}, which {substitute.path} does not have",
+            "compile it with clang -fopenmp, or leave out what calls these functions",
+        )
+
+
+def missing_functions(program: Program, substitute: Runtime) -> list[str]:
+    """Returns the runtime functions that a gcc program or its libraries call and `substitute` lacks."""
+    if program.elf is None:
+        return []
+    files = [program.elf.path, *(loaded.facts.path for loaded in program.libraries if loaded.facts)]
+    users = [path for path in files if not runtime_kind(path.name)]
+    try:
+        called = frozenset[str]().union(*(imported_symbols(path, _RUNTIME_PREFIXES) for path in users))
+        if not called:
+            return []
+        defined = frozenset[str]().union(
+            *(dynamic_symbols(path, called)[0] for path in (*users, substitute.path))
+        )
+    except NotElfError:
+        return []
+    return sorted(called - defined)
 
 
 def _named_runtime(path: Path) -> Runtime:
