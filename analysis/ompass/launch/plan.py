@@ -6,6 +6,7 @@ Owns every decision about LD_PRELOAD and OMP_TOOL_LIBRARIES. What the user has s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +26,11 @@ _INSTALL_LIBOMP = (
 
 # The functions that a gcc program calls of its OpenMP and OpenACC runtime.
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
+# Functions that LLVM's runtimes define without libgomp's meaning: events of tasks, allocators with traits,
+# numbers of teams, and loops with ordered dependences.
+_INCOMPLETE = re.compile(
+    r"omp_fulfill_event_?|omp_init_allocator_?|omp_set_num_teams_?|GOMP_loop_(ull_)?doacross_\w+"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +211,7 @@ def _choose_runtime(
 
 
 def _refuse_incomplete(program: Program, substitute: Runtime) -> None:
-    """Refuses a program that calls a function which the runtime in place of its own lacks.
+    """Refuses a program that calls a function that the runtime in place of its own does not replace.
 
     Such a call would reach libgomp while all others reach `substitute`, and results would be wrong.
     """
@@ -213,13 +219,13 @@ def _refuse_incomplete(program: Program, substitute: Runtime) -> None:
         named = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
         raise CannotRecordError(
             f"{program.path} cannot be recorded",
-            f"it, or a library of it, calls {named}, which {substitute.path} does not have",
+            f"it, or a library of it, calls {named}, which {substitute.path} does not replace",
             "compile it with clang -fopenmp, or leave out what calls these functions",
         )
 
 
 def missing_functions(program: Program, substitute: Runtime) -> list[str]:
-    """Returns the runtime functions that a gcc program or its libraries call and `substitute` lacks."""
+    """Returns the functions that a gcc program or its libraries call and `substitute` does not replace."""
     if program.elf is None:
         return []
     files = [program.elf.path, *(loaded.facts.path for loaded in program.libraries if loaded.facts)]
@@ -233,7 +239,7 @@ def missing_functions(program: Program, substitute: Runtime) -> list[str]:
         )
     except NotElfError:
         return []
-    return sorted(called - defined)
+    return sorted(name for name in called if name not in defined or _INCOMPLETE.fullmatch(name))
 
 
 def _named_runtime(path: Path) -> Runtime:
