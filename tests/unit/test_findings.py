@@ -484,10 +484,12 @@ def test_barriers_every_few_microseconds_are_named() -> None:
 # ---------------------------------------------------------------- what processors tell
 
 
-def on_processors(rows: list[RegionRow], constructs: list[ConstructRow], n_cpus: int = 8) -> Run:
+def on_processors(
+    rows: list[RegionRow], constructs: list[ConstructRow], n_cpus: int = 8, n_bound: int = 0
+) -> Run:
     """A run that knows when its threads were on processors."""
     threads = [thread(row.thread, cpu_source="switches") for row in rows if row.construct == 0]
-    return made_run(rows, constructs, threads=threads, n_usable_cpus=n_cpus)
+    return made_run(rows, constructs, threads=threads, n_usable_cpus=n_cpus, n_bound_cpus=n_bound)
 
 
 def test_preempted_threads_are_disturbed_and_their_waits_are_not_judged() -> None:
@@ -560,15 +562,15 @@ def test_threads_on_one_processor_are_too_many_whatever_else_ails_them() -> None
 def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
     half = {"preempted_ns": 50 * MS, "work_preempted_ns": 30 * MS}
     part = [{"work_ns": 100 * MS, **half}, {"work_ns": 40 * MS, "idle_ns": 60 * MS, **half}]
-    run = on_processors(team(0, part), [], n_cpus=8)
-    bound = run.replace(n_bound_cpus=1)
+    rows = team(0, part)
+    bound = on_processors(rows, [], n_bound=1)
     assert problems(bound)[0] == "bound_together"
     assert (
         "2 threads shared 1 processor, though the process could use 8" in the(bound, "bound_together").because
     )
-    for well in (2, 0):  # one each; not known
-        assert "bound_together" not in problems(run.replace(n_bound_cpus=well))
-    assert "bound_together" not in problems(run.replace(n_bound_cpus=1, n_usable_cpus=1))
+    for n_bound in (2, 0):  # a processor each; not known
+        assert "bound_together" not in problems(on_processors(rows, [], n_bound=n_bound))
+    assert "bound_together" not in problems(on_processors(rows, [], n_cpus=1, n_bound=1))
 
 
 def test_disease_that_costs_as_much_makes_more_threads_than_processors_a_note() -> None:

@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the processors on which each of two threads may run, as a mask of the first 64.
-#define _GNU_SOURCE
+/* Prints a line per thread of a region: its number, and the processors on which it may run. Spins a while before. */
+#include "facts.h"
+
 #include <omp.h>
 #include <sched.h>
-#include <stdio.h>
+
+enum { MOST_THREADS = 64 };
 
 int main(void) {
-    unsigned long masks[2] = {0, 0};
-#pragma omp parallel num_threads(2)
+    static cpu_set_t masks[MOST_THREADS];
+    int n_threads = 0;
+#pragma omp parallel
     {
-        cpu_set_t set;
-        sched_getaffinity(0, sizeof set, &set);
-        for (int cpu = 0; cpu < 64; cpu++)
-            if (CPU_ISSET(cpu, &set)) masks[omp_get_thread_num()] |= 1ul << cpu;
+        const int number = omp_get_thread_num();
+        REQUIRE(number < MOST_THREADS);
+        REQUIRE(sched_getaffinity(0, sizeof masks[number], &masks[number]) == 0);
+        spin_ns(30000000);
+#pragma omp master
+        n_threads = omp_get_num_threads();
     }
-    printf("%lx %lx\n", masks[0], masks[1]);
+    for (int number = 0; number < n_threads; number++) {
+        printf("thread %d:", number);
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+            if (CPU_ISSET(cpu, &masks[number])) printf(" %d", cpu);
+        printf("\n");
+    }
     return 0;
 }
