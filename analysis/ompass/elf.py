@@ -152,19 +152,61 @@ def dynamic_symbols(path: Path, wanted: Collection[str]) -> tuple[frozenset[str]
         return _sort_symbols(table, wanted)
 
 
-def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[str]:
-    """Returns the undefined dynamic symbols that begin with one of `prefixes`, without weak ones."""
+def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    """Returns (name, version) of the undefined symbols that begin with one of `prefixes`, without weak ones.
+
+    The version is empty where the file asks for none.
+    """
     with _open(path) as elf:
         table = elf.get_section_by_name(".dynsym")
         if not isinstance(table, SymbolTableSection) or not _mentions(table, prefixes):
             return frozenset()
+        versions = _Versions(elf, ".gnu.version_r")
         return frozenset(
-            symbol.name
-            for symbol in table.iter_symbols()
+            (symbol.name, versions.of(k))
+            for k, symbol in enumerate(table.iter_symbols())
             if symbol.name.startswith(prefixes)
             and symbol["st_shndx"] == "SHN_UNDEF"
             and symbol["st_info"]["bind"] != "STB_WEAK"
         )
+
+
+def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str, str]]:
+    """Returns (name, version) of those of `wanted` that the file defines; the version is empty for any."""
+    with _open(path) as elf:
+        table = elf.get_section_by_name(".dynsym")
+        if not isinstance(table, SymbolTableSection) or not _mentions(table, wanted):
+            return frozenset()
+        versions = _Versions(elf, ".gnu.version_d")
+        return frozenset(
+            (symbol.name, versions.of(k))
+            for k, symbol in enumerate(table.iter_symbols())
+            if symbol.name in wanted and symbol["st_shndx"] != "SHN_UNDEF"
+        )
+
+
+class _Versions:
+    """The versions of dynamic symbols by their numbers, as the file defines or needs them."""
+
+    _HIDDEN = 0x8000
+
+    def __init__(self, elf: ELFFile, section: str) -> None:
+        self._numbers: Any = elf.get_section_by_name(".gnu.version")
+        self._names: Any = elf.get_section_by_name(section)
+
+    def of(self, symbol: int) -> str:
+        """Returns the version of the symbol; empty for none, and for the version that any request accepts."""
+        if self._numbers is None or self._names is None:
+            return ""
+        number = self._numbers.get_symbol(symbol).entry["ndx"]
+        if not isinstance(number, int):  # VER_NDX_LOCAL, VER_NDX_GLOBAL
+            return ""
+        found = self._names.get_version(number & ~self._HIDDEN)
+        if found is None:
+            return ""
+        _, auxiliaries = found
+        entry = auxiliaries if hasattr(auxiliaries, "name") else next(auxiliaries)
+        return str(entry.name)
 
 
 def static_symbols(path: Path, wanted: Collection[str]) -> frozenset[str]:

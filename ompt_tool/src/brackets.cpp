@@ -15,15 +15,7 @@
 #include "accounting_tasks.h"
 #include "format/invariants.h"
 #include "held_tasks.h"
-#include "messages.h"
-
-#define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
-// Return by this and a call: the function called sees our caller's address for its own. gcc does so when it optimizes.
-#ifdef __clang__
-#define OMPASS_JUMP [[clang::musttail]] return
-#else
-#define OMPASS_JUMP return
-#endif
+#include "real_functions.h"
 
 namespace ompass::brackets {
 
@@ -32,52 +24,6 @@ bool aside_in_regions = false;
 Code runtime_code = {};
 
 namespace {
-
-// Is this address in our own library? Our functions' names may stand for the runtime's, so they cannot be compared.
-bool is_ours(void *address) {
-    Dl_info there, here;
-    return dladdr(address, &there) && dladdr(&active, &here) && there.dli_fbase == here.dli_fbase;
-}
-
-struct Search {
-    const char *name;
-    void *found;
-};
-
-// The runtime may have been loaded out of sight of RTLD_NEXT: then every library of the process is asked.
-int search_library(dl_phdr_info *info, size_t, void *argument) {
-    auto *search = static_cast<Search *>(argument);
-    void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library) return 0;
-    // The extension stands in front of a runtime as we do, and has its functions too, but for this one.
-    void *symbol = dlsym(library, "omp_get_num_threads") ? dlsym(library, search->name) : nullptr;
-    dlclose(library);
-    if (!symbol || is_ours(symbol)) return 0;
-    search->found = symbol;
-    return 1;
-}
-
-void *find_real(const char *name) {
-    if (void *next = dlsym(RTLD_NEXT, name)) return next;
-    Search search{name, nullptr};
-    dl_iterate_phdr(search_library, &search);
-    if (!search.found) { // we stand in front of a runtime that does not have the function its program calls
-        say("no OpenMP runtime of this process has the function %s, which the program calls.", name);
-        abort();
-    }
-    return search.found;
-}
-
-// The runtime's function behind ours. Found at the first call, by whichever thread; all find the same.
-template <typename Function>
-[[gnu::always_inline]] inline Function *real(Function *&known, const char *name) {
-    Function *function = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(function == nullptr, 0)) {
-        function = reinterpret_cast<Function *>(find_real(name));
-        __atomic_store_n(&known, function, __ATOMIC_RELEASE);
-    }
-    return function;
-}
 
 // The calling thread if a bracket is to be measured here; null: there is none, and the call is passed on, by a jump if that
 // is possible here.
@@ -175,7 +121,6 @@ void look_whether_in_front(bool wanted) {
 } // namespace ompass::brackets
 
 using namespace ompass;
-using ompass::brackets::real;
 
 // ---------------------------------------------------------------- LLVM's interface
 

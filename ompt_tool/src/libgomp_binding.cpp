@@ -4,6 +4,8 @@
 // loaded, it reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY, and binds the thread that loads it to the first place.
 // The runtime in use would inherit that mask and take one processor for the whole machine.
 // libompass.so and libomp_ext.so are both built with this file. It includes nothing of either.
+#include "libgomp_binding.h"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -35,6 +37,12 @@ bool is_preloaded(const char *name) {
     return false;
 }
 
+// Finds the library of the runtime in use.
+bool find_runtime(Dl_info &runtime) {
+    void *in_use = dlsym(RTLD_DEFAULT, "omp_get_num_threads"); // which neither library of ours defines
+    return in_use && dladdr(in_use, &runtime) && runtime.dli_fname;
+}
+
 // True if `code` belongs to a libgomp that another, preloaded runtime has replaced. Wheels carry a libgomp under names
 // such as libgomp-a34b3233.so.1. A libgomp that nobody replaced, or that the program itself displaced by linking two
 // runtimes, keeps its binding.
@@ -42,9 +50,7 @@ bool is_replaced_libgomp(void *code) {
     Dl_info caller, runtime;
     if (!dladdr(code, &caller) || !caller.dli_fname) return false;
     if (strncmp(base_name(caller.dli_fname), "libgomp", strlen("libgomp")) != 0) return false;
-    void *in_use = dlsym(RTLD_DEFAULT, "omp_get_num_threads"); // which neither library of ours defines
-    if (!in_use || !dladdr(in_use, &runtime) || !runtime.dli_fname) return false;
-    return runtime.dli_fbase != caller.dli_fbase && is_preloaded(base_name(runtime.dli_fname));
+    return find_runtime(runtime) && runtime.dli_fbase != caller.dli_fbase && is_preloaded(base_name(runtime.dli_fname));
 }
 
 using Function = decltype(&pthread_setaffinity_np);
@@ -52,6 +58,11 @@ using Function = decltype(&pthread_setaffinity_np);
 Function find_next() { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, "pthread_setaffinity_np")); }
 
 } // namespace
+
+bool ompass::runs_on_preloaded_runtime() {
+    Dl_info runtime;
+    return find_runtime(runtime) && is_preloaded(base_name(runtime.dli_fname));
+}
 
 // Runs before any constructor of this library: libgomp's own constructor may come first. So it keeps no state.
 INTERPOSED int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *cpus) {

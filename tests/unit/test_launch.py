@@ -82,12 +82,20 @@ def test_gcc_program_without_brackets_still_needs_libomp_and_the_tool_preloaded(
 
 
 def test_an_unrecorded_run_is_bound_as_a_recorded_one() -> None:
-    made = plan(LIBGOMP, environ={"LD_PRELOAD": "/their/malloc.so"})
+    set_by_user = {"OMP_SCHEDULE": "static", "OMP_STACKSIZE": "16M"}
+    made = plan(LIBGOMP, environ={"LD_PRELOAD": "/their/malloc.so", **set_by_user})
     assert unrecorded_variables(made, TOOL) == {
         "LD_PRELOAD": f"{TOOL}:{LIBOMP.path}:/their/malloc.so",
         "OMPASS_ENABLED": "off",
     }
     assert unrecorded_variables(plan(LIBOMP), TOOL) == {}
+
+
+def test_a_gcc_program_has_libgomps_defaults_in_recorded_runs_and_others() -> None:
+    made = plan(LIBGOMP)
+    assert made.variables["OMP_SCHEDULE"] == "dynamic,1"
+    assert unrecorded_variables(made, TOOL)["OMP_SCHEDULE"] == "dynamic,1"
+    assert "OMP_SCHEDULE" not in plan(LIBOMP).variables
 
 
 def test_no_preload_without_brackets_where_none_is_needed() -> None:

@@ -7,11 +7,12 @@ Owns every decision about LD_PRELOAD and OMP_TOOL_LIBRARIES. What the user has s
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import resource
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ompass.elf import NotElfError, dynamic_symbols, imported_symbols
+from ompass.elf import NotElfError, dynamic_symbols, exported_symbols, imported_symbols
 from ompass.errors import CannotRecordError
 from ompass.launch.program import Program
 from ompass.launch.runtimes import Runtime, find_runtimes, read_runtime
@@ -26,11 +27,13 @@ _INSTALL_LIBOMP = (
 
 # The functions that a gcc program calls of its OpenMP and OpenACC runtime.
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
-# Functions that LLVM's runtimes define without libgomp's meaning: events of tasks, allocators with traits,
-# numbers of teams, and loops with ordered dependences.
-_INCOMPLETE = re.compile(
-    r"omp_fulfill_event_?|omp_init_allocator_?|omp_set_num_teams_?|GOMP_loop_(ull_)?doacross_\w+"
-)
+# Functions that nothing replaces with libgomp's meaning: target regions, teams, events of tasks. The tool
+# defines some of them: it ends a program that reaches them through a library that it loads later.
+_NOT_REPLACED = re.compile(r"GOMP_(target|teams)\w*|GOACC_\w+|omp_fulfill_event_?")
+_DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # that libgomp_defaults sets
+_LLVM_STACK_BYTES = 4 << 20  # of a thread, by default
+# Functions that libgomp answers by itself, whatever runtime is in use.
+_CONSTANT = re.compile(r"omp_get_(supported_active_levels|device_num)_?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def plan_recording(
     _refuse_static(program)
     runtime, substitute, how = _choose_runtime(program, options, installed)
     if substitute is not None:
-        _refuse_incomplete(program, substitute)
+        _refuse_incomplete(program, substitute, tool)
     brackets = (
         options.brackets if options.brackets is not None else environ.get("OMPASS_BRACKETS", "on") != "off"
     )
@@ -93,6 +96,8 @@ def plan_recording(
     # Named here as well: a runtime linked into the program looks in this list first.
     variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
     variables["OMPASS_BRACKETS"] = "on" if brackets else "off"
+    if substitute is not None and any(runtime.kind == "libgomp" for runtime in program.runtimes):
+        variables.update(libgomp_defaults(environ))
     variables.update(_requested(options))
     warnings += other_tools(program, tool, environ)
     if environ.get("OMP_TOOL", "").strip().lower() == "disabled":
@@ -113,7 +118,8 @@ def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:
     """
     if all(path == tool for path in plan.libraries):
         return {}
-    return {"LD_PRELOAD": plan.variables["LD_PRELOAD"], "OMPASS_ENABLED": "off"}
+    kept = {name: plan.variables[name] for name in ("LD_PRELOAD", *_DEFAULTS) if name in plan.variables}
+    return {**kept, "OMPASS_ENABLED": "off"}
 
 
 def plan_here(
@@ -210,12 +216,12 @@ def _choose_runtime(
     )
 
 
-def _refuse_incomplete(program: Program, substitute: Runtime) -> None:
+def _refuse_incomplete(program: Program, substitute: Runtime, tool: Path) -> None:
     """Refuses a program that calls a function that the runtime in place of its own does not replace.
 
     Such a call would reach libgomp while all others reach `substitute`, and results would be wrong.
     """
-    if lacking := missing_functions(program, substitute):
+    if lacking := missing_functions(program, substitute, tool):
         named = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
         raise CannotRecordError(
             f"{program.path} cannot be recorded",
@@ -224,22 +230,50 @@ def _refuse_incomplete(program: Program, substitute: Runtime) -> None:
         )
 
 
-def missing_functions(program: Program, substitute: Runtime) -> list[str]:
-    """Returns the functions that a gcc program or its libraries call and `substitute` does not replace."""
+def missing_functions(program: Program, substitute: Runtime, tool: Path) -> list[str]:
+    """Returns the functions that a gcc program or its libraries call and that nothing replaces.
+
+    `substitute` is the runtime in place of libgomp. A definition replaces a function only if it has the
+    version that the caller asks for, or none.
+    """
     if program.elf is None:
         return []
     files = [program.elf.path, *(loaded.facts.path for loaded in program.libraries if loaded.facts)]
     users = [path for path in files if not runtime_kind(path.name)]
     try:
-        called = frozenset[str]().union(*(imported_symbols(path, _RUNTIME_PREFIXES) for path in users))
-        if not called:
-            return []
-        defined = frozenset[str]().union(
-            *(dynamic_symbols(path, called)[0] for path in (*users, substitute.path))
-        )
+        called = _union(imported_symbols(path, _RUNTIME_PREFIXES) for path in users)
+        names = {name for name, _ in called}
+        defined = _union(exported_symbols(path, names) for path in (*users, substitute.path, tool))
     except NotElfError:
         return []
-    return sorted(name for name in called if name not in defined or _INCOMPLETE.fullmatch(name))
+
+    def is_replaced(name: str, version: str) -> bool:
+        if _NOT_REPLACED.fullmatch(name):
+            return False
+        if not version:
+            return any(name == other for other, _ in defined)
+        return bool(_CONSTANT.fullmatch(name)) or (name, version) in defined or (name, "") in defined
+
+    return sorted(name for name, version in called if not is_replaced(name, version))
+
+
+def _union(sets: Iterable[frozenset[tuple[str, str]]]) -> frozenset[tuple[str, str]]:
+    return frozenset[tuple[str, str]]().union(*sets)
+
+
+def libgomp_defaults(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables that give a program on LLVM's runtime the defaults of libgomp.
+
+    A `schedule(runtime)` loop is dynamic, and threads have stacks of the size that the system gives.
+    """
+    defaults = {}
+    if "OMP_SCHEDULE" not in environ:
+        defaults["OMP_SCHEDULE"] = "dynamic,1"
+    if not {"OMP_STACKSIZE", "GOMP_STACKSIZE", "KMP_STACKSIZE"} & environ.keys():
+        limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
+        if limit > _LLVM_STACK_BYTES:
+            defaults["KMP_STACKSIZE"] = f"{limit}B"
+    return defaults
 
 
 def _named_runtime(path: Path) -> Runtime:

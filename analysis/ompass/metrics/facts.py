@@ -110,7 +110,7 @@ class Facts:
 
     @property
     def tied_together(self) -> bool:
-        """Whether threads had to share processors only because they were bound to too few."""
+        """True if threads had to share processors only because they were bound to too few."""
         return 0 < self.n_shared < min(self.n_threads, self.run.n_usable_cpus)
 
     @property

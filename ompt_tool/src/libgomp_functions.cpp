@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that gcc programs call, and that do not reach an LLVM runtime in libgomp's place by themselves.
+// The loader binds a call to a function of that name and version. LLVM's runtimes define some functions of OpenMP 5 under
+// another version than libgomp, and lack others. Such calls would reach the libgomp that is loaded, but not in use.
+// These functions have no version, so that the loader takes them for any, and pass the call on to the runtime in use.
+// They take effect only when this library is preloaded or linked.
+#include <climits>
+#include <cstdint>
+#include <cstdlib>
+#include <unistd.h>
+
+#include "libgomp_binding.h"
+#include "messages.h"
+#include "real_functions.h"
+
+using ompass::real;
+
+namespace {
+
+// Returns the function of the runtime in use. These calls are rare: nothing is kept.
+template <typename Function>
+Function *in_use(const char *name) {
+    return reinterpret_cast<Function *>(ompass::find_real(name));
+}
+
+int to_int(int64_t value) { return value > INT_MAX ? INT_MAX : value < INT_MIN ? INT_MIN : static_cast<int>(value); }
+
+} // namespace
+
+// ---------------------------------------------------------------- same name, another version
+
+// Passes a call of up to four integers or pointers on, and its result back.
+#define OMPASS_PASS_ON(name)                                                                                           \
+    OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {                                 \
+        static decltype(&name) known;                                                                                  \
+        return real(known, #name)(a, b, c, d);                                                                         \
+    }
+
+OMPASS_PASS_ON(omp_alloc)
+OMPASS_PASS_ON(omp_aligned_alloc)
+OMPASS_PASS_ON(omp_calloc)
+OMPASS_PASS_ON(omp_aligned_calloc)
+OMPASS_PASS_ON(omp_realloc)
+OMPASS_PASS_ON(omp_free)
+OMPASS_PASS_ON(omp_init_allocator)
+OMPASS_PASS_ON(omp_init_allocator_)
+OMPASS_PASS_ON(omp_destroy_allocator)
+OMPASS_PASS_ON(omp_destroy_allocator_)
+OMPASS_PASS_ON(omp_get_default_allocator)
+OMPASS_PASS_ON(omp_get_default_allocator_)
+OMPASS_PASS_ON(omp_set_default_allocator)
+OMPASS_PASS_ON(omp_set_default_allocator_)
+OMPASS_PASS_ON(omp_fulfill_event)
+OMPASS_PASS_ON(omp_fulfill_event_)
+OMPASS_PASS_ON(omp_display_env)
+OMPASS_PASS_ON(omp_display_env_)
+OMPASS_PASS_ON(omp_get_max_teams)
+OMPASS_PASS_ON(omp_get_max_teams_)
+OMPASS_PASS_ON(omp_set_num_teams)
+OMPASS_PASS_ON(omp_set_num_teams_)
+OMPASS_PASS_ON(omp_get_teams_thread_limit)
+OMPASS_PASS_ON(omp_get_teams_thread_limit_)
+OMPASS_PASS_ON(omp_set_teams_thread_limit)
+OMPASS_PASS_ON(omp_set_teams_thread_limit_)
+
+// ---------------------------------------------------------------- Fortran's calls with integers of eight bytes
+
+#define OMPASS_SET_8(name)                                                                                             \
+    OMPASS_EXPORT void name##_8_(const int64_t *value) { in_use<void(int)>(#name)(to_int(*value)); }
+
+// A logical value in place of a number.
+#define OMPASS_SWITCH_8(name)                                                                                          \
+    OMPASS_EXPORT void name##_8_(const int64_t *value) { in_use<void(int)>(#name)(*value != 0); }
+#define OMPASS_GET_8(name)                                                                                             \
+    OMPASS_EXPORT int32_t name##_8_(const int64_t *value) { return in_use<int(int)>(#name)(to_int(*value)); }
+
+OMPASS_SET_8(omp_set_num_threads)
+OMPASS_SET_8(omp_set_max_active_levels)
+OMPASS_SET_8(omp_set_default_device)
+OMPASS_SET_8(omp_set_num_teams)
+OMPASS_SET_8(omp_set_teams_thread_limit)
+OMPASS_SWITCH_8(omp_set_dynamic)
+OMPASS_SWITCH_8(omp_set_nested)
+OMPASS_SWITCH_8(omp_display_env)
+OMPASS_GET_8(omp_get_ancestor_thread_num)
+OMPASS_GET_8(omp_get_team_size)
+OMPASS_GET_8(omp_get_place_num_procs)
+
+OMPASS_EXPORT void omp_set_schedule_8_(const int32_t *kind, const int64_t *chunk) {
+    in_use<void(int, int)>("omp_set_schedule")(*kind, to_int(*chunk));
+}
+
+OMPASS_EXPORT void omp_get_schedule_8_(int32_t *kind, int64_t *chunk) {
+    int chunk_size = 0;
+    in_use<void(int32_t *, int *)>("omp_get_schedule")(kind, &chunk_size);
+    *chunk = chunk_size;
+}
+
+OMPASS_EXPORT uintptr_t omp_init_allocator_8_(const uintptr_t *space, const int64_t *n_traits, const void *traits) {
+    return in_use<uintptr_t(uintptr_t, int, const void *)>("omp_init_allocator")(*space, to_int(*n_traits), traits);
+}
+
+namespace {
+
+// Calls get(numbers) for at most `n` numbers and widens them into `wide`.
+template <typename Get>
+void get_wide(int n, int64_t *wide, Get &&get) {
+    if (n <= 0) return;
+    auto *numbers = static_cast<int *>(calloc(static_cast<size_t>(n), sizeof(int)));
+    if (!numbers) return;
+    get(numbers);
+    for (int i = 0; i < n; i++) wide[i] = numbers[i];
+    free(numbers);
+}
+
+} // namespace
+
+OMPASS_EXPORT void omp_get_place_proc_ids_8_(const int64_t *place, int64_t *ids) {
+    const int number = to_int(*place);
+    get_wide(in_use<int(int)>("omp_get_place_num_procs")(number), ids,
+             [=](int *found) { in_use<void(int, int *)>("omp_get_place_proc_ids")(number, found); });
+}
+
+OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
+    get_wide(in_use<int()>("omp_get_partition_num_places")(), places,
+             [](int *found) { in_use<void(int *)>("omp_get_partition_place_nums")(found); });
+}
+
+// ---------------------------------------------------------------- loops with ordered dependences
+
+// LLVM's runtimes keep nothing of such a loop for a team of one thread, and then read what they did not keep. One thread
+// runs the iterations in order, so it never has to wait. Arguments beyond those in registers stay where the caller put
+// them, since the call is passed on by a jump.
+#define OMPASS_ORDERED(name)                                                                                           \
+    OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
+                            uintptr_t h) {                                                                             \
+        static int (*n_threads)();                                                                                     \
+        static decltype(&name) known;                                                                                  \
+        auto *next = real(known, #name);                                                                               \
+        if (real(n_threads, "omp_get_num_threads")() > 1) OMPASS_JUMP next(a, b, c, d, e, f, g, h);                    \
+    }
+
+OMPASS_ORDERED(GOMP_doacross_post)
+OMPASS_ORDERED(GOMP_doacross_wait)
+OMPASS_ORDERED(GOMP_doacross_ull_post)
+OMPASS_ORDERED(GOMP_doacross_ull_wait)
+
+// ---------------------------------------------------------------- scopes
+
+// Begins a scope, whose task reductions a worksharing loop without iterations registers as well.
+OMPASS_EXPORT void GOMP_scope_start(uintptr_t *reductions) {
+    using Start = bool(long, long, long, long, long, long *, long *, uintptr_t *, void **);
+    if (void *own = ompass::find_in_use("GOMP_scope_start"))
+        return reinterpret_cast<void (*)(uintptr_t *)>(own)(reductions);
+    if (reductions) in_use<Start>("GOMP_loop_start")(0, 0, 0, 0, 0, nullptr, nullptr, reductions, nullptr);
+}
+
+// ---------------------------------------------------------------- what the runtime in libgomp's place cannot do
+
+namespace {
+
+constexpr int kNotRecorded = 125; // the status of `ompass run` when it does not start a program
+
+// Ends a program that would go on with wrong results: it was started on another runtime than its own, and calls a function
+// that this one lacks. `ompass run` refuses such a program before it starts, unless the call is in a library that the
+// program loads later.
+void refuse(const char *name) {
+    ompass::say(
+        "the program calls %s, which the OpenMP runtime in place of libgomp does not replace. It ends here, because "
+        "its results would be wrong. Run it without Ompass, or compile it with clang -fopenmp.",
+        name);
+    _exit(kNotRecorded);
+}
+
+} // namespace
+
+#define OMPASS_REFUSE(name)                                                                                            \
+    OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f,         \
+                                 uintptr_t g, uintptr_t h) {                                                           \
+        if (ompass::runs_on_preloaded_runtime()) refuse(#name);                                                        \
+        static decltype(&name) known;                                                                                  \
+        OMPASS_JUMP real(known, #name)(a, b, c, d, e, f, g, h);                                                        \
+    }
+
+OMPASS_REFUSE(GOMP_target)
+OMPASS_REFUSE(GOMP_target_ext)
+OMPASS_REFUSE(GOMP_target_data)
+OMPASS_REFUSE(GOMP_target_data_ext)
+OMPASS_REFUSE(GOMP_target_update)
+OMPASS_REFUSE(GOMP_target_update_ext)
+OMPASS_REFUSE(GOMP_target_enter_exit_data)
+OMPASS_REFUSE(GOMP_teams)
+OMPASS_REFUSE(GOMP_teams4)
+OMPASS_REFUSE(GOMP_teams_reg)
+OMPASS_REFUSE(GOACC_parallel)
+OMPASS_REFUSE(GOACC_parallel_keyed)
+OMPASS_REFUSE(GOACC_data_start)
+OMPASS_REFUSE(GOACC_enter_data)
+OMPASS_REFUSE(GOACC_enter_exit_data)
+OMPASS_REFUSE(GOACC_update)
+
+// Refuses the loops and sections that ask for memory which the team shares (`mem`): inscan reductions and conditional
+// lastprivate variables. The runtime takes nine arguments at most.
+#define OMPASS_REFUSE_MEMORY(name, position)                                                                           \
+    OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f,         \
+                                 uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j) {                                 \
+        const uintptr_t arguments[] = {a, b, c, d, e, f, g, h, i, j};                                                  \
+        if (arguments[position] && ompass::runs_on_preloaded_runtime()) refuse(#name " for a scan");                   \
+        static decltype(&name) known;                                                                                  \
+        OMPASS_JUMP real(known, #name)(a, b, c, d, e, f, g, h, i, j);                                                  \
+    }
+
+OMPASS_REFUSE_MEMORY(GOMP_loop_start, 8)
+OMPASS_REFUSE_MEMORY(GOMP_loop_ordered_start, 8)
+OMPASS_REFUSE_MEMORY(GOMP_loop_ull_start, 9)
+OMPASS_REFUSE_MEMORY(GOMP_loop_ull_ordered_start, 9)
+OMPASS_REFUSE_MEMORY(GOMP_loop_doacross_start, 7)
+OMPASS_REFUSE_MEMORY(GOMP_loop_ull_doacross_start, 7)
+OMPASS_REFUSE_MEMORY(GOMP_sections2_start, 2)

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread uses 6 MB of its stack, as it may where the limit of a stack is 8 MB.
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+    int sum = 0;
+#pragma omp parallel num_threads(2) reduction(+ : sum)
+    {
+        volatile char large[6 << 20];
+        memset((char *)large, 1, sizeof large);
+        sum += large[sizeof large / 2];
+    }
+    printf("%d\n", sum);
+    return 0;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scopes with a reduction, and with one in which tasks take part.
+#include <stdio.h>
+
+int main(void) {
+    long sum = 0;
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp scope reduction(task, + : sum)
+        {
+            sum += 1;
+#pragma omp task in_reduction(+ : sum)
+            sum += 10;
+        }
+#pragma omp scope reduction(+ : sum)
+        sum += 100;
+    }
+    printf("%ld\n", sum);
+    return 0;
+}
