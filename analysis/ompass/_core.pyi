@@ -57,7 +57,7 @@ class ThreadRow(Row):
     first_ns: Final[int]  # first moment recorded, since the start of the run
     last_ns: Final[int]  # last moment accounted
     n_events: Final[int]  # records of its trace; 0 in the profile, which does not read them
-    n_dropped: Final[int]  # records lost to a size limit or a full disk
+    n_dropped: Final[int]  # records of its trace that could not be written
     n_migrations: Final[int]  # changes of CPU that were seen
     cpu_source: Final[str]  # where preempted and blocked times come from: switches (the kernel's records), clocks (of the thread; no state is known), or empty: not known, and 0
     n_lost_switches: Final[int]  # records of switches lost, so that which of both is in part a guess
@@ -183,6 +183,11 @@ class Run(Row):
     complete: Final[bool]  # false for a run cut short: killed, still running, or with records dropped in source events
     end_reason: Final[str]  # finalized, exit, running-or-killed or ended-by-control
     incomplete_reasons: Final[tuple[str, ...]]  # sentences
+    missing: Final[tuple[str, ...]]  # sentences: what the tool could not write, and why; of the profile and of the trace
+    n_unlogged: Final[int]  # threads that have no log, because it could not be created
+    n_unlogged_tasks: Final[int]  # tasks that completed and are in no log; 0 also where nobody could count them
+    trace_end: Final[str]  # why records are missing at the end of the trace; empty when none are
+    trace_end_cure: Final[str]  # what to do about that
     pid: Final[int]  # process that was recorded
     start_epoch_ns: Final[int]  # start of the run, since 1970
     wall_ns: Final[int]  # whole program, first to last moment recorded
@@ -389,7 +394,7 @@ class SampledThread(Row):
     machine: Final[str]  # x86_64 or aarch64, which names the registers; empty: there are none
     stack_bytes: Final[int]  # how much of the stack samples tell of
     n_lost: Final[int]  # samples that found no room in the kernel's ring
-    n_dropped: Final[int]  # samples that found no room on the disk
+    n_dropped: Final[int]  # samples that could not be written
     period: Final[int]  # loads or ops for which one sample stands; 0: they are of neither
     samples: Final[tuple[Sample, ...]]  # in order of time
 

@@ -3,6 +3,7 @@
 #include "counters.h"
 
 #include "messages.h"
+#include "sandbox.h"
 
 #ifdef OMPASS_HAVE_PAPI_H
 #include <algorithm>
@@ -263,7 +264,7 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
 }
 
 int start(uint64_t *values) {
-    if (accepted.empty()) return kNone;
+    if (accepted.empty() || sandbox::is_entered()) return kNone;
     int set;
     int error = make_set(accepted, &set);
     if (error == PAPI_OK && (error = papi.start(set)) != PAPI_OK) drop(&set);

@@ -3,9 +3,10 @@
 // address space; knows nothing of what is written there.
 //
 // Space is allocated before it is mapped, so that a full disk, a quota or a file size limit is an answer here and
-// never a SIGBUS or SIGXFSZ in the program. No descriptor stays open: a program that closes or reuses descriptors
-// of others cannot harm a log, nor be harmed. When the disk refuses, memory of the process takes its place for the
-// pieces that the tool cannot do without; they are lost with the process, which is counted, and the first refusal is told.
+// never a SIGBUS or SIGXFSZ in the program. A descriptor stays open (kept_file.h), because a sandbox may kill the program
+// when a file is opened. Where the program has closed it, the file is opened again, but never inside a sandbox. When the
+// disk refuses, memory of the process takes its place for the pieces that the tool cannot do without; they are lost with
+// the process, which is counted, and the first refusal is reported.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "format/format.h"
+#include "kept_file.h"
 
 namespace ompass {
 
@@ -21,6 +23,7 @@ public:
     // Creates the file with its header mapped and zeroed; header() is never null afterwards.
     void create(const std::string &path);
     void *header() const { return header_; }
+    bool is_on_disk() const { return size_ != 0; } // else it could not be created, and all of it is in memory
 
     // Appends an extent of `bytes` (a multiple of 4096) and maps it; its ExtentHeader is written.
     // Null when there is no space, unless `in_memory_if_full`. Callers serialize calls per file.
@@ -31,6 +34,14 @@ public:
 
     // Cuts an extent to `kept` bytes, whole pages, if it is the last of the file. What was mapped of the rest becomes memory.
     void shrink_last(void *extent, size_t bytes, size_t kept);
+
+    // Closes the descriptor; the mappings stay. No more extents follow.
+    void end_growth() { kept_.close(); }
+
+    // True if an extent of append() is in memory only.
+    static bool is_in_memory(const void *extent) {
+        return static_cast<const format::ExtentHeader *>(extent)->unused[0];
+    }
 
     // Unmaps an extent that is no longer written; what was written stays in the file.
     static void release(void *extent, size_t bytes);
@@ -45,14 +56,20 @@ public:
     static uint64_t total_bytes(); // on disk, over all files of the process
     static bool disk_refused(); // an allocation failed
 
-    // Where to count the pieces that are in memory only and will be missing in the files; null: nowhere.
-    static void count_lost_at(uint32_t *place);
-    static void note_lost(); // one more, from any thread
+    // The header that counts the pieces which will be missing in the files, and holds the first reason; null: none does.
+    static void count_lost_in(format::ProcessHeader *header);
+    // One more piece, from any thread. `reason`: an errno, or another value of ProcessHeader::first_refusal.
+    static void note_lost(uint32_t reason);
 
 private:
-    void *map(uint64_t offset, size_t bytes) const;
+    // A descriptor for writing, which done_with() takes back; -1: none, and `error` says why.
+    int writable(int &error);
+    void done_with(int descriptor);
 
     std::string path_;
+    KeptFile kept_;
+    uint64_t device_ = 0, inode_ = 0; // of the file that was created
+    int error_ = 0; // why it could not be
     void *header_ = nullptr;
     uint64_t size_ = 0; // of the file; 0 when it could not be created
     void *last_ = nullptr; // the extent at the end of the file

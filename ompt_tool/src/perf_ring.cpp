@@ -7,11 +7,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/format.h"
+#include "sandbox.h"
+
 namespace ompass {
 
 perf_event_mmap_page PerfRing::quiet_page = {};
 
 int PerfRing::open(const perf_event_attr &event, size_t pages, size_t least) {
+    if (sandbox::is_entered()) return static_cast<int>(format::kRefusedBySandbox);
     const auto descriptor = static_cast<int>(syscall(SYS_perf_event_open, &event, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
     if (descriptor < 0) return errno;
     const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));

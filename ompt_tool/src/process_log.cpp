@@ -157,7 +157,7 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
     header->calibration_monotonic_ns = header->latest_monotonic_ns = header->start_monotonic_ns = reading.monotonic_ns;
     memcpy(header->magic, format::kProcessMagic, sizeof header->magic);
     shared_header = header;
-    LogFile::count_lost_at(&header->n_lost);
+    LogFile::count_lost_in(header);
     define(DefinitionKind::kProgram, shared->n_constructs++, 0, ~0u, 0, "", 0);
 }
 
@@ -284,7 +284,7 @@ void unlock_after_fork() {
     if (shared) shared->lock.unlock();
 }
 void forget() {
-    LogFile::count_lost_at(nullptr);
+    LogFile::count_lost_in(nullptr);
     shared = nullptr; // not freed: the parent's memory image, and the forking thread may be inside a callback
     shared_header = nullptr;
 }

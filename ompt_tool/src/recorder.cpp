@@ -17,9 +17,11 @@
 #include "code_map.h"
 #include "counters.h"
 #include "cpu.h"
+#include "format/refusals.h"
 #include "messages.h"
 #include "process_log.h"
 #include "run_directory.h"
+#include "sandbox.h"
 #include "stretches.h"
 #include "summary.h"
 #include "trace_limit.h"
@@ -76,6 +78,7 @@ void in_child_after_fork() {
     trace_limit::reset(0);
     decided = ended = false;
     first_thread.ring.forget_after_fork();
+    making_thread = false;
     forked = true;
     start_lock.unlock();
 }
@@ -88,6 +91,16 @@ void start_absences(ThreadState &thread, uint32_t tid) {
                                 : thread.clocks.is_used() ? format::CpuSource::kClocks
                                                           : format::CpuSource::kNone;
 }
+
+// What a thread counted that no log holds.
+void note_unlogged(ThreadState &thread) {
+    format::ProcessHeader &header = *process_log::header();
+    __atomic_add_fetch(&header.n_unlogged_tasks, thread.log.tasks_in_memory(), __ATOMIC_RELAXED);
+    if (!thread.log.is_on_disk())
+        __atomic_add_fetch(&header.n_unlogged_records, thread.header->n_dropped, __ATOMIC_RELAXED);
+}
+
+void note_unlogged_thread() { __atomic_add_fetch(&process_log::header()->n_unlogged, 1, __ATOMIC_RELAXED); }
 
 // Of a thread that asks for no stretch any more: the absences up to `end` in the one that is open, and after it.
 void note_last_absences(ThreadState &thread, uint64_t end) {
@@ -117,7 +130,7 @@ void note_loads_refused(format::ProcessHeader &header, uint32_t error) {
             "ibs_op). Samples are of processor time instead.");
     else
         say("OMPASS_SAMPLE: the kernel refuses samples of loads: %s. Samples are of processor time instead.",
-            strerror(static_cast<int>(error)));
+            refusal_text(error).c_str());
 }
 
 void begin_samples(ThreadState &thread, uint32_t tid) {
@@ -171,6 +184,13 @@ bool start(const char *runtime_version) {
     if (getauxval(AT_SECURE)) return false;
     current_options = read_options();
     if (!current_options.enabled) return false;
+    if (sandbox::is_entered()) {
+        say("nothing is recorded: the program has closed itself into a sandbox (seccomp), which may kill it when a "
+            "file is "
+            "opened. Record a run without the sandbox, or call OpenMP before it begins.");
+        return false;
+    }
+    sandbox::begin();
     const uint64_t earlier_cpu_ns = process_cpu_ns(); // before what the start of the tool takes itself
     trace_limit::reset(current_options.limit_bytes);
     const format::ClockKind kind = clock::initialize();
@@ -227,6 +247,7 @@ void stop(format::EndReason reason) {
             thread.header->open_construct = shares ? format::kOpenPool : construct ? construct->id : 0;
             note_last_absences(*threads[i], end_ticks);
             note_binding(thread);
+            note_unlogged(*threads[i]);
         }
         process_log::header()->n_bound_cpus = cpu::n_noted_cpus();
         process_log::close(reason, end_ticks);
@@ -238,7 +259,12 @@ void stop(format::EndReason reason) {
             }
         process_log::settle();
     }
-    if (current_options.summary) print_summary(run_directory_path);
+    if (!current_options.summary) return;
+    if (sandbox::is_entered())
+        say("the program is in a sandbox (seccomp), so no summary is made here; see: ompass report %s",
+            run_directory_path.c_str());
+    else
+        print_summary(run_directory_path);
 }
 
 void note_brackets(bool measured) {
@@ -275,16 +301,17 @@ ThreadState *thread_while_off(format::ThreadKind kind) {
 
 ThreadState *make_thread(format::ThreadKind kind) {
     if (making_thread) return nullptr; // a callback from inside our own making
+    making_thread = true; // stays so on a thread that cannot be recorded, which is counted once
     const uint32_t index = next_thread.fetch_add(1);
     if (index >= kMaxThreads) {
-        LogFile::note_lost();
+        LogFile::note_lost(format::kRefusedByBounds);
+        note_unlogged_thread();
         return nullptr;
     }
-    making_thread = true;
     void *memory = mmap(nullptr, sizeof(ThreadState), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        making_thread = false;
-        LogFile::note_lost();
+        LogFile::note_lost(ENOMEM);
+        note_unlogged_thread();
         return nullptr;
     }
     const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
@@ -306,6 +333,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->log.create(run_directory_path, index, tid, now);
     thread->header = &thread->log.header();
     thread->header->kind = kind;
+    if (!thread->log.is_on_disk()) note_unlogged_thread();
     thread->base_task.frame = &thread->base_task;
     thread->base_task.flags = kImplicit | kStarted;
     thread->current = &thread->base_task;
@@ -339,6 +367,7 @@ void end_thread(ThreadState &thread) {
     note_last_absences(thread, thread.header->ended_ticks);
     note_binding(thread);
     thread.absences.close();
+    thread.clocks.end();
     thread.ring = thread.absences.page();
     for (const format::PendingPart &part : thread.header->pending)
         if (part.sequence) return;
@@ -348,6 +377,7 @@ void end_thread(ThreadState &thread) {
     this_thread = nullptr;
     take_last_samples(thread, clock::now());
     thread.samples.close();
+    note_unlogged(thread);
     thread.sample_ring = thread.samples.page();
     thread.log.unmap();
     thread.header = &thread.log.header();

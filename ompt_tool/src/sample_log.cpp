@@ -49,6 +49,7 @@ void SampleLog::close() {
         if (kept < kExtentBytes) file_.shrink_last(extent_, kExtentBytes, kept);
         LogFile::release(extent_, kExtentBytes);
     }
+    file_.end_growth();
     LogFile::release(header_, format::kHeaderBytes);
     header_ = nullptr;
     extent_ = nullptr;

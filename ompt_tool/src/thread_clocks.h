@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "format/format.h"
+#include "kept_file.h"
 
 namespace ompass {
 
@@ -15,6 +16,7 @@ public:
     // Begins with the thread of this system id, at the recorded time `now`.
     void begin(uint32_t tid, uint64_t now);
     bool is_used() const { return tid_ != 0; }
+    void end() { waits_.close(); } // the thread asks no more
 
     // How long the thread was absent since the reading before, in ticks; 0 when it is no more. One thread at a time may ask.
     format::AbsentTicks take(uint64_t now);
@@ -28,11 +30,12 @@ private:
         uint64_t left = 0, taken = 0; // switches: by itself, and not
     };
     bool read_processor(Reading &reading) const;
-    void read_waits(Reading &reading) const;
+    void read_waits(Reading &reading);
 
     uint32_t tid_ = 0;
     uint64_t time_ = 0;
     Reading last_;
+    KeptFile waits_; // schedstat of the thread
 };
 
 } // namespace ompass

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "format/figures.h"
 #include "trace_limit.h"
 
 namespace ompass {
@@ -44,7 +45,10 @@ void ThreadLog::start_tracing(uint64_t now) {
 
 void *ThreadLog::make_slots(uint32_t id) {
     const uint32_t extent = id / format::kSlotsPerExtent;
-    if (extent >= kMaxSlotExtents) LogFile::note_lost();
+    if (extent >= kMaxSlotExtents && !beyond_) {
+        beyond_ = true;
+        LogFile::note_lost(format::kRefusedByBounds);
+    }
     if (extent >= kMaxSlotExtents || !hold()) return spare_slot;
     char *memory = static_cast<char *>(
         file_.append(format::ExtentKind::kSlots, format::kSlotExtentBytes, extent * format::kSlotsPerExtent, true));
@@ -101,11 +105,31 @@ bool ThreadLog::renew_window() {
 }
 
 void ThreadLog::trim() {
-    if (!hold() || !window_ || !limit_) return;
+    if (!hold()) return;
+    cut_window();
+    file_.end_growth();
+}
+
+void ThreadLog::cut_window() {
+    if (!window_ || !limit_) return;
     const char *next = reinterpret_cast<char *>(__atomic_load_n(&next_, __ATOMIC_RELAXED));
     const size_t used = static_cast<size_t>(next - reinterpret_cast<char *>(window_)) + kEventBytes;
     const size_t kept = (used + format::kPageBytes - 1) / format::kPageBytes * format::kPageBytes;
     if (kept < kWindowBytes) file_.shrink_last(window_, kWindowBytes, kept);
+}
+
+uint64_t ThreadLog::tasks_in_memory() const {
+    uint64_t n_tasks = 0;
+    for (const char *slots : slots_) {
+        if (!slots || slots == spare_slot || !LogFile::is_in_memory(slots - sizeof(format::ExtentHeader))) continue;
+        for (uint32_t i = 0; i < format::kSlotsPerExtent; i++) {
+            format::RegionSlot slot;
+            memcpy(&slot, slots + i * format::kSlotBytes, sizeof slot);
+            if (slot.kind == format::DefinitionKind::kProgram || slot.kind == format::DefinitionKind::kParallel)
+                n_tasks += slot.n_tasks;
+        }
+    }
+    return n_tasks;
 }
 
 void ThreadLog::unmap() {
@@ -121,6 +145,7 @@ void ThreadLog::unmap() {
     }
     LogFile::release(header_, format::kHeaderBytes);
     header_ = &ended;
+    dropping_ = false;
 }
 
 void ThreadLog::stop_tracing() {

@@ -21,6 +21,8 @@ public:
     void start_tracing(uint64_t now);
 
     format::ThreadHeader &header() { return *header_; }
+    bool is_on_disk() const { return file_.is_on_disk(); } // else nobody will read it
+    uint64_t tasks_in_memory() const; // that completed, and are counted in memory alone
 
     // The statistics of construct `id` on this thread, made at the first call. Never null: without memory or beyond
     // the last slot it is a place that all such constructs share and that no reader sees.
@@ -175,6 +177,7 @@ private:
     bool refill(); // makes room for events
     bool open_window();
     bool renew_window();
+    void cut_window();
     bool hold() { return !held_.exchange(true, std::memory_order_acquire); }
     void let_go() { held_.store(false, std::memory_order_release); }
     void *make_slots(uint32_t id);
@@ -190,6 +193,7 @@ private:
     format::ThreadHeader *header_ = nullptr;
     format::ExtentHeader *window_ = nullptr; // the extent of the latest events, at one place in file and memory
     bool dropping_ = false;
+    bool beyond_ = false; // a construct has no slot
     // Who holds the log may lengthen or cut its file: its owner for a moment, and for good whoever trims it. Nobody waits.
     std::atomic<bool> held_{false};
     LogFile file_;

@@ -56,6 +56,13 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(nb::str, end_reason, "finalized, exit, running-or-killed or ended-by-control",                                   \
       text(name_of(process.end_reason, kEnds)))                                                                        \
     X(Texts, incomplete_reasons, "sentences", reasons)                                                                 \
+    X(Texts, missing, "sentences: what the tool could not write, and why; of the profile and of the trace", missing)   \
+    X(uint32_t, n_unlogged, "threads that have no log, because it could not be created", process.n_unlogged)           \
+    X(uint64_t, n_unlogged_tasks, "tasks that completed and are in no log; 0 also where nobody could count them",      \
+      process.n_unlogged_tasks)                                                                                        \
+    X(nb::str, trace_end, "why records are missing at the end of the trace; empty when none are",                      \
+      text(profile.trace_end))                                                                                         \
+    X(nb::str, trace_end_cure, "what to do about that", text(profile.trace_end_cure))                                  \
     X(uint32_t, pid, "process that was recorded", process.pid)                                                         \
     X(uint64_t, start_epoch_ns, "start of the run, since 1970", process.start_epoch_ns)                                \
     X(uint64_t, wall_ns, "whole program, first to last moment recorded", profile.wall_ns)                              \
@@ -95,6 +102,7 @@ nb::str text(const std::string &bytes) { // names come from programs, and need n
 PythonRun to_python(const std::string &directory, const RunFiles &run, RunProfile &&profile) {
     const format::ProcessHeader &process = *run.process;
     const auto reasons = to_tuple(profile.incomplete_reasons, [](const std::string &reason) { return text(reason); });
+    const auto missing = to_tuple(profile.missing, [](const std::string &reason) { return text(reason); });
     const auto counters = to_tuple(std::span(process.counter_names, process.n_counters), [](const char(&name)[64]) {
         return text(std::string(name, strnlen(name, sizeof name)));
     });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "format/refusals.h"
 #include "run_all.h"
 #include "walker.h"
 
@@ -49,7 +50,11 @@ Problem lacks_trace(const RunFiles &run) {
     const bool any = std::ranges::any_of(run.threads, [](const ThreadFile &thread) { return !thread.events.empty(); });
     if (any) return {};
     if (run.process->mode == format::Mode::kTrace)
-        return {run.directory, 0, "has no trace: there was no room for a single event (disk full, or a size limit)"};
+        return {run.directory, 0,
+                "has no trace: not a single event could be written (" +
+                    (run.process->limit_reached == 1 ? std::string("OMPASS_LIMIT_MB")
+                                                     : refusal_text(run.process->first_refusal)) +
+                    ")"};
     return {run.directory, 0, "has no trace: it was recorded in profile mode (use --mode trace or OMPASS_MODE=trace)"};
 }
 

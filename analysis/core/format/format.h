@@ -73,6 +73,10 @@ inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
 
+// Values of ProcessHeader::first_refusal beyond those of errno.
+inline constexpr uint32_t kRefusedBySandbox = 0x10000; // opening a file might have killed the program
+inline constexpr uint32_t kRefusedByBounds = 0x10001; // more threads or constructs than a record holds
+
 struct ProcessHeader {
     char magic[8]; // kProcessMagic
     uint32_t version;
@@ -99,7 +103,7 @@ struct ProcessHeader {
     uint32_t n_misuses; // kernel marks without a partner and the like
     uint64_t min_create_gap; // shortest time between two creations of one task, ~0 when none was seen
     char counter_names[kMaxCounters][64];
-    uint32_t n_lost; // pieces of the record that found no room, on the disk or in memory, and are missing
+    uint32_t n_lost; // pieces of the record that could not be written, and are missing
     uint32_t is_final; // 1: no file of the run is lengthened or cut any more
     uint32_t n_usable_cpus; // that the process might run on when recording began; 0: not known
     uint32_t pad_;
@@ -110,6 +114,10 @@ struct ProcessHeader {
     uint32_t wants_loads; // 1: samples of loads were asked for
     uint32_t loads_error; // errno: why they are of time instead
     uint32_t n_bound_cpus; // processors that OpenMP's threads were bound to at their end, together; 0: not known
+    uint32_t first_refusal; // errno, or kRefusedBy…: why the first piece that is missing could not be written
+    uint32_t n_unlogged; // threads without a log, n_lost counts them too
+    uint64_t n_unlogged_tasks; // that completed, and no log counts; known when recording or the thread has ended
+    uint64_t n_unlogged_records; // of traces that have no log
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 

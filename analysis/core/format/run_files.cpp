@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mapping and bounds. Every offset that comes from a file is checked before it is used.
 #include "run_files.h"
+#include "refusals.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -111,7 +112,7 @@ Problem check_header(const MappedFile &file, const char *magic, uint32_t version
     return {};
 }
 
-constexpr const char *kEmpty = ": is empty: the program ended, or the disk was full, when it was made.";
+constexpr const char *kEmpty = ": is empty: the program ended when it was made, or it could not grow.";
 constexpr int kAttempts = 100; // to read the log of a thread that writes
 
 // A copy of bytes of the file, kept in `copies`.
@@ -335,6 +336,24 @@ Problem list_logs(const std::string &directory, std::vector<uint32_t> &indices) 
     return {};
 }
 
+std::string counted(uint64_t n, const char *noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
+
+// What the tool itself says it could not write. Records of the trace are not in it: they do not concern the profile.
+void list_missing(RunFiles &run) {
+    const format::ProcessHeader &process = *run.process;
+    if (!process.n_lost) return;
+    const std::string because = ": " + refusal_text(process.first_refusal) + ".";
+    std::string pieces =
+        counted(process.n_lost, "piece") + " of the record " + (process.n_lost == 1 ? "is" : "are") + " missing";
+    if (process.n_unlogged) pieces += ", the logs of " + counted(process.n_unlogged, "thread") + " among them";
+    run.missing.push_back(run.directory + ": " + pieces + because);
+    if (process.n_unlogged_tasks)
+        run.missing.push_back(run.directory + ": " + counted(process.n_unlogged_tasks, "completed task") +
+                              (process.n_unlogged_tasks == 1 ? " is" : " are") + " in no log and in no figure.");
+    else if (process.n_unlogged && process.end_reason == format::EndReason::kRunning)
+        run.missing.push_back(run.directory + ": the tasks of threads without a log are counted when recording ends.");
+}
+
 // One log; what seems lost may only have been written while we read.
 Problem read_thread_at_rest(RunFiles &run, uint32_t index) {
     const size_t n_losses = run.losses.size(), n_remarks = run.remarks.size();
@@ -374,13 +393,13 @@ Problem open_run(const std::string &directory, RunFiles &run) {
         run.definitions.push_back({});
         run.remarks.push_back(run.process_file.path() + kEmpty);
     }
-    if (indices.size() < n_begun && !run.process->n_lost)
+    if (indices.size() + run.process->n_unlogged < n_begun &&
+        (!run.process->n_lost ||
+         run.process->first_refusal)) // older recordings count threads without a log in n_lost alone
         losses.push_back(directory + ": " + std::to_string(n_begun - indices.size()) + " thread logs are missing.");
-    if (run.process->n_lost)
-        run.remarks.push_back(
-            directory + ": " + std::to_string(run.process->n_lost) +
-            " pieces of the record are missing: there was no room for them on the disk or in memory.");
+    list_missing(run);
     run.losses.insert(run.losses.end(), losses.begin(), losses.end());
+    run.remarks.insert(run.remarks.end(), run.missing.begin(), run.missing.end());
     run.remarks.insert(run.remarks.end(), run.losses.begin(), run.losses.end());
     return {};
 }

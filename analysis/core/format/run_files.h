@@ -89,6 +89,7 @@ struct RunFiles {
     std::vector<const format::RegionInstance *> instances; // by index
     std::vector<ThreadFile> threads; // by index of the log; some may be missing
     std::vector<std::string> losses; // what was there and is not any more: truncated or missing files; also in remarks
+    std::vector<std::string> missing; // what the tool could not write, and why; also in remarks
     std::vector<std::string> remarks; // what a killed writer left unfinished: sentences, not errors
     uint64_t log_bytes = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From ticks to nanoseconds: exact conversion, the shares of sampled work, the estimate of creation, completeness.
 #include "run_profile.h"
+#include "refusals.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -247,6 +248,13 @@ uint64_t end_of_run(const RunFiles &run) {
     return std::max(end, run.process->start_ticks);
 }
 
+// Why the trace ended before the run; empty: it did not.
+static std::string reason_of_end(const format::ProcessHeader &process) {
+    if (!process.limit_reached) return {};
+    if (process.limit_reached == 1) return "the trace reached its size limit (OMPASS_LIMIT_MB)";
+    return "the trace could not be extended (" + refusal_text(process.first_refusal) + ")";
+}
+
 RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &accounts, bool from_events) {
     RunProfile profile;
     const format::ProcessHeader &process = *run.process;
@@ -281,10 +289,16 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
             profile.incomplete_reasons.begin(),
             "the program is still running, or was killed, or left by _exit: its figures end where it was cut short");
     for (const std::string &remark : run.remarks) profile.incomplete_reasons.push_back(remark);
-    if (from_events && process.limit_reached)
-        profile.incomplete_reasons.push_back(process.limit_reached == 1
-                                                 ? "the trace reached its size limit (OMPASS_LIMIT_MB)"
-                                                 : "the trace could not be extended (disk full, or a file size limit)");
+    profile.trace_end = reason_of_end(process);
+    if (from_events && process.limit_reached) profile.incomplete_reasons.push_back(profile.trace_end);
+    profile.missing = run.missing;
+    uint64_t n_dropped = process.n_unlogged_records;
+    for (const ThreadRow &row : profile.threads) n_dropped += row.n_dropped;
+    if (process.limit_reached) {
+        profile.trace_end_cure = process.limit_reached == 1 ? "raise --limit-mb" : refusal_cure(process.first_refusal);
+        profile.missing.push_back(run.directory + ": the trace lacks " + std::to_string(n_dropped) +
+                                  " records: " + profile.trace_end + ".");
+    }
     if (from_events && process.n_pauses)
         profile.incomplete_reasons.push_back("recording was paused, and the trace has no events of the pauses");
     profile.complete = profile.incomplete_reasons.empty();

@@ -16,6 +16,9 @@ struct RunProfile {
     bool from_events = false;
     bool complete = false;
     std::vector<std::string> incomplete_reasons;
+    std::string trace_end; // why events are missing at the end of the trace; empty: none are
+    std::string trace_end_cure;
+    std::vector<std::string> missing; // sentences: what the tool could not write, whatever is read
     uint64_t wall_ns = 0;
     double clock_hz = 0;
     bool create_estimated = false;

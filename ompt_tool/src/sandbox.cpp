@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts the filters in /proc/self/status, or the mode where the kernel (before 5.9) does not count. Containers filter every
+// process, so that only more filters than at first mean a sandbox of the program's own.
+#include "sandbox.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "kept_file.h"
+struct ompass_api;
+extern "C" const ompass_api *ompass_get_api(unsigned version);
+
+namespace ompass::sandbox {
+
+namespace {
+
+constexpr long kUnknown = -1;
+
+constinit std::atomic<bool> entered{false};
+constinit KeptFile status; // of /proc/self/status
+long filters_at_first = 0; // when the library was loaded; kUnknown: /proc is missing
+
+// The value of a line of such a file.
+long value_of(const char *text, const char *name) {
+    const char *line = strstr(text, name);
+    return line ? strtol(line + strlen(name), nullptr, 10) : kUnknown;
+}
+
+// kUnknown when the file cannot be read whole: another thread may have moved the place where it is read.
+long filters_in(int file) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        char text[8192];
+        if (lseek(file, 0, SEEK_SET) != 0) return kUnknown;
+        const ssize_t length = read(file, text, sizeof text - 1);
+        if (length < 0 && errno != EINTR) return kUnknown;
+        text[length > 0 ? length : 0] = 0;
+        if (strncmp(text, "Name:", 5) != 0) continue;
+        const long n = value_of(text, "\nSeccomp_filters:");
+        return n != kUnknown ? n : value_of(text, "\nSeccomp:");
+    }
+    return kUnknown;
+}
+
+long filters_of(const char *path) {
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return kUnknown;
+    const long n = filters_in(file);
+    close(file);
+    return n;
+}
+
+// True if the library was there before the program's first line: preloaded or linked, not opened by the runtime.
+bool was_loaded_at_start() {
+    void *program = dlopen(nullptr, RTLD_LAZY); // RTLD_DEFAULT would also look at the library that asks
+    return program && dlsym(program, "ompass_get_api") == reinterpret_cast<void *>(&ompass_get_api);
+}
+
+// A library that the runtime opens comes late: the program's sandbox may be there already. Then its parent has fewer filters.
+__attribute__((constructor)) void count_at_first() {
+    const int saved = errno;
+    filters_at_first = filters_of("/proc/self/status");
+    if (filters_at_first > 0 && !was_loaded_at_start()) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(getppid()));
+        const long of_parent = filters_of(path);
+        if (of_parent >= 0 && of_parent < filters_at_first) filters_at_first = of_parent;
+    }
+    errno = saved;
+}
+
+long filters_now() {
+    if (const int file = status.get(); file >= 0) {
+        const long n = filters_in(file);
+        if (n != kUnknown) return n;
+    }
+    const int mode = prctl(PR_GET_SECCOMP); // the program has closed the file: this call opens none
+    if (mode <= 0 || filters_at_first <= 0) return mode > 0 ? mode : 0;
+    return filters_of("/proc/self/status");
+}
+
+} // namespace
+
+void begin() {
+    if (is_entered()) return;
+    const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && !status.keep(file)) close(file);
+}
+
+bool is_entered() {
+    if (entered.load(std::memory_order_relaxed)) return true;
+    const int saved = errno;
+    const bool has_more = filters_now() > (filters_at_first > 0 ? filters_at_first : 0);
+    if (has_more) entered.store(true, std::memory_order_relaxed); // no filter ever goes
+    errno = saved;
+    return has_more;
+}
+
+} // namespace ompass::sandbox

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the program has closed itself into a sandbox (seccomp) since this library was loaded. Such a sandbox may kill the
+// process at any call that it does not expect, above all at an open. So whoever opens a file or an event asks here first.
+#pragma once
+
+namespace ompass::sandbox {
+
+// Keeps the means of asking. When recording begins, by which time nobody else asks.
+void begin();
+
+// True once the process has more filters than when the library was loaded. Makes no call but lseek and read while the
+// descriptor of begin() is there. Any thread, on slow paths only: it takes some microseconds.
+bool is_entered();
+
+} // namespace ompass::sandbox

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that close themselves into a sandbox: the tool opens nothing there, and says what is missing."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from integration.harsh_run import run_in, tool_lines
+from integration.recorded_run import check_identity, counted
+from ompass import _core
+from toolchains import CompileProgram, Toolchain
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the filters name calls of x86-64")
+
+FORBIDDEN = ["write", "open", "events", "most"]
+LOADINGS = ["OMP_TOOL_LIBRARIES", "LD_PRELOAD"]
+
+
+def validated(run_dir: Path) -> subprocess.CompletedProcess[str]:
+    command = ["ompass", "validate", str(run_dir)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("answer", ["kill", "refuse"])
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("loading", LOADINGS)
+@pytest.mark.parametrize("forbidden", FORBIDDEN)
+def test_sandbox_entered_after_the_first_region_costs_the_rest_of_the_record_alone(
+    forbidden: str,
+    loading: str,
+    mode: str,
+    answer: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    program = compile_program("survival/enters_sandbox.c", default_toolchain)
+    arguments = (forbidden, "late", answer)
+    plain = run_in(tmp_path, program, default_toolchain, *arguments, tool=None)
+    assert plain.returncode == 0, plain.stderr
+    run_dir = tmp_path / "run.ompass"
+    settings = {loading: str(libompass), "OMPASS_MODE": mode, "OMPASS_DIR": str(run_dir)}
+    harsh = run_in(tmp_path, program, default_toolchain, *arguments, tool=None, environment=settings)
+    assert (harsh.returncode, harsh.stdout) == (0, plain.stdout), harsh.stderr
+    (line,) = tool_lines(harsh.stderr)
+    assert "sandbox (seccomp)" in line
+    assert _core.validate(str(run_dir)) == []
+    profile = _core.read_profile(str(run_dir))
+    check_identity(profile)
+    assert profile.n_unlogged == 2, "the threads that began inside"
+    recorded = counted(profile)["tasks"]
+    if forbidden in ("write", "events"):  # else the program leaves by _exit, and nobody counts them
+        assert recorded + profile.n_unlogged_tasks == 300128
+    assert recorded >= 200128, "the logs that were there grew"
+    assert any("sandbox (seccomp)" in sentence for sentence in profile.missing)
+    shown = validated(run_dir)
+    assert (shown.returncode, "sound" in shown.stdout) == (10, False), shown.stdout
+    assert "sandbox (seccomp)" in shown.stdout
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize("loading", LOADINGS)
+@pytest.mark.parametrize("forbidden", FORBIDDEN)
+def test_program_that_meets_openmp_in_its_sandbox_is_not_recorded(
+    forbidden: str,
+    loading: str,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    program = compile_program("survival/enters_sandbox.c", default_toolchain)
+    arguments = (forbidden, "early", "kill")
+    plain = run_in(tmp_path, program, default_toolchain, *arguments, tool=None)
+    run_dir = tmp_path / "run.ompass"
+    settings = {loading: str(libompass), "OMPASS_MODE": mode, "OMPASS_DIR": str(run_dir)}
+    harsh = run_in(tmp_path, program, default_toolchain, *arguments, tool=None, environment=settings)
+    assert harsh.returncode == plain.returncode, harsh.stderr
+    assert harsh.stdout == plain.stdout
+    assert not run_dir.exists()
+    if plain.returncode == 0:  # libomp itself opens files when it starts
+        (line,) = tool_lines(harsh.stderr)
+        assert "nothing is recorded" in line and "sandbox (seccomp)" in line
