@@ -66,6 +66,12 @@ class IncompleteInstallationError(OmpassError):
     exit_code = 8
 
 
+class IncompleteRunError(OmpassError):
+    """The run is sound, but lacks what the tool could not write."""
+
+    exit_code = 10
+
+
 class UsageError(OmpassError):
     """The options contradict each other or name something that does not exist."""
 

@@ -315,6 +315,7 @@ def test_full_disk_costs_the_record_and_nothing_else(
         harsh = run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
         check_unharmed(harsh, plain)
         check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=True)
+        assert all("the disk is full" in line or "No space left" in line for line in tool_lines(harsh.stderr))
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
@@ -345,6 +346,7 @@ def test_limit_on_file_size_costs_the_record_and_nothing_else(
     )
     check_unharmed(harsh, plain)
     check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=True)
+    assert all("the limit on the size of files is reached" in line for line in tool_lines(harsh.stderr))
 
 
 def check_told_once_and_readable(

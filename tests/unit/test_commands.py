@@ -252,6 +252,22 @@ def test_validate_prints_every_problem_and_fails(fake_core: MakeCore, run_direct
     assert json.loads(call("validate", directory, "--json").stdout)[0]["problems"] == core.problems
 
 
+def test_validate_calls_no_run_sound_that_lacks_something(
+    fake_core: MakeCore, run_directory: MakeDirectory
+) -> None:
+    """Damaged (4) and incomplete (10) are two things."""
+    core = fake_core(a=some_profile(missing=("the trace lacks 487760 records: the disk is full.",)))
+    directory = run_directory("a")
+    result = call("validate", directory)
+    assert result.exit_code == 10
+    assert "incomplete: the trace lacks 487760 records: the disk is full." in result.stdout
+    assert "sound" not in result.stdout
+    (value,) = json.loads(call("validate", directory, "--json").stdout)
+    assert (value["sound"], value["problems"], len(value["missing"])) == (False, [], 1)
+    core.problems = ["thread-00001.log: offset 64: a record without an end"]
+    assert call("validate", directory).exit_code == 4
+
+
 def test_validate_looks_at_meta_json_too(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
     fake_core(a=some_profile())
     directory = run_directory("a")

@@ -43,7 +43,7 @@ _EPILOG = """
 
   0 done · 2 wrong usage · 3 no such run · 4 damaged or inconsistent run · 5 nothing to show ·
   6 cannot be recorded here · 7 cannot write · 8 incomplete installation ·
-  9 a program of a suite or a sweep failed.
+  9 a program of a suite or a sweep failed · 10 the run lacks something (`validate`).
   `run` ends as the program does; 125 when it could not be started for recording, 126 when it
   is not executable, 127 when it is not found.
 """

@@ -8,8 +8,8 @@ import typer
 from ompass.commands.options import JsonOption, RunsArgument
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
-from ompass.errors import DamagedRunError
-from ompass.readers import find_problems
+from ompass.errors import DamagedRunError, IncompleteRunError
+from ompass.readers import find_missing, find_problems
 
 _EPILOG = """
 [bold]Examples[/bold]
@@ -27,22 +27,33 @@ def register(app: typer.Typer) -> None:
 def validate(directories: RunsArgument, as_json: JsonOption = False) -> None:
     """Check logs and figures: every record, the thread-time identity, and the profile against the trace.
 
-    Exit code 4 when anything is wrong.
+    Exit code 4 when anything is wrong; 10 when all that is there is right, but the tool could not write
+    everything.
     """
     found = {}
+    missing: dict[str, list[str]] = {}
     for path in directories:
         with waiting(f"checking {path}"):
             found[str(path)] = find_problems(path)
+            missing[str(path)] = [] if found[str(path)] else find_missing(path)
     if as_json:
         values = [
-            {"directory": name, "sound": not problems, "problems": problems}
+            {
+                "directory": name,
+                "sound": not problems and not missing[name],
+                "problems": problems,
+                "missing": missing[name],
+            }
             for name, problems in found.items()
         ]
         write_result(to_json(values), None)
     else:
         console = console_for()
         for name, problems in found.items():
-            for problem in problems or ["sound"]:
-                console.print(f"{name}: {problem}", soft_wrap=True)
+            lacks = [f"incomplete: {sentence.removeprefix(f'{name}: ')}" for sentence in missing[name]]
+            for line in problems or lacks or ["sound"]:
+                console.print(f"{name}: {line}", soft_wrap=True)
     if any(found.values()):
         raise typer.Exit(DamagedRunError.exit_code)
+    if any(missing.values()):
+        raise typer.Exit(IncompleteRunError.exit_code)

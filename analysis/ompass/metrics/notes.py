@@ -20,13 +20,25 @@ def _notes(facts: Facts) -> Iterator[Finding]:
     if not run.complete:
         reasons = " ".join(run.incomplete_reasons) or f"The run ended as: {run.end_reason}."
         yield note("cut_short", "The run was cut short", reasons, "all figures cover only a part of the run")
+    if run.n_unlogged:
+        tasks = f" They completed {plural(run.n_unlogged_tasks, 'task')}." if run.n_unlogged_tasks else ""
+        yield note(
+            "unlogged",
+            "Threads are missing from the record",
+            f"{plural(run.n_unlogged, 'thread')} left no log.{tasks}",
+            "`ompass info` shows why; no figure covers these threads",
+            n_unlogged=run.n_unlogged,
+            n_unlogged_tasks=run.n_unlogged_tasks,
+        )
     dropped = sum(t.n_dropped for t in run.threads)
     if dropped:
         yield note(
             "dropped",
             "Events are missing from the trace",
-            f"{count(dropped)} records were not written (size limit or full disk); the profile has them all",
-            "raise --limit-mb, or free space where the run directory is",
+            f"{count(dropped)} records were not written: "
+            f"{run.trace_end or 'the recording does not say why'}; "
+            + ("the profile lacks some of them, too" if run.n_unlogged else "the profile has them all"),
+            run.trace_end_cure or "record again",
             n_dropped=dropped,
         )
     if breakdown.fell_back:

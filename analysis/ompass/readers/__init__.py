@@ -4,12 +4,13 @@
 from ompass.readers.events import EventTable, event_kinds, read_events
 from ompass.readers.graph import read_task_graph
 from ompass.readers.reuse import check_has_accesses, read_reuse
-from ompass.readers.rundir import find_problems, is_run_directory, open_run
+from ompass.readers.rundir import find_missing, find_problems, is_run_directory, open_run
 
 __all__ = [
     "EventTable",
     "check_has_accesses",
     "event_kinds",
+    "find_missing",
     "find_problems",
     "is_run_directory",
     "open_run",

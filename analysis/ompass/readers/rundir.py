@@ -9,6 +9,7 @@ from ompass import _core
 from ompass.model import Run
 from ompass.readers.core import check_directory, core_errors
 from ompass.readers.meta import meta_problems
+from ompass.units import plural
 
 
 def is_run_directory(path: Path) -> bool:
@@ -34,6 +35,15 @@ def find_problems(path: Path) -> list[str]:
     check_directory(path)
     with core_errors(path):
         return [*_core.validate(str(path)), *_sample_problems(path), *meta_problems(path)]
+
+
+def find_missing(path: Path) -> list[str]:
+    """What the tool could not write and why, one sentence each. Losses, not damage."""
+    check_directory(path)
+    with core_errors(path):
+        n_dropped = sum(thread.n_dropped for thread in _core.read_samples(str(path)).threads)
+        samples = [f"{path}: {plural(n_dropped, 'sample')} could not be written."] if n_dropped else []
+        return [*_core.read_profile(str(path)).missing, *samples]
 
 
 def _sample_problems(path: Path) -> list[str]:

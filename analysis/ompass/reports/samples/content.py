@@ -24,6 +24,12 @@ from ompass.symbols.unwinder import Code, FrameTable, Unwinder
 _SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
 
 
+REFUSED_BY_SANDBOX = 0x10000  # in place of an errno; kRefusedBySandbox of format.h
+_IN_SANDBOX = (
+    "the program had closed itself into a sandbox (seccomp), which may kill it for asking the kernel"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class SampleContent:
     """The samples of one run, ready to be shown."""
@@ -35,7 +41,7 @@ class SampleContent:
     events: tuple[str, ...]  # what samples were taken by
     n_threads: int  # that were sampled
     n_lost: int  # no room in the kernel's ring
-    n_dropped: int  # no room on the disk
+    n_dropped: int  # could not be written
     n_refused: int  # threads that the kernel did not let sample
     error: int  # why, as errno
     loads: tuple[SampledLoad, ...] = field(default=())  # of which the samples are, if they are of loads
@@ -71,6 +77,8 @@ class SampleContent:
                 "Loads were not sampled: this processor, or the kernel for it, offers no such samples "
                 "(Intel's mem-loads, AMD's ibs_op); samples are of processor time instead."
             )
+        if self.loads_error == REFUSED_BY_SANDBOX:
+            return f"Loads were not sampled on all threads: {_IN_SANDBOX}."
         return (
             f"Loads were not sampled: perf_event_open says {os.strerror(self.loads_error)}; "
             "samples are of processor time instead."
@@ -81,6 +89,8 @@ class SampleContent:
         if not self.n_refused:
             return ""
         who = "No thread was" if not self.n_threads else f"{self.n_refused} threads were not"
+        if self.error == REFUSED_BY_SANDBOX:
+            return f"{who} sampled: {_IN_SANDBOX}."
         return (
             f"{who} sampled: perf_event_open says {os.strerror(self.error)}; "
             "it takes kernel.perf_event_paranoid of 2 or less, and a container that allows the call."

@@ -59,11 +59,13 @@ def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | 
         return
     yield _sentence(content)
     yield from _unsampled(content)
-    if content.n_lost or content.n_dropped:
+    if content.n_lost:
         yield (
-            f"{plural(content.n_lost + content.n_dropped, 'sample')} found no room, most of them in long "
+            f"{plural(content.n_lost, 'sample')} found no room in the kernel's ring, most of them in long "
             "stretches without an event of OpenMP."
         )
+    if content.n_dropped:
+        yield f"{plural(content.n_dropped, 'sample')} could not be written; `ompass info` shows why."
     tables = [_lines(content), _libraries(content)]
     if whole:
         tables[1:1] = [

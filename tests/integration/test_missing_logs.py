@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads whose logs cannot be made: how many, with how many tasks, and the reason that the system gave."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from integration.harsh_run import run_in, tool_lines
+from integration.recorded_run import check_identity, check_sound, counted, facts_in
+from ompass import _core
+from toolchains import CompileProgram, Toolchain
+
+N_TASKS = 9000
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that nobody may reach, outside of pytest's, which are root's alone."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "empty").mkdir()
+        yield folder
+
+
+def limit_files(soft: int, hard: int) -> None:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def shown_by(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["ompass", *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+@pytest.mark.parametrize(
+    ("way", "reason"),
+    [
+        ("user", "Permission denied"),
+        ("root", "No such file or directory"),
+        ("files", "the limit on open files is reached (ulimit -n)"),
+    ],
+)
+def test_threads_without_a_log_are_counted_and_the_true_reason_is_stated(
+    way: str,
+    reason: str,
+    mode: str,
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    open_folder: Path,
+) -> None:
+    if way != "files" and os.geteuid() != 0:
+        pytest.skip("giving up the rights of root takes root")
+    program = compile_program("survival/gives_up_rights.c", default_toolchain)
+    run_dir = open_folder / "run.ompass"
+    plain = run_in(
+        open_folder, program, default_toolchain, way, tool=None, prepare=lambda: limit_files(256, 4096)
+    )
+    assert plain.returncode == 0, plain.stderr
+    harsh = run_in(
+        open_folder,
+        program,
+        default_toolchain,
+        way,
+        tool=libompass,
+        environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMPASS_SAMPLE": "off"},
+        prepare=lambda: limit_files(256, 4096),
+    )
+    assert (harsh.returncode, harsh.stdout) == (0, plain.stdout), harsh.stderr
+    (line,) = tool_lines(harsh.stderr)
+    assert reason in line and "disk" not in line
+    assert _core.validate(str(run_dir)) == []
+    profile = _core.read_profile(str(run_dir))
+    check_identity(profile)
+    assert profile.n_unlogged == 3
+    assert profile.n_unlogged_tasks > 0
+    assert counted(profile)["tasks"] + profile.n_unlogged_tasks == N_TASKS == facts_in(harsh.stdout)["tasks"]
+    shown = shown_by("validate", str(run_dir))
+    assert shown.returncode == 10
+    assert f"3 threads among them: {reason}" in shown.stdout and "sound" not in shown.stdout
+    if mode == "trace":
+        n_dropped = sum(thread.n_dropped for thread in profile.threads)
+        assert n_dropped > 0 and f"the trace could not be extended ({reason})" in shown.stdout
+    for command in ("info", "report"):
+        text = " ".join(shown_by(command, str(run_dir)).stdout.split())
+        assert reason in text, command
+        assert "--limit-mb" not in text and "has them all" not in text, command
+    (value,) = json.loads(shown_by("validate", str(run_dir), "--json").stdout)
+    assert (value["sound"], value["problems"]) == (False, []) and reason in " ".join(value["missing"])
+    shutil.rmtree(run_dir)
+
+
+@pytest.mark.parametrize("limits", [(256, 4096), (256, 256), (20000, 20000)])
+@pytest.mark.parametrize("mode", ["profile", "trace"])
+def test_program_that_takes_every_number_keeps_its_files_and_its_record(
+    mode: str,
+    limits: tuple[int, int],
+    default_toolchain: Toolchain,
+    compile_program: CompileProgram,
+    libompass: Path,
+    tmp_path: Path,
+) -> None:
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < limits[1] and os.geteuid() != 0:
+        pytest.skip("raising the limit takes root")
+    program = compile_program("survival/gives_up_rights.c", default_toolchain)
+    run_dir = tmp_path / "run.ompass"
+    harsh = run_in(
+        tmp_path,
+        program,
+        default_toolchain,
+        "close",
+        tool=libompass,
+        environment={"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode},
+        prepare=lambda: limit_files(*limits),
+    )
+    assert harsh.returncode == 0, harsh.stderr
+    assert (tmp_path / "own-file").read_text() == "mine\n"
+    assert counted(check_sound(run_dir))["tasks"] == N_TASKS
+
+
+def test_tool_takes_no_number_from_a_program_at_its_limit(
+    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    program = compile_program("survival/gives_up_rights.c", default_toolchain)
+    outputs = [
+        run_in(
+            tmp_path, program, default_toolchain, "files", tool=tool, prepare=lambda: limit_files(256, 512)
+        )
+        for tool in (None, libompass)
+    ]
+    assert [output.returncode for output in outputs] == [0, 0]
+    assert outputs[0].stdout == outputs[1].stdout
+
+
+def test_size_limit_is_named_by_validate(
+    default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
+) -> None:
+    program = compile_program("kinds/million_tasks.c", default_toolchain)
+    run_dir = tmp_path / "run.ompass"
+    settings = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": "trace", "OMPASS_LIMIT_MB": "1"}
+    run_in(tmp_path, program, default_toolchain, tool=libompass, environment=settings)
+    n_dropped = sum(thread.n_dropped for thread in _core.read_profile(str(run_dir)).threads)
+    shown = shown_by("validate", str(run_dir))
+    assert shown.returncode == 10
+    assert f"lacks {n_dropped} records" in shown.stdout and "OMPASS_LIMIT_MB" in shown.stdout
