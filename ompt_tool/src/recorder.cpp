@@ -327,7 +327,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->places.set_log(&thread->log);
     thread->pool.set_owner(static_cast<uint16_t>(index));
     thread->random = 2463534242u + index * 7919u;
-    const bool trace = current_options.mode == format::Mode::kTrace && !trace_limit::stopped();
+    const bool trace = current_options.mode == format::Mode::kTrace;
     // The first thread is the program's own, which was at work before it met OpenMP.
     const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
     thread->log.create(run_directory_path, index, tid, now);
@@ -341,11 +341,11 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->region = &thread->regions.outside;
     thread->n_tasks = &thread->regions.outside.slot->n_tasks;
     if (trace) thread->log.start_tracing(now);
-    thread->tracing = thread->log.tracing();
+    thread->tracing = thread->log.counts_records();
     thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
     thread->counter_set = counters::start(thread->counters);
     thread->has_counters = thread->counter_set != counters::kNone;
-    thread->samples_light = !trace && !thread->has_counters;
+    thread->samples_light = !thread->log.tracing() && !thread->has_counters;
     if (current_options.cpu) start_absences(*thread, tid);
     thread->ring = thread->absences.page();
     begin_samples(*thread, tid);
@@ -400,7 +400,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         }
         thread.work.dirty = true;
         leave_sample(thread);
-        thread.tracing = counting && thread.log.tracing();
+        thread.tracing = counting && thread.log.counts_records();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;
             thread.log.timed(format::kResync, waiting, clock::now(), thread.current->id,

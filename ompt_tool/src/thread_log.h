@@ -34,6 +34,7 @@ public:
     }
 
     bool tracing() const { return limit_ != nullptr; }
+    bool counts_records() const { return tracing() || dropping_; } // written, or counted as dropped
 
     // Appends a record; `now` of a timed one must not lie before that of the last timed one.
     void untimed(format::EventKind kind, uint32_t argument) { put(format::pack_event(kind, argument, 0)); }

@@ -311,7 +311,10 @@ def test_cancelled_and_dropped_and_far_tasks_are_noted() -> None:
 def test_note_on_dropped_records_says_only_what_is_known() -> None:
     tasks = [construct(1, k, [200_000] * 500) for k in range(2)]
     threads = [thread(k, n_dropped=3) for k in range(2)]
-    ends: dict[str, Any] = {"trace_end": "the trace could not be extended (Permission denied)", "trace_end_cure": "set it"}
+    ends: dict[str, Any] = {
+        "trace_end": "the trace could not be extended (Permission denied)",
+        "trace_end_cure": "set it",
+    }
     for n_unlogged, kinds in ((0, ["dropped"]), (2, ["unlogged", "dropped"])):
         run = made_run(
             healthy_rows(), tasks, threads=threads, n_unlogged=n_unlogged, n_unlogged_tasks=40, **ends

@@ -296,8 +296,9 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
     for (const ThreadRow &row : profile.threads) n_dropped += row.n_dropped;
     if (process.limit_reached) {
         profile.trace_end_cure = process.limit_reached == 1 ? "raise --limit-mb" : refusal_cure(process.first_refusal);
-        profile.missing.push_back(run.directory + ": the trace lacks " + std::to_string(n_dropped) +
-                                  " records: " + profile.trace_end + ".");
+        const bool more = process.n_unlogged && process.end_reason == format::EndReason::kRunning; // not counted yet
+        profile.missing.push_back(run.directory + ": the trace lacks " + (more ? "at least " : "") +
+                                  std::to_string(n_dropped) + " records: " + profile.trace_end + ".");
     }
     if (from_events && process.n_pauses)
         profile.incomplete_reasons.push_back("recording was paused, and the trace has no events of the pauses");
