@@ -13,7 +13,7 @@ public:
     // descriptors leaves no room. Any thread.
     bool keep(int descriptor);
 
-    // The descriptor; -1 when none is kept, or when its number is now that of another file.
+    // The descriptor; -1 when none is kept, or when another file has its number now.
     int get() const;
 
     void close(); // if it is still ours

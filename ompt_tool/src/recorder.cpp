@@ -92,7 +92,7 @@ void start_absences(ThreadState &thread, uint32_t tid) {
                                                           : format::CpuSource::kNone;
 }
 
-// What a thread counted that no log holds.
+// Notes the counts of a thread that no log holds.
 void note_unlogged(ThreadState &thread) {
     format::ProcessHeader &header = *process_log::header();
     __atomic_add_fetch(&header.n_unlogged_tasks, thread.log.tasks_in_memory(), __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the program has closed itself into a sandbox (seccomp) since this library was loaded. Such a sandbox may kill the
+// Finds out whether the program has closed itself into a sandbox (seccomp) since this library was loaded. Such a sandbox may kill the
 // process at any call that it does not expect, above all at an open. So whoever opens a file or an event asks here first.
 #pragma once
 

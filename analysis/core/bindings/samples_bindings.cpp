@@ -48,7 +48,7 @@ int64_t number_of(uint32_t construct) { return construct ? static_cast<int64_t>(
       nb::str(kRegisters[std::min<size_t>(static_cast<size_t>(from.header.registers), 3)]))                            \
     X(uint32_t, stack_bytes, "how much of the stack samples tell of", from.header.stack_bytes)                         \
     X(uint64_t, n_lost, "samples that found no room in the kernel's ring", from.header.n_lost)                         \
-    X(uint64_t, n_dropped, "samples that could not be written", from.header.n_dropped)                            \
+    X(uint64_t, n_dropped, "samples that could not be written", from.header.n_dropped)                                 \
     X(uint64_t, period, "loads or ops for which one sample stands; 0: they are of neither", from.header.period)        \
     X(Rows<PythonSample>, samples, "in order of time", samples)
 

@@ -150,7 +150,7 @@ namespace ompass {
       to.clock.since_start(header.first_ticks))                                                                        \
     X(uint64_t, last_ns, "last moment accounted", to.clock.since_start(account.last))                                  \
     X(uint64_t, n_events, "records of its trace; 0 in the profile, which does not read them", account.n_events)        \
-    X(uint64_t, n_dropped, "records of its trace that could not be written", header.n_dropped)                            \
+    X(uint64_t, n_dropped, "records of its trace that could not be written", header.n_dropped)                         \
     X(uint64_t, n_migrations, "changes of CPU that were seen", header.n_migrations)                                    \
     X(std::string, cpu_source,                                                                                         \
       "where preempted and blocked times come from: switches (the kernel's records), clocks (of the thread; no state " \

@@ -73,7 +73,7 @@ inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 
 // ---------------------------------------------------------------- process.log
 
-// Values of ProcessHeader::first_refusal beyond those of errno.
+// ProcessHeader::first_refusal holds an errno or one of these.
 inline constexpr uint32_t kRefusedBySandbox = 0x10000; // opening a file might have killed the program
 inline constexpr uint32_t kRefusedByBounds = 0x10001; // more threads or constructs than a record holds
 

@@ -338,7 +338,7 @@ Problem list_logs(const std::string &directory, std::vector<uint32_t> &indices) 
 
 std::string counted(uint64_t n, const char *noun) { return std::to_string(n) + " " + noun + (n == 1 ? "" : "s"); }
 
-// What the tool itself says it could not write. Records of the trace are not in it: they do not concern the profile.
+// Lists the pieces that the tool could not write. Records of the trace are not in it: they do not concern the profile.
 void list_missing(RunFiles &run) {
     const format::ProcessHeader &process = *run.process;
     if (!process.n_lost) return;

@@ -38,7 +38,7 @@ def find_problems(path: Path) -> list[str]:
 
 
 def find_missing(path: Path) -> list[str]:
-    """What the tool could not write and why, one sentence each. Losses, not damage."""
+    """List what the tool could not write and why, one sentence each. Nothing of it is damage."""
     check_directory(path)
     with core_errors(path):
         n_dropped = sum(thread.n_dropped for thread in _core.read_samples(str(path)).threads)
