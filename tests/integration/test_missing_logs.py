@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from command import command_line
 from integration.harsh_run import run_in, tool_lines
 from integration.recorded_run import check_identity, check_sound, counted, facts_in
 from ompass import _core
@@ -38,7 +39,7 @@ def limit_files(soft: int, hard: int) -> None:
 
 
 def shown_by(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["ompass", *arguments], capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command_line(*arguments), capture_output=True, text=True, timeout=60, check=False)
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from command import command_line
 from integration.harsh_run import run_in, tool_lines
 from integration.recorded_run import check_identity, counted
 from ompass import _core
@@ -21,7 +22,7 @@ LOADINGS = ["OMP_TOOL_LIBRARIES", "LD_PRELOAD"]
 
 
 def validated(run_dir: Path) -> subprocess.CompletedProcess[str]:
-    command = ["ompass", "validate", str(run_dir)]
+    command = command_line("validate", run_dir)
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
