@@ -211,7 +211,7 @@ def test_the_child_of_a_fork_records_its_own_switches(
         check_sums(report_of(directory))
 
 
-def test_no_descriptor_stays_open(
+def test_no_descriptor_takes_a_number_that_the_program_expects(
     compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     program = compile_program("processor/descriptors.c", default_toolchain, "-O0")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the open descriptors and mapped rings of the process, in a region and after many threads have come and gone.
+// Counts the open descriptors of the process with low numbers, in a region and after many threads have come and gone.
 #include <dirent.h>
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "../facts.h"
 
@@ -9,7 +10,7 @@ static int n_descriptors(void) {
     int n = 0;
     DIR *folder = opendir("/proc/self/fd");
     REQUIRE(folder != NULL);
-    while (readdir(folder)) n++;
+    for (struct dirent *entry; (entry = readdir(folder));) n += atoi(entry->d_name) < 1000;
     closedir(folder);
     return n;
 }
