@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <string>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "binding.h"
+#include "loaded_code.h"
 #include "omp_ext.h"
 #include "options.h"
 #include "placement.h"
@@ -129,9 +129,9 @@ struct Nesting {
     int (*size_at)(int) = nullptr;
 
     Nesting() {
-        level = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_level"));
-        thread_at = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "omp_get_ancestor_thread_num"));
-        size_at = reinterpret_cast<int (*)(int)>(dlsym(RTLD_DEFAULT, "omp_get_team_size"));
+        level = reinterpret_cast<int (*)()>(ompass::find_exported("omp_get_level"));
+        thread_at = reinterpret_cast<int (*)(int)>(ompass::find_exported("omp_get_ancestor_thread_num"));
+        size_at = reinterpret_cast<int (*)(int)>(ompass::find_exported("omp_get_team_size"));
     }
     int n_around() const { return level && thread_at && size_at ? level() - 1 : 0; }
 };

@@ -13,6 +13,7 @@
 #include "annotations.h"
 #include "domains.h"
 #include "libomp_abi.h"
+#include "loaded_code.h"
 #include "observer.h"
 #include "options.h"
 #include "runtime.h"
@@ -20,6 +21,8 @@
 #include "statistics.h"
 #include "team.h"
 
+// The C++ ABI's atexit(). Without the handle of a library, the handler waits for no library to be unloaded.
+extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;
 extern "C" omp_ext::abi::Hook __start_omp_ext_hooks[], __stop_omp_ext_hooks[]; // the linker's names
 
 namespace omp_ext {
@@ -39,11 +42,13 @@ std::atomic<int> state{kUnresolved};
 std::atomic<bool> tasks_may_come{false};
 std::atomic<bool> other_waits_may_come{false};
 bool runtime_is_known;
+bool handles_forks;
 bool cancellation;
 bool tool;
 bool tool_observes; // and knows of light tasks
 bool own_tasks_may_come;
 const void *runtime_base;
+ompass::Library runtime_code; // of that; written before any hook is set
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const void *base_of(const void *address) {
@@ -199,13 +204,24 @@ void set_targets(bool to_ours) {
     }
 }
 
+void after_fork_in_child() {
+    pthread_mutex_init(&lock, nullptr);
+    forget_teams();
+}
+
 void decide() {
+    if (!handles_forks) {
+        handles_forks = true;
+        pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    }
     // No runtime yet; perhaps one comes by dlopen. Tools too stand in front of hooked functions, but not of this one. A
     // preload reaches shells and their like too: before there is a runtime nothing is read, and nothing said.
     if (!find_real("omp_get_num_threads")) return;
     options = read_options();
     for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) hook->real = find_real(hook->name);
-    runtime_base = base_of(find_real("__kmpc_barrier"));
+    const void *barrier = find_real("__kmpc_barrier");
+    runtime_base = base_of(barrier);
+    runtime_code = barrier ? ompass::library_of(barrier) : ompass::Library{};
     References references;
     dl_iterate_phdr(look_at_library, &references);
     const bool wanted = options.schedule == 1 || (options.schedule < 0 && references.placement);
@@ -236,20 +252,18 @@ void decide() {
     state.store(wanted && runtime_is_known ? kActive : kLeftAlone, std::memory_order_release);
 }
 
-void after_fork_in_child() {
-    pthread_mutex_init(&lock, nullptr);
-    forget_teams();
-}
-
 // Programs that never come here by a call have no runtime in sight; those that do are decided for at once, so that the
-// first region is the scheduler's already.
-__attribute__((constructor)) void start() {
-    resolve();
-    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+// first region is the scheduler's already. The constructor of another library may have come here before.
+__attribute__((constructor)) void start() { resolve(); }
+
+void at_last(void *) {
+    if (options.statistics && first_team()) print_statistics();
 }
 
+// The destructors of other libraries, which may use OpenMP, can still follow: an exit handler that is added while they run
+// comes after all of them.
 __attribute__((destructor)) void stop() {
-    if (options.statistics && first_team()) print_statistics();
+    if (__cxa_atexit(at_last, nullptr, nullptr) != 0) at_last(nullptr);
 }
 
 } // namespace
@@ -266,7 +280,7 @@ void end_for_lack_of(const char *name) {
     _exit(127);
 }
 
-bool is_in_runtime(const void *code) { return base_of(code) == runtime_base; }
+bool is_in_runtime(const void *code) { return runtime_code.holds(code); }
 
 bool may_create_tasks() { return tasks_may_come.load(std::memory_order_relaxed); }
 void note_task_creation() {

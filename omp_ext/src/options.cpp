@@ -16,7 +16,7 @@ extern char **environ;
 
 namespace omp_ext {
 
-Options options;
+constinit Options options;
 
 void say(const char *format, ...) {
     const int saved = errno;

@@ -7,7 +7,6 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <cstdint>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <strings.h>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "idle.h"
+#include "loaded_code.h"
 #include "options.h"
 
 #if __has_include(<valgrind/valgrind.h>)
@@ -106,7 +106,7 @@ std::atomic<GetExceptionGlobals> get_exception_globals{nullptr};
 
 void find_exception_globals() {
     if (get_exception_globals.load(std::memory_order_relaxed)) return;
-    void *found = dlsym(RTLD_DEFAULT, "__cxa_get_globals");
+    void *found = ompass::find_exported("__cxa_get_globals");
     get_exception_globals.store(reinterpret_cast<GetExceptionGlobals>(found), std::memory_order_relaxed);
 }
 

@@ -14,13 +14,13 @@ namespace ompass::code_map {
 namespace {
 
 struct Range {
-    uint64_t begin, end;
-    std::atomic<uint64_t> bias; // of its module, and
-    std::atomic<uint32_t> module; // 1 + its id; 0: not asked for yet
+    uint64_t begin = 0, end = 0;
+    std::atomic<uint64_t> bias{0}; // of its module, and
+    std::atomic<uint32_t> module{0}; // 1 + its id; 0: not asked for yet
 };
 
 constexpr uint32_t kMost = 2048;
-Range ranges[kMost];
+constinit Range ranges[kMost];
 std::atomic<uint32_t> n_ranges{0};
 std::mutex growing;
 std::atomic<uint64_t> nobodys{0}; // the last address, without its low bits, that was in no module

@@ -37,7 +37,11 @@ struct Papi {
     decltype(&PAPI_get_component_info) get_component_info;
 } papi;
 
-std::vector<std::string> accepted;
+// The counters that are recorded. Made at first use and never destroyed: threads read counters until the process ends.
+std::vector<std::string> &accepted() {
+    static auto &names = *new std::vector<std::string>;
+    return names;
+}
 
 // PAPI ends a process in which a file with a longer name than this is mapped.
 constexpr size_t kLongestName = 1000;
@@ -122,7 +126,7 @@ int try_name(const std::string &name) {
     return error;
 }
 
-// Events of the kernel's scheduler are accepted, and stay 0, where only what happens outside of the kernel is counted.
+// Events of the kernel's scheduler are accepted(), and stay 0, where only what happens outside of the kernel is counted.
 bool is_of_scheduler(const std::string &name) {
     return name.find("CONTEXT-SWITCHES") != std::string::npos || name.find("CPU-MIGRATIONS") != std::string::npos;
 }
@@ -195,16 +199,16 @@ Trial try_together(const std::vector<std::string> &names) {
 // a virtual machine may have fewer counters than it shows. `before`: what each name counted without the new one.
 // Returns the reason against it, or nothing.
 std::string accept_beside(const std::string &name, Trial &before) {
-    accepted.push_back(name);
-    const Trial trial = try_together(accepted);
-    before.counted[accepted.size() - 1] = accepted.size() > 1 ? try_together({name}).counted[0] : 0;
+    accepted().push_back(name);
+    const Trial trial = try_together(accepted());
+    before.counted[accepted().size() - 1] = accepted().size() > 1 ? try_together({name}).counted[0] : 0;
     std::string reason = trial.error == PAPI_OK ? "" : papi.strerror(trial.error);
-    for (size_t i = 0; reason.empty() && i < accepted.size(); i++)
-        if (before.counted[i] >= 1'000 && trial.counted[i] == 0) reason = accepted[i] + " stays 0 then";
+    for (size_t i = 0; reason.empty() && i < accepted().size(); i++)
+        if (before.counted[i] >= 1'000 && trial.counted[i] == 0) reason = accepted()[i] + " stays 0 then";
     if (reason.empty())
         before = trial;
     else
-        accepted.pop_back();
+        accepted().pop_back();
     return reason;
 }
 
@@ -217,7 +221,7 @@ void choose_reading(long long read_ns) {
     auto *info = component < 0 ? nullptr : const_cast<PAPI_component_info_t *>(papi.get_component_info(component));
     if (!info || !info->fast_counter_read) return;
     info->fast_counter_read = 0;
-    const Trial trial = try_together(accepted);
+    const Trial trial = try_together(accepted());
     if (trial.error != PAPI_OK || trial.read_ns >= read_ns) info->fast_counter_read = 1;
 }
 
@@ -237,13 +241,13 @@ std::string available() {
 } // namespace
 
 std::vector<std::string> open(const std::vector<std::string> &names) {
-    accepted.clear();
+    accepted().clear();
     if (names.empty() || !load()) return {};
     std::string list;
     Trial together = {};
     for (const std::string &name : names) {
-        if (std::find(accepted.begin(), accepted.end(), name) != accepted.end()) continue; // named twice
-        const std::string others = joined(accepted);
+        if (std::find(accepted().begin(), accepted().end(), name) != accepted().end()) continue; // named twice
+        const std::string others = joined(accepted());
         std::string reason;
         if (const int error = try_name(name); error != PAPI_OK)
             reason = papi.strerror(error);
@@ -259,14 +263,14 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
         say("OMPASS_COUNTERS: %s cannot be counted here (%s); available: %s.", name.c_str(), reason.c_str(),
             list.c_str());
     }
-    if (!accepted.empty()) choose_reading(together.read_ns);
-    return accepted;
+    if (!accepted().empty()) choose_reading(together.read_ns);
+    return accepted();
 }
 
 int start(uint64_t *values) {
-    if (accepted.empty() || sandbox::is_entered()) return kNone;
+    if (accepted().empty() || sandbox::is_entered()) return kNone;
     int set;
-    int error = make_set(accepted, &set);
+    int error = make_set(accepted(), &set);
     if (error == PAPI_OK && (error = papi.start(set)) != PAPI_OK) drop(&set);
     if (error == PAPI_OK) {
         read(set, values);
@@ -297,7 +301,7 @@ unsigned advance(int set, uint64_t *values, uint64_t *rises) {
         rises[i] = now[i] - values[i];
         values[i] = now[i];
     }
-    return static_cast<unsigned>(accepted.size());
+    return static_cast<unsigned>(accepted().size());
 }
 
 #else

@@ -3,15 +3,16 @@
 // A gcc program needs libgomp.so.1, so the loader loads it even where a preloaded libomp takes its place. When libgomp is
 // loaded, it reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY, and binds the thread that loads it to the first place.
 // The runtime in use would inherit that mask and take one processor for the whole machine.
-// libompass.so and libomp_ext.so are both built with this file. It includes nothing of either.
+// libompass.so and libomp_ext.so are both built with this file. It includes nothing that only one of them has.
 #include "libgomp_binding.h"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
+
+#include "loaded_code.h"
 
 // Exports a function of this name and type; the loader prefers it because the library is preloaded.
 #define INTERPOSED extern "C" __attribute__((visibility("default")))
@@ -37,36 +38,34 @@ bool is_preloaded(const char *name) {
     return false;
 }
 
-// Finds the library of the runtime in use.
-bool find_runtime(Dl_info &runtime) {
-    void *in_use = dlsym(RTLD_DEFAULT, "omp_get_num_threads"); // which neither library of ours defines
-    return in_use && dladdr(in_use, &runtime) && runtime.dli_fname;
+// Returns the library of the runtime in use; an empty range where there is none.
+ompass::Library find_runtime() {
+    // Neither library of ours defines that function.
+    return ompass::library_of(ompass::find_exported("omp_get_num_threads"));
 }
 
 // True if `code` belongs to a libgomp that another, preloaded runtime has replaced. Wheels carry a libgomp under names
 // such as libgomp-a34b3233.so.1. A libgomp that nobody replaced, or that the program itself displaced by linking two
 // runtimes, keeps its binding.
-bool is_replaced_libgomp(void *code) {
-    Dl_info caller, runtime;
-    if (!dladdr(code, &caller) || !caller.dli_fname) return false;
-    if (strncmp(base_name(caller.dli_fname), "libgomp", strlen("libgomp")) != 0) return false;
-    return find_runtime(runtime) && runtime.dli_fbase != caller.dli_fbase && is_preloaded(base_name(runtime.dli_fname));
+bool is_replaced_libgomp(const void *code) {
+    const ompass::Library caller = ompass::library_of(code);
+    if (strncmp(base_name(caller.path), "libgomp", strlen("libgomp")) != 0) return false;
+    const ompass::Library runtime = find_runtime();
+    return runtime.end != 0 && runtime.begin != caller.begin && is_preloaded(base_name(runtime.path));
 }
 
 using Function = decltype(&pthread_setaffinity_np);
 
-Function find_next() { return reinterpret_cast<Function>(dlsym(RTLD_NEXT, "pthread_setaffinity_np")); }
-
 } // namespace
 
 bool ompass::runs_on_preloaded_runtime() {
-    Dl_info runtime;
-    return find_runtime(runtime) && is_preloaded(base_name(runtime.dli_fname));
+    const Library runtime = find_runtime();
+    return runtime.end != 0 && is_preloaded(base_name(runtime.path));
 }
 
 // Runs before any constructor of this library: libgomp's own constructor may come first. So it keeps no state.
 INTERPOSED int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *cpus) {
     if (is_replaced_libgomp(__builtin_return_address(0))) return 0;
-    const Function next = find_next();
+    const auto next = reinterpret_cast<Function>(ompass::find_next("pthread_setaffinity_np"));
     return next ? next(thread, bytes, cpus) : ENOSYS;
 }

@@ -27,7 +27,12 @@ struct Mapping {
 };
 
 std::mutex mappings_lock;
-std::vector<Mapping> &mappings = *new std::vector<Mapping>; // never destroyed: logs are written to the very end
+// With the lock. Made at first use, since logs may be written before the constructors of this library run; never
+// destroyed, since they are written to the very end.
+std::vector<Mapping> &mappings() {
+    static auto &all = *new std::vector<Mapping>;
+    return all;
+}
 std::atomic<uint64_t> bytes_on_disk{0};
 std::atomic<bool> refused{false};
 std::atomic<format::ProcessHeader *> lost_in{nullptr};
@@ -35,7 +40,7 @@ std::atomic<uint32_t> first_refusal{0};
 
 void remember(void *address, size_t bytes) {
     const std::lock_guard lock(mappings_lock);
-    mappings.push_back({address, bytes});
+    mappings().push_back({address, bytes});
 }
 
 void note_refusal(uint32_t reason) {
@@ -228,10 +233,10 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
 
 void LogFile::release(void *extent, size_t bytes) {
     const std::lock_guard lock(mappings_lock);
-    for (Mapping &mapping : mappings)
+    for (Mapping &mapping : mappings())
         if (mapping.address == extent) {
-            mapping = mappings.back();
-            mappings.pop_back();
+            mapping = mappings().back();
+            mappings().pop_back();
             munmap(extent, bytes);
             return;
         }
@@ -248,10 +253,10 @@ void LogFile::unlock_after_fork() {
 
 void LogFile::detach_all_after_fork() {
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-    for (const Mapping &mapping : mappings)
+    for (const Mapping &mapping : mappings())
         if (mmap(mapping.address, mapping.bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0) == MAP_FAILED)
             say("a log of the parent could not be detached in the child of a fork: %s.", strerror(errno));
-    mappings.clear();
+    mappings().clear();
     bytes_on_disk = 0;
     refused = false;
     first_refusal = 0;

@@ -13,15 +13,27 @@ namespace ompass {
 
 namespace {
 
-struct stat first_stderr;
-bool has_stderr = false;
+struct Stderr {
+    bool is_open;
+    struct stat file;
+};
 
-__attribute__((constructor)) void remember_stderr() { has_stderr = fstat(STDERR_FILENO, &first_stderr) == 0; }
+// Looks when this library is loaded, or at the first message if the constructor of another library causes one before.
+const Stderr &first_stderr() {
+    static const Stderr first = [] {
+        Stderr found = {};
+        found.is_open = fstat(STDERR_FILENO, &found.file) == 0;
+        return found;
+    }();
+    return first;
+}
+__attribute__((constructor)) void remember_stderr() { first_stderr(); }
 
 bool is_still_stderr() {
+    const Stderr &first = first_stderr();
     struct stat now;
-    return has_stderr && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == first_stderr.st_dev &&
-           now.st_ino == first_stderr.st_ino;
+    return first.is_open && fstat(STDERR_FILENO, &now) == 0 && now.st_dev == first.file.st_dev &&
+           now.st_ino == first.file.st_ino;
 }
 
 void write_out(const char *text, size_t length) {

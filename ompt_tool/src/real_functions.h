@@ -15,10 +15,10 @@ namespace ompass {
 
 // True if this address is in our own library. Our functions' names may stand for the runtime's, so the functions
 // themselves cannot be compared.
-bool is_ours(void *address);
+bool is_ours(const void *address);
 
-// Returns the next function of this name behind ours, or the one of any other library of the process. Aborts where there
-// is none: the program calls a function that its runtime does not have.
+// Returns the function of this name in the first library that was loaded after ours and has it, or else in any other library
+// of the process. Aborts where there is none: the program calls a function that its runtime does not have.
 void *find_real(const char *name);
 
 // Returns the function of this name in the runtime that runs the program's regions; null where that one has none, though

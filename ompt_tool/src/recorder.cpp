@@ -26,9 +26,12 @@
 #include "summary.h"
 #include "trace_limit.h"
 
+// The C++ ABI's atexit(). Without the handle of a library, the handler waits for no library to be unloaded.
+extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;
+
 namespace ompass::recorder {
 
-std::atomic<uint32_t> run_switch{kOff};
+constinit std::atomic<uint32_t> run_switch{kOff};
 constinit thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 ThreadState *threads[kMaxThreads];
 
@@ -40,15 +43,20 @@ bool ended = false;
 bool fork_handlers_set = false;
 bool brackets_measure = false;
 std::atomic<bool> forked{false}; // child of a recording process, which has not yet begun a run of its own
-// Never destroyed: the runtime ends after the destructors of this library have run.
-Options &current_options = *new Options;
-std::string &run_directory_path = *new std::string;
+// Made by start(), which the constructor of another library may call before this library's constructors run; never
+// destroyed, since the runtime ends after the destructors of this library have run.
+struct Settings {
+    Options options;
+    std::string directory;
+};
+constinit Settings *settings = nullptr;
 std::atomic<uint32_t> next_thread{0};
 // The thread that begins the recording is recorded from that moment on, though it meets its first event later.
 struct FirstThread {
-    uint32_t tid;
+    uint32_t tid = 0;
     ProcessorRing ring;
-} first_thread;
+};
+constinit FirstThread first_thread;
 constinit thread_local bool making_thread __attribute__((tls_model("initial-exec"))) = false;
 
 void before_fork() {
@@ -135,9 +143,9 @@ void note_loads_refused(format::ProcessHeader &header, uint32_t error) {
 
 void begin_samples(ThreadState &thread, uint32_t tid) {
     thread.sample_ring = thread.samples.page();
-    if (!current_options.sampling.frequency_hz) return;
+    if (!settings->options.sampling.frequency_hz) return;
     format::ProcessHeader &header = *process_log::header();
-    if (const int error = thread.samples.open(current_options.sampling, run_directory_path, thread.index, tid)) {
+    if (const int error = thread.samples.open(settings->options.sampling, settings->directory, thread.index, tid)) {
         __atomic_store_n(&header.sample_error, static_cast<uint32_t>(error), __ATOMIC_RELAXED);
         __atomic_add_fetch(&header.n_unsampled, 1, __ATOMIC_RELAXED);
     }
@@ -158,8 +166,13 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
     thread.samples.stop();
 }
 
-// After every exit handler of the program, and in case that the runtime does not say that it ends.
-__attribute__((destructor)) void at_unload() { stop(format::EndReason::kExit); }
+void at_last(void *) { stop(format::EndReason::kExit); }
+
+// In case that the runtime does not say that it ends. The destructors of other libraries, which may use OpenMP, can still
+// follow: an exit handler that is added while they run comes after all of them.
+__attribute__((destructor)) void at_unload() {
+    if (__cxa_atexit(at_last, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
+}
 
 // Notes where a thread of OpenMP may run. With the lock.
 void note_binding(const ThreadState &thread) {
@@ -182,8 +195,9 @@ bool start(const char *runtime_version) {
     forked = false;
     // With the rights of another user, the environment of this one must not decide what is written where.
     if (getauxval(AT_SECURE)) return false;
-    current_options = read_options();
-    if (!current_options.enabled) return false;
+    if (!settings) settings = new Settings;
+    settings->options = read_options();
+    if (!settings->options.enabled) return false;
     if (sandbox::is_entered()) {
         say("nothing is recorded: the program has closed itself into a sandbox (seccomp), which may kill it when a "
             "file is "
@@ -192,28 +206,28 @@ bool start(const char *runtime_version) {
     }
     sandbox::begin();
     const uint64_t earlier_cpu_ns = process_cpu_ns(); // before what the start of the tool takes itself
-    trace_limit::reset(current_options.limit_bytes);
+    trace_limit::reset(settings->options.limit_bytes);
     const format::ClockKind kind = clock::initialize();
     const clock::Reading first = clock::read_both();
-    run_directory_path = run_directory::create(current_options);
-    if (run_directory_path.empty()) return false;
-    const std::vector<std::string> counted = counters::open(current_options.counters); // before any file is mapped
-    process_log::open(run_directory_path, current_options.mode, kind);
+    settings->directory = run_directory::create(settings->options);
+    if (settings->directory.empty()) return false;
+    const std::vector<std::string> counted = counters::open(settings->options.counters); // before any file is mapped
+    process_log::open(settings->directory, settings->options.mode, kind);
     cpu::read_topology();
     format::ProcessHeader &header = *process_log::header();
     header.brackets = brackets_measure;
-    header.sample_hz = current_options.sampling.frequency_hz;
-    header.wants_loads = current_options.sampling.loads;
-    if (header.wants_loads) current_options.sampling.load_event = find_load_event(kEventSources);
+    header.sample_hz = settings->options.sampling.frequency_hz;
+    header.wants_loads = settings->options.sampling.loads;
+    if (header.wants_loads) settings->options.sampling.load_event = find_load_event(kEventSources);
     if (header.sample_hz) code_map::read();
     header.n_counters = static_cast<uint32_t>(counted.size());
     for (size_t i = 0; i < counted.size(); i++)
         strncpy(header.counter_names[i], counted[i].c_str(), sizeof header.counter_names[i] - 1);
-    run_directory::write_meta(run_directory_path, current_options, runtime_version, counted);
-    run_directory::write_topology(run_directory_path);
+    run_directory::write_meta(settings->directory, settings->options, runtime_version, counted);
+    run_directory::write_topology(settings->directory);
     clock::set_rate(first);
     process_log::begin(earlier_cpu_ns);
-    if (current_options.cpu) {
+    if (settings->options.cpu) {
         first_thread.tid = static_cast<uint32_t>(syscall(SYS_gettid));
         first_thread.ring.open();
     }
@@ -221,9 +235,9 @@ bool start(const char *runtime_version) {
         fork_handlers_set = true;
         pthread_atfork(before_fork, in_parent_after_fork, in_child_after_fork);
     }
-    if (current_options.verbose)
-        say("recording %s into %s (%s)", current_options.mode == format::Mode::kTrace ? "a trace" : "a profile",
-            run_directory_path.c_str(), runtime_version);
+    if (settings->options.verbose)
+        say("recording %s into %s (%s)", settings->options.mode == format::Mode::kTrace ? "a trace" : "a profile",
+            settings->directory.c_str(), runtime_version);
     run_switch.store(kOn);
     return true;
 }
@@ -259,12 +273,12 @@ void stop(format::EndReason reason) {
             }
         process_log::settle();
     }
-    if (!current_options.summary) return;
+    if (!settings->options.summary) return;
     if (sandbox::is_entered())
         say("the program is in a sandbox (seccomp), so no summary is made here; see: ompass report %s",
-            run_directory_path.c_str());
+            settings->directory.c_str());
     else
-        print_summary(run_directory_path);
+        print_summary(settings->directory);
 }
 
 void note_brackets(bool measured) {
@@ -291,8 +305,8 @@ void flush() {
     if (run_switch.load() != kOff) process_log::renew_calibration();
 }
 
-const Options &options() { return current_options; }
-const std::string &directory() { return run_directory_path; }
+const Options &options() { return settings->options; }
+const std::string &directory() { return settings->directory; }
 
 ThreadState *thread_while_off(format::ThreadKind kind) {
     if (!forked.load(std::memory_order_relaxed)) return nullptr;
@@ -327,10 +341,10 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->places.set_log(&thread->log);
     thread->pool.set_owner(static_cast<uint16_t>(index));
     thread->random = 2463534242u + index * 7919u;
-    const bool trace = current_options.mode == format::Mode::kTrace;
+    const bool trace = settings->options.mode == format::Mode::kTrace;
     // The first thread is the program's own, which was at work before it met OpenMP.
     const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
-    thread->log.create(run_directory_path, index, tid, now);
+    thread->log.create(settings->directory, index, tid, now);
     thread->header = &thread->log.header();
     thread->header->kind = kind;
     if (!thread->log.is_on_disk()) note_unlogged_thread();
@@ -346,7 +360,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->counter_set = counters::start(thread->counters);
     thread->has_counters = thread->counter_set != counters::kNone;
     thread->samples_light = !thread->log.tracing() && !thread->has_counters;
-    if (current_options.cpu) start_absences(*thread, tid);
+    if (settings->options.cpu) start_absences(*thread, tid);
     thread->ring = thread->absences.page();
     begin_samples(*thread, tid);
     // From now on others look at it: last_ended() and, at any moment, stop(). So it is whole.

@@ -3,6 +3,7 @@
 // process, so that only more filters than at first mean a sandbox of the program's own.
 #include "sandbox.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
@@ -27,7 +28,6 @@ constexpr long kUnknown = -1;
 
 constinit std::atomic<bool> entered{false};
 constinit KeptFile status; // of /proc/self/status
-long filters_at_first = 0; // when the library was loaded; kUnknown: /proc is missing
 
 // The value of a line of such a file.
 long value_of(const char *text, const char *name) {
@@ -81,17 +81,26 @@ bool may_record() {
 
 // A library that the runtime opens comes late: the filters that are there may be the program's own, or inherited. Those of
 // the parent are inherited; whether others forbid files is tried.
-__attribute__((constructor)) void count_at_first() {
+long count_at_first() {
     const int saved = errno;
-    filters_at_first = filters_of("/proc/self/status");
-    if (filters_at_first > 0 && !was_loaded_at_start()) {
+    long n = filters_of("/proc/self/status");
+    if (n > 0 && !was_loaded_at_start()) {
         char path[64];
         snprintf(path, sizeof path, "/proc/%d/status", static_cast<int>(getppid()));
         const long of_parent = filters_of(path);
-        if (of_parent >= 0 && of_parent < filters_at_first && !may_record()) filters_at_first = of_parent;
+        if (of_parent >= 0 && of_parent < n && !may_record()) n = of_parent;
     }
     errno = saved;
+    return n;
 }
+
+// Returns how many filters there were when the library was loaded; kUnknown: /proc is missing. Another library's
+// constructor may start recording before ours runs.
+long filters_at_first() {
+    static const long n = count_at_first();
+    return n;
+}
+__attribute__((constructor)) void remember_filters() { filters_at_first(); }
 
 long filters_now() {
     if (const int file = status.get(); file >= 0) {
@@ -99,7 +108,7 @@ long filters_now() {
         if (n != kUnknown) return n;
     }
     const int mode = prctl(PR_GET_SECCOMP); // the program has closed the file: this call opens none
-    if (mode <= 0 || filters_at_first <= 0) return mode > 0 ? mode : 0;
+    if (mode <= 0 || filters_at_first() <= 0) return mode > 0 ? mode : 0;
     return filters_of("/proc/self/status");
 }
 
@@ -114,7 +123,7 @@ void begin() {
 bool is_entered() {
     if (entered.load(std::memory_order_relaxed)) return true;
     const int saved = errno;
-    const bool has_more = filters_now() > (filters_at_first > 0 ? filters_at_first : 0);
+    const bool has_more = filters_now() > std::max(filters_at_first(), 0L);
     if (has_more) entered.store(true, std::memory_order_relaxed); // no filter ever goes
     errno = saved;
     return has_more;

@@ -250,7 +250,7 @@ NOTHING = Ending(1, 0, 0)
         ({"is_privileged": True}, (LIBOMP,), {}, NOTHING, "raised privileges"),
         ({"has_own_tool": True}, (LIBOMP,), {}, NOTHING, "tool of its own"),
         ({}, (LIBOMP,), {"OMPASS_ENABLED": "off"}, NOTHING, "OMPASS_ENABLED"),
-        ({}, (LIBOMP,), {}, Ending(1, 139, 11), "SIGSEGV"),
+        ({}, (LIBOMP,), {}, Ending(1, 139, 11), "ended by SIGSEGV before recording began"),
     ],
 )
 def test_nothing_recorded_is_explained(

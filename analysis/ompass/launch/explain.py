@@ -26,8 +26,9 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
         )
     if ending.signal:
         return (
-            f"the program {ending.describe()} before its OpenMP runtime started",
-            "check that it reaches a parallel region",
+            f"the program {ending.describe()} before recording began",
+            f"run {program.path} without ompass: if it ends like that too, the fault is in the program; "
+            "if not, please report a fault of ompass",
         )
     if program.is_script and plan.runtime is None:
         return (
