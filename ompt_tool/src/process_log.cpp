@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "cpu.h"
+#include "format/control_groups.h"
 #include "log_file.h"
 
 namespace ompass::process_log {
@@ -168,6 +169,7 @@ void begin(uint64_t earlier_cpu_ns) {
     timespec epoch;
     clock_gettime(CLOCK_REALTIME, &epoch);
     shared_header->n_usable_cpus = cpu::n_usable_cpus();
+    shared_header->groups_at_start = format::read_group_limits();
     shared_header->earlier_cpu_ns = earlier_cpu_ns;
     shared_header->rate = clock::state.ns_multiplier;
     shared_header->start_ticks = reading.ticks;
@@ -273,6 +275,10 @@ void close(format::EndReason reason, uint64_t end_ticks) {
     shared_header->latest_monotonic_ns = reading.monotonic_ns;
     shared_header->end_ticks = end_ticks;
     shared_header->end_reason = reason;
+}
+
+void note_last_limits() {
+    if (shared_header->groups_at_start.is_known) shared_header->groups_at_end = format::read_group_limits();
 }
 
 void settle() { __atomic_store_n(&shared_header->is_final, 1, __ATOMIC_RELEASE); }

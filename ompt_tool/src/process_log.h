@@ -39,6 +39,7 @@ void renew_calibration(); // second clock reading, at most every 100 ms
 void note_create_gap(uint64_t ticks);
 void note_misuse();
 void close(format::EndReason reason, uint64_t end_ticks);
+void note_last_limits(); // after close(): what control groups allow now; opens files, and only at an end of our own
 void settle(); // after close(): no log is lengthened or cut from now on
 
 // Around a fork, and in its child: forgets everything, so that open() may be called anew.

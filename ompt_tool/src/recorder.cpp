@@ -271,6 +271,7 @@ void stop(format::EndReason reason) {
                 take_last_samples(*threads[i], end_ticks);
                 threads[i]->log.trim();
             }
+        process_log::note_last_limits();
         process_log::settle();
     }
     if (!settings->options.summary) return;

@@ -9,6 +9,7 @@
 
 #include "analyses/trace_replay.h"
 #include "bindings.h"
+#include "format/control_groups.h"
 #include "format/run_profile.h"
 
 namespace ompass {
@@ -24,6 +25,30 @@ constexpr const char *kKinds[] = {"program", "task", "parallel", "kernel", "phas
                                   "module",  "wait", "loop",     "unknown"};
 constexpr const char *kClocks[] = {"tsc", "cntvct", "clock_gettime", "unknown"};
 constexpr const char *kEnds[] = {"running-or-killed", "finalized", "exit", "ended-by-control", "unknown"};
+
+// A cpuset may shrink during a run.
+uint32_t usable_cpus(const format::ProcessHeader &process) {
+    uint32_t n = process.n_usable_cpus;
+    for (const format::GroupLimits *limits : {&process.groups_at_start, &process.groups_at_end})
+        if (limits->n_cpus && (n == 0 || limits->n_cpus < n)) n = limits->n_cpus;
+    return n;
+}
+
+// Returns the limits with the smaller quota of both ends of the run.
+const format::GroupLimits &quota(const format::ProcessHeader &process) {
+    const format::GroupLimits &start = process.groups_at_start, &end = process.groups_at_end;
+    if (!start.period_us || !end.period_us) return start.period_us ? start : end;
+    const bool smaller = static_cast<double>(end.quota_us) / static_cast<double>(end.period_us) <
+                         static_cast<double>(start.quota_us) / static_cast<double>(start.period_us);
+    return smaller ? end : start;
+}
+
+// Returns by how much a count rose during the run; -1 where one of both ends is not known.
+int64_t throttled(const format::ProcessHeader &process, uint64_t format::GroupLimits::*count) {
+    const format::GroupLimits &start = process.groups_at_start, &end = process.groups_at_end;
+    if (!start.is_known || !end.is_known) return -1;
+    return end.*count < start.*count ? 0 : static_cast<int64_t>(end.*count - start.*count); // moved to another group
+}
 
 // X(type, name, meaning, value): `value` is made of what to_python() has at hand.
 using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
@@ -70,10 +95,17 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(double, clock_hz, "ticks per second", profile.clock_hz)                                                          \
     X(bool, create_estimated, "true without brackets: every create_ns is an estimate", profile.create_estimated)       \
     X(double, create_estimate_ns, "estimated cost of a creation; 0 when measured", profile.create_estimate_ns)         \
-    X(uint32_t, n_usable_cpus, "processors that the process might use when recording began; 0: not known",             \
-      process.n_usable_cpus)                                                                                           \
+    X(uint32_t, n_usable_cpus, "processors that the process might run on, by its affinity and cpuset; 0: not known",   \
+      usable_cpus(process))                                                                                            \
     X(uint32_t, n_bound_cpus, "processors that OpenMP's threads were bound to, together; 0: not known",                \
       process.n_bound_cpus)                                                                                            \
+    X(uint64_t, quota_us, "processor time that control groups allowed in each period; 0: no limit, or not known",      \
+      quota(process).quota_us)                                                                                         \
+    X(uint64_t, quota_period_us, "that period", quota(process).period_us)                                              \
+    X(int64_t, n_throttled, "periods of the run in which a group had used up its quota; -1: not known",                \
+      throttled(process, &format::GroupLimits::n_throttled))                                                           \
+    X(int64_t, throttled_ns, "how long groups were held back for that, a sum over processors; -1: not known",          \
+      throttled(process, &format::GroupLimits::throttled_ns))                                                          \
     X(uint64_t, earlier_cpu_ns, "processor time of the process before the tool started", process.earlier_cpu_ns)       \
     X(Texts, counters, "names of the hardware counters", counters)                                                     \
     X(Rows<PythonModule>, modules, "executables and libraries", modules)                                               \
@@ -87,6 +119,15 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(Rows<LoopRow>, loops, "a row per loop and thread", to_rows(std::move(profile.loops)))                            \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
 
+#define OMPASS_PYTHON_GROUP_LIMITS(X)                                                                                  \
+    X(uint64_t, quota_us, "processor time in each period, by the level that allows least; 0: no limit", from.quota_us) \
+    X(uint64_t, period_us, "that period", from.period_us)                                                              \
+    X(uint64_t, n_throttled, "periods in which a group had used its quota, since it was made", from.n_throttled)       \
+    X(uint64_t, throttled_ns, "how long groups were held back for that, a sum over processors", from.throttled_ns)     \
+    X(uint32_t, n_cpus, "processors in the cpuset; 0: not known", from.n_cpus)                                         \
+    X(bool, is_known, "false where the files of control groups cannot be read", from.is_known != 0)
+
+OMPASS_STRUCT(PythonGroupLimits, Row, OMPASS_PYTHON_GROUP_LIMITS);
 OMPASS_STRUCT(PythonModule, Row, OMPASS_PYTHON_MODULE);
 OMPASS_STRUCT(PythonDefinition, Row, OMPASS_PYTHON_DEFINITION);
 OMPASS_STRUCT(PythonRun, Row, OMPASS_PYTHON_RUN);
@@ -132,6 +173,11 @@ PythonRun replay(const std::string &directory, uint64_t start_ns, int64_t end_ns
     return to_python(directory, run, std::move(profile));
 }
 
+PythonGroupLimits group_limits(const std::filesystem::path &root) {
+    const format::GroupLimits from = format::read_group_limits(root.string());
+    return OMPASS_ROW(PythonGroupLimits, OMPASS_PYTHON_GROUP_LIMITS);
+}
+
 nb::str kind_of(const PythonRun &run, int64_t construct) {
     if (construct == -1) return text("outside");
     if (construct < 0 || static_cast<size_t>(construct) >= run.definitions.size()) return text("unknown");
@@ -165,6 +211,9 @@ void bind_run(nb::module_ &m) {
     bind_row<PythonRun>(m, "Run", "One process, recorded.")
         .def("kind_of", &kind_of, nb::arg("construct"),
              "The kind of a construct number; \"outside\" for -1, \"unknown\" when it was never defined.");
+    bind_row<PythonGroupLimits>(m, "GroupLimits", "What the control groups of a process allow it, at one moment.");
+    m.def("read_group_limits", &group_limits, nb::arg("root") = "",
+          "Those of this process; `root` is a folder in front of every path, for tests.");
     m.def("read_profile", &read_profile, nb::arg("directory"),
           "The profile that the tool kept; works for both modes and for runs cut short.");
     m.def("replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,

@@ -77,6 +77,17 @@ inline constexpr uint64_t kNoNumber = ~uint64_t{0};
 inline constexpr uint32_t kRefusedBySandbox = 0x10000; // opening a file might have killed the program
 inline constexpr uint32_t kRefusedByBounds = 0x10001; // more threads or constructs than a record holds
 
+// What the control groups of the process allowed, and how often they held it back, at one moment (control_groups.h).
+struct GroupLimits {
+    uint64_t quota_us; // processor time in each period, by the level that allows least; 0: no limit
+    uint64_t period_us;
+    uint64_t n_throttled; // periods in which a group had used its quota; all levels, since each was made
+    uint64_t throttled_ns; // how long it was held back then, a sum over processors
+    uint32_t n_cpus; // in the cpuset; 0: not known
+    uint32_t is_known; // 0: not read, all the rest is 0
+};
+static_assert(sizeof(GroupLimits) == 40);
+
 struct ProcessHeader {
     char magic[8]; // kProcessMagic
     uint32_t version;
@@ -118,6 +129,8 @@ struct ProcessHeader {
     uint32_t n_unlogged; // threads without a log, n_lost counts them too
     uint64_t n_unlogged_tasks; // that completed, and no log counts; known when recording or the thread has ended
     uint64_t n_unlogged_records; // of traces that have no log
+    GroupLimits groups_at_start;
+    GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read then
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 

@@ -12,6 +12,7 @@ import typer
 from ompass.commands.options import JsonOption, RunsArgument
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
+from ompass.metrics.quota import describe_processors, processors_of
 from ompass.model import Run
 from ompass.readers import open_run
 from ompass.readers.meta import Meta, read_meta
@@ -62,6 +63,14 @@ def _values(run: Run, meta: Meta) -> dict[str, Any]:
         "format_version": run.format_version,
         "start_epoch_ns": run.start_epoch_ns,
         "wall_ns": run.wall_ns,
+        "processors": {
+            "usable": run.n_usable_cpus,
+            "allowed": processors_of(run),
+            "quota_us": run.quota_us,
+            "quota_period_us": run.quota_period_us,
+            "throttled_periods": run.n_throttled,
+            "throttled_ns": run.throttled_ns,
+        },
         "mode": run.mode,
         "complete": run.complete,
         "end_reason": run.end_reason,
@@ -100,6 +109,7 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
         ("command", shlex.join(value["command"]) or value["program"] or "unknown"),
         ("in", value["working_directory"]),
         ("on", where),
+        ("processors", _processors(value["processors"])),
         ("runtime", value["runtime"]),
         ("started", f"{start:%Y-%m-%d %H:%M:%S %z}, process {value['pid']}"),
         ("lasted", f"{duration(value['wall_ns'])}, {state} ({value['end_reason']})"),
@@ -130,3 +140,12 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("thread", text))
     lines += [("variable", f"{name}={text}") for name, text in sorted(value["environment"].items())]
     return [(name, text) for name, text in lines if text]
+
+
+def _processors(value: dict[str, Any]) -> str:
+    text = describe_processors(value["usable"], value["quota_us"], value["quota_period_us"])
+    if value["quota_us"]:
+        text += f", by a quota of {duration(value['quota_us'] * 1000)} in {duration(value['quota_period_us'] * 1000)}"
+        if value["throttled_periods"] >= 0:
+            text += f", reached {plural(value['throttled_periods'], 'time')}"
+    return text

@@ -15,6 +15,8 @@ from ompass.metrics.breakdown import Breakdown, RegionShare
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.loads import SampledLoad
 from ompass.metrics.processor import ProcessorTime, processor_time
+from ompass.metrics.quota import allowed_processors
+from ompass.metrics.quota import held_back_ns as held_back_ns_of
 from ompass.metrics.samples import LocatedSample
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
@@ -104,9 +106,15 @@ class Facts:
         return min(self.run.n_usable_cpus, self.run.n_bound_cpus or self.run.n_usable_cpus)
 
     @property
-    def n_processors(self) -> int:
+    def n_allowed(self) -> float:
+        """The processors that all threads together could use at a time, on average: a quota may allow fewer than
+        they could run on; 0: not known."""
+        return allowed_processors(self.n_shared, self.run.quota_us, self.run.quota_period_us)
+
+    @property
+    def n_processors(self) -> float:
         """The processors that the threads could use at a time: one each, unless it is known to be less."""
-        return min(self.n_threads, self.n_shared or self.n_threads)
+        return min(self.n_threads, self.n_allowed or self.n_threads)
 
     @property
     def tied_together(self) -> bool:
@@ -116,15 +124,32 @@ class Facts:
     @property
     def crowded(self) -> bool:
         """Whether the threads had to share processors among themselves."""
-        limit_ns = self.n_shared * self.breakdown.wall_ns * thresholds.CROWDED
+        limit_ns = self.n_allowed * self.breakdown.wall_ns * thresholds.CROWDED
         return 0 < limit_ns < self.breakdown.thread_time_ns
 
     @property
-    def taken_ns(self) -> int:
-        """Thread-time preempted by others: more than threads that share processors explain."""
+    def shared_ns(self) -> int:
+        """Thread-time preempted because more threads than processors shared these, without regard to a quota."""
         held_ns = self.n_shared * self.breakdown.wall_ns
-        own_ns = max(self.breakdown.thread_time_ns - held_ns, 0) if held_ns else 0
-        return max(self.processor.preempted_ns - own_ns, 0)
+        return min(
+            max(self.breakdown.thread_time_ns - held_ns, 0) if held_ns else 0, self.processor.preempted_ns
+        )
+
+    @cached_property
+    def throttled_ns(self) -> int:
+        """Thread-time preempted by the quota of a control group, beyond what shared processors explain."""
+        held_back_ns = held_back_ns_of(self.run, self.breakdown.thread_time_ns, self.breakdown.wall_ns)
+        return max(min(held_back_ns, self.processor.preempted_ns) - self.shared_ns, 0)
+
+    @property
+    def taken_ns(self) -> int:
+        """Thread-time preempted by others: more than threads that share processors, and a quota, explain."""
+        return max(self.processor.preempted_ns - self.shared_ns - self.throttled_ns, 0)
+
+    @property
+    def throttled(self) -> bool:
+        """Whether the quota of a control group held the threads back for too long."""
+        return self.breakdown.share(self.throttled_ns) >= thresholds.THROTTLED_SHARE
 
     @property
     def disturbed(self) -> bool:
@@ -134,7 +159,7 @@ class Facts:
     @property
     def calm(self) -> bool:
         """Whether each thread had a processor of its own, so that waits tell of the program alone."""
-        return not self.crowded and not self.disturbed
+        return not self.crowded and not self.disturbed and not self.throttled
 
     @cached_property
     def task_regions(self) -> tuple[RegionShare, ...]:

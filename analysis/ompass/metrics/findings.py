@@ -38,6 +38,13 @@ _WAIT_LESS: Final = "wait less often: drop taskwaits and barriers that no data n
 
 KINDS: Final = (
     Kind(
+        "throttled",
+        "quota",
+        "A quota held the threads back",
+        thread_findings.throttled,
+        anyhow=True,
+    ),
+    Kind(
         "bound_together",
         "machine",
         "Threads were bound to fewer processors than the process could use",

@@ -10,6 +10,7 @@ from ompass.metrics import thresholds
 from ompass.metrics.breakdown import RegionShare, Scope
 from ompass.metrics.facts import Evidence, Facts, evidence
 from ompass.metrics.processor import processor_time
+from ompass.metrics.quota import describe_processors, described, processors_of
 from ompass.model import LOCKS, OUTSIDE, UNSHARED_LOOPS, Run
 from ompass.units import count, duration, percent, plural
 
@@ -291,6 +292,30 @@ def contention(facts: Facts) -> Iterator[Evidence]:
 # ---------------------------------------------------------------- processors
 
 
+def throttled(facts: Facts) -> Iterator[Evidence]:
+    """The control group of the run had used up its quota."""
+    if not facts.throttled:
+        return
+    run = facts.run
+    share = facts.breakdown.share(facts.throttled_ns)
+    times = f", {plural(run.n_throttled, 'time')} in this run" if run.n_throttled > 0 else ""
+    allowed = processors_of(run)
+    n_threads = max(int(allowed), 1)
+    yield evidence(
+        f"the control group (container, batch system) allows {described(run)} processors on average and stops all "
+        f"threads for the rest of each {duration(run.quota_period_us * 1000)} once they have used that{times}: they "
+        f"could have run, but were held back for {duration(facts.throttled_ns)}, {percent(share)} of the "
+        "thread-time",
+        facts.throttled_ns,
+        cure=f"raise the quota (docker --cpus, Kubernetes limits.cpu, systemd CPUQuota), or run as many threads as "
+        f"it allows: OMP_NUM_THREADS={n_threads}",
+        processors=run.n_usable_cpus,
+        allowed_processors=allowed,
+        throttled_periods=run.n_throttled,
+        throttled_share=share,
+    )
+
+
 def disturbed(facts: Facts) -> Iterator[Evidence]:
     """Others used the processors of the run."""
     if not facts.disturbed:
@@ -324,7 +349,7 @@ def bound_together(facts: Facts) -> Iterator[Evidence]:
 
 def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     """More threads than processors."""
-    if not facts.crowded:
+    if not facts.crowded or (facts.throttled and facts.throttled_ns >= facts.shared_ns):
         return
     breakdown, processor = facts.breakdown, facts.processor
     states = breakdown.states
@@ -336,11 +361,18 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns
     yield evidence(
-        f"{n_threads:.3g} threads shared {plural(facts.n_shared, 'processor')}: they waited for "
+        f"{n_threads:.3g} threads shared {_shared_processors(facts)}: they waited for "
         f"one for {percent(breakdown.share(processor.preempted_ns))} of their time, and threads that wait "
         f"for others used the processors for {duration(lost_ns)} meanwhile",
         lost_ns,
         is_note=facts.n_processors > 1 and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns,
-        processors=facts.n_shared,
+        processors=facts.n_allowed,
         preempted_share=breakdown.share(processor.preempted_ns),
     )
+
+
+def _shared_processors(facts: Facts) -> str:
+    if facts.n_allowed == facts.n_shared:
+        return plural(facts.n_shared, "processor")
+    run = facts.run
+    return f"{describe_processors(facts.n_shared, run.quota_us, run.quota_period_us)} processors"

@@ -64,6 +64,9 @@ PREEMPTED_SHARE: Final = 0.05
 """Threads that waited for this part of their time for a processor which others used are disturbed: one wait
 of a thread is multiplied by all that wait for it."""
 
+THROTTLED_SHARE: Final = 0.05
+"""The same of threads that the quota of a control group held back."""
+
 CROWDED: Final = 1.05
 """This much more thread-time than the processors have is that of more threads than processors."""
 
