@@ -175,7 +175,7 @@ class LoopRow(Row):
 
 class Run(Row):
     """One process, recorded."""
-    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, earlier_cpu_ns: int = 0, counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
+    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
     path: Final[pathlib.Path]  # the run directory, as it was named
     format_version: Final[int]  # version of the trace format
     mode: Final[str]  # profile or trace: what was recorded
@@ -195,8 +195,12 @@ class Run(Row):
     clock_hz: Final[float]  # ticks per second
     create_estimated: Final[bool]  # true without brackets: every create_ns is an estimate
     create_estimate_ns: Final[float]  # estimated cost of a creation; 0 when measured
-    n_usable_cpus: Final[int]  # processors that the process might use when recording began; 0: not known
+    n_usable_cpus: Final[int]  # processors that the process might run on, by its affinity and cpuset; 0: not known
     n_bound_cpus: Final[int]  # processors that OpenMP's threads were bound to, together; 0: not known
+    quota_us: Final[int]  # processor time that control groups allowed in each period; 0: no limit, or not known
+    quota_period_us: Final[int]  # that period
+    n_throttled: Final[int]  # periods of the run in which a group had used up its quota; -1: not known
+    throttled_ns: Final[int]  # how long groups were held back for that, a sum over processors; -1: not known
     earlier_cpu_ns: Final[int]  # processor time of the process before the tool started
     counters: Final[tuple[str, ...]]  # names of the hardware counters
     modules: Final[tuple[Module, ...]]  # executables and libraries
@@ -211,6 +215,19 @@ class Run(Row):
         """
         The kind of a construct number; "outside" for -1, "unknown" when it was never defined.
         """
+
+class GroupLimits(Row):
+    """What the control groups of a process allow it, at one moment."""
+    def __init__(self, *, quota_us: int = 0, period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, n_cpus: int = 0, is_known: bool = False) -> None: ...
+    quota_us: Final[int]  # processor time in each period, by the level that allows least; 0: no limit
+    period_us: Final[int]  # that period
+    n_throttled: Final[int]  # periods in which a group had used its quota, since it was made
+    throttled_ns: Final[int]  # how long groups were held back for that, a sum over processors
+    n_cpus: Final[int]  # processors in the cpuset; 0: not known
+    is_known: Final[bool]  # false where the files of control groups cannot be read
+
+def read_group_limits(root: str | os.PathLike[str] = '') -> GroupLimits:
+    """Those of this process; `root` is a folder in front of every path, for tests."""
 
 def read_profile(directory: str) -> Run:
     """The profile that the tool kept; works for both modes and for runs cut short."""

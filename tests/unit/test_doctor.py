@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,12 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 from ompass.commands.main import application
-from ompass.doctor import Check, Verdict, checks, examine_machine, probes
+from ompass.doctor import Check, Verdict, checks, examine_machine, perf_events, probes
 from ompass.launch import Runtime
 
 NAMES = {
     "tool", "reader", "libomp", "clang", "gcc", "fortran", "hwloc", "papi", "perf", "symbols", "clock",
-    "topology", "directory",
+    "topology", "quota", "directory",
 }  # fmt: skip
 
 
@@ -85,3 +87,52 @@ def test_doctor_of_a_program_says_how_it_can_be_recorded(monkeypatch: pytest.Mon
     text = CliRunner().invoke(application(), ["doctor", sys.executable]).stdout
     assert "can be recorded" in text
     assert f"ompass run -- {sys.executable}" in text.replace("\n", "")
+
+
+# Has the kernel refuse perf_event_open from here on, as the seccomp profile of a container does.
+_REFUSE = """
+import ctypes, os, platform, struct, sys
+number = {"x86_64": 298, "aarch64": 241}[platform.machine()]
+refusal = 0x00050000 | int(sys.argv[1])
+rules = ((0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, refusal), (0x06, 0, 0, 0x7fff0000))
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+program = struct.pack("HxxxxxxP", len(rules), ctypes.addressof(code))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+from ompass.doctor import checks
+(check,) = checks._perf()
+print(check.verdict.value, "|", check.found, "|", check.advice)
+"""
+
+
+@pytest.mark.parametrize("error", [errno.EPERM, errno.ENOSYS])
+def test_perf_events_that_a_container_refuses_are_found_by_trying(error: int) -> None:
+    command = [sys.executable, "-c", _REFUSE, str(error)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    verdict, found, advice = answer.split(" | ")
+    assert verdict == "limited"
+    assert "switches of threads" in found
+    assert "samples" in found
+    assert ("seccomp" if error == errno.EPERM else "kernel with perf events") in advice
+
+
+def test_attributes_of_perf_events_have_the_size_that_the_kernel_knows() -> None:
+    assert len(perf_events._attributes(1, 1, 1)) == 112
+    # The kernel answers E2BIG to unknown attributes, EINVAL to contradictory ones.
+    assert perf_events.open_switches() not in (errno.E2BIG, errno.EINVAL)
+    assert perf_events.open_samples() not in (errno.E2BIG, errno.EINVAL)
+
+
+def test_quota_of_a_container_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("0::/\n", encoding="ascii")
+    (tmp_path / "proc/self/mountinfo").write_text("1 0 0:1 / /cg rw - cgroup2 cgroup2 rw\n", encoding="ascii")
+    (tmp_path / "cg").mkdir()
+    (tmp_path / "cg/cpu.max").write_text("25000 100000\n", encoding="ascii")
+    (tmp_path / "cg/cpu.stat").write_text("nr_throttled 7\nthrottled_usec 5\n", encoding="ascii")
+    (check,) = checks._quota(str(tmp_path))
+    assert check.verdict is Verdict.LIMITED
+    assert check.found.startswith("0.25 of ")
+    assert "7 times" in check.found
+    (none,) = checks._quota(str(tmp_path / "nothing"))
+    assert none.verdict is Verdict.OK

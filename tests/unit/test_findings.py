@@ -591,6 +591,35 @@ def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
     assert "bound_together" not in problems(on_processors(rows, [], n_cpus=1, n_bound=1))
 
 
+def under_quota(preempted_ms: int, **fields: Any) -> Run:
+    """Two threads for 100 ms each that may use one of two processors."""
+    part = {"preempted_ns": preempted_ms * MS, "work_preempted_ns": preempted_ms * MS}
+    run = on_processors(team(0, [{"work_ns": 100 * MS, **part}] * 2), [], n_cpus=2)
+    return run.replace(quota_us=10_000, quota_period_us=10_000, **fields)
+
+
+def test_threads_that_a_quota_stops_are_throttled_and_not_disturbed() -> None:
+    run = under_quota(50, n_throttled=9, throttled_ns=98 * MS)
+    assert problems(run) == ["throttled"]
+    found = the(run, "throttled")
+    assert found.cost_ns == 98 * MS
+    assert "1.0 of 2 processors" in found.because
+    assert "OMP_NUM_THREADS=1" in found.cure
+
+
+def test_others_are_named_beside_the_quota_for_what_it_does_not_explain() -> None:
+    assert problems(under_quota(50, n_throttled=3, throttled_ns=60 * MS)) == ["throttled", "disturbed"]
+    # stopped by nobody, though there is a quota
+    assert "throttled" not in problems(under_quota(50, n_throttled=0, throttled_ns=0))
+    assert "disturbed" in problems(under_quota(50, n_throttled=0, throttled_ns=0))
+
+
+def test_quota_explains_what_lies_beyond_it_where_the_run_was_killed() -> None:
+    assert problems(under_quota(50, n_throttled=-1, throttled_ns=-1, complete=False)) == ["throttled"]
+    busy = under_quota(80, n_throttled=-1, throttled_ns=-1, complete=False)
+    assert problems(busy) == ["throttled", "disturbed"]
+
+
 def test_disease_that_costs_as_much_makes_more_threads_than_processors_a_note() -> None:
     part = {"preempted_ns": 50 * MS, "work_preempted_ns": 20 * MS}
     one = {"work_ns": 90 * MS, "idle_ns": 10 * MS, **part}

@@ -188,6 +188,9 @@ def test_nothing_is_said_of_the_program_where_cpus_were_shared() -> None:
     point = scaling_point(made(4, StateTimes(390 * MS), StateTimes(200 * MS)))
     assert diagnose(point, Evidence((), 0.0, 2)).kind == "oversubscribed"
     assert diagnose(point, Evidence((), 0.0, 4, others=0.5)).kind == "disturbed"
+    stopped = Finding("throttled", "problem", "", "the quota is 1.0 of 4", "raise the quota")
+    verdict = diagnose(point, Evidence((stopped,), 0.0, 4, others=0.5))
+    assert (verdict.kind, verdict.cure) == ("throttled", "raise the quota")
     fast_beside_a_delayed_thread = scaling_point(made(2, StateTimes(100 * MS), StateTimes(200 * MS)))
     assert diagnose(fast_beside_a_delayed_thread, NOTHING_ELSE).kind == "scales"
     assert diagnose(fast_beside_a_delayed_thread, Evidence((), 0.0, 2, others=0.5)).kind == "disturbed"

@@ -12,7 +12,7 @@ import typer
 from ompass.commands.options import JsonOption, RunsArgument
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
-from ompass.metrics.quota import describe_processors, processors_of
+from ompass.metrics.quota import describe_processors, processor_values
 from ompass.model import Run
 from ompass.readers import open_run
 from ompass.readers.meta import Meta, read_meta
@@ -63,14 +63,7 @@ def _values(run: Run, meta: Meta) -> dict[str, Any]:
         "format_version": run.format_version,
         "start_epoch_ns": run.start_epoch_ns,
         "wall_ns": run.wall_ns,
-        "processors": {
-            "usable": run.n_usable_cpus,
-            "allowed": processors_of(run),
-            "quota_us": run.quota_us,
-            "quota_period_us": run.quota_period_us,
-            "throttled_periods": run.n_throttled,
-            "throttled_ns": run.throttled_ns,
-        },
+        "processors": processor_values(run),
         "mode": run.mode,
         "complete": run.complete,
         "end_reason": run.end_reason,
@@ -145,7 +138,8 @@ def _lines(value: dict[str, Any]) -> list[tuple[str, str]]:
 def _processors(value: dict[str, Any]) -> str:
     text = describe_processors(value["usable"], value["quota_us"], value["quota_period_us"])
     if value["quota_us"]:
-        text += f", by a quota of {duration(value['quota_us'] * 1000)} in {duration(value['quota_period_us'] * 1000)}"
-        if value["throttled_periods"] >= 0:
+        quota_ns, period_ns = value["quota_us"] * 1000, value["quota_period_us"] * 1000
+        text += f", by a quota of {duration(quota_ns)} in {duration(period_ns)}"
+        if value["throttled_periods"] is not None:
             text += f", reached {plural(value['throttled_periods'], 'time')}"
     return text

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ompass import _core
-from ompass.doctor import probes
+from ompass.doctor import perf_events, probes
 from ompass.errors import IncompleteInstallationError
 from ompass.launch.runtimes import find_runtimes
 from ompass.launch.tool import find_tool_library
-from ompass.units import plural, size
+from ompass.metrics.quota import describe_processors
+from ompass.units import duration, plural, size
 
 _FREE_BYTES = 1 << 30
 
@@ -54,6 +55,7 @@ def examine_machine(environ: Mapping[str, str], directory: Path) -> list[Check]:
         _symbols,
         _clock,
         _topology,
+        _quota,
         lambda: _disk(directory),
     ]
     return [check for maker in makers for check in maker()]
@@ -141,25 +143,23 @@ def _papi() -> Iterator[Check]:
 
 
 def _perf() -> Iterator[Check]:
-    try:
-        level = int(Path("/proc/sys/kernel/perf_event_paranoid").read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        yield Check(
-            "perf",
-            Verdict.LIMITED,
-            "the kernel offers no performance counters",
-            "use a kernel with perf events",
-        )
+    """Opens the events that the tool opens: a sysctl says nothing of containers and security modules."""
+    switches, samples = perf_events.open_switches(), perf_events.open_samples()
+    level = perf_events.paranoid_level()
+    if not switches and not samples:
+        yield Check("perf", Verdict.OK, f"the kernel records switches of threads and samples{level}")
         return
-    if level > 2 and os.geteuid() != 0:
-        yield Check(
-            "perf",
-            Verdict.LIMITED,
-            f"perf_event_paranoid is {level}: counters are refused",
-            "as root: sysctl kernel.perf_event_paranoid=2",
-        )
-    else:
-        yield Check("perf", Verdict.OK, f"perf_event_paranoid is {level}")
+    lost = []
+    if switches:
+        lost.append(f"switches of threads ({os.strerror(switches)}): processor time is known per region only")
+    if samples:
+        lost.append(f"samples ({os.strerror(samples)}): no hot lines")
+    yield Check(
+        "perf",
+        Verdict.LIMITED,
+        f"the kernel refuses {'; '.join(lost)}{level}",
+        perf_events.advice(switches or samples),
+    )
 
 
 def _symbols() -> Iterator[Check]:
@@ -197,6 +197,30 @@ def _topology() -> Iterator[Check]:
     if allowed < machine.n_cpus:
         found += f", {allowed} of them for this process"
     yield Check("topology", Verdict.OK, found)
+
+
+def _quota(root: str = "") -> Iterator[Check]:
+    limits = _core.read_group_limits(root)
+    usable = len(os.sched_getaffinity(0))
+    if not limits.quota_us:
+        found = "none" if limits.is_known else "none known: the files of control groups cannot be read"
+        yield Check("quota", Verdict.OK, found)
+        return
+    processors = describe_processors(usable, limits.quota_us, limits.period_us)
+    found = (
+        f"{processors} processors: control groups allow "
+        f"{duration(limits.quota_us * 1000)} in {duration(limits.period_us * 1000)}, reached "
+        f"{plural(limits.n_throttled, 'time')} so far"
+    )
+    if limits.quota_us >= usable * limits.period_us:
+        yield Check("quota", Verdict.OK, found)
+    else:
+        yield Check(
+            "quota",
+            Verdict.LIMITED,
+            found,
+            "run no more threads than that (-t), or raise the quota",
+        )
 
 
 def _disk(directory: Path) -> Iterator[Check]:

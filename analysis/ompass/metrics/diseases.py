@@ -51,7 +51,7 @@ class Loss:
 class Verdict:
     """What ails the program at one number of threads."""
 
-    kind: str  # a kind of Loss; "scales", "mixed", "oversubscribed" or "disturbed"
+    kind: str  # a kind of Loss; "scales", "mixed", "oversubscribed", "throttled" or "disturbed"
     title: str
     because: str
     cure: str
@@ -70,6 +70,7 @@ _TITLES = {
     "scales": "Scales well",
     "mixed": "No single cause",
     "oversubscribed": "More threads than CPUs",
+    "throttled": "A quota held the threads back",
     "disturbed": "Other programs used the CPUs",
 }
 
@@ -83,6 +84,8 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
     named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
     if 0 < evidence.n_cpus < point.threads:
         kind = "oversubscribed"
+    elif any(finding.kind == "throttled" for finding in evidence.findings):
+        kind = "throttled"
     elif evidence.others >= thresholds.SPOILT_SHARE:
         kind = "disturbed"
     elif named and point.efficiency < thresholds.SCALES_EFFICIENCY:
@@ -173,6 +176,9 @@ def _explain(
             "inflation and idle time: the figures allow no verdict on the program",
             "judge it at no more threads than CPUs",
         )
+    if kind == "throttled":
+        of_run = next(finding for finding in evidence.findings if finding.kind == kind)
+        return f"{speedup}; {of_run.because}", of_run.cure
     if kind == "disturbed":
         return (
             f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs: "

@@ -10,13 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ompass.metrics import thresholds
+from ompass.metrics import quota, thresholds
 from ompass.metrics.breakdown import Breakdown, RegionShare
 from ompass.metrics.constructs import ConstructTotals
 from ompass.metrics.loads import SampledLoad
 from ompass.metrics.processor import ProcessorTime, processor_time
-from ompass.metrics.quota import allowed_processors
-from ompass.metrics.quota import held_back_ns as held_back_ns_of
 from ompass.metrics.samples import LocatedSample
 from ompass.metrics.waits import LoopTotals, WaitTotals
 from ompass.model import Run
@@ -107,9 +105,9 @@ class Facts:
 
     @property
     def n_allowed(self) -> float:
-        """The processors that all threads together could use at a time, on average: a quota may allow fewer than
-        they could run on; 0: not known."""
-        return allowed_processors(self.n_shared, self.run.quota_us, self.run.quota_period_us)
+        """The processors that all threads together could use at a time, under a quota on average; 0: not
+        known."""
+        return quota.allowed_processors(self.n_shared, self.run.quota_us, self.run.quota_period_us)
 
     @property
     def n_processors(self) -> float:
@@ -129,7 +127,7 @@ class Facts:
 
     @property
     def shared_ns(self) -> int:
-        """Thread-time preempted because more threads than processors shared these, without regard to a quota."""
+        """Thread-time preempted because more threads than processors shared these, apart from a quota."""
         held_ns = self.n_shared * self.breakdown.wall_ns
         return min(
             max(self.breakdown.thread_time_ns - held_ns, 0) if held_ns else 0, self.processor.preempted_ns
@@ -138,8 +136,10 @@ class Facts:
     @cached_property
     def throttled_ns(self) -> int:
         """Thread-time preempted by the quota of a control group, beyond what shared processors explain."""
-        held_back_ns = held_back_ns_of(self.run, self.breakdown.thread_time_ns, self.breakdown.wall_ns)
-        return max(min(held_back_ns, self.processor.preempted_ns) - self.shared_ns, 0)
+        held_back_ns = quota.held_back_ns(
+            self.run, self.breakdown.thread_time_ns, self.breakdown.wall_ns, self.shared_ns
+        )
+        return max(min(held_back_ns, self.processor.preempted_ns - self.shared_ns), 0)
 
     @property
     def taken_ns(self) -> int:

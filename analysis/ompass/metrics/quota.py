@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many processors a process may really use: those that it may run on, and the quota of its control groups."""
+"""How many processors a process may really use, by its affinity and the quota of its control groups."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from ompass.model import Run
 
@@ -31,13 +33,26 @@ def described(run: Run) -> str:
     return describe_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
 
 
-def held_back_ns(run: Run, thread_time_ns: int, wall_ns: int) -> int:
-    """Thread-time that the quota kept from the processors, at most.
+def processor_values(run: Run) -> dict[str, Any]:
+    """All of it as values of JSON."""
+    return {
+        "usable": run.n_usable_cpus,
+        "allowed": processors_of(run),
+        "quota_us": run.quota_us,
+        "quota_period_us": run.quota_period_us,
+        "throttled_periods": None if run.n_throttled < 0 else run.n_throttled,
+        "throttled_ns": None if run.throttled_ns < 0 else run.throttled_ns,
+    }
 
-    The kernel counts a processor once, however many threads wait for it; and where the end of the run is not known
-    (it was killed), what the threads could use beyond the quota stands for its count.
+
+def held_back_ns(run: Run, thread_time_ns: int, wall_ns: int, shared_ns: int) -> int:
+    """Thread-time that the quota kept from the processors, beside `shared_ns`, by which threads share them.
+
+    It is the kernel's count. Where that is not known (the run was killed), it is what the threads could have
+    used beyond the quota.
     """
     if not run.quota_us or run.n_throttled == 0:
         return 0
-    beyond_ns = max(int(thread_time_ns - wall_ns * run.quota_us / run.quota_period_us), 0)
-    return max(beyond_ns, run.throttled_ns)
+    if run.throttled_ns >= 0:
+        return run.throttled_ns
+    return max(int(thread_time_ns - wall_ns * run.quota_us / run.quota_period_us) - shared_ns, 0)

@@ -302,13 +302,13 @@ def throttled(facts: Facts) -> Iterator[Evidence]:
     allowed = processors_of(run)
     n_threads = max(int(allowed), 1)
     yield evidence(
-        f"the control group (container, batch system) allows {described(run)} processors on average and stops all "
-        f"threads for the rest of each {duration(run.quota_period_us * 1000)} once they have used that{times}: they "
-        f"could have run, but were held back for {duration(facts.throttled_ns)}, {percent(share)} of the "
-        "thread-time",
+        f"the control group (container, batch system) allows {described(run)} processors on average and "
+        f"stops all threads for the rest of each {duration(run.quota_period_us * 1000)} once they have used "
+        f"that{times}: they could have run, but were held back for {duration(facts.throttled_ns)}, "
+        f"{percent(share)} of the thread-time",
         facts.throttled_ns,
-        cure=f"raise the quota (docker --cpus, Kubernetes limits.cpu, systemd CPUQuota), or run as many threads as "
-        f"it allows: OMP_NUM_THREADS={n_threads}",
+        cure="raise the quota (docker --cpus, Kubernetes limits.cpu, systemd CPUQuota), or run as many "
+        f"threads as it allows: OMP_NUM_THREADS={n_threads}",
         processors=run.n_usable_cpus,
         allowed_processors=allowed,
         throttled_periods=run.n_throttled,

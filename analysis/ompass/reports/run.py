@@ -25,6 +25,7 @@ from ompass.metrics import (
     knows_switches,
     share,
 )
+from ompass.metrics.quota import described, processor_values
 from ompass.metrics.thresholds import OFF_PROCESSOR_SHARE, SHOWN_SHARE
 from ompass.model import UNSHARED_LOOPS, CpuTimes
 from ompass.reports.bars import state_values
@@ -123,14 +124,7 @@ def run_report(content: ReportContent) -> Report:
             "end_reason": run.end_reason,
             "incomplete_reasons": list(run.incomplete_reasons),
             "clock": {"kind": run.clock_kind, "hz": run.clock_hz},
-            "processors": {
-                "usable": run.n_usable_cpus,
-                "allowed": processors_of(run),
-                "quota_us": run.quota_us,
-                "quota_period_us": run.quota_period_us,
-                "throttled_periods": run.n_throttled,
-                "throttled_ns": run.throttled_ns,
-            },
+            "processors": processor_values(run),
             "create_estimated": run.create_estimated,
             "create_estimate_ns": run.create_estimate_ns,
             "scope": breakdown.scope.value,
