@@ -75,6 +75,7 @@ def parse_duration(text: str) -> int:
     return ns
 
 
+_LARGEST_LIMIT = 1 << 60
 _SIZE_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(B|([KMGT])i?B?)?\s*", re.IGNORECASE)
 
 
@@ -85,3 +86,19 @@ def parse_size(text: str) -> int:
         raise ValueError(f"`{text}` is not a size; write a number with K, M or G, such as 512K or 18MiB")
     power = " KMGT".index((match.group(3) or " ").upper())
     return round(float(match.group(1)) * float(1024**power))
+
+
+def parse_limit(text: str) -> int:
+    """Bytes of a limit of the trace, as parse_size, but a bare number is megabytes; ValueError `why; cure`.
+
+    The tool reads OMPASS_LIMIT_MB by the same rule (ompt_tool/src/options.cpp).
+    """
+    try:
+        n_bytes = parse_size(text if text.strip()[-1:].isalpha() else f"{text}M")
+    except ValueError:
+        n_bytes = 0
+    if not 0 < n_bytes <= _LARGEST_LIMIT:
+        raise ValueError(
+            "not a size; write megabytes, or a number with k, M, G or T, such as 500, 500M or 1.5G"
+        )
+    return n_bytes

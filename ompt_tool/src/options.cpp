@@ -42,19 +42,42 @@ bool read_switch(const char *name, bool fallback) {
                        fallback) != 0;
 }
 
+// Bytes of `500`, which are megabytes, `500M`, `1.5 GiB`: units are binary, in any case. 0 for anything else, and beyond
+// an exabyte. ompass.units.parse_limit has the same rule. By hand, because strtod() follows the program's locale.
+uint64_t parse_limit(const char *text) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    while (*text == ' ') text++;
+    double number = 0, place = 1;
+    if (!is_digit(*text)) return 0;
+    for (; is_digit(*text); text++) number = number * 10 + (*text - '0');
+    if (*text == '.') {
+        if (!is_digit(*++text)) return 0;
+        for (; is_digit(*text); text++) number += (*text - '0') * (place /= 10);
+    }
+    while (*text == ' ') text++;
+    static const char powers[] = "kmgt";
+    const char *power = *text ? strchr(powers, *text | 0x20) : nullptr;
+    double unit = *text ? 1 : 1 << 20;
+    if (power) {
+        for (const char *each = powers; each <= power; each++) unit *= 1024;
+        text++;
+        if (*text == 'i' || *text == 'I') text++;
+    }
+    if (*text == 'b' || *text == 'B') text++;
+    while (*text == ' ') text++;
+    const double bytes = number * unit + 0.5;
+    return *text || bytes > static_cast<double>(uint64_t{1} << 60) ? 0 : static_cast<uint64_t>(bytes);
+}
+
 uint64_t read_limit_bytes() {
     const char *text = getenv("OMPASS_LIMIT_MB");
     if (!text || !*text) return 0;
-    char *end = nullptr;
-    errno = 0;
-    const unsigned long long megabytes = strtoull(text, &end, 10);
-    if (errno || *end || *text == '-' || megabytes == 0 || megabytes > (1ull << 40)) {
-        say("OMPASS_LIMIT_MB=%s is not understood; valid values: a whole number of megabytes from 1 on. Using no "
-            "limit.",
+    const uint64_t bytes = parse_limit(text);
+    if (!bytes)
+        say("OMPASS_LIMIT_MB=%s is not understood; valid values: a number of megabytes, or a number with k, M, G or T, "
+            "such as 500, 500M or 1.5G. Using no limit.",
             text);
-        return 0;
-    }
-    return megabytes << 20;
+    return bytes;
 }
 
 std::vector<std::string> read_list(const char *name) {
@@ -99,7 +122,7 @@ Sampling read_sampling() {
 // A misspelt name would otherwise be ignored without a word.
 void report_unknown_names() {
     static const char *const known[] = {"MODE", "DIR",    "SUMMARY", "LIMIT_MB", "COUNTERS", "BRACKETS",
-                                        "CPU",  "SAMPLE", "VERBOSE", "ENABLED",  "LIBRARY"};
+                                        "CPU",  "SAMPLE", "VERBOSE", "ENABLED",  "LIBRARY",  "LAUNCH"};
     for (char **entry = environ; entry && *entry; entry++) {
         if (strncmp(*entry, "OMPASS_", 7) != 0) continue;
         const char *name = *entry + 7;

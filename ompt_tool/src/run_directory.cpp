@@ -213,7 +213,7 @@ void write_meta(const std::string &directory, const Options &options, const char
         ",\n  \"host\": " + quote(host()) + ",\n  \"rank\": " + rank_number() +
         ",\n  \"pid\": " + std::to_string(getpid()) + ",\n  \"parent_pid\": " + std::to_string(getppid()) +
         ",\n  \"runtime\": " + quote(runtime_version) + ",\n  \"counters\": " + quote_list(counters) +
-        ",\n  \"limit_mb\": " + std::to_string(options.limit_bytes >> 20) +
+        ",\n  \"limit_mb\": " + std::to_string((options.limit_bytes + (1 << 20) - 1) >> 20) +
         ",\n  \"domain_kind\": " + quote(cpu::domain_kind()) +
         ",\n  \"n_domains\": " + std::to_string(cpu::n_domains()) + ",\n  \"cpu_core_and_domain\": [" + cpus + "]" +
         ",\n  \"environment\": " + openmp_environment() + "\n}\n";

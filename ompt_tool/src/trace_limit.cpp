@@ -34,8 +34,8 @@ void stop_tracing(Reason reason) {
     if (has_stopped.exchange(true)) return;
     process_log::header()->limit_reached = static_cast<uint32_t>(reason);
     if (reason == Reason::kLimit)
-        say("the trace reached OMPASS_LIMIT_MB=%llu; no more events are written; the profile is still recorded.",
-            static_cast<unsigned long long>(limit.load() >> 20));
+        say("the trace reached OMPASS_LIMIT_MB, %.6g MB; no more events are written; the profile is still recorded.",
+            static_cast<double>(limit.load()) / (1 << 20));
 }
 
 bool stopped() { return has_stopped.load(std::memory_order_relaxed); }

@@ -148,6 +148,69 @@ def test_report_counts_and_locates_every_task(
     assert [r["function"] for r in report["regions"]] == ["main"]
 
 
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("file", "it is a file"),
+        ("file/a.ompass", "is a file"),
+        ("/proc/a.ompass", "nothing can be made in /proc"),
+        ("n" * 300, "too long"),
+    ],
+)
+def test_place_that_cannot_be_written_is_refused_before_the_program_starts(
+    ompass: Launcher, fib: Path, tmp_path: Path, place: str, why: str
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    wanted = tmp_path / place
+    done = ompass("run", "-o", wanted, "--", fib, str(N))
+    assert (done.returncode, done.stdout) == (125, "")
+    (line,) = done.stderr.splitlines()
+    assert f"-o {wanted}" in line
+    assert why in line
+
+
+@pytest.mark.parametrize("size", ["1G", "500", "1.5 GiB"])
+def test_limit_takes_units(ompass: Launcher, fib: Path, size: str) -> None:
+    done = ompass("run", "-q", "--limit-mb", size, "--", fib, str(N))
+    assert (done.returncode, done.stderr) == (0, "to stderr\n")
+
+
+def test_limit_that_is_no_size_is_refused(ompass: Launcher, fib: Path) -> None:
+    done = ompass("run", "--limit-mb", "12kg", "--", fib, str(N))
+    assert done.returncode == 2
+    assert "--limit-mb 12kg" in done.stderr
+    assert "1.5G" in done.stderr
+
+
+def test_ranks_that_share_a_pattern_are_no_children_of_each_other(ompass: Launcher, fib: Path) -> None:
+    """Each rank records in the time of the others, as under mpiexec."""
+    job = 'i=0; while [ $i -lt 5 ]; do SLURM_PROCID=$i "$@" & i=$((i + 1)); done; wait'
+    words = ompass.command("run", "--no-report", "-o", "q-%r", "--", fib, str(N))
+    done = subprocess.run(
+        ["sh", "-c", job, "sh", *words],
+        env=ompass.environment,
+        cwd=ompass.directory,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert sorted(path.name for path in ompass.directory.glob("q-*")) == [f"q-{k}" for k in range(5)]
+    assert "that it started" not in done.stderr
+    assert done.stderr.count("recorded in q-") == 5
+
+
+def test_children_of_the_program_are_found_and_many_are_one_line(ompass: Launcher, fib: Path) -> None:
+    def children(n: int) -> list[str]:
+        loop = f'i=0; while [ $i -le {n} ]; do "{fib}" {N} > /dev/null; i=$((i + 1)); done'
+        done = ompass("run", "--no-report", "-o", f"c{n}", "--", "sh", "-c", loop)
+        return [line for line in done.stderr.splitlines() if "that it started recorded too" in line]
+
+    assert len(children(2)) == 2
+    (line,) = children(7)
+    assert "7 processes" in line
+
+
 def test_threads_option_reaches_the_runtime(ompass: Launcher, fib: Path) -> None:
     assert ompass.recorded("--threads", "3", "--", fib, str(N))["threads"] == 3
 

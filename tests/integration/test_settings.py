@@ -42,6 +42,11 @@ BAD_VALUES = [
     ("OMPASS_LIMIT_MB", "much", ["number"]),
     ("OMPASS_LIMIT_MB", "-1", ["number"]),
     ("OMPASS_LIMIT_MB", "12kg", ["number"]),
+    ("OMPASS_LIMIT_MB", "0G", ["500M"]),
+    ("OMPASS_LIMIT_MB", "1.", ["500M"]),
+    ("OMPASS_LIMIT_MB", "1e3", ["500M"]),
+    ("OMPASS_LIMIT_MB", "G", ["500M"]),
+    ("OMPASS_LIMIT_MB", "1P", ["500M"]),
     ("OMPASS_LIMIT_MB", "99999999999999999999999", ["number"]),
 ]
 
@@ -73,6 +78,29 @@ def test_bad_value_is_answered_with_the_valid_ones_and_the_run_goes_on(
     for word in valid:
         assert word in lines[0]
     check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
+
+
+@pytest.mark.parametrize(
+    ("text", "megabytes"),
+    [
+        ("1G", 1024),
+        ("1.5g", 1536),
+        ("64k", 1),
+        ("2 MiB", 2),
+        ("3mb", 3),
+        (" 7 ", 7),
+        ("1T", 1 << 20),
+        ("500", 500),
+    ],
+)
+def test_limit_of_the_trace_takes_units(
+    text: str, megabytes: int, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
+) -> None:
+    settings = {"OMPASS_DIR": "run.ompass", "OMPASS_LIMIT_MB": text}
+    finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
+    assert "OMPASS_LIMIT_MB" not in finished.stderr
+    meta = json.loads((tmp_path / "run.ompass/meta.json").read_text(encoding="utf-8"))
+    assert meta["limit_mb"] == megabytes
 
 
 def test_counter_that_nobody_knows_is_answered_with_those_there_are(

@@ -138,14 +138,14 @@ def test_disabled_tools_are_enabled_with_a_warning() -> None:
 
 def test_options_become_variables_and_unsaid_ones_do_not() -> None:
     made = plan(
-        LIBOMP, options=RunOptions(mode="trace", threads="4,2", counters="A,B", sample="50", limit_mb=7)
+        LIBOMP, options=RunOptions(mode="trace", threads="4,2", counters="A,B", sample="50", limit_mb="7M")
     )
     wanted = {
         "OMPASS_MODE": "trace",
         "OMP_NUM_THREADS": "4,2",
         "OMPASS_COUNTERS": "A,B",
         "OMPASS_SAMPLE": "50",
-        "OMPASS_LIMIT_MB": "7",
+        "OMPASS_LIMIT_MB": "7M",
     }
     assert made.variables.items() >= wanted.items()
     assert {"OMPASS_MODE", "OMP_NUM_THREADS"} & set(plan(LIBOMP).variables) == set()

@@ -9,13 +9,23 @@ from pathlib import Path
 import pytest
 
 from ompass.errors import OutputError
-from ompass.launch.produced import absolute_pattern, candidates, check_place, choose_directory, find_produced
+from ompass.launch.produced import (
+    absolute_pattern,
+    candidates,
+    check_place,
+    choose_directory,
+    find_produced,
+    new_launch,
+)
 from ompass.readers.meta import read_meta
 
+LAUNCHED = "a.1"
 
-def record(path: Path, pid: int, size: int = 1) -> Path:
+
+def record(path: Path, pid: int, size: int = 1, launch: str = LAUNCHED) -> Path:
     path.mkdir(parents=True)
-    (path / "meta.json").write_text(json.dumps({"pid": pid, "rank": None}), encoding="utf-8")
+    values = {"pid": pid, "rank": None, "environment": {"OMPASS_LAUNCH": launch}}
+    (path / "meta.json").write_text(json.dumps(values), encoding="utf-8")
     (path / "thread-00000.log").write_bytes(b"\1" * size)
     return path
 
@@ -66,30 +76,83 @@ def test_run_of_the_program_itself_is_the_main_one(tmp_path: Path) -> None:
     child = record(tmp_path / "a-2.ompass", 6, 50_000)
     own = record(tmp_path / "a-3.ompass", 5, 10)
     assert before == {old}
-    found = find_produced(f"{tmp_path}/a.ompass", before, 5)
+    found = find_produced(f"{tmp_path}/a.ompass", before, 5, LAUNCHED)
     assert (found.main, found.others) == (own, (child,))
 
 
 def test_largest_run_is_the_main_one_when_only_children_recorded(tmp_path: Path) -> None:
     small = record(tmp_path / "a.ompass", 8, 10)
     large = record(tmp_path / "a-2.ompass", 9, 100_000)
-    found = find_produced(f"{tmp_path}/a.ompass", set(), 5)
+    found = find_produced(f"{tmp_path}/a.ompass", set(), 5, LAUNCHED)
     assert (found.main, found.others) == (large, (small,))
 
 
-def test_place_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path) -> None:
+def test_runs_of_other_launches_are_no_children(tmp_path: Path) -> None:
+    """Ranks of a job have one pattern."""
+    own = record(tmp_path / "q-0.ompass", 5)
+    child = record(tmp_path / "q-0-2.ompass", 6)
+    inner = record(
+        tmp_path / "q-0-3.ompass", 7, launch=f"{LAUNCHED}/b.2"
+    )  # of an `ompass run` in the program
+    for rank in range(1, 64):
+        record(tmp_path / f"q-{rank}.ompass", 100 + rank, 10_000, launch=f"a.1{rank}")
+    record(tmp_path / "q-64.ompass", 999, launch="")
+    found = find_produced(f"{tmp_path}/q-%r.ompass", set(), 5, LAUNCHED)
+    assert (found.main, set(found.others)) == (own, {child, inner})
+
+
+def test_run_without_a_description_is_kept(tmp_path: Path) -> None:
+    made = record(tmp_path / "a.ompass", 5)
+    (made / "meta.json").unlink()
+    (made / "process.log").write_bytes(b"")
+    assert find_produced(f"{tmp_path}/a.ompass", set(), 5, LAUNCHED).main == made
+
+
+def test_launch_inside_a_launch_is_its_descendant() -> None:
+    outer = new_launch({})
+    assert new_launch({"OMPASS_LAUNCH": outer}).startswith(outer + "/")
+    assert new_launch({}) != outer
+
+
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("file", "it is a file"),
+        ("file/a.ompass", "file is a file"),
+        ("file/deep/a.ompass", "file is a file"),
+        ("dangling", "it is a file"),
+        (f"{'n' * 300}.ompass", "too long"),
+        (f"{'n' * 300}/a.ompass", "too long"),
+        ("/".join(["deep" * 20] * 60), "too long"),
+        ("/proc/a.ompass", "nothing can be made in /proc"),
+        ("/proc/new/a.ompass", "nothing can be made in /proc"),
+        ("file/%r/a.ompass", "it is a file"),
+        ("/proc/%r/a.ompass", "nothing can be made in /proc"),
+        ("file/a-%r.ompass", "it is a file"),
+    ],
+)
+def test_place_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path, place: str, why: str) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    check_place(f"{tmp_path}/new/deep/a.ompass")
-    check_place("/no/such/%h/a.ompass")
-    with pytest.raises(OutputError, match="name another place"):
-        check_place(f"{tmp_path}/file/a.ompass")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    with pytest.raises(OutputError, match=f"-o {place[:20]}.*{why}.*name another place"):
+        check_place(str(tmp_path / place), f"-o {place}")
+
+
+@pytest.mark.parametrize(
+    "place", ["new/deep/a.ompass", "there", "%h/a.ompass", "a-%r.ompass", "100%%.ompass"]
+)
+def test_place_that_can_be_written_is_left_as_it_is(tmp_path: Path, place: str) -> None:
+    (tmp_path / "there").mkdir()
+    check_place(str(tmp_path / place), "-o")
+    assert [path.name for path in tmp_path.iterdir()] == ["there"]
+    assert not list((tmp_path / "there").iterdir())
 
 
 def test_nothing_new_is_nothing_produced(tmp_path: Path) -> None:
     record(tmp_path / "a.ompass", 5)
     pattern = f"{tmp_path}/a.ompass"
-    assert find_produced(pattern, candidates(pattern), 5).main is None
-    assert find_produced(f"{tmp_path}/no/such/b.ompass", set(), 5).main is None
+    assert find_produced(pattern, candidates(pattern), 5, LAUNCHED).main is None
+    assert find_produced(f"{tmp_path}/no/such/b.ompass", set(), 5, LAUNCHED).main is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"pid": "x", "command": 3, "environment": []}'])

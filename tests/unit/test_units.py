@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ompass.units import count, duration, parse_duration, percent, plural, size
+from ompass.units import count, duration, parse_duration, parse_limit, percent, plural, size
 
 
 @pytest.mark.parametrize(
@@ -69,3 +69,22 @@ def test_tiny_share_is_not_called_zero() -> None:
 def test_counts_and_sizes() -> None:
     assert (count(1234567), plural(1, "task"), plural(2, "task")) == ("1,234,567", "1 task", "2 tasks")
     assert (size(17), size(1536), size(3 << 40)) == ("17 B", "1.5 KiB", "3.0 TiB")
+
+
+LIMITS = [
+    ("1", 1 << 20), ("500", 500 << 20), ("1.5", 3 << 19), ("1G", 1 << 30), ("1.5G", 3 << 29),
+    ("64k", 64 << 10), ("64K", 64 << 10), ("2MB", 2 << 20), ("2 MiB", 2 << 20), ("3mib", 3 << 20),
+    ("1T", 1 << 40), ("4096B", 4096), (" 7 ", 7 << 20),
+]  # fmt: skip
+NO_LIMITS = ["", "0", "0G", "-1", "much", "12kg", "1e3", "G", "1..5", "1.", "1P", "1 2", "9" * 30]
+
+
+@pytest.mark.parametrize(("text", "n_bytes"), LIMITS)
+def test_limit_takes_units_and_is_megabytes_without(text: str, n_bytes: int) -> None:
+    assert parse_limit(text) == n_bytes
+
+
+@pytest.mark.parametrize("text", NO_LIMITS)
+def test_other_text_is_no_limit(text: str) -> None:
+    with pytest.raises(ValueError, match="not a size; write"):
+        parse_limit(text)

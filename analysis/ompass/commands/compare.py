@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import ScopeName
+from ompass.commands.options import ScopeName, output_file
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.errors import RunNotFoundError, UsageError
@@ -44,7 +44,10 @@ def compare(
     ] = ScopeName.REGIONS,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs comparison`).")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where JSON goes (default: stdout).")
+        Path | None,
+        typer.Option(
+            "--output", "-o", callback=output_file, metavar="FILE", help="Where JSON goes (default: stdout)."
+        ),
     ] = None,
 ) -> None:
     """Show what changed from BEFORE to AFTER: time, states, constructs and kernels, and how sure that is."""

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import DaskOption, EachOption, ProcessesOption, TracesArgument
+from ompass.commands.options import DaskOption, EachOption, ProcessesOption, TracesArgument, output_file
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.errors import NothingToShowError, UsageError
@@ -71,9 +71,13 @@ def graph(
             help="Show a group's tasks one by one: its number, file:line, function.",
         ),
     ] = None,
-    dot: Annotated[Path | None, typer.Option("--dot", metavar="FILE", help="Write the graph as DOT.")] = None,
+    dot: Annotated[
+        Path | None,
+        typer.Option("--dot", callback=output_file, metavar="FILE", help="Write the graph as DOT."),
+    ] = None,
     graphml: Annotated[
-        Path | None, typer.Option("--graphml", metavar="FILE", help="Write the graph as GraphML.")
+        Path | None,
+        typer.Option("--graphml", callback=output_file, metavar="FILE", help="Write the graph as GraphML."),
     ] = None,
     time: Annotated[
         TimeKind | None,

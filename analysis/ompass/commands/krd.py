@@ -20,6 +20,7 @@ from ompass.commands.options import (
     ProcessesOption,
     TracesArgument,
     check_form,
+    output_file,
 )
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
@@ -121,7 +122,14 @@ def krd(
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.BINS,  # type: ignore[attr-defined]
     figure: Annotated[
         Path | None,
-        typer.Option("--figure", "--svg", "--plot", metavar="FILE", help="Draw a figure (.svg, .pdf, .png)."),
+        typer.Option(
+            "--figure",
+            "--svg",
+            "--plot",
+            callback=output_file,
+            metavar="FILE",
+            help="Draw a figure (.svg, .pdf, .png).",
+        ),
     ] = None,
     output: OutputOption = None,
     dask: DaskOption = "",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import CsvOption, OutputOption, RunArgument, check_form
+from ompass.commands.options import CsvOption, OutputOption, RunArgument, check_form, output_file
 from ompass.commands.progress import waiting
 from ompass.commands.samples import samples_of
 from ompass.commands.streams import console_for, say, to_json, write_result
@@ -44,7 +44,14 @@ def latency(
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
     figure: Annotated[
         Path | None,
-        typer.Option("--figure", "--svg", "--plot", metavar="FILE", help="Draw a figure (.svg, .pdf, .png)."),
+        typer.Option(
+            "--figure",
+            "--svg",
+            "--plot",
+            callback=output_file,
+            metavar="FILE",
+            help="Draw a figure (.svg, .pdf, .png).",
+        ),
     ] = None,
     output: OutputOption = None,
 ) -> None:

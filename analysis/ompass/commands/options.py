@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from ompass.errors import UsageError
+from ompass.errors import OutputError, UsageError
 from ompass.units import parse_duration
+from ompass.writable import file_problem, folder_problem
 
 
 class ScopeName(str, Enum):
@@ -44,11 +45,51 @@ RunsArgument = Annotated[list[Path], typer.Argument(metavar="DIR...", help="Run 
 TracesArgument = Annotated[
     list[Path], typer.Argument(metavar="DIR...", help="Run directories recorded with --mode trace.")
 ]
+
+
+def output_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
+    """Refuses a file that cannot be written, before any work; OutputError, which names the option."""
+    if value is not None and str(value) != "-":
+        refuse_output(_name_of(param), value, file_problem(value), "name another file")
+    return value
+
+
+def output_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
+    """The same of a folder, which may exist."""
+    if value is not None:
+        refuse_output(_name_of(param), value, folder_problem(value), "name another place")
+    return value
+
+
+def new_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
+    """The same of a folder that must not exist."""
+    if value is not None:
+        refuse_output(_name_of(param), value, folder_problem(value, may_exist=False), "name a new directory")
+    return value
+
+
+def refuse_output(option: str, path: Path, problem: str, cure: str) -> None:
+    """Raises OutputError if there is a problem."""
+    if problem:
+        missing = problem.endswith("does not exist")
+        raise OutputError(f"{option} {path} cannot be written", problem, "make it first" if missing else cure)
+
+
+def _name_of(param: typer.CallbackParam) -> str:
+    return "-o" if "-o" in param.opts else param.opts[0]
+
+
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON instead.")]
 CsvOption = Annotated[bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")]
 OutputOption = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where JSON or CSV goes (default: stdout)."),
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=output_file,
+        help="Where JSON or CSV goes (default: stdout).",
+    ),
 ]
 
 FromOption = Annotated[

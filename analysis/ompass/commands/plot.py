@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import Colour, ColourOption, RunsArgument, parse_window
+from ompass.commands.options import Colour, ColourOption, RunsArgument, output_file, parse_window
 from ompass.commands.progress import waiting
 from ompass.commands.streams import say
 from ompass.errors import NothingToShowError, UsageError
@@ -80,6 +80,7 @@ def plot(
         typer.Option(
             "--output",
             "-o",
+            callback=output_file,
             metavar="FILE",
             help="Picture to write; .svg, .pdf, .png or .json (default: FIGURE.svg).",
         ),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from ompass.commands.options import RunArgument
+from ompass.commands.options import RunArgument, new_folder, output_file
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say
 from ompass.errors import OutputError, UsageError
@@ -68,7 +68,13 @@ def query(
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="All rows to a .csv, .jsonl or .parquet file."),
+        typer.Option(
+            "--output",
+            "-o",
+            callback=output_file,
+            metavar="FILE",
+            help="All rows to a .csv, .jsonl or .parquet file.",
+        ),
     ] = None,
 ) -> None:
     """Query a run in SQL: tasks, stretches, waits, kernels, accesses, constructs, regions, threads."""
@@ -104,7 +110,12 @@ def export(
     directory: RunArgument,
     parquet: Annotated[
         Path,
-        typer.Option("--parquet", metavar="OUT", help="The new directory: a file per table, TABLE.parquet."),
+        typer.Option(
+            "--parquet",
+            callback=new_folder,
+            metavar="OUT",
+            help="The new directory: a file per table, TABLE.parquet.",
+        ),
     ],
     table: Annotated[
         list[str] | None, typer.Option("--table", metavar="NAME", help="Only this table; may be repeated.")

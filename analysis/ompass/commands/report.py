@@ -18,6 +18,7 @@ from ompass.commands.options import (
     ProcessesOption,
     ScopeName,
     check_form,
+    output_file,
     parse_window,
 )
 from ompass.commands.progress import waiting
@@ -115,11 +116,19 @@ def report(
     as_csv: CsvOption = False,
     table: Annotated[Table, typer.Option("--table", help="Table for --csv.")] = Table.CONSTRUCTS,  # type: ignore[attr-defined]
     svg: Annotated[
-        Path | None, typer.Option("--svg", metavar="FILE", help="Write the report as a picture to FILE.")
+        Path | None,
+        typer.Option(
+            "--svg", callback=output_file, metavar="FILE", help="Write the report as a picture to FILE."
+        ),
     ] = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the report as one self-contained page to FILE."),
+        typer.Option(
+            "--html",
+            callback=output_file,
+            metavar="FILE",
+            help="Write the report as one self-contained page to FILE.",
+        ),
     ] = None,
     window: Annotated[
         str,

@@ -10,16 +10,17 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ompass.commands.options import refuse_output
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
-from ompass.errors import CannotRecordError, OmpassError, OutputError, UsageError
+from ompass.errors import CannotRecordError, OmpassError, UsageError
 from ompass.launch import (
     Plan,
     Program,
@@ -30,20 +31,25 @@ from ompass.launch import (
 from ompass.launch.child import Ending, end_as, run_child
 from ompass.launch.explain import why_nothing
 from ompass.launch.produced import (
+    LAUNCH,
     ProducedRuns,
     absolute_pattern,
     candidates,
     check_place,
     choose_directory,
     find_produced,
+    new_launch,
 )
 from ompass.launch.program import ProgramNotExecutableError, ProgramNotFoundError
 from ompass.launch.tool import scratch_directory
 from ompass.readers import open_run
 from ompass.reports import collect, plain, print_report, run_report
+from ompass.units import parse_limit
+from ompass.writable import file_problem
 
 _EXIT_NOT_STARTED = 125
 _MOST_HZ = 10_000
+_MOST_LINES = 4
 _THREADS = re.compile(r"[1-9]\d*(,[1-9]\d*)*")
 
 _EPILOG = """
@@ -117,11 +123,14 @@ def run(
         ),
     ] = "",
     limit_mb: Annotated[
-        int | None,
+        str,
         typer.Option(
-            "--limit-mb", metavar="N", min=1, help="Largest trace; beyond it only the profile is recorded."
+            "--limit-mb",
+            metavar="SIZE",
+            help="Largest trace, in megabytes or with a unit (500, 500M, 1.5G); beyond it only the profile "
+            "is recorded.",
         ),
-    ] = None,
+    ] = "",
     libomp: Annotated[
         Path | None,
         typer.Option(
@@ -149,32 +158,31 @@ def run(
         brackets=brackets,
         counters=counters,
         sample=_checked_sample(sample),
-        limit_mb=limit_mb,
+        limit_mb=_checked_limit(limit_mb),
         libomp=libomp,
     )
     with scratch_directory() as scratch:
         try:
-            _check_writable(json_file)
+            if json_file is not None:  # found out before the program runs, not after hours of it
+                refuse_output("--json", json_file, file_problem(json_file), "name another file")
             program = inspect_program(command[0], os.environ)
             _, plan = plan_here(program, options, os.environ, scratch)
-            directory = absolute_pattern(
-                output
-                or os.environ.get("OMPASS_DIR")
-                or choose_directory(program.path, os.environ, os.getpid())
-            )
-            check_place(directory)
+            wanted, named = _place(output, program)
+            directory = absolute_pattern(wanted)
+            check_place(directory, named)
+            launch = new_launch(os.environ)
             before = candidates(directory)
             if not quiet:
                 for warning in plan.warnings:
                     say(f"warning: {warning}")
-            ending = run_child(str(program.path), command, _environment(plan, directory))
+            ending = run_child(str(program.path), command, _environment(plan, directory) | {LAUNCH: launch})
         except (ProgramNotFoundError, ProgramNotExecutableError, UsageError):
             raise
         except OmpassError as error:
             say(f"error: {error.one_line()}")
             raise typer.Exit(_EXIT_NOT_STARTED) from None
         try:
-            produced = find_produced(directory, before, ending.pid)
+            produced = find_produced(directory, before, ending.pid, launch)
             _after(produced, program, plan, ending, report=report, json_file=json_file, quiet=quiet)
         except OmpassError as error:
             # The program's own ending is what a script must see, whatever becomes of the report.
@@ -205,13 +213,25 @@ def _checked_sample(text: str) -> str:
     )
 
 
-def _check_writable(path: Path | None) -> None:
-    """Found out before the program runs, not after hours of it."""
-    if path is not None and not path.absolute().parent.is_dir():
-        raise OutputError(f"--json {path}", "its directory does not exist", "make it first")
+def _checked_limit(text: str) -> str:
+    try:
+        return str(parse_limit(text)) + "B" if text else ""
+    except ValueError as error:
+        raise UsageError(f"--limit-mb {text}", *str(error).split("; ")) from None
 
 
-def _environment(plan: Plan, directory: str) -> Mapping[str, str]:
+def _place(output: str, program: Program) -> tuple[str, str]:
+    """The pattern of the run directory, and how it was named."""
+    variable = os.environ.get("OMPASS_DIR", "")
+    if output:
+        return output, f"-o {output}"
+    if variable:
+        return variable, f"OMPASS_DIR={variable}"
+    chosen = choose_directory(program.path, os.environ, os.getpid())
+    return chosen, f"default, as -o {chosen}"
+
+
+def _environment(plan: Plan, directory: str) -> dict[str, str]:
     # The report replaces the tool's own summary, unless that was asked for.
     defaults = {"OMPASS_SUMMARY": "off"}
     return {**defaults, **os.environ, **plan.variables, "OMPASS_DIR": directory}
@@ -244,8 +264,17 @@ def _after(
         if ending.signal or ending.exit_code:
             say(f"the program {ending.describe()}")
         say(f"recorded in {shown}; `ompass report {shown}` shows it again")
-        for other in produced.others:
+        say_others(produced.others)
+
+
+def say_others(others: Sequence[Path]) -> None:
+    """A line for each of a few runs, one line for many."""
+    if len(others) <= _MOST_LINES:
+        for other in others:
             say(f"a process that it started recorded too, in {_shown(other)}")
+    else:
+        first, last = _shown(others[0]), _shown(others[-1])
+        say(f"{len(others)} processes that it started recorded too, in {first} to {last}")
 
 
 def _shown(path: Path) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import OutputOption
+from ompass.commands.options import OutputOption, output_file
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.errors import NothingToShowError
@@ -45,13 +45,22 @@ def register(app: typer.Typer) -> None:
 def samples(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="Run directory (NAME.ompass).")],
     speedscope: Annotated[
-        Path | None, typer.Option("--speedscope", metavar="FILE", help="Write a profile for speedscope.")
+        Path | None,
+        typer.Option(
+            "--speedscope", callback=output_file, metavar="FILE", help="Write a profile for speedscope."
+        ),
     ] = None,
     pprof: Annotated[
-        Path | None, typer.Option("--pprof", metavar="FILE", help="Write a profile for pprof (.pb.gz).")
+        Path | None,
+        typer.Option(
+            "--pprof", callback=output_file, metavar="FILE", help="Write a profile for pprof (.pb.gz)."
+        ),
     ] = None,
     folded: Annotated[
-        Path | None, typer.Option("--folded", metavar="FILE", help="Write folded stacks, for flame graphs.")
+        Path | None,
+        typer.Option(
+            "--folded", callback=output_file, metavar="FILE", help="Write folded stacks, for flame graphs."
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON instead (`ompass docs report-schema`, samples).")

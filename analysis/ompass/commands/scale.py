@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import CsvOption, ScopeName, check_form
+from ompass.commands.options import CsvOption, ScopeName, check_form, output_file, output_folder
 from ompass.commands.progress import measuring_bar, waiting
 from ompass.commands.streams import console_for, say, to_json, write_result
 from ompass.errors import UsageError
@@ -80,7 +80,13 @@ def scale(
     ] = 3,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="The sweep's directory (PROGRAM.sweep)."),
+        typer.Option(
+            "--output",
+            "-o",
+            callback=output_folder,
+            metavar="DIR",
+            help="The sweep's directory (PROGRAM.sweep).",
+        ),
     ] = None,
     scope: Annotated[
         ScopeName | None,
@@ -114,11 +120,18 @@ def scale(
     figure: Annotated[
         Path | None,
         typer.Option(
-            "--figure", "--svg", metavar="FILE", help="Draw the curves and the breakdown (.svg, .pdf, .png)."
+            "--figure",
+            "--svg",
+            callback=output_file,
+            metavar="FILE",
+            help="Draw the curves and the breakdown (.svg, .pdf, .png).",
         ),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the report as one page to FILE.")
+        Path | None,
+        typer.Option(
+            "--html", callback=output_file, metavar="FILE", help="Write the report as one page to FILE."
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:

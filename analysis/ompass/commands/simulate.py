@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import JsonOption, OutputOption, TraceArgument, check_form
+from ompass.commands.options import JsonOption, OutputOption, TraceArgument, check_form, new_folder
 from ompass.commands.progress import waiting
 from ompass.commands.streams import console_for, to_json, write_result
 from ompass.errors import UsageError
@@ -94,6 +94,7 @@ def simulate_command(
         Path | None,
         typer.Option(
             "--record",
+            callback=new_folder,
             metavar="DIR",
             help="Write the simulated run, one, as a run directory for the other commands.",
         ),

@@ -14,9 +14,10 @@ from typing import Annotated
 
 import typer
 
+from ompass.commands.options import output_file, refuse_output
 from ompass.commands.progress import measuring_bar
 from ompass.commands.streams import console_for, say
-from ompass.errors import IncompleteInstallationError, OutputError, UsageError
+from ompass.errors import IncompleteInstallationError, UsageError
 from ompass.suite import (
     Plan,
     Selection,
@@ -32,6 +33,7 @@ from ompass.suite.measurement import Run
 from ompass.suite.plan import BOTH, CLASSES, DEFAULT, RUNTIMES
 from ompass.suite.summary import name_of, print_summary
 from ompass.units import duration, plural
+from ompass.writable import file_problem
 
 _DEFAULT_RESULT = Path("suite.json")
 _EXIT_FAILED = 9
@@ -105,6 +107,7 @@ def suite(
         Path | None,
         typer.Option(
             "--json",
+            callback=output_file,
             metavar="FILE",
             help="File of the results (default: suite.json); .parquet writes Parquet.",
         ),
@@ -199,10 +202,7 @@ def _plan(selection: Selection, bots: Path, bots_gcc: Path, extension: Path | No
 
 def _journal(result: Path, plan: Plan, *, named: bool) -> SuiteJournal:
     path = result.with_name(f"{result.name}.journal")
-    if not result.absolute().parent.is_dir():
-        raise OutputError(f"--json {result}", "its directory does not exist", "make it first")
-    if result.is_dir():
-        raise OutputError(f"--json {result}", "it is a directory", "name a file in it")
+    refuse_output("--json", result, file_problem(result), "name another file")
     if result.exists() and not named and not path.exists():
         raise UsageError(
             f"{result} already exists",

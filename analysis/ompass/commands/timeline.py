@@ -9,7 +9,16 @@ from typing import Annotated
 
 import typer
 
-from ompass.commands.options import Colour, ColourOption, FromOption, ToOption, TraceArgument, parse_from_to
+from ompass.commands.options import (
+    Colour,
+    ColourOption,
+    FromOption,
+    ToOption,
+    TraceArgument,
+    new_folder,
+    output_file,
+    parse_from_to,
+)
 from ompass.commands.progress import waiting
 from ompass.commands.streams import say
 from ompass.errors import NothingToShowError, UsageError
@@ -46,13 +55,18 @@ def register(app: typer.Typer) -> None:
 def timeline(
     directory: TraceArgument,
     perfetto: Annotated[
-        Path | None, typer.Option("--perfetto", metavar="FILE", help="Write a Perfetto trace.")
+        Path | None,
+        typer.Option("--perfetto", callback=output_file, metavar="FILE", help="Write a Perfetto trace."),
     ] = None,
     otf2: Annotated[
-        Path | None, typer.Option("--otf2", metavar="DIR", help="Write an OTF2 archive into a new directory.")
+        Path | None,
+        typer.Option(
+            "--otf2", callback=new_folder, metavar="DIR", help="Write an OTF2 archive into a new directory."
+        ),
     ] = None,
     jedule: Annotated[
-        Path | None, typer.Option("--jedule", metavar="FILE", help="Write XML like Jedule's.")
+        Path | None,
+        typer.Option("--jedule", callback=output_file, metavar="FILE", help="Write XML like Jedule's."),
     ] = None,
     figure: Annotated[
         Path | None,
@@ -61,6 +75,7 @@ def timeline(
             "--svg",
             "--png",
             "--pdf",
+            callback=output_file,
             metavar="FILE",
             help="Draw a Gantt figure (.svg, .pdf, .png).",
         ),

@@ -45,7 +45,7 @@ class RunOptions:
     brackets: bool | None = None
     counters: str = ""
     sample: str = ""  # samples a second, or off
-    limit_mb: int | None = None
+    limit_mb: str = ""  # as OMPASS_LIMIT_MB
     libomp: Path | None = None
 
 
@@ -146,8 +146,8 @@ def _requested(options: RunOptions) -> dict[str, str]:
         wanted["OMPASS_COUNTERS"] = options.counters
     if options.sample:
         wanted["OMPASS_SAMPLE"] = options.sample
-    if options.limit_mb is not None:
-        wanted["OMPASS_LIMIT_MB"] = str(options.limit_mb)
+    if options.limit_mb:
+        wanted["OMPASS_LIMIT_MB"] = options.limit_mb
     return wanted
 
 

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ompass.errors import OutputError
 from ompass.readers import is_run_directory
-from ompass.readers.meta import read_meta
+from ompass.readers.meta import Meta, read_meta
+from ompass.writable import folder_problem
 
 _SUFFIX = ".ompass"
+LAUNCH = "OMPASS_LAUNCH"
+"""Names the launch of a process and of all that it starts; the tool writes it into meta.json."""
 RANK_VARIABLES = (
     "OMPI_COMM_WORLD_RANK",
     "PMIX_RANK",
@@ -54,17 +59,29 @@ def absolute_pattern(pattern: str) -> str:
     return f"{str(Path.cwd()).replace('%', '%%')}/{pattern}"
 
 
-def check_place(pattern: str) -> None:
-    """Refuse a place that cannot be written before the program runs for hours; OutputError."""
-    parent = Path(os.path.split(pattern.rstrip("/"))[0])
-    if _PATTERN.search(str(parent)):
-        return
-    while not parent.exists():
-        parent = parent.parent
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(
-            f"no run directory can be made in {parent}", "it cannot be written", "name another place with -o"
-        )
+def check_place(pattern: str, named: str) -> None:
+    """Refuses a place that cannot be written before the program runs for hours; OutputError.
+
+    `named`: the option or variable that it comes from.
+    """
+    path = Path(pattern)
+    for part in (*reversed(path.parents), path):
+        if _PATTERN.search(part.name.replace("%%", "")):
+            # What the tool writes in place of the pattern is not known yet: the folder above it is.
+            path = part.parent
+            break
+    problem = folder_problem(Path(str(path).replace("%%", "%")))
+    if problem:
+        raise OutputError(f"no run directory can be made by {named}", problem, "name another place with -o")
+
+
+def new_launch(environ: Mapping[str, str]) -> str:
+    """A value of OMPASS_LAUNCH for what this process starts: the launches around it, and a new one.
+
+    Ranks of an MPI job have the pattern of their names in common, and their parent too, but no launch.
+    """
+    own = f"{os.getpid():x}.{time.time_ns():x}.{secrets.token_hex(4)}"
+    return f"{environ[LAUNCH]}/{own}" if environ.get(LAUNCH) else own
 
 
 def candidates(pattern: str) -> set[Path]:
@@ -96,15 +113,26 @@ def _matching_folders(parent: str) -> list[Path]:
     return sorted(Path("/").glob(glob.lstrip("/")))
 
 
-def find_produced(pattern: str, before: set[Path], pid: int) -> ProducedRuns:
-    """The runs made since `before` was taken; the main one is that of process `pid`, else the largest."""
-    new = sorted(candidates(pattern) - before, key=_number)
+def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> ProducedRuns:
+    """The runs that this launch made since `before` was taken.
+
+    The main one is that of process `pid`, else the largest. Other launches may have the same pattern, such as
+    the ranks of a job.
+    """
+    metas = {path: read_meta(path) for path in candidates(pattern) - before}
+    new = sorted((path for path, meta in metas.items() if _is_of(meta, pid, launch)), key=_number)
     if not new:
         return ProducedRuns(None, ())
-    own = [path for path in new if read_meta(path).pid == pid]
+    own = [path for path in new if metas[path].pid == pid]
     # A process that replaced itself with exec has several; the one with the most in it is meant.
     main = max(own or new, key=_bytes_of)
     return ProducedRuns(main, tuple(path for path in new if path != main))
+
+
+def _is_of(meta: Meta, pid: int, launch: str) -> bool:
+    """True for descendants of the launch, and where a full disk left no description."""
+    theirs = meta.environment.get(LAUNCH, "")
+    return meta.pid in (0, pid) or theirs == launch or theirs.startswith(launch + "/")
 
 
 def _number(path: Path) -> tuple[int, str]:

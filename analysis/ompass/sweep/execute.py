@@ -17,7 +17,7 @@ from ompass.launch import Plan, Program, RunOptions, inspect_program, plan_here,
 from ompass.launch.child import Ending
 from ompass.launch.explain import why_nothing
 from ompass.launch.measured import run_measured
-from ompass.launch.produced import candidates, find_produced
+from ompass.launch.produced import LAUNCH, candidates, find_produced, new_launch
 from ompass.sweep import pinning
 from ompass.sweep.bystanders import Watch
 from ompass.sweep.directory import Done, SweepDirectory
@@ -109,7 +109,7 @@ class Executor:
         self._check(job, ending, output)
         run = ""
         if job.kind == RECORDED:
-            produced = find_produced(pattern, before, ending.pid).main
+            produced = find_produced(pattern, before, ending.pid, environment[LAUNCH]).main
             if produced is None:
                 raise CannotRecordError(
                     "nothing was recorded", *why_nothing(program, self.plan, ending, self.environ)
@@ -121,6 +121,7 @@ class Executor:
         environment = dict(self.environ)
         if job.kind == RECORDED:
             environment |= {"OMPASS_SUMMARY": "off", **self.plan.variables, "OMPASS_DIR": pattern}
+            environment[LAUNCH] = new_launch(self.environ)
         elif job.kind == UNRECORDED:
             # The same runtime as when it is recorded, which a program of gcc does not get by itself.
             environment |= unrecorded_variables(self.plan, self.tool)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tries whether a file or folder can be written, before the work that fills it. Leaves nothing behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+_NAME_BYTES = 255  # where the file system does not say
+
+
+def file_problem(path: Path) -> str:
+    """Why this file cannot be written; empty when it can. A file that exists keeps its content."""
+    try:
+        if path.is_dir():
+            return "it is a folder"
+        if path.exists():
+            return "" if os.access(path, os.W_OK) else "it may not be written"
+        if not path.absolute().parent.is_dir():
+            return "its directory does not exist"
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        path.unlink()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def folder_problem(path: Path, *, may_exist: bool = True) -> str:
+    """Why this folder and those above it cannot be made; empty when they can."""
+    path = path.absolute()
+    try:
+        if path.is_dir():
+            return _folder_problem(path) if may_exist else "it exists"
+        if path.is_symlink() or path.exists():
+            return "it is a file"
+        parent = path.parent
+        while not parent.exists():
+            parent = parent.parent
+        if not parent.is_dir():
+            return f"{parent} is a file"
+        longest = _longest_name(parent)
+        for name in path.relative_to(parent).parts:
+            if len(os.fsencode(name)) > longest:
+                return f"its name is too long ({len(os.fsencode(name))} bytes; {longest} are allowed)"
+        return _folder_problem(parent)
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _longest_name(folder: Path) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        return os.pathconf(folder, "PC_NAME_MAX")
+    return _NAME_BYTES
+
+
+def _folder_problem(folder: Path) -> str:
+    """By trying: rights alone tell neither of read-only file systems nor of those like /proc."""
+    attempt = folder / f".ompass-{os.getpid()}"
+    try:
+        attempt.mkdir()
+        attempt.rmdir()
+    except OSError as error:
+        return f"nothing can be made in {folder}: {error.strerror or error}"
+    return ""

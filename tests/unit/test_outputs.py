@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that name output are refused before any work, by an error that names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from ompass.commands.main import COMMANDS, application
+from ompass.errors import OutputError
+from ompass.writable import file_problem, folder_problem
+from unit.test_commands import call, error_of
+
+# Options of type Path that name input, or a program's run directory, which `ompass run` judges by itself.
+_INPUTS = {
+    "--libomp", "--machine-file", "--topology", "--show", "--bots", "--bots-gcc", "--extension", "--compiler",
+}  # fmt: skip
+
+
+def path_options() -> list[tuple[str, str]]:
+    """(command, option) for every option that names a file or folder to write."""
+    group: Any = typer.main.get_command(application(COMMANDS))
+    return [
+        (name, parameter.opts[0])
+        for name, command in group.commands.items()
+        for parameter in command.params
+        if parameter.metavar in ("FILE", "DIR", "OUT") and parameter.opts[0].startswith("--")
+        if parameter.opts[0] not in _INPUTS
+    ]
+
+
+EVERY = path_options()
+
+
+def test_outputs_are_found() -> None:
+    assert {("report", "--html"), ("scale", "--output"), ("timeline", "--otf2"), ("suite", "--json")} <= set(
+        EVERY
+    )
+
+
+@pytest.mark.parametrize(("command", "option"), [each for each in EVERY if each[0] not in ("run", "top")])
+def test_output_that_cannot_be_written_is_refused_before_any_work(
+    tmp_path: Path, command: str, option: str
+) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    run = str(tmp_path / "no.ompass")
+    words = {
+        "plot": ["states", run],
+        "compare": [run, run],
+        "query": [run, "select 1"],
+        "suite": [],
+        "calibrate": [],
+    }.get(command, [run])
+    error = error_of(call(command, option, tmp_path / "file" / "out.svg", *words))
+    assert isinstance(error, OutputError)
+    assert ("-o " if option == "--output" else option) in error.what
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "x"
+
+
+def test_file_that_can_be_written_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("kept", encoding="utf-8")
+    assert file_problem(tmp_path / "old") == ""
+    assert file_problem(tmp_path / "new") == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert (tmp_path / "old").read_text(encoding="utf-8") == "kept"
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("", "a folder"),
+        ("no/file", "does not exist"),
+        ("n" * 300, "too long"),
+        ("old/file", "does not exist"),
+        ("/proc/file", "No such file"),
+        ("/dev/full", ""),
+    ],
+)
+def test_file_is_refused_with_the_reason(tmp_path: Path, path: str, why: str) -> None:
+    (tmp_path / "old").write_text("", encoding="utf-8")
+    problem = file_problem(tmp_path / path)
+    assert (why in problem) if why else not problem
+
+
+def test_new_folder_must_not_exist(tmp_path: Path) -> None:
+    assert folder_problem(tmp_path) == ""
+    assert folder_problem(tmp_path, may_exist=False) == "it exists"
