@@ -116,7 +116,7 @@ int visit_module(dl_phdr_info *info, size_t, void *argument) {
     if (search->address < begin || search->address >= end) return 0;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_NOTE && build_id.empty()) build_id = build_id_of(info, info->dlpi_phdr[i]);
-    char path[4096];
+    static char path[4096]; // under the lock, and not on the stack of a thread that may be deep in tasks
     const char *name = info->dlpi_name;
     if (!name || !*name) {
         const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);

@@ -20,9 +20,12 @@ std::string read_text(const std::string &path) {
     std::string text;
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return text;
-    char piece[4096];
-    for (ssize_t n; text.size() < kMostBytes && (n = read(descriptor, piece, sizeof piece)) != 0;) {
-        if (n > 0) text.append(piece, static_cast<size_t>(n));
+    constexpr size_t kPieceBytes = 4096; // not on the stack, which may be small: any thread may end the program
+    for (ssize_t n = 1; text.size() < kMostBytes && n != 0;) {
+        const size_t length = text.size();
+        text.resize(length + kPieceBytes);
+        n = read(descriptor, text.data() + length, kPieceBytes);
+        text.resize(length + static_cast<size_t>(n > 0 ? n : 0));
         if (n < 0 && errno != EINTR) break;
     }
     close(descriptor);
