@@ -378,8 +378,9 @@ def test_a_simulated_run_is_written_once_and_alone(tmp_path: Path) -> None:
     assert "no trace can tell" in error_of(call("simulate", path, "--policy", "work-first", "--record", out))
     assert not out.exists()
     assert call("simulate", path, "--record", out).exit_code == 0
-    assert "does not exist yet" in error_of(call("simulate", path, "--record", out))
-    assert "does not exist yet" in error_of(call("simulate", path, "--record", tmp_path / "no" / "where"))
+    assert "it exists; name a new directory" in error_of(call("simulate", path, "--record", out))
+    assert "meta.json is a file" in error_of(call("simulate", path, "--record", out / "meta.json" / "where"))
+    assert call("simulate", path, "--record", tmp_path / "no" / "where").exit_code == 0
 
 
 # ---------------------------------------------------------------- commands

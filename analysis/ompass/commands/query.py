@@ -127,7 +127,7 @@ def export(
     names = table or [name for name, each in TABLES.items() if run_is_trace or not each.needs_trace]
     frames = {name: of_run.scan(name) for name in names}
     try:
-        parquet.mkdir()
+        parquet.mkdir(parents=True)
     except FileExistsError:
         raise OutputError(f"{parquet} cannot be written", "it exists", "name a new directory") from None
     except OSError as error:

@@ -119,7 +119,7 @@ def _prepare(
             f"choose from {', '.join(RECORDABLE)}",
         )
     try:
-        record.mkdir()
+        record.mkdir(parents=True)
         try:
             meta = json.loads(read_small_file(recorded / "meta.json"))
         except (OSError, ValueError):
