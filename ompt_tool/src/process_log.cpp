@@ -15,6 +15,7 @@
 #include "cpu.h"
 #include "format/control_groups.h"
 #include "log_file.h"
+#include "sandbox.h"
 
 namespace ompass::process_log {
 
@@ -278,7 +279,8 @@ void close(format::EndReason reason, uint64_t end_ticks) {
 }
 
 void note_last_limits() {
-    if (shared_header->groups_at_start.is_known) shared_header->groups_at_end = format::read_group_limits();
+    if (shared_header->groups_at_start.is_known && !sandbox::is_entered())
+        shared_header->groups_at_end = format::read_group_limits();
 }
 
 void settle() { __atomic_store_n(&shared_header->is_final, 1, __ATOMIC_RELEASE); }
