@@ -58,6 +58,7 @@ def test_sandbox_entered_after_the_first_region_costs_the_rest_of_the_record_alo
     if forbidden in ("write", "events"):  # else the program leaves by _exit, and nobody counts them
         assert recorded + profile.n_unlogged_tasks == 300128
     assert recorded >= 200128, "the logs that were there grew"
+    assert profile.n_throttled == -1, "the files of control groups stay closed inside"
     assert any("sandbox (seccomp)" in sentence for sentence in profile.missing)
     shown = validated(run_dir)
     assert (shown.returncode, "sound" in shown.stdout) == (10, False), shown.stdout
