@@ -35,19 +35,30 @@ long value_of(const char *text, const char *name) {
     return line ? strtol(line + strlen(name), nullptr, 10) : kUnknown;
 }
 
-// kUnknown when the file cannot be read whole: another thread may have moved the place where it is read.
-long filters_in(int file) {
+// Reads the number from the first `Bytes` of the file. `is_cut`: the file goes on behind them, and they lack the number.
+// kUnknown also when the file cannot be read whole: another thread may have moved the place where it is read.
+template <size_t Bytes>
+[[gnu::noinline]] long filters_in_first(int file, bool &is_cut) {
+    is_cut = false;
     for (int attempt = 0; attempt < 100; attempt++) {
-        char text[8192];
+        char text[Bytes];
         if (lseek(file, 0, SEEK_SET) != 0) return kUnknown;
         const ssize_t length = read(file, text, sizeof text - 1);
         if (length < 0 && errno != EINTR) return kUnknown;
         text[length > 0 ? length : 0] = 0;
         if (strncmp(text, "Name:", 5) != 0) continue;
         const long n = value_of(text, "\nSeccomp_filters:");
+        is_cut = n == kUnknown && length == sizeof text - 1;
         return n != kUnknown ? n : value_of(text, "\nSeccomp:");
     }
     return kUnknown;
+}
+
+// A thread that is deep in tasks may have little stack left, so the large buffer is for users with many groups only.
+long filters_in(int file) {
+    bool is_cut;
+    const long n = filters_in_first<2048>(file, is_cut);
+    return is_cut ? filters_in_first<8192>(file, is_cut) : n;
 }
 
 long filters_of(const char *path) {
