@@ -14,7 +14,7 @@ def file_problem(path: Path) -> str:
     """Why this file cannot be written; empty when it can. A file that exists keeps its content."""
     try:
         if path.is_dir():
-            return "it is a folder"
+            return "it is a directory"
         if path.exists():
             return "" if os.access(path, os.W_OK) else "it may not be written"
         if not path.absolute().parent.is_dir():

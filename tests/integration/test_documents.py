@@ -18,6 +18,7 @@ import pytest
 
 from command import call
 from documents import Example, all_examples, examples_in, kind_of, lines_without_likeness
+from ext_programs import ext_library
 from needs import require_commands
 from toolchains import CompileProgram, Toolchain
 
@@ -41,6 +42,7 @@ NOT_RUN = {
     "ompass report solver-r*.ompass --dask": "needs a cluster; tests/integration/test_ranks.py has one",
 }
 LIBRARY_PATHS = ("/path/to/libompass.so", "/path/libompass.so")
+EXT_LIBRARY_PATH = "/path/to/libomp_ext.so"
 PYTHON_PRELUDE = "import polars\n"
 
 
@@ -94,6 +96,7 @@ class Folder:
         command = example.text
         for path in LIBRARY_PATHS:
             command = command.replace(path, str(self.library))
+        command = command.replace(EXT_LIBRARY_PATH, str(ext_library()))
         return self.run("bash", "-c", command)
 
 
