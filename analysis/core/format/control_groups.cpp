@@ -117,7 +117,7 @@ std::vector<std::string> find_folders(const std::string &root, const std::vector
     std::vector<std::string> folders;
     if (!best) return folders;
     for (;; inside.erase(inside.rfind('/'))) {
-        folders.push_back(root + best->point + inside);
+        folders.emplace_back(root).append(best->point).append(inside);
         if (inside.empty() || inside.find('/') == std::string::npos) return folders;
     }
 }
