@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global alignment of two sequences with affine gap penalties in linear space: the scores in the middle row of the
-// matrix are computed from both ends, the best way through that row divides the problem into two, and so on. Yields
-// which residues are opposite to each other, and with that the score.
+// Global alignment of two sequences with affine gap penalties in linear space. The scores in the middle row of the
+// matrix are computed from both ends; the best path through that row divides the problem into two halves, which are
+// solved in the same way. The result is which residues are opposite to each other, and the score.
 //
 //   work  Theta(m n) for sequences of m and n residues: each level of the division computes half as many scores
 //   span  the same: a pair of sequences is one task
@@ -27,16 +27,16 @@ using Sequence = std::span<const Residue>;
 // The result for a pair of sequences.
 struct PairAlignment {
     Score score = 0;
-    std::uint32_t n_paired = 0; // residues opposite to a residue,
-    std::uint32_t n_equal = 0;  // and to the same one
+    std::uint32_t n_paired = 0; // residues opposite to a residue
+    std::uint32_t n_equal = 0;  // residues opposite to an equal one
 
     bool operator==(const PairAlignment &) const = default;
 };
 
-// Aligns pairs of sequences, one after the other, in memory that it keeps.
+// Aligns pairs of sequences, one after the other, and reuses its memory.
 class Aligner {
 public:
-    // `longest`: residues of the longest sequence to come.
+    // `longest`: residues of the longest sequence that align gets.
     explicit Aligner(std::size_t longest) : partner_(longest) {
         for (Rows *rows : {&forward_, &backward_}) {
             rows->best.resize(longest + 1);
@@ -52,18 +52,19 @@ public:
         return evaluate(a, b);
     }
 
-    // The score of the best alignment, from one sweep over the matrix: align must reach it.
+    // Returns the score of the best alignment, from one sweep over the matrix: align must reach it.
     Score best_score(Sequence a, Sequence b) {
         sweep<false>(a, b, kGapOpen, forward_);
         return forward_.best[b.size()];
     }
 
 private:
-    static constexpr Score kImpossible = -(1 << 28); // less than any score, and far from the least number
+    static constexpr Score kImpossible =
+        -(1 << 28); // below every score, and far enough from the least number to subtract from it
     static constexpr std::size_t kNobody = SIZE_MAX;
 
-    // A row of the matrix: the best scores of aligning all residues so far of a with each beginning of b, of all
-    // alignments, and of those whose last residue of a is opposite to nothing.
+    // A row of the matrix: for each prefix of b, the best score of aligning it with the current prefix of a; once over
+    // all alignments, and once over those that end with a residue of a opposite to a gap.
     struct Rows {
         std::vector<Score> best;
         std::vector<Score> in_gap;
@@ -73,8 +74,8 @@ private:
         return length == 0 ? 0 : -kGapOpen - kGapExtend * static_cast<Score>(length);
     }
 
-    // The last row for a and b or, kBackward, for both of them reversed. `open`: the cost of opening a gap opposite to
-    // the first residues of a.
+    // Computes the last row for a and b or, if kBackward, for both reversed. `open`: the cost of opening a gap opposite
+    // to the first residues of a.
     template <bool kBackward>
     static void sweep(Sequence a, Sequence b, Score open, Rows &rows) {
         Score *const best = rows.best.data();
@@ -87,7 +88,7 @@ private:
             const auto &scores = kSubstitution[kBackward ? a[a.size() - i] : a[i - 1]];
             Score diagonal = best[0];
             best[0] = in_gap[0] = -open - kGapExtend * static_cast<Score>(i);
-            Score along = best[0] - kGapOpen - kGapExtend; // of those whose last residue of b is opposite to nothing
+            Score along = best[0] - kGapOpen - kGapExtend; // best score that ends with a residue of b opposite to a gap
             for (std::size_t j = 1; j <= n; j++) {
                 const Score above = best[j];
                 const Score down = std::max(in_gap[j] - kGapExtend, above - kGapOpen - kGapExtend);
@@ -96,14 +97,15 @@ private:
                 diagonal = above;
                 in_gap[j] = down;
                 best[j] = std::max(not_along, along);
-                // From `along` itself a gap is not opened, but extended: the next step waits for little of this one.
+                // `not_along` instead of best[j]: opening a gap behind a gap never pays, and the dependence chain from
+                // one step to the next stays short.
                 along = std::max(along - kGapExtend, not_along - kGapOpen - kGapExtend);
             }
         }
     }
 
-    // Pairs residues of a and b in the best way. `open_front`, `open_back`: what it costs to open a gap opposite to the
-    // first residues of a, or the last: nothing where the gap goes on in the part before, or behind.
+    // Pairs residues of a and b in the best way. `open_front`, `open_back`: the cost of opening a gap opposite to the
+    // first or last residues of a; zero where the gap continues in the neighbouring part.
     void divide(Sequence a, Sequence b, Score open_front, Score open_back) {
         if (a.empty() || b.empty()) return;
         if (a.size() == 1) return pair_one(a, b, std::min(open_front, open_back));
@@ -113,7 +115,7 @@ private:
         const std::size_t n = b.size();
         Score best = kImpossible;
         std::size_t cut = 0;
-        bool in_gap = false; // whether one gap is opposite to the residues on both sides of the middle
+        bool in_gap = false; // true if one gap is opposite to the residues on both sides of the middle
         for (std::size_t j = 0; j <= n; j++) {
             const Score apart = forward_.best[j] + backward_.best[n - j];
             const Score joined = forward_.in_gap[j] + backward_.in_gap[n - j] + kGapOpen; // opened once, not twice
@@ -131,7 +133,7 @@ private:
         }
     }
 
-    // The only residue of a gets the partner in b that is best, or none, at the cost of opening a gap.
+    // Pairs the only residue of a with the best partner in b, or with none if a gap scores better.
     void pair_one(Sequence a, Sequence b, Score open) {
         const std::size_t n = b.size();
         Score best = -open - kGapExtend + gap(n);
@@ -143,10 +145,11 @@ private:
         }
     }
 
-    // What the partners amount to: between two pairs, the residues of either sequence are opposite to one gap.
+    // Computes the result from the partners. Between two pairs, the unpaired residues of each sequence are opposite to
+    // one gap.
     PairAlignment evaluate(Sequence a, Sequence b) const {
         PairAlignment result;
-        std::size_t next_a = 0, next_b = 0; // behind the last pair
+        std::size_t next_a = 0, next_b = 0; // the first residues after the last pair
         for (std::size_t i = 0; i < a.size(); i++) {
             const std::size_t j = partner_[i];
             if (j == kNobody) continue;
@@ -162,7 +165,7 @@ private:
 
     const Residue *a_ = nullptr; // the sequences that are being aligned
     const Residue *b_ = nullptr;
-    std::vector<std::size_t> partner_; // in b, of each residue of a
+    std::vector<std::size_t> partner_; // for each residue of a, its partner in b
     Rows forward_, backward_;
 };
 

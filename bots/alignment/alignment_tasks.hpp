@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The alignment of all pairs of sequences, with a task per pair, all from one thread.
+// The alignment of all pairs of sequences, with a task per pair. One thread creates all tasks.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace bots {
 
-// `aligners`: one per thread of the team; a task uses that of the thread that executes it, and never gives way to
-// another task in between.
+// Aligns all pairs. `aligners`: one per thread of the team. A task uses the aligner of the thread that executes it; it
+// has no scheduling point at which another task could use the same aligner.
 template <TaskKind kKind>
 void align_all_parallel(Proteins &proteins, std::vector<Aligner> &aligners) {
     Proteins *const all = &proteins;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sequences to align, from a fixed seed: families that descend from random ancestors by mutations, insertions and
-// deletions; the alignments of all pairs, and the means to judge them.
+// deletions; the alignments of all pairs, and their verification.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,13 @@ public:
     std::size_t longest() const { return longest_; }
     Sequence sequence(std::size_t i) const { return sequences_[i]; }
 
-    // Of sequences i > j.
+    // Returns the alignment of sequences i > j.
     PairAlignment &alignment(std::size_t i, std::size_t j) { return alignments_[i * (i - 1) / 2 + j]; }
     const PairAlignment &alignment(std::size_t i, std::size_t j) const { return alignments_[i * (i - 1) / 2 + j]; }
 
     void forget() { std::fill(alignments_.begin(), alignments_.end(), PairAlignment{}); }
 
-    // Pairs of residues of all pairs of sequences.
+    // Returns the number of pairs of residues of all pairs of sequences.
     double n_cells() const {
         double cells = 0, residues = 0;
         for (const std::vector<Residue> &sequence : sequences_) {
@@ -47,7 +47,7 @@ public:
         return cells;
     }
 
-    // Each alignment has the best score that there is, by Gotoh's algorithm, which divides nothing.
+    // Compares each alignment's score with the best score by Gotoh's algorithm, which does not divide the problem.
     std::string check() {
         if (best_scores_.empty()) {
             Aligner aligner(longest_);

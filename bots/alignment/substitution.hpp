@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How alike two amino acids are: the scores of BLOSUM62, and the penalty of a gap.
+// The similarity of two amino acids: the scores of BLOSUM62, and the penalty of a gap.
 //
 // Source: Henikoff and Henikoff, "Amino acid substitution matrices from protein blocks" (PNAS 1992), in half bits.
 #pragma once

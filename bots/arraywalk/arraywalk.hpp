@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over an array, for work inflation of a chosen strength: M cells of 64 bits, each of which is read, changed by L
-// additions and written once in a round; G cells lie between one and the next; R rounds.
-// The i-th cell is the one at (i G + floor(i G / M)) mod M, which meets every cell once when G divides M.
+// Walks over an array, to cause a chosen amount of work inflation. The array has M cells of 64 bits. In each of R
+// rounds the walk reads every cell once, adds L times to it and writes it; it advances by G cells at a time. The i-th
+// cell of a round is (i G + floor(i G / M)) mod M, which visits every cell once when G divides M.
 //
 //   work  Theta(R M L)
 //   span  Theta(R (log M + grain L))
@@ -19,7 +19,7 @@ namespace bots {
 
 class WalkedArray {
 public:
-    // The number of cells is `n_cells`, made up to a whole number of gaps.
+    // Rounds `n_cells` up to a multiple of the gap.
     WalkedArray(std::int64_t n_cells, std::int64_t n_additions, std::int64_t gap)
         : n_cells_((n_cells + gap - 1) / gap * gap), n_additions_(n_additions), gap_(gap),
           cells_(std::make_unique_for_overwrite<std::uint64_t[]>(static_cast<std::size_t>(n_cells_))) {}
@@ -30,14 +30,14 @@ public:
         for (std::int64_t i = 0; i < n_cells_; i++) cell(i) = first_value(i);
     }
 
-    // The cells that come at positions [first, last) of a round.
+    // Visits the cells at positions [first, last) of a round.
     void walk(std::int64_t first, std::int64_t last) {
         std::int64_t index = (first * gap_ + first * gap_ / n_cells_) % n_cells_;
         for (std::int64_t i = first; i < last; i++) {
             std::uint64_t value = cell(index);
             for (std::int64_t addition = 0; addition < n_additions_; addition++) {
                 value += kAddend;
-                asm("" : "+r"(value)); // one addition after the other, as asked for: not their sum, not two at once
+                asm("" : "+r"(value)); // keeps the compiler from merging or vectorizing the additions
             }
             cell(index) = value;
             index += gap_;

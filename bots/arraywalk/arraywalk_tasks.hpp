@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over an array with a task for every half of a round's positions, down to the 1000 of the paper.
+// Walks over an array: each round's positions are halved into tasks, down to the paper's 1000 positions.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,8 @@
 
 namespace bots {
 
-inline constexpr std::int64_t kWalkLeaf = 100; // positions that are not divided, whatever the cut-off
+inline constexpr std::int64_t kWalkLeaf =
+    100; // positions; ranges up to this size are not divided, whatever the cut-off
 
 template <TaskKind kKind>
 void walk_parallel(WalkedArray &array, std::int64_t n_rounds, std::int64_t grain, int n_threads) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the bits that are set in each of many vectors, whose lengths are so unequal that halving a range of vectors
-// leaves five sixths of its work in one half, at every level of the recursion.
+// Counts the set bits of many vectors. Their lengths are so unequal that halving a range of vectors leaves five sixths
+// of its work in one half, at every level of the recursion.
 //
 //   work  Theta(rounds * words)
 //   span  Theta(rounds * (log vectors + words of the longest vector))
@@ -22,8 +22,8 @@
 
 namespace bots {
 
-// The bits set in [words, words + n). Inlined into a function per instruction set. Unrolled, because about half of
-// the instructions would be the loop's own.
+// Returns the number of set bits in [words, words + n). Inlined into one function per instruction set. Unrolled,
+// because otherwise about half of the instructions would control the loop.
 [[gnu::always_inline]] inline std::uint64_t sum_of_bits(const std::uint64_t *words, std::size_t n) {
     std::uint64_t n_set = 0;
 #pragma GCC unroll 4
@@ -43,7 +43,7 @@ inline std::uint64_t count_bits_baseline(const std::uint64_t *words, std::size_t
 
 inline CountBits choose_count_bits() {
 #if defined(__x86_64__)
-    // Whatever has AVX2 has the instruction that counts bits as well.
+    // Processors with AVX2 also have the instruction popcnt.
     if (best_instruction_set() != InstructionSet::kBaseline) return count_bits_popcnt;
 #endif
     return count_bits_baseline;
@@ -51,8 +51,8 @@ inline CountBits choose_count_bits() {
 
 inline const CountBits count_bits = choose_count_bits();
 
-// The vectors, random from a fixed seed, with their counts, and the means to judge these. Vector i is longer than
-// vector i + 1: its length is proportional to (i + 1)^(-3/4).
+// The vectors, random from a fixed seed, their counts, and the verification of the counts. The length of vector i is
+// proportional to (i + 1)^(-3/4).
 class BitVectors {
 public:
     BitVectors(std::int64_t n_vectors, std::int64_t mean_words) {
@@ -84,7 +84,7 @@ public:
             counts_[i] += count_bits(words_.data() + starts_[i], starts_[i + 1] - starts_[i]);
     }
 
-    // After `rounds` counts of every vector.
+    // Verifies the counts after `rounds` counts of every vector.
     std::string check(std::int64_t rounds) const {
         for (std::size_t i = 0; i < counts_.size(); i++) {
             const std::uint64_t expected = static_cast<std::uint64_t>(rounds) * expected_[i];
@@ -108,16 +108,16 @@ public:
 private:
     static constexpr std::uint64_t kSeed = 2008;
 
-    // (i + 1)^(-3/4), from square roots, which are the same on every machine.
+    // Returns (i + 1)^(-3/4), from square roots, which give the same bits on every machine.
     static double share_of(std::size_t i) {
         const double root = std::sqrt(static_cast<double>(i + 1));
         return 1 / (root * std::sqrt(root));
     }
 
-    std::vector<std::size_t> starts_; // of every vector in words_, and the end of the last
+    std::vector<std::size_t> starts_; // where each vector starts in words_, and where the last one ends
     std::vector<std::uint64_t> words_;
     std::vector<std::uint64_t> counts_;
-    std::vector<std::uint64_t> expected_; // of one round, counted one by one as the words are drawn
+    std::vector<std::uint64_t> expected_; // counts of one round, added up as the words are drawn
 };
 
 } // namespace bots

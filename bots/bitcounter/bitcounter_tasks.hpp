@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bit counting with a task for every half of a range of vectors.
+// Bit counting in tasks: a range of vectors is halved, and each half is a task.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bots {
 
-// Vectors up to `grain` are below the cut-off; a single vector is not divided.
+// Counts all vectors. Ranges of up to `grain` vectors are below the cut-off; a single vector is not divided.
 template <TaskKind kKind>
 void count_parallel(BitVectors &vectors, std::int64_t rounds, std::int64_t grain, int n_threads) {
 #pragma omp parallel num_threads(n_threads)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prices a portfolio of European options by the formula of Black and Scholes, over and over as a trading day would.
+// Prices a portfolio of European options by the formula of Black and Scholes, many times over.
 //
 //   work  Theta(rounds * options)
 //   span  Theta(rounds * log options)
@@ -17,7 +17,7 @@
 
 namespace bots {
 
-inline constexpr std::size_t kOptionsInBlock = 64; // priced in one go; the smallest task
+inline constexpr std::size_t kOptionsInBlock = 64; // options priced by one call; the smallest task
 
 // A block of options, and their prices.
 struct alignas(64) OptionBlock {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Option pricing with a task for every half of a range of blocks of options.
+// Option pricing in tasks: a range of blocks of options is halved, and each half is a task.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bots {
 
-// Ranges of up to `grain` options are below the cut-off; a block is not divided.
+// Returns the cut for which ranges of up to `grain` options are below the cut-off; a block is not divided.
 constexpr RangeCut cut_of_portfolio(std::int64_t grain) {
     return {.leaf = 1, .grain = grain / static_cast<std::int64_t>(kOptionsInBlock)};
 }

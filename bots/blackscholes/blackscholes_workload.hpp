@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the versions of blackscholes: the portfolio, its verification, and what is counted.
+// The code that the versions of blackscholes share: the portfolio, its verification, and the counted work.
 #pragma once
 
 #include "harness.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options that blackscholes prices: some with published prices, then pairs of a call and a put with the same terms,
-// random from a fixed seed; and how their prices are judged.
+// The options that blackscholes prices, and the verification of their prices: some options with published prices, then
+// pairs of a call and a put with the same terms, random from a fixed seed.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ struct OptionTerms {
 struct PublishedPrice {
     OptionTerms terms;
     double price;
-    double precision; // half a unit of the last digit that was published
+    double precision; // half a unit of the last published digit
 };
 
 // Hull, "Options, futures, and other derivatives", chapter on the Black-Scholes-Merton model: 4.76 and 0.81.
@@ -33,7 +33,7 @@ inline constexpr PublishedPrice kPublishedPrices[] = {
     {{60, 65, 0.08, 0.30, 0.25, 1}, 2.1334, 0.00005},
 };
 
-// The same formula by the standard library: to compare with, not to measure.
+// Returns the price by the same formula with the standard library's functions, to verify results.
 inline double price_by_library(const OptionTerms &terms) {
     const auto normal = [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); };
     const double deviation = terms.volatility * std::sqrt(terms.years);
@@ -80,7 +80,7 @@ public:
         for (std::int64_t i = first_block; i < last_block; i++) price_block(blocks_[static_cast<std::size_t>(i)]);
     }
 
-    // Against the published prices, the standard library, and the parity of put and call.
+    // Compares the prices with the published ones, with price_by_library, and with the parity of put and call.
     std::string check() const {
         for (std::size_t i = 0; i < n_options_; i++) {
             const OptionTerms terms = terms_of(i);
@@ -133,7 +133,7 @@ private:
     }
 
     std::size_t n_options_;
-    std::vector<OptionBlock> blocks_; // the last one is filled up with options that are priced, but not looked at
+    std::vector<OptionBlock> blocks_; // the last one is padded with options whose prices are ignored
 };
 
 } // namespace bots

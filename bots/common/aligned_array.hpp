@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of doubles that start on a cache line, and are placed by whoever touches them first.
+// Arrays of doubles that start on a cache line. Their elements have no initial values: the thread that writes a page
+// first decides on which memory node it lies.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// No placement of tasks: the argument of the recursions that can spread their parts over locality domains, in the
-// versions that do not. The others pass domain_range.hpp's DomainRange.
+// Anywhere: the argument `domains` of a recursion in the versions that do not place their tasks. The versions
+// `locality` pass the DomainRange of domain_range.hpp instead.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 namespace bots {
 
 struct Anywhere {
-    // How many of n parts in a row belong to the first half of the domains.
+    // Returns how many of n consecutive parts belong to the first half of the domains.
     static constexpr std::size_t cut(std::size_t n) { return n / 2; }
     constexpr Anywhere first_half() const { return {}; }
     constexpr Anywhere second_half() const { return {}; }
-    // From here on the tasks that the current task creates run in these domains.
+    // Makes the tasks that the current task creates from now on run in these domains.
     void place_children() const {}
 };
 
-// Both halves of a range of domains.
+// The two halves of a range of domains.
 template <class Domains>
 struct Halves {
     explicit constexpr Halves(const Domains &domains) : first(domains.first_half()), second(domains.second_half()) {}
@@ -24,7 +24,7 @@ struct Halves {
     Domains second;
 };
 
-// The i-th quarter of a range of domains, i = 0 ... 3.
+// Returns the i-th quarter of a range of domains, i = 0 ... 3.
 template <class Domains>
 constexpr Domains quarter_of(const Domains &domains, int i) {
     const Domains half = i < 2 ? domains.first_half() : domains.second_half();

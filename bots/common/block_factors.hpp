@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU factorization of one block, without pivoting, and the triangular solves with its factors: with the product of
-// dense_block.hpp, the kernels of the programs that factor matrices block by block. They are written in
-// dense_block.inc, for blocks as there, because most of their work is products of parts of blocks.
+// LU factorization of one block, without pivoting, and the triangular solves with its factors. The programs that factor
+// matrices block by block use these kernels and the product of dense_block.hpp. The kernels are written in
+// dense_block.inc, because most of their work is products of parts of blocks.
 //
 //   work  2/3 n^3 operations for a factorization, n^3 for a solve, on blocks of n rows
 //
@@ -14,15 +14,16 @@
 
 namespace bots {
 
-// block = L + U - I with L U = block, L unit lower and U upper triangular; n rows and columns.
+// Replaces a block of n rows and columns by its factors: block = L + U - I with L U = block, L unit lower and U upper
+// triangular.
 inline void factor_block(double *block, std::size_t n) { kBlockKernels.factor(block, n); }
 
-// block = L^-1 * block, for a block beside the factored one of the diagonal.
+// Computes block = L^-1 * block, for a block in the same row of blocks as the factored diagonal block.
 inline void solve_beside(const double *diagonal, double *block, std::size_t n) {
     kBlockKernels.solve_beside(diagonal, block, n);
 }
 
-// block = block * U^-1, for a block below the factored one of the diagonal.
+// Computes block = block * U^-1, for a block in the same column of blocks as the factored diagonal block.
 inline void solve_below(const double *diagonal, double *block, std::size_t n) {
     kBlockKernels.solve_below(diagonal, block, n);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Square matrices of double precision that are stored block by block, and the product of two blocks, for the programs
-// on dense matrices. The programs decide what to do with the blocks, and in which order. The other kernels on blocks
-// are block_factors.hpp's.
+// Square matrices of double precision, stored block by block, and the product of two blocks. The programs decide which
+// blocks they multiply, and in which order. block_factors.hpp has the other kernels on blocks.
 //
 //   work  2 n^3 operations for a product of blocks of n rows
 //
-// The kernels are written once, in dense_block.inc, with the compilers' vectors, compiled for each of the instruction
-// sets of x86-64 that differ in their vectors, and chosen by the processor that the program runs on.
+// The kernels are written once, in dense_block.inc, with the compilers' vector types. They are compiled once per vector
+// instruction set of x86-64; the program chooses at start the best one that its processor has.
 // Source of the scheme: Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (TOMS 2008).
 #pragma once
 
@@ -18,9 +17,9 @@
 
 namespace bots {
 
-inline constexpr std::size_t kSmallestBlock = 16; // a block's number of rows is a multiple of it
+inline constexpr std::size_t kSmallestBlock = 16; // rows; the number of rows of every block is a multiple of it
 
-// For blocks of n rows and columns, stored by rows, that start on a cache line, as those of an AlignedArray do.
+// Kernels for blocks of n rows and columns, stored by rows, that start on a cache line, as in an AlignedArray.
 struct BlockKernels {
     using Product = void (*)(const double *a, const double *b, double *c, std::size_t n);
     using Solve = void (*)(const double *diagonal, double *block, std::size_t n);
@@ -34,7 +33,8 @@ struct BlockKernels {
     Solve solve_below;
 };
 
-// Per instruction set: doubles in a vector, and the tile of c that its registers hold, kRows x (kVectors * kLanes).
+// Per instruction set: kLanes, the doubles in a vector, and the tile of c that fits in the registers, of
+// kRows x (kVectors * kLanes) elements.
 namespace dense {
 enum class Update { kAdd, kSubtract, kSet }; // the effect of a product on c
 
@@ -77,8 +77,8 @@ inline const BlockKernels &best_kernels() {
 
 inline const BlockKernels kBlockKernels = dense::best_kernels();
 
-// A square matrix in square blocks, each stored by rows. Rows and columns that fill up the last blocks belong to the
-// storage, not to the matrix: their elements are whatever fill says.
+// A square matrix in square blocks, each stored by rows. The last blocks may be padded with rows and columns that do
+// not belong to the matrix; fill sets their elements too.
 class BlockMatrix {
 public:
     BlockMatrix(std::size_t n_rows, std::size_t block_rows)
@@ -106,10 +106,10 @@ public:
         return block(row / block_rows_, column / block_rows_)[row % block_rows_ * block_rows_ + column % block_rows_];
     }
 
-    std::size_t n_rows() const { return n_; } // of the matrix
-    std::size_t stored_rows() const { return n_blocks_ * block_rows_; } // at least n_rows()
-    std::size_t block_rows() const { return block_rows_; } // and columns, of a block
-    std::size_t n_blocks() const { return n_blocks_; } // on a side
+    std::size_t n_rows() const { return n_; } // without padding
+    std::size_t stored_rows() const { return n_blocks_ * block_rows_; } // with padding
+    std::size_t block_rows() const { return block_rows_; } // rows, and columns, of a block
+    std::size_t n_blocks() const { return n_blocks_; } // on a side of the matrix
 
 private:
     std::size_t n_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The locality domains that a part of a recursion is spread over, for the versions `locality`: a half of the parts goes
-// to a half of the domains, until one domain is left, which keeps all further parts. Needs the library of omp_ext/.
+// The locality domains over which a part of a recursion is spread, for the versions `locality`: half of the parts goes
+// to half of the domains, until one domain is left, which keeps all further parts. Needs the library of omp_ext/.
 //
 // Source: Olivier et al. (Scientific Programming 2013), Fig. 8; there the number of domains is a power of two.
 #pragma once
@@ -37,7 +37,7 @@ private:
     int n_;
 };
 
-// Calls visit(first, last, domain) for the part of [first, first + n) that each of the domains keeps.
+// Calls visit(first, last, domain) for the part of [first, first + n) that each domain keeps.
 template <class Visit>
 void for_domain_parts(std::size_t first, std::size_t n, const DomainRange &domains, const Visit &visit) {
     if (domains.is_one()) return visit(first, first + n, domains.first());
@@ -46,15 +46,15 @@ void for_domain_parts(std::size_t first, std::size_t n, const DomainRange &domai
     for_domain_parts(first + n_first, n - n_first, domains.second_half(), visit);
 }
 
-// For first touch without tasks: calls visit(owns) on every thread of a team, where owns(domain) says whether this
-// thread is to touch what belongs to a domain. One thread owns each domain, one of its own if it has any.
+// Calls visit(owns) on every thread of a team, for first touch without tasks. owns(domain) is true if this thread
+// should touch the memory of that domain. One thread owns each domain: one of the domain's threads if it has any.
 template <class Visit>
 void on_domains(int n_threads, const Visit &visit) {
     std::vector<int> owners(static_cast<std::size_t>(omp_get_num_locality_domains()), 0);
 #pragma omp parallel num_threads(n_threads)
     {
         const int thread = omp_get_thread_num();
-        // All threads have to see the same owners, so each says itself where it is, and one after the other.
+        // All threads must see the same owners, so the threads register their domains one after the other.
 #pragma omp critical
         owners[static_cast<std::size_t>(omp_get_locality_domain_num())] = thread;
 #pragma omp barrier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Four floats at a time, the vector that every machine has.
+// A vector of four floats, which every processor has.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@ namespace bots {
 
 inline constexpr std::size_t kFloats = 4;
 
-// May lie at any float.
+// Aligned like a float only, so that it can be loaded from any element of an array.
 using Floats [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 
 inline Floats load_floats(const float *from) { return *reinterpret_cast<const Floats *>(from); }
 inline void store_floats(float *to, Floats values) { *reinterpret_cast<Floats *>(to) = values; }
-// Of a comparison: does it hold for any of the floats?
+// True if a comparison holds for any of the floats.
 template <class Lanes>
 inline bool any_of(Lanes lanes) {
     using Halves [[gnu::vector_size(16)]] = long long;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a Workload as often as asked for, verifies every repetition and prints the outcome.
+// Runs a Workload --repeat times, verifies every repetition and prints the outcome.
 #include "harness.hpp"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Outcome {
     std::optional<std::uint64_t> n_tasks;
     std::optional<double> n_units;
     std::string result;
-    std::string complaint; // of the first check that failed; empty when all passed
+    std::string complaint; // the message of the first check that failed; empty when all passed
 };
 
 Outcome measure(Workload &workload, int n_repeats) {
@@ -57,7 +57,7 @@ std::string number_text(const char *format, double value) {
     return text;
 }
 
-// Every string in the output is one of our own names: nothing to escape.
+// Returns a JSON string. All strings of the output are names of this project and need no escapes.
 std::string quoted(std::string_view value) { return '"' + std::string(value) + '"'; }
 
 template <std::size_t kN>
@@ -101,7 +101,7 @@ std::string json_of(const std::array<Parameter, kN> &parameters) {
     return json + "}";
 }
 
-// For `ompass suite`, which asks the programs for their inputs and options.
+// Prints the program's inputs and options as JSON, for `ompass suite`.
 void print_description(const ProgramSpec &spec, const Version &version) {
     std::string cutoffs;
     for (std::size_t i = 0; i < kCutoffNames.size() && !version.is_serial(); i++)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame around every benchmark program: arguments, repetitions, timing, verification, output. It knows neither
-// OpenMP nor any algorithm: a version of a program is a Workload.
+// The harness of every benchmark program: arguments, repetitions, timing, verification, output. It uses no OpenMP and
+// knows no algorithm: each version of a program is a Workload.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace bots {
 
-// One version of a program with its input. The harness calls, on one thread: prepare, run, check for every
-// repetition, then n_tasks and n_units. Only run is timed.
+// One version of a program with its input. The harness calls prepare, run and check for every repetition, then n_tasks
+// and n_units, all on one thread. It times only run.
 class Workload {
 public:
     Workload() = default;
@@ -26,32 +26,32 @@ public:
     // Brings the input to its initial state.
     virtual void prepare() {}
     virtual void run() = 0;
-    // An empty string when the result of the last run is right, otherwise one line that describes the error.
+    // Returns an empty string if the result of the last run is right, otherwise one line that describes the error.
     virtual std::string check() = 0;
-    // Explicit tasks that the last run created, deferred or not; nothing when that is not known exactly.
+    // Returns the exact number of explicit tasks that the last run created, deferred or not; no value if it is unknown.
     virtual std::optional<std::uint64_t> n_tasks() { return 0; }
-    // Work of one run, in the units that the ProgramSpec names; the same for all versions, as far as they compute the
-    // same. Nothing when there is no count of it.
+    // Returns the work of one run, in the unit of the ProgramSpec. Versions that do the same work return the same
+    // number. No value if the work is not counted.
     virtual std::optional<double> n_units() { return std::nullopt; }
-    // The result in a few words, for people.
+    // Returns the result in a few words, for people.
     virtual std::string describe_result() const = 0;
 };
 
 using MakeWorkload = std::function<std::unique_ptr<Workload>(const Options &)>;
 
-// The main function of a version; returns the exit status. A Workload's constructor gets the input that was asked for.
+// The main function of a version; returns the exit status. A Workload's constructor gets the options, with the input.
 int run_version(int argc, char **argv, const ProgramSpec &spec, const Version &version,
                 const MakeWorkload &make_workload);
 
-// The main function of a serial version; those of the others are in the headers of their runtimes.
+// The main function of a serial version. The headers of the runtimes (tasks.hpp, tbb_tasks.hpp) have the others.
 template <class SerialWorkload>
 int serial_main(int argc, char **argv, const ProgramSpec &spec) {
     return run_version(argc, argv, spec, {.name = "serial"},
                        [](const Options &options) { return std::make_unique<SerialWorkload>(options); });
 }
 
-// run_version for a version of this name with OpenMP tasks, whose default is the runtime's number of threads. In
-// tasks.cpp, because the harness itself has no OpenMP.
+// Calls run_version for a version with OpenMP tasks; the runtime gives the default number of threads. Defined in
+// tasks.cpp, because the harness itself uses no OpenMP.
 int run_tasks_version(int argc, char **argv, const ProgramSpec &spec, std::string_view version,
                       const MakeWorkload &make_workload);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inputs of every benchmark program, in alphabetical order: the meaning of its numbers and cut-offs, their limits,
-// and their values in each input class. Facts only: options.cpp chooses and checks values, the programs use them.
+// and their values in each input class. options.cpp chooses and checks values.
 //
 // Classes: `test` runs serially in less than 50 ms, `small` (the default) in about a second, `medium` in about ten,
 // `large` is for machines with many cores.
@@ -18,7 +18,7 @@ inline constexpr ProgramSpec kAlignment = {
     .unit = "pair of residues",
     .inputs = {{{"size", "number of sequences", 1, 100'000, {20, 100, 100, 500}},
                 {"residues", "residues of a sequence, about", 1, 1'000'000, {150, 250, 800, 1'000}}}},
-    .cutoffs = {Cutoff::kNone}, // every pair is a task
+    .cutoffs = {Cutoff::kNone}, // each pair is a task
 };
 
 inline constexpr ProgramSpec kArraywalk = {
@@ -63,7 +63,7 @@ inline constexpr ProgramSpec kBlackscholes = {
                {512, 4'096, 4'096, 4'096}}}},
 };
 
-// The elements up to which cilksort sorts and merges without tasks: 1000, or 8000 over the number of threads.
+// Returns the number of elements up to which cilksort sorts and merges without tasks. inputs[1] is --grains.
 constexpr std::int64_t cilksort_grain(const Inputs &inputs, int n_threads) {
     return inputs[1] == 0 ? 1'000 : (n_threads < 8'000 ? 8'000 / n_threads : 1);
 }
@@ -175,7 +175,7 @@ inline constexpr ProgramSpec kHeat = {
     .cuts = {{{"grain", "rows up to which a band creates no tasks", 1, 100'000, {16, 32, 32, 32}}}},
 };
 
-// How hard an instance is differs wildly between neighbouring sizes: the classes are picked by the packings visited.
+// Neighbouring sizes can differ widely in difficulty. The classes were chosen by the number of packings visited.
 inline constexpr ProgramSpec kKnapsack = {
     .name = "knapsack",
     .purpose = "fills a knapsack with the most valuable items, by branch and bound",
@@ -331,7 +331,7 @@ inline constexpr ProgramSpec kTreeadd = {
     .cuts = {{{"depth", "levels of the tree, from the root, that create tasks", 0, 100, {6, 12, 12, 14}}}},
 };
 
-// Levels of the tree of uts that make some ten thousand tasks; binomial trees get no wider with their depth.
+// Returns the levels of the tree of uts that create some ten thousand tasks. Binomial trees do not widen with depth.
 constexpr std::int64_t uts_depth(const Inputs &inputs, int) {
     constexpr std::array<std::int64_t, 10> kDepths = {5, 7, 6, 20, 6, 6, 8, 6, 20, 8}; // by --tree
     return kDepths[static_cast<std::size_t>(inputs[0])];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which vectors the processor has, for kernels that are compiled for several instruction sets and chosen when the
-// program starts. How a kernel is compiled for them is its own file's.
+// Detects the vector instructions of the processor, for kernels that are compiled for several instruction sets and
+// chosen when the program starts. The kernels' own files compile them.
 #pragma once
 
 #include <string_view>

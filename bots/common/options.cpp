@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command lines of the benchmark programs: reading, checking, and the help text.
+// Reads and checks the command lines of the benchmark programs; writes the help text.
 #include "options.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kMaxThreads = 4096;
 constexpr int kMaxRepeats = 1'000'000;
 
-// Commas between the words, as far as there are words.
+// Joins the words that are not empty with commas.
 std::string join(std::span<const std::string_view> words) {
     std::string text;
     for (const std::string_view word : words)
@@ -47,7 +47,7 @@ std::int64_t parse_number(std::string_view option, std::string_view text, std::i
     return value;
 }
 
-// The words of a command line, one option at a time; understands --name value and --name=value.
+// Reads a command line one option at a time; accepts --name value and --name=value.
 class Arguments {
 public:
     Arguments(int argc, const char *const *argv) : next_(argv + 1), end_(argv + argc) {}
@@ -65,7 +65,7 @@ public:
     bool is(std::string_view name) const { return option_ == name; }
     std::string_view option() const { return option_; }
 
-    // The index of the parameter that the option sets, if it is one of these.
+    // Returns the index of the parameter that the option sets, if it is among these.
     template <std::size_t kN>
     std::optional<std::size_t> among(const std::array<Parameter, kN> &parameters) const {
         for (std::size_t i = 0; i < kN; i++)
@@ -93,7 +93,7 @@ public:
         return number(parameter.min, parameter.max);
     }
 
-    // Numbers with commas between them.
+    // Returns the option's value as a list of numbers, separated by commas.
     std::vector<int> numbers(int min, int max) {
         std::vector<int> numbers;
         std::string_view rest = value();
@@ -106,7 +106,7 @@ public:
         return numbers;
     }
 
-    // For an option that is complete without a value.
+    // Throws UsageError if the option has a value.
     void expect_no_value() const {
         if (has_value_) throw UsageError(std::string(option_) + " takes no value");
     }
@@ -115,7 +115,7 @@ private:
     const char *const *next_;
     const char *const *end_;
     std::string_view option_;
-    std::string_view value_; // of the option, when has_value_
+    std::string_view value_; // the option's; valid if has_value_
     bool has_value_ = false;
 };
 
@@ -131,8 +131,8 @@ void check_kind(const Options &options, const Version &version, CutoffSet cutoff
                          join(cutoffs));
     if (!options.untied) return;
     if (!version.has_untied) throw UsageError("--untied: the tasks of this version are neither tied nor untied");
-    // libomp (14 to 19 at least) does not note the innermost tied task when it starts an undeferred untied task, and
-    // misses it at that task's first wait. libgomp could run it, but a program built by gcc may be put on libomp too.
+    // libomp (14 to 19 at least) does not record the innermost tied task when it starts an undeferred untied task, and
+    // fails when that task first waits. libgomp runs such tasks, but a program built with gcc may run on libomp too.
     if (options.cutoff == Cutoff::kIf)
         throw UsageError("--untied with --cutoff if: undeferred untied tasks abort LLVM's OpenMP runtime "
                          "(llvm-project issue 172938); use --tied or another cut-off");
@@ -218,7 +218,7 @@ Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec
 
 std::vector<Options> variants_of(const Options &options, int argc, const char *const *argv, const ProgramSpec &spec,
                                  const Version &version) {
-    // By words after those of the user, because the numbers of threads decide on values that were not given.
+    // Parses the user's words again, with more words behind them, because some defaults depend on --threads.
     std::vector<Options> variants;
     const CutoffSet cutoffs = cutoffs_of(spec, version);
     for (std::size_t i = 0; i < kCutoffNames.size(); i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of a benchmark program, and how a command line is read into them. inputs.hpp has the values of the input
-// classes; harness.cpp runs the program.
+// The options of a benchmark program, read from its command line. inputs.hpp has the values of the input classes;
+// harness.cpp runs the program.
 #pragma once
 
 #include <stdexcept>
@@ -25,29 +25,29 @@ struct Options {
     bool json = false;
     bool help = false;
     bool describe = false;
-    std::vector<int> verify_threads; // of --verify; empty without it
+    std::vector<int> verify_threads; // numbers of threads from --verify; empty without it
 };
 
-// A command line that cannot be run; what() is one line for the user.
+// An invalid command line; what() is one line for the user.
 struct UsageError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Those of the program's cut-offs that the version offers.
+// Returns the program's cut-offs that the version offers.
 CutoffSet cutoffs_of(const ProgramSpec &spec, const Version &version);
 
 // Reads a command line. A serial version has no options about tasks. Throws UsageError.
 Options parse_options(int argc, const char *const *argv, const ProgramSpec &spec, const Version &version);
 
-// For --verify: the same request with each cut-off and kind of tasks that the version offers, at each of the numbers of
-// threads asked for.
+// Returns the runs of --verify: the same options with each cut-off and kind of tasks that the version offers, at each
+// number of threads of --verify.
 std::vector<Options> variants_of(const Options &options, int argc, const char *const *argv, const ProgramSpec &spec,
                                  const Version &version);
 
-// The text of --help.
+// Returns the text of --help.
 std::string help_text(const ProgramSpec &spec, const Version &version);
 
-// A parameter's value as people write it: a number, or the word that stands for it.
+// Returns a parameter's value as the command line has it: a number, or the word for it.
 std::string value_text(const Parameter &parameter, std::int64_t value);
 
 } // namespace bots

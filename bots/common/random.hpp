@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random numbers that depend on nothing but a seed and how often they were drawn: the same on every machine.
+// Random numbers that depend only on a seed and on the number of draws before: the same on every machine.
 //
 // Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014), SplitMix64.
 #pragma once
@@ -8,7 +8,7 @@
 
 namespace bots {
 
-// A bijection of the 64-bit words whose results look unrelated for neighbouring arguments.
+// Maps 64-bit words to 64-bit words, one to one. The results for neighbouring arguments look unrelated.
 constexpr std::uint64_t mix(std::uint64_t word) {
     word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9u;
     word = (word ^ (word >> 27)) * 0x94d049bb133111ebu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// No parallel construct, for algorithms that take one as their parameter: the serial twin of tasks.hpp's TaskGroup.
+// The serial counterpart of the TaskGroup of tasks.hpp, for algorithms whose parallel construct is a parameter.
 #pragma once
 
 namespace bots {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main function of the versions with OpenMP tasks, as far as it is the same for all.
+// The part of the main function that all versions with OpenMP tasks share.
 #include <omp.h>
 
 #include "harness.hpp"

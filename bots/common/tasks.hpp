@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the programs create tasks: the choice of cut-off and of tied or untied, made once at compile time per variant,
-// so that no program pays for the choice at run time. Besides it, only tasks.cpp, range_tasks.hpp and domain_range.hpp
-// of bots/common/ know OpenMP; oneTBB's twin of TaskGroup and tasks_main is in tbb_tasks.hpp.
+// Creation of OpenMP tasks in the programs. The cut-off and the choice of tied or untied tasks are template parameters,
+// so that they cost nothing at run time. In bots/common/, only this file, tasks.cpp, range_tasks.hpp and
+// domain_range.hpp use OpenMP. tbb_tasks.hpp has TaskGroup and the main function for oneTBB.
 #pragma once
 
 #include <omp.h>
@@ -18,7 +18,7 @@ struct TaskKind {
     bool untied;
 };
 
-// Whether a function at or below the cut-off has to call its serial twin instead of creating tasks.
+// True if a function must call its serial counterpart instead of creating tasks. `below`: it is below the cut-off.
 template <TaskKind kKind>
 constexpr bool goes_serial(bool below) {
     return kKind.cutoff == Cutoff::kManual && below;
@@ -27,9 +27,9 @@ constexpr bool goes_serial(bool below) {
 #define BOTS_PRAGMA(...) _Pragma(#__VA_ARGS__)
 
 // NOLINTBEGIN(bugprone-branch-clone): the branches differ in their pragmas
-// Creates an explicit task that executes the statement at the end. `kind`: a constant TaskKind. `below`: whether the
-// creating call is at or below the cut-off. `data`: the data-sharing clauses. The statement appears once per kind, but
-// only the chosen one is compiled, at the caller's line. Untied with an if clause does not exist: see parse_options.
+// Creates an explicit task that executes the last argument, a statement. `kind`: a constant TaskKind. `below`: true if
+// the creating call is at or below the cut-off. `data`: the data-sharing clauses. The macro repeats the statement once
+// per kind; only the chosen one is compiled, at the caller's line. parse_options refuses --untied with --cutoff if.
 #define BOTS_TASK(kind, below, data, ...)                                                                              \
     do {                                                                                                               \
         if constexpr ((kind).cutoff == ::bots::Cutoff::kIf) {                                                          \
@@ -51,8 +51,8 @@ constexpr bool goes_serial(bool below) {
     } while (false)
 // NOLINTEND(bugprone-branch-clone)
 
-// Explicit tasks behind an interface that other runtimes can offer too, for algorithms that take the parallel construct
-// as their parameter. A group is used by one task, its own; `below` is as for BOTS_TASK.
+// Explicit tasks behind an interface that other runtimes can offer too, for algorithms whose parallel construct is a
+// parameter. Only the task that makes a group uses it. `below`: as for BOTS_TASK.
 template <TaskKind kKind>
 class TaskGroup {
 public:
@@ -70,8 +70,8 @@ public:
     }
 };
 
-// Calls visit.operator()<kind>() with the kind of tasks that the options ask for. `kCutoffs`: those of the program's
-// specification, so that only what can be asked for is compiled.
+// Calls visit.operator()<kind>() with the kind of tasks that the options choose. `kCutoffs`: the cut-offs of the
+// program's specification, so that no others are compiled.
 template <CutoffSet kCutoffs = kAllCutoffs, class Visitor>
 void with_task_kind(const Options &options, const Visitor &visit) {
     const auto with_cutoff = [&]<Cutoff kCutoff>() {
@@ -90,7 +90,7 @@ void with_task_kind(const Options &options, const Visitor &visit) {
     }
 }
 
-// The main function of a version with OpenMP tasks. BOTS_VERSION, from the build, is its name.
+// The main function of a version with OpenMP tasks. The build sets BOTS_VERSION to the version's name.
 template <class TasksWorkload>
 int tasks_main(int argc, char **argv, const ProgramSpec &spec) {
     return run_tasks_version(argc, argv, spec, BOTS_VERSION,

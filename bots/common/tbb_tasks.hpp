@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneTBB's tasks for programs whose parallel construct is a parameter: the twin of tasks.hpp, for the versions `tbb`.
+// oneTBB tasks for programs whose parallel construct is a parameter: the counterpart of tasks.hpp, for versions `tbb`.
 #pragma once
 
 #include <oneapi/tbb/global_control.h>
@@ -14,7 +14,7 @@
 
 namespace bots {
 
-// Below a manual cut-off nothing is created; there is no other kind of task.
+// Creates no tasks below a manual cut-off. The cut-offs if and final do not exist for oneTBB.
 template <Cutoff kCutoff>
 class TbbTaskGroup {
 public:
@@ -33,12 +33,12 @@ private:
     oneapi::tbb::task_group group_;
 };
 
-// Calls visit.operator()<cutoff>() with the cut-off that the options ask for, on a team of the threads asked for.
+// Calls visit.operator()<cutoff>() with the cut-off and on the number of threads that the options choose.
 template <class Visitor>
 void with_tbb_tasks(const Options &options, const Visitor &visit) {
     const oneapi::tbb::global_control threads(oneapi::tbb::global_control::max_allowed_parallelism,
                                               static_cast<std::size_t>(options.n_threads));
-    oneapi::tbb::task_arena arena(options.n_threads); // may be more than there are processors
+    oneapi::tbb::task_arena arena(options.n_threads); // may exceed the number of processors
     arena.execute([&] {
         if (options.cutoff == Cutoff::kManual)
             visit.template operator()<Cutoff::kManual>();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elementary functions of two doubles at a time, without branches and without calls, so that loops over them stay in
-// vector registers on every machine. Accurate to a few units in the last place within the ranges given; for arguments
-// outside there is no promise.
+// Elementary functions of two doubles at a time, without branches and calls, so that loops over them stay in vector
+// registers on every machine. Accurate to a few units in the last place within the stated ranges; undefined outside.
 //
 // Sources: Muller, "Elementary functions" (2006), for reductions and series; Hart et al., "Computer approximations"
 // (1968), rational approximation 5666, with the coefficients as in West, "Better approximations to cumulative normal
@@ -21,7 +20,7 @@ inline Doubles fill(double value) { return Doubles{value, value}; }
 inline Words bits_of(Doubles x) { return std::bit_cast<Words>(x); }
 inline Doubles double_of(Words bits) { return std::bit_cast<Doubles>(bits); }
 
-// The coefficients of x^0, x^1, ...
+// Evaluates a polynomial; the arguments are the coefficients of x^0, x^1, ...
 template <class... Rest>
 Doubles polynomial(Doubles x, double first, Rest... rest) {
     if constexpr (sizeof...(rest) == 0)
@@ -33,9 +32,10 @@ Doubles polynomial(Doubles x, double first, Rest... rest) {
 inline constexpr double kLn2High = 0x1.62e42feep-1; // ln 2 to 32 bits, so that products with exponents are exact
 inline constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 
-// e^x for x in [-708, 709]: 2^k e^r with |r| <= ln 2 / 2, and Taylor's series for the latter.
+// Returns e^x for x in [-708, 709]: 2^k e^r with |r| <= ln 2 / 2, and Taylor's series for e^r.
 inline Doubles exp_of(Doubles x) {
-    constexpr double kRound = 0x1.8p52; // a number added to it becomes whole; its lowest bits are then the number's
+    constexpr double kRound =
+        0x1.8p52; // adding it rounds a number to a whole one, which the sum's lowest bits then hold
     const Doubles shifted = x * 0x1.71547652b82fep0 + kRound; // log2 e
     const Doubles k = shifted - kRound;
     const Doubles r = (x - k * kLn2High) - k * kLn2Low;
@@ -44,7 +44,7 @@ inline Doubles exp_of(Doubles x) {
     return series * double_of((bits_of(shifted) + 1023) << 52);
 }
 
-// The natural logarithm of a normal x > 0: x = 2^k m with m around 1, and log m = 2 artanh((m - 1) / (m + 1)).
+// Returns the natural logarithm of a normal x > 0: x = 2^k m with m around 1, log m = 2 artanh((m - 1) / (m + 1)).
 inline Doubles log_of(Doubles x) {
     constexpr std::uint64_t kOne = 0x3ff0000000000000;
     constexpr std::uint64_t kRootHalf = 0x3fe6a09e00000000; // m >= sqrt(1/2), to 20 bits
@@ -58,10 +58,10 @@ inline Doubles log_of(Doubles x) {
     return k * kLn2High + (s * series + k * kLn2Low);
 }
 
-// Square roots; compilers know no operator for them, but a vector instruction.
+// Returns square roots. Compilers make one vector instruction of the two calls.
 inline Doubles sqrt_of(Doubles x) { return Doubles{__builtin_sqrt(x[0]), __builtin_sqrt(x[1])}; }
 
-// The distribution function of the normal distribution; the absolute error is below 1e-14 everywhere.
+// Returns the distribution function of the normal distribution; the absolute error is below 1e-14 everywhere.
 inline Doubles normal_distribution(Doubles x) {
     Doubles size = x < 0.0 ? -x : x;
     size = size < 37.0 ? size : fill(37.0);
@@ -73,7 +73,7 @@ inline Doubles normal_distribution(Doubles x) {
     return x < 0.0 ? tail : 1.0 - tail;
 }
 
-// Two independent numbers from the normal distribution, of two random words for each lane.
+// Two independent numbers from the normal distribution, made from two random words per lane.
 //
 // Source: Box and Muller, "A note on the generation of random normal deviates" (1958).
 struct NormalPair {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connected components of a random graph, by a breadth-first search from every node that no earlier one has reached.
-// A component's number is its rank in the order of the components' least nodes.
+// Connected components of a random graph, by a breadth-first search from every node that no earlier search has reached.
+// Components are numbered in the order of their least nodes.
 //
 //   work  Theta(nodes + edges)
 //   span  Theta(nodes + sum over the components of their depth * log nodes): nodes for the scan for starts.
 //         Almost all nodes of a random graph are in one component, whose search has a span of about log^2 nodes
 //
 // Sources: Cormen, Leiserson, Rivest, Stein, "Introduction to algorithms", for the search; Bollobas, "Random graphs",
-// for the shape of the input; the distribution of the suite of Duran et al. (ICPP 2009) for the benchmark. That one
-// searches depth first, with a task per node and a stack as deep as the graph's longest path; waves do without. The
-// tasks are in concom_tasks.hpp, the input in graph.hpp.
+// for the shape of the input; the distribution of the suite of Duran et al. (ICPP 2009) for the benchmark. Their
+// program searches depth first, with a task per node and a stack as deep as the graph's longest path; this one needs no
+// such stack. The tasks are in concom_tasks.hpp, the input in graph.hpp.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@
 
 namespace bots {
 
-// Searches the component of `start`, which is not reached yet, and appends its nodes to the order at `n_reached`.
-// `see_wave`: called with the number of nodes of each wave. Returns the new n_reached.
+// Searches the component of `start`, a node that is not reached yet, and appends its nodes to the order from
+// `n_reached` on. Calls `see_wave` with the number of nodes of each wave. Returns the new n_reached.
 template <class SeeWave>
 std::size_t search_component_serial(const Graph &graph, const Components &components, std::uint32_t start,
                                     std::uint32_t number, std::size_t n_reached, const SeeWave &see_wave) {
@@ -41,8 +41,8 @@ std::size_t search_component_serial(const Graph &graph, const Components &compon
     return n_reached;
 }
 
-// Labels all nodes, which are not reached yet. `search`: called with the start, the component's number and the number
-// of nodes reached before; returns that after. Returns the number of components.
+// Labels all nodes; none is reached yet. Calls `search` with a start node, the component's number and the number of
+// nodes reached so far; it returns the new number. Returns the number of components.
 template <class Search>
 std::uint32_t for_each_component(const Graph &graph, const Components &components, const Search &search) {
     std::uint32_t n_components = 0;

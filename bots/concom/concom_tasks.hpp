@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for components with tasks: each wave of a breadth-first search is a range that is halved into tasks, down
-// to single nodes. A node belongs to the task that is the first to write its label. How many tasks: count_concom_tasks.
+// to single nodes. The first task that writes a node's label appends the node to the next wave. count_concom_tasks
+// gives the number of tasks.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace bots {
 template <TaskKind kKind>
 class ComponentSearch {
 public:
-    // `grain`: nodes of a wave up to which it is not divided.
+    // `grain`: number of nodes up to which a wave is not divided.
     ComponentSearch(const Graph &graph, const Components &components, std::int64_t grain)
         : graph_(graph), components_(components), cut_{1, grain} {}
 
@@ -45,10 +46,10 @@ public:
     }
 
 private:
-    // Reaches the neighbours of a part of a wave, order[first] to order[last - 1]. Labels are read, then claimed in
-    // batches: an atomic exchange waits for its memory, and reads do not wait for each other.
+    // Reaches the neighbours of a part of a wave, order[first] to order[last - 1]. It first reads labels, then claims
+    // nodes in batches: reads overlap, while each atomic exchange waits for its memory.
     void reach(std::size_t first, std::size_t last, std::uint32_t number) {
-        std::array<std::uint32_t, 256> candidates; // had no label when they were looked at
+        std::array<std::uint32_t, 256> candidates; // nodes that had no label when read
         std::size_t n_candidates = 0;
         for (std::size_t i = first; i < last; i++) {
             for (const std::uint32_t neighbour : graph_.neighbours(components_.order[i])) {
@@ -61,7 +62,7 @@ private:
         claim(n_candidates, candidates, number);
     }
 
-    // Labels those that have none yet, and appends them to the order.
+    // Labels the candidates that still have no label, and appends them to the order.
     void claim(std::size_t n_candidates, std::array<std::uint32_t, 256> &candidates, std::uint32_t number) {
         std::size_t n_claimed = 0;
         for (std::size_t i = 0; i < n_candidates; i++) {
@@ -81,8 +82,8 @@ private:
     alignas(64) std::atomic<std::size_t> n_reached_ = 0;
 };
 
-// Tasks that label_all creates: the waves of a search are the same whatever the order of their nodes, so this searches
-// once more, serially, into components that are not reached yet.
+// Returns the number of tasks that label_all creates. The sizes of the waves do not depend on the order of their nodes,
+// so this searches again, serially, into `components`, whose nodes are not reached yet.
 inline std::uint64_t count_concom_tasks(const Graph &graph, const Components &components, std::int64_t grain,
                                         Cutoff cutoff) {
     std::uint64_t n_tasks = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of concom: undirected, with a number of edges whose ends are drawn uniformly from a fixed seed (loops and
-// parallel edges included), as arrays of neighbours; and its components.
+// The graph of concom, as arrays of neighbours, and its components. The graph is undirected; the ends of its edges are
+// drawn uniformly from a fixed seed, so that loops and parallel edges occur.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ public:
             begin_[b + 1]++;
         });
         std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-        std::vector<std::size_t> end(begin_.begin(), begin_.end() - 1); // of the neighbours filled in so far
+        std::vector<std::size_t> end(begin_.begin(), begin_.end() - 1); // end of each node's neighbours so far
         for_each_edge([&](std::uint32_t a, std::uint32_t b) {
             neighbours_[end[a]++] = b;
             neighbours_[end[b]++] = a;
@@ -38,7 +38,7 @@ public:
         return {neighbours_.data() + begin_[node], begin_[node + 1] - begin_[node]};
     }
 
-    // Calls visit(a, b) for every edge, each time in the same order.
+    // Calls visit(a, b) for every edge, always in the same order.
     template <class Visit>
     void for_each_edge(const Visit &visit) const {
         Random random(kSeed);
@@ -52,18 +52,18 @@ public:
 private:
     static constexpr std::uint64_t kSeed = 19590101;
 
-    std::vector<std::size_t> begin_;        // of the neighbours of each node, and the end of the last one's
-    std::vector<std::uint32_t> neighbours_; // of all nodes, in their order
+    std::vector<std::size_t> begin_;        // where each node's neighbours begin, and where the last node's end
+    std::vector<std::uint32_t> neighbours_; // the neighbours of node 0, of node 1, ...
 };
 
 // The labelling of a graph's nodes. The nodes reached so far are order[0] to order[n_reached - 1], in waves.
 struct Components {
-    std::span<std::uint32_t> label; // of a node: its component, from 1 on; 0: not reached
+    std::span<std::uint32_t> label; // by node: the number of its component, from 1 on; 0: not reached
     std::span<std::uint32_t> order; // room for all nodes
 };
 
-// The labels that a search has to find, by another way: the edges one by one, in a forest of disjoint sets whose roots
-// are their least members.
+// Returns the labels that a search must find, computed in another way: by a union-find forest over all edges, in which
+// the root of a set is its least member.
 inline std::vector<std::uint32_t> labels_by_union_find(const Graph &graph) {
     std::vector<std::uint32_t> parent(graph.n_nodes());
     std::iota(parent.begin(), parent.end(), 0u);
@@ -85,7 +85,7 @@ inline std::vector<std::uint32_t> labels_by_union_find(const Graph &graph) {
     return labels;
 }
 
-// A graph to label, the labels, and the means to judge them.
+// A graph, its labels, and their verification.
 class ConcomInput {
 public:
     ConcomInput(std::int64_t n_nodes, std::int64_t degree)
@@ -117,7 +117,7 @@ private:
     Graph graph_;
     std::vector<std::uint32_t> label_;
     std::vector<std::uint32_t> order_;
-    std::vector<std::uint32_t> expected_; // labels; empty until a result is checked
+    std::vector<std::uint32_t> expected_; // the right labels; empty until a result is checked
 };
 
 } // namespace bots

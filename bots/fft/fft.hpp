@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The discrete Fourier transform of a power of two of complex numbers, by Cooley and Tukey's decimation in time: the
-// numbers are dealt out to kRadix rows, each row is transformed, and the rows are combined column by column. Rows that
-// fit in the cache are transformed by Stockham's iteration.
+// The discrete Fourier transform of 2^k complex numbers, by Cooley and Tukey's decimation in time: the numbers are
+// dealt out to kRadix rows, each row is transformed, and the rows are combined column by column. Rows that fit in the
+// cache are transformed by Stockham's iteration.
 //
 //   work  Theta(n log n): 5 n log2 n operations by the usual count
 //   span  Theta(log^2 n), with deals and combinations divided as in fft_tasks.hpp
@@ -23,7 +23,7 @@
 
 namespace bots {
 
-// Without the care of std::complex for infinities, which would cost more than the arithmetic.
+// A complex number. std::complex handles infinities, which would cost more than the arithmetic.
 struct Complex {
     double re, im;
 
@@ -38,19 +38,19 @@ struct Complex {
 inline constexpr std::size_t kRadix = 8;
 inline constexpr std::size_t kFftLeaf = 1024; // numbers up to which Stockham's iteration takes over
 
-// The transform of four numbers.
+// Returns the transform of four numbers.
 constexpr std::array<Complex, 4> transform_4(Complex a, Complex b, Complex c, Complex d) {
     const Complex even_sum = a + c, even_difference = a - c;
     const Complex odd_sum = b + d, odd_difference = (b - d).times_minus_i();
     return {even_sum + odd_sum, even_difference + odd_difference, even_sum - odd_sum, even_difference - odd_difference};
 }
 
-// The powers exp(-2 pi i k / n), k < n, for every n that a transform comes to. Each n has a table of its own, an eighth
-// more memory in all: in that of the longest, the powers for short ones would lie so far apart, by powers of two, that
-// they fall on a few sets of the cache, and on a page each.
+// The powers exp(-2 pi i k / n), k < n, for every length n that occurs in a transform. Each n has its own table, which
+// takes an eighth more memory than one table for the longest. In one table, the powers for short lengths would lie
+// powers of two apart: on a few cache sets, and each on a page of its own.
 class Roots {
 public:
-    // Of order n, a power of two, and of the orders into which it is divided.
+    // Computes the tables for n, a power of two, and for the lengths into which it is divided.
     explicit Roots(std::size_t n) {
         for (; n > kFftLeaf; n /= kRadix) make_table(n);
         make_table(n);
@@ -72,13 +72,13 @@ private:
     std::array<std::vector<Complex>, 64> tables_; // by the logarithm of n
 };
 
-// Transforms n <= kFftLeaf numbers from `data`; the result is in data, and scratch is overwritten. `roots`: of order n.
+// Transforms n <= kFftLeaf numbers in `data` in place; overwrites scratch. `roots`: the table for n.
 inline void transform_leaf(Complex *data, Complex *scratch, std::size_t n, const Complex *roots) {
-    std::size_t stride = 1; // between the roots of a sequence that is still to be transformed
+    std::size_t stride = 1; // between the roots of a remaining sequence
     Complex *from = data;
     Complex *to = scratch;
-    std::size_t length = n; // of the sequences that are still to be transformed,
-    std::size_t done = 1; // which are so many, interleaved: length * done == n
+    std::size_t length = n; // of each remaining sequence
+    std::size_t done = 1; // number of remaining sequences, which are interleaved: length * done == n
     for (; length >= 4; length /= 4, done *= 4, stride *= 4) {
         const std::size_t quarter = length / 4;
         for (std::size_t p = 0; p < quarter; p++) {
@@ -106,13 +106,13 @@ inline void transform_leaf(Complex *data, Complex *scratch, std::size_t n, const
     if (from != data) std::copy_n(from, n, data);
 }
 
-// Deals out columns [first, last): number kRadix * column + row of `from` becomes number `column` of row `row` in `to`.
+// Deals out columns [first, last): copies from[kRadix * column + row] to number `column` of row `row` of `to`.
 inline void deal_columns(const Complex *from, Complex *to, std::size_t n_columns, std::size_t first, std::size_t last) {
     for (std::size_t column = first; column < last; column++)
         for (std::size_t row = 0; row < kRadix; row++) to[row * n_columns + column] = from[column * kRadix + row];
 }
 
-// Combines columns [first, last) of the transformed rows of `from` into `to`. `w`: roots of order kRadix * n_columns.
+// Combines columns [first, last) of the transformed rows of `from` into `to`. `w`: the roots for kRadix * n_columns.
 inline void combine_columns(const Complex *from, Complex *to, std::size_t n_columns, std::size_t first,
                             std::size_t last, const Complex *w) {
     static_assert(kRadix == 8);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers that fft transforms, random from a fixed seed, and the means to judge the transform.
+// The numbers that fft transforms, random from a fixed seed, and the verification of the transform.
 #pragma once
 
 #include <cmath>
@@ -24,8 +24,8 @@ public:
         for (std::size_t i = 0; i < data_.size(); i++) data_[i] = input(i);
     }
 
-    // The inverse of the transform has to be the input, which covers all numbers; and, since a wrong transform may have
-    // an inverse, the transform has to agree with its definition at two frequencies.
+    // Checks that the inverse of the transform is the input. A wrong transform may also have an inverse, so it compares
+    // the transform with its definition at two frequencies too.
     std::string check() const {
         const std::size_t n = data_.size();
         const auto size = static_cast<double>(n);
@@ -57,7 +57,7 @@ public:
 
 private:
     static constexpr std::uint64_t kSeed = 19650401;
-    static constexpr double kRounding = 1e-14; // per factor of 2, with room
+    static constexpr double kRounding = 1e-14; // tolerated error per factor of 2
 
     static double unit_interval(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53 - 0.5; }
     static Complex input(std::size_t i) {

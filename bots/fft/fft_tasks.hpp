@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transform with a task for each row of a division; the columns that are dealt out and combined are a range that is
+// The transform with a task for each row of a division. The columns that are dealt out and combined are a range that is
 // halved into tasks.
 #pragma once
 
@@ -12,13 +12,13 @@
 
 namespace bots {
 
-// How columns are divided when transforms of up to `grain` numbers are below the cut-off.
+// Returns the cut of the loops over columns when transforms of up to `grain` numbers are below the cut-off.
 constexpr RangeCut column_cut(std::size_t grain) { return {128, static_cast<std::int64_t>(grain / kRadix)}; }
 
 template <TaskKind kKind>
 class FftTasks {
 public:
-    // Transforms of up to `grain` numbers are below the cut-off. `roots`: of order n.
+    // Transforms of up to `grain` numbers are below the cut-off. `roots`: for n numbers.
     FftTasks(const Roots &roots, std::size_t grain) : roots_(roots), grain_(grain) {}
 
     void transform_parallel(Complex *data, Complex *scratch, std::size_t n, int n_threads) {
@@ -52,7 +52,7 @@ private:
     std::size_t grain_;
 };
 
-// Tasks that a transform of n numbers creates.
+// Returns the number of tasks that a transform of n numbers creates.
 constexpr std::uint64_t count_fft_tasks(std::size_t n, std::size_t grain, Cutoff cutoff) {
     if (n <= kFftLeaf || (cutoff == Cutoff::kManual && n <= grain)) return 0;
     const std::size_t n_columns = n / kRadix;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibonacci numbers by double recursion, the smallest program with a task tree: nothing but calls.
+// Fibonacci numbers by double recursion, the smallest program with a task tree.
 //
 //   work  Theta(phi^n): 2 fib(n+1) - 1 calls, phi the golden ratio
 //   span  Theta(n)
@@ -18,7 +18,7 @@ inline std::uint64_t fib_serial(int n) {
     return fib_serial(n - 1) + fib_serial(n - 2);
 }
 
-// The same number by addition, in n steps, to verify the recursion.
+// Returns fib(n) by n additions, to verify the recursion.
 constexpr std::uint64_t fib_by_iteration(int n) {
     std::uint64_t current = 0;
     std::uint64_t next = 1;
@@ -30,7 +30,7 @@ constexpr std::uint64_t fib_by_iteration(int n) {
     return current;
 }
 
-// Calls of fib_serial that fib(n) takes.
+// Returns the number of calls of fib_serial for fib(n).
 constexpr double count_fib_calls(int n) { return 2.0 * static_cast<double>(fib_by_iteration(n + 1)) - 1.0; }
 
 inline std::string check_fib(int n, std::uint64_t result) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fibonacci numbers with a task for each of the two recursive calls, and how many tasks that makes.
+// Fibonacci numbers with a task for each of the two recursive calls, and the number of these tasks.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bots {
 
-// fib(n). `levels`: levels of calls, from this one on, that are above the cut-off.
+// Returns fib(n). `levels`: levels of calls, from this one on, that are above the cut-off.
 template <TaskKind kKind>
 std::uint64_t fib_tasks(int n, int levels) {
     if (n < 2) return static_cast<std::uint64_t>(n);
@@ -30,7 +30,7 @@ std::uint64_t fib_parallel(int n, int levels, int n_threads) {
     return result;
 }
 
-// Tasks that fib_parallel creates: two for every call with n >= 2 among the first `levels` levels of the call tree.
+// Returns the number of tasks that fib_parallel creates: two for every call with n >= 2 in the first `levels` levels.
 constexpr std::uint64_t count_fib_tasks(int n, std::int64_t levels) {
     if (n < 2) return 0;
     if (levels >= n) return 2 * (fib_by_iteration(n + 1) - 1); // the tree is n levels deep

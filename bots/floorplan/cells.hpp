@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cells of floorplan, from a fixed seed: rows of cells, each to the right of the one before, and the first of a row
-// below the first of the row before.
+// The cells of floorplan, from a fixed seed. They form rows: each cell is right of its predecessor, and the first cell
+// of a row is below the first cell of the row before.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ struct Shape {
 enum class Side : std::uint8_t { kRight, kBelow };
 
 struct Cell {
-    std::array<Shape, 3> shapes; // that it may take
-    int owner; // an earlier cell, which it touches
-    Side side; // of the owner
+    std::array<Shape, 3> shapes; // the shapes that the cell can have
+    int owner; // an earlier cell that it must touch
+    Side side; // the side of the owner that it touches
 };
 
 using Cells = std::vector<Cell>;

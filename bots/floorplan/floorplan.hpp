@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floorplan of the least area: cells, each in one of several shapes, are placed one after the other so that each
-// touches the cell that it belongs to and overlaps none; the area of the rectangle around them all is to be least. A
-// branch and bound search: a partial plan whose rectangle is no smaller than the best complete one is cut.
+// The floorplan of the least area. Cells, each in one of several shapes, are placed one after the other so that each
+// touches its owner and overlaps no cell. The program minimizes the area of the rectangle around all cells by branch
+// and bound: it cuts a partial plan whose rectangle is no smaller than the best complete one.
 //
 //   work  exponential in the cells; with more than one thread it depends on when good plans are found
 //   span  Theta(cells * ways to place one)
@@ -30,11 +30,11 @@ struct Place {
     }
 };
 
-// The first n_placed cells in their places.
+// A partial plan: the first n_placed cells in their places.
 struct Plan {
     std::array<Place, kMaxCells> places;
     int n_placed = 0;
-    int width = 0, height = 0; // of the rectangle around them
+    int width = 0, height = 0; // the rectangle around the placed cells
 
     std::int64_t area() const { return std::int64_t{width} * height; }
 
@@ -55,7 +55,7 @@ struct Plan {
     }
 };
 
-// Calls visit(place) for every place in which the next cell of the plan touches the cell that it belongs to.
+// Calls visit(place) for every place in which the next cell of the plan touches its owner.
 template <class Visit>
 void for_each_place(const Cell &cell, const Plan &plan, const Visit &visit) {
     for (const Shape &shape : cell.shapes) {
@@ -77,11 +77,11 @@ void for_each_place(const Cell &cell, const Plan &plan, const Visit &visit) {
     }
 }
 
-// The best complete plan so far, for one thread. SharedBestPlan of floorplan_tasks.hpp is the one for many.
+// The best complete plan so far, for one thread. SharedBestPlan of floorplan_tasks.hpp serves many threads.
 class BestPlan {
 public:
     std::int64_t area() const { return area_; }
-    void offer(const Plan &plan) { // better than the best
+    void offer(const Plan &plan) { // `plan` is better than the best one
         plan_ = plan;
         area_ = plan.area();
     }
@@ -92,8 +92,8 @@ private:
     Plan plan_;
 };
 
-// Completes a plan in all ways that may be better than the best, which is updated; adds the cells placed to `n_placed`.
-// The plan is as before when the call returns.
+// Completes a plan in all ways that may be better than the best plan, and updates the best plan. Adds the cells placed
+// to `n_placed`. Restores the plan before it returns.
 template <class AnyBest>
 void complete_serial(const Cells &cells, Plan &plan, AnyBest &best, std::uint64_t &n_placed) {
     const auto next = static_cast<std::size_t>(plan.n_placed);

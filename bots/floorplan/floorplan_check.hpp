@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a floorplan is one, and whether its area is the least: by another search than the program's.
+// Verifies that a floorplan is valid and, by a different search, that its area is the least.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace bots {
 
-// Whether the rest of the cells can be placed within a rectangle.
+// True if the remaining cells can be placed within the rectangle.
 inline bool fits(const Cells &cells, Plan &plan, int width, int height) {
     const auto next = static_cast<std::size_t>(plan.n_placed);
     if (next == cells.size()) return true;
@@ -20,13 +20,13 @@ inline bool fits(const Cells &cells, Plan &plan, int width, int height) {
         if (found || place.right > width || place.bottom > height || !plan.is_free(place)) return;
         plan.add(place);
         found = fits(cells, plan, width, height);
-        plan.n_placed--; // width and height are of no interest here
+        plan.n_placed--; // width and height are not used here
     });
     return found;
 }
 
-// The least area of a plan: of the rectangles, from the smallest area that could do upwards, the first that fits. Of
-// those of one area, every one is tried; no bound is taken from a plan.
+// Returns the least area of a plan: tries all rectangles by increasing area, from a lower bound on, until the cells fit
+// in one. Uses no bound from a plan.
 inline std::int64_t least_area_by_rectangles(const Cells &cells) {
     std::int64_t area = 0;
     for (const Cell &cell : cells) {
@@ -42,7 +42,7 @@ inline std::int64_t least_area_by_rectangles(const Cells &cells) {
         }
 }
 
-// An empty string, or one line on why these are not all cells in possible places.
+// Returns an empty string if all cells are in valid places, otherwise one line that describes the error.
 inline std::string check_plan(const Cells &cells, const Plan &plan) {
     if (static_cast<std::size_t>(plan.n_placed) != cells.size()) return "the plan is not complete";
     Plan again;
@@ -61,7 +61,7 @@ inline std::string check_plan(const Cells &cells, const Plan &plan) {
     return "the plan's area is " + std::to_string(again.area()) + ", not " + std::to_string(plan.area());
 }
 
-// Judges plans of the same cells; searches for the least area once.
+// Verifies plans of the same cells; searches for the least area once.
 class FloorplanJudge {
 public:
     std::string check(const Cells &cells, const Plan &plan) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The floorplan search with a task for every place of a cell that is not cut. All threads share the best plan so far;
-// the places that it cuts, and so the number of tasks, differ from run to run. Every thread counts its own tasks.
+// The floorplan search with a task for every place of a cell that is not cut. All threads share the best plan so far.
+// The cuts, and with them the number of tasks, differ from run to run, so every thread counts its own tasks.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace bots {
 
-// The best complete plan so far: its area is read at every step, without order; an old one only cuts less.
+// The best complete plan so far. Every step reads its area with relaxed order; an old value only cuts less.
 class alignas(64) SharedBestPlan {
 public:
     std::int64_t area() const { return area_.load(std::memory_order_relaxed); }
@@ -24,7 +24,7 @@ public:
         best_.offer(plan);
         area_.store(plan.area(), std::memory_order_relaxed);
     }
-    const Plan &plan() const { return best_.plan(); } // once no thread offers any more
+    const Plan &plan() const { return best_.plan(); } // only when no thread can call offer
 
 private:
     std::atomic<std::int64_t> area_ = INT64_MAX;
@@ -33,8 +33,8 @@ private:
 };
 
 struct FloorplanCounts {
-    std::uint64_t n_placed = 0; // cells
-    std::uint64_t n_tasks = 0;  // created
+    std::uint64_t n_placed = 0; // cells placed
+    std::uint64_t n_tasks = 0;  // tasks created
 };
 
 template <TaskKind kKind>
@@ -61,11 +61,12 @@ public:
     const Plan &best() const { return best_.plan(); }
 
 private:
-    struct alignas(64) ThreadCounts { // of one thread, alone on its cache line
+    struct alignas(64) ThreadCounts { // the counts of one thread, on a cache line of their own
         FloorplanCounts counts;
     };
 
-    // Of the calling thread. An untied task may go on with another one after it has created or waited for tasks.
+    // Returns the counts of the calling thread. Call it anew after each scheduling point: an untied task may resume on
+    // another thread.
     FloorplanCounts &counts() { return of_thread_[static_cast<std::size_t>(omp_get_thread_num())].counts; }
 
     void complete(Plan &plan, int levels) {
@@ -85,13 +86,14 @@ private:
 #pragma omp taskwait
     }
 
-    // No task is created inside a lambda: gcc's would read the lambda itself, which is gone when they run.
+    // A function, not a lambda: tasks that gcc creates inside a lambda read the lambda object, which no longer exists
+    // when they run.
     void create_task(const Plan *plan, Place place, int levels) {
         BOTS_TASK(kKind, levels <= 0, firstprivate(plan, place, levels), complete_with(*plan, place, levels));
     }
 
     void complete_with(const Plan &plan, const Place &place, int levels) {
-        if (plan.area_with(place) >= best_.area()) return; // since the task was created
+        if (plan.area_with(place) >= best_.area()) return; // the best plan improved after the task's creation
         counts().n_placed++;
         Plan longer = plan;
         longer.add(place);

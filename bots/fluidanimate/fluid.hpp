@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fluid of particles in a box, by smoothed particle hydrodynamics. A step sorts the particles into cells as wide as
 // the reach of their forces, computes the density at every particle, then the pressure and viscosity between it and its
-// neighbours, and moves it. Each particle gathers from its neighbours: nothing is written twice, no lock is
+// neighbours, and moves it. Each particle gathers from its neighbours, so that only one task writes it: no lock is
 // needed, and the result does not depend on the schedule.
 //
 //   work  Theta(steps * particles), with some thirty neighbours each
 //   span  Theta(steps * (particles in three planes of cells + planes))
 //
-// Units: the distance of particles at rest, the mass of a particle, and the time in which gravity brings one to speed 1.
+// Units: the distance of particles at rest, the mass of a particle, the time in which gravity speeds one up to 1.
 //
 // Sources: Mueller, Charypar, Gross, "Particle-based fluid simulation for interactive applications" (SCA 2003), for the
 // method and its kernels; Bienia, Kumar, Singh, Li, "The PARSEC benchmark suite" (PACT 2008), for the benchmark, and
@@ -29,15 +29,17 @@
 
 namespace bots {
 
-inline constexpr float kReach = 2; // of forces, and the width of a cell
+inline constexpr float kReach = 2; // reach of the forces; width of a cell
 inline constexpr float kTimeStep = 0.02f;
-inline constexpr float kStiffness = 400; // pressure per density above that at rest: the square of the speed of sound
+inline constexpr float kStiffness =
+    400; // pressure per density above the density at rest: the square of the speed of sound
 inline constexpr float kViscosity = 5;
 inline constexpr float kGravity = 1;
 inline constexpr float kBounce = 0.5f; // the part of a speed that a wall returns
-inline constexpr float kMostSpeed = 0.5f * kReach / kTimeStep; // along an axis: nobody passes a cell in a step
+inline constexpr float kMostSpeed =
+    0.5f * kReach / kTimeStep; // along an axis: no particle crosses a whole cell in a step
 
-// The arrays are longer than there are particles, so that vectors can be loaded at any of them.
+// The particles. The arrays are longer than their number, so that a vector can be loaded at any particle.
 struct Particles {
     explicit Particles(std::size_t n) : id(n) {
         for (auto *arrays : {&position, &velocity})
@@ -48,7 +50,7 @@ struct Particles {
     std::vector<std::uint32_t> id;
 };
 
-// Calls body(0, n): the loop of the serial version. `n_rows`: rows of cells in an iteration.
+// The loop of the serial version: calls body(0, n). `n_rows`: rows of cells in an iteration.
 struct SerialLoop {
     template <class Body>
     void operator()(std::int64_t n, std::int64_t n_rows, const Body &body) {
@@ -73,7 +75,7 @@ public:
         plane_count_.resize(n_cells_[2]);
     }
 
-    // The initial state: a cube of fluid beside one wall, every particle a little off its place in a lattice.
+    // Sets the initial state: a cube of fluid at one wall, with every particle slightly off its place in a lattice.
     void fill() {
         Random random(kSeed);
         const auto jitter = [&random] { return 0.2f * (static_cast<float>(random.draw() >> 40) * 0x1p-24f - 0.5f); };
@@ -89,8 +91,8 @@ public:
         is_sorted_ = false;
     }
 
-    // A time step. `loop`: called with n, the rows of cells in an iteration, and a body, it calls body(first, last) for
-    // ranges that make up [0, n), and returns when all have returned.
+    // Executes a time step. `loop` is called with n, the rows of cells in an iteration, and a body; it calls
+    // body(first, last) for ranges that make up [0, n), and returns when all calls have returned.
     template <class Loop>
     void step(Loop &&loop) {
         compute_accelerations(loop);
@@ -120,7 +122,7 @@ private:
         return static_cast<std::uint32_t>((cell[2] * n_cells_[1] + cell[1]) * n_cells_[0] + cell[0]);
     }
 
-    // The particles that may be in a plane of cells now: those that were in it or beside it.
+    // The particles that may be in a plane of cells now: those that were in it or in its neighbours.
     struct Span {
         std::size_t first, last;
     };
@@ -161,7 +163,8 @@ private:
     void compute_forces(std::size_t row);
     void move_particles(std::size_t row);
 
-    // The particles around a cell, in ranges of memory: those in the rows beside it, from its left to its right.
+    // The particles around a cell, as ranges of memory: one per neighbouring row, from the cell on its left to the one
+    // on its right.
     struct Neighbourhood {
         std::array<Span, 9> spans;
         std::size_t n_spans;
@@ -171,25 +174,25 @@ private:
     std::string check_acceleration(std::size_t particle) const;
 
     std::size_t n_;
-    std::size_t side_; // of the lattice at the start
+    std::size_t side_; // particles on a side of the initial lattice
     std::array<float, 3> box_;
     std::array<std::size_t, 3> n_cells_;
-    bool is_sorted_ = false; // whether plane_start_ is about now_
+    bool is_sorted_ = false; // true if plane_start_ describes now_
 
     Particles now_;
     Particles sorted_; // the target of the sort
     std::vector<std::uint32_t> cell_of_;
     std::vector<float> density_;
-    std::vector<float> volume_; // of a particle's mass: 1 / density
+    std::vector<float> volume_; // by particle: 1 / density, for the unit mass of a particle
     std::vector<float> pressure_;
-    std::array<std::vector<float>, 3> acceleration_; // without gravity
+    std::array<std::vector<float>, 3> acceleration_; // by axis and particle, without gravity
 
-    // Cells lie in the order of x, then y, then z; particles in that of their cells.
-    std::vector<std::size_t> cell_start_; // first particle of every cell, and the end of the last one
-    std::vector<std::size_t> next_in_cell_; // in the sort: how many particles a cell has, then where the next one goes
-    std::vector<std::size_t> plane_start_; // as cell_start_
+    // Cells are ordered by x, then y, then z; particles by their cells.
+    std::vector<std::size_t> cell_start_; // first particle of every cell, and the end of the last cell
+    std::vector<std::size_t> next_in_cell_; // during the sort: a cell's particle count, then the index of the next one
+    std::vector<std::size_t> plane_start_; // first particle of every plane, and the end of the last plane
     std::vector<std::size_t> plane_count_;
-    std::vector<std::size_t> old_plane_start_; // before the sort
+    std::vector<std::size_t> old_plane_start_; // plane_start_ before the sort
 };
 
 } // namespace bots

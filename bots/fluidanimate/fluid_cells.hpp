@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of fluid.hpp for a plane or a row of cells: sorting particles into cells, densities, forces, motion. Also
-// judges the state.
+// verifies the state.
 #pragma once
 
 #include "fluid.hpp"
 
 namespace bots {
 
-// How many particles the cells of a plane have.
+// Counts the particles in each cell of a plane.
 inline void Fluid::count_plane(std::size_t plane) {
     const std::size_t first_cell = plane * cells_in_plane();
     std::fill_n(next_in_cell_.begin() + static_cast<std::ptrdiff_t>(first_cell), cells_in_plane(), 0);
@@ -21,7 +21,7 @@ inline void Fluid::count_plane(std::size_t plane) {
     plane_count_[plane] = count;
 }
 
-// Copies the particles of a plane to where they belong; those of a cell keep their order.
+// Copies the particles of a plane to their sorted places. Particles of the same cell keep their order.
 inline void Fluid::sort_plane(std::size_t plane) {
     const std::size_t first_cell = plane * cells_in_plane();
     std::size_t start = plane_start_[plane];
@@ -57,7 +57,7 @@ inline Fluid::Neighbourhood Fluid::neighbourhood_of(std::size_t row, std::size_t
     return result;
 }
 
-// Which lanes of a vector that starts at particle i belong to a span.
+// Returns a mask: the lanes of a vector starting at particle i that lie before `last`.
 inline auto lanes_before(std::size_t last, std::size_t i) { return Floats{0, 1, 2, 3} < static_cast<float>(last - i); }
 
 inline void Fluid::compute_densities(std::size_t row) {
@@ -88,7 +88,7 @@ inline void Fluid::compute_densities(std::size_t row) {
     }
 }
 
-// Forces by mass: both that of pressure and that of viscosity on a pair are opposite and equal.
+// Computes accelerations from pressure and viscosity. Both forces on a pair of particles are opposite and equal.
 inline void Fluid::compute_forces(std::size_t row) {
     constexpr float kSquare = kReach * kReach;
     const auto scale = static_cast<float>(45 / (M_PI * std::pow(kReach, 6)));
@@ -144,9 +144,9 @@ inline void Fluid::move_particles(std::size_t row) {
     }
 }
 
-// That a particle's density and acceleration are sums over all others.
+// Compares a particle's density and acceleration with sums over all other particles.
 inline std::string Fluid::check_acceleration(std::size_t particle) const {
-    constexpr double kTolerance = 1e-4; // of single precision, with room
+    constexpr double kTolerance = 1e-4; // well above the rounding of single precision
     const auto distance_to = [&](std::size_t other) {
         double square = 0;
         for (const std::vector<float> &place : now_.position) {
@@ -185,8 +185,8 @@ inline std::string Fluid::check_acceleration(std::size_t particle) const {
     return "";
 }
 
-// Nobody is lost, doubled or outside, the forces between particles move the fluid as a whole nowhere, and those that the
-// next step would use are right for some of the particles.
+// Checks that no particle is lost, doubled or outside of the box, that the forces between particles add up to zero,
+// and, for some particles, that the forces for the next step are right.
 inline std::string Fluid::check() const {
     std::vector<bool> is_there(n_);
     for (std::size_t i = 0; i < n_; i++) {

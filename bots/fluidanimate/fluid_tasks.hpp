@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of the fluid with a task for every half of a range of planes or rows of cells, and how many tasks that makes.
+// A step of the fluid in tasks: a range of planes or rows of cells is halved, and each half is a task. Also the number
+// of these tasks.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace bots {
 
-// Ranges of up to `grain` rows of cells are below the cut-off; a row, or a plane in the sort, is not divided.
+// Returns the cut for which ranges of up to `grain` rows of cells are below the cut-off. A row, or a plane in the sort,
+// is not divided.
 constexpr RangeCut cut_of_rows(std::int64_t grain, std::int64_t n_rows) { return {.leaf = 1, .grain = grain / n_rows}; }
 
 template <TaskKind kKind>
@@ -22,7 +24,7 @@ void animate_parallel(Fluid &fluid, std::int64_t steps, std::int64_t grain, int 
         });
 }
 
-// Two loops over planes and three over rows.
+// Returns the number of tasks of `steps` steps: each has two loops over planes and three over rows.
 inline std::uint64_t count_animate_tasks(const Fluid &fluid, std::int64_t steps, std::int64_t grain, Cutoff cutoff) {
     const RangeCut of_planes = cut_of_rows(grain, fluid.n_rows() / fluid.n_planes());
     return static_cast<std::uint64_t>(steps) * (2 * count_range_tasks(fluid.n_planes(), of_planes, cutoff) +

@@ -5,7 +5,7 @@
 // With d^k = dx^kx dy^ky dz^kz and k! = kx! ky! kz!:
 //   multipole of charges q at x about c   M_k = sum of q (c - x)^k / k!
 //   local, about c                        potential(x) = sum of L_n (x - c)^n / n!
-// Where it matters, loops over coefficients are unrolled: every index is a constant.
+// Hot loops over coefficients are unrolled with constant indices.
 //
 // Source: Greengard and Rokhlin, "A fast algorithm for particle simulations" (J. Comp. Physics 1987) for the scheme;
 // Dehnen, "A hierarchical O(N) force calculation algorithm" (J. Comp. Physics 2002) for its Cartesian form.
@@ -46,7 +46,7 @@ inline constexpr auto kMonomials = [] {
     return monomials;
 }();
 
-// The position of a monomial in kMonomials, of whatever order.
+// Returns the position of a monomial in kMonomials, the same for every order.
 constexpr std::size_t index_of(const Monomial &monomial) {
     const auto in_plane = static_cast<std::size_t>(monomial.y + monomial.z);
     return n_coefficients(monomial.degree()) + in_plane * (in_plane + 1) / 2 + static_cast<std::size_t>(monomial.z);
@@ -71,7 +71,7 @@ constexpr float coordinate(const Point &point) {
     return kAxis == 0 ? point.x : kAxis == 1 ? point.y : point.z;
 }
 
-// d^k / k! for all monomials k.
+// Returns d^k / k! for all monomials k.
 template <int kOrder>
 [[gnu::always_inline]] inline void scaled_powers(const Point &d, float *powers) {
     powers[0] = 1;
@@ -95,7 +95,7 @@ void p2m(const Point &offset, float charge, float *multipole) {
     for (std::size_t i = 0; i < n_coefficients(kOrder); i++) multipole[i] += charge * powers[i];
 }
 
-// The ways to write a monomial as a product of two, by their positions: whole = part * rest.
+// The ways to write a monomial as a product of two monomials, by their positions: whole = part * rest.
 template <int kOrder>
 inline constexpr auto kFactorings = [] {
     struct Factoring {
@@ -134,10 +134,10 @@ void l2l(const Point &offset, const float *parent, float *child) {
 }
 
 struct Field {
-    float potential, x, y, z; // and its gradient
+    float potential, x, y, z; // the potential and its gradient
 };
 
-// The field of a local expansion at `offset` = position - center.
+// Returns the field of a local expansion at `offset` = position - center.
 template <int kOrder>
 Field l2p(const Point &offset, const float *local) {
     constexpr std::size_t kN = n_coefficients(kOrder);

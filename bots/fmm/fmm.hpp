@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast multipole method by dual tree traversal: the potential of n charges, and its gradient, at all of them.
-// Upwards through the tree every cell gets the multipole expansion of its bodies; the traversal meets pairs of cells
-// and either takes the multipole of the one into the local expansion of the other (M2L), adds up pairs of bodies (P2P),
-// or divides the larger of the two; downwards the local expansions reach the bodies.
+// The fast multipole method by dual tree traversal: computes the potential of n charges and its gradient, at all
+// charges. The upward pass computes the multipole expansion of every cell's bodies. The traversal visits pairs of
+// cells: it adds the multipole of one cell to the local expansion of the other (M2L), adds up pairs of bodies (P2P), or
+// divides the larger cell. The downward pass carries the local expansions to the bodies.
 //
 //   work  Theta(n) for bodies that are spread evenly: a cell meets a bounded number of others
-//   span  Theta(log^2 n): the parts of a divided target are independent, those of a divided source come in turn
+//   span  Theta(log^2 n): the parts of a divided target are independent, the parts of a divided source are serial
 //
 // Sources: Dehnen (J. Comp. Physics 2002) and Yokota, "An FMM based on dual tree traversal for many-core architectures"
 // (J. Algorithms and Comp. Technology 2013) for the traversal; Pericas, Amer, Taura, Matsuoka, "Analysis of data reuse
@@ -27,14 +27,14 @@
 
 namespace bots {
 
-// Cells are far enough from each other when their radii are below this part of the distance of their centers.
+// Two cells use M2L if the sum of their radii is below this fraction of the distance of their centers.
 inline constexpr float kOpening = 0.5f;
 
-// Blocks of targets times sources up to which P2P between leaves is quicker than M2L, however far they are apart.
+// Target blocks times sources up to which P2P between two leaves is faster than M2L at any distance.
 inline constexpr std::size_t kDirectly = 16;
 
-// The kernel "traverse": opened by the first data that a task declares, closed with the task's scope. The bodies of the
-// targets are left out: their fields, as many and in the same order, stand for both.
+// The kernel mark "traverse". The first access that a task declares opens it; the end of the task's scope closes it.
+// The bodies of the targets are not declared: their fields, equal in number and order, stand for both.
 class TraversalMark {
 public:
     TraversalMark() = default;
@@ -48,7 +48,7 @@ public:
         if (n_read_++ == 0) ompass_kernel_begin("traverse");
         ompass_read(address, n_bytes);
     }
-    // A kernel always writes from the same place on, its target, so only a longer piece than before need be declared.
+    // Declares a write. A kernel writes from the start of its target on, so only a longer range is declared again.
     void write(const void *address, std::size_t n_bytes) {
         if (n_bytes <= n_written_bytes_) return;
         n_written_bytes_ = n_bytes;
@@ -68,7 +68,7 @@ public:
 
     const Tree &tree() const { return tree_; }
 
-    // Of a leaf.
+    // Returns the bodies of a leaf.
     const BodyBlock *bodies(std::uint32_t leaf) const {
         return reinterpret_cast<const BodyBlock *>(tree_.sources().data() + cell(leaf).record +
                                                    tree_.n_expansion_rows());
@@ -77,15 +77,15 @@ public:
         return reinterpret_cast<FieldBlock *>(targets_.data() + cell(leaf).record + tree_.n_expansion_rows());
     }
 
-    // Back to before the first pass.
+    // Sets all expansions and fields to zero.
     void clear() {
         for (const Cell &each : tree_.cells())
             std::fill_n(tree_.sources().begin() + each.record, tree_.n_expansion_rows(), Row{});
         std::fill(targets_.begin(), targets_.end(), Row{});
     }
 
-    // All three passes over the whole tree. `Group`: the parallel construct. Cells of up to `grain` bodies, and pairs
-    // of cells with as many together, are below the cut-off.
+    // Executes all three passes over the whole tree. `Group`: the parallel construct. Cells of up to `grain` bodies,
+    // and pairs of cells with up to `grain` bodies together, are below the cut-off.
     template <class Group>
     void evaluate(std::size_t grain) {
         gather<Group>(0, grain);
@@ -93,7 +93,7 @@ public:
         spread<Group>(0, grain);
     }
 
-    // Tasks that evaluate creates when cells and pairs of up to `grain` bodies create none.
+    // Returns the number of tasks that evaluate creates when cells and pairs of up to `grain` bodies create none.
     std::uint64_t n_tasks(std::size_t grain) const {
         return 2 * count_subtree_tasks(0, grain) + count_traversal_tasks(0, 0, grain);
     }
@@ -125,7 +125,7 @@ private:
         return tree_.is_leaf(source) || to.radius >= from.radius ? Meeting::kDivideTarget : Meeting::kDivideSource;
     }
 
-    // Upwards: P2M at the leaves, M2M above.
+    // The upward pass: P2M at the leaves, M2M above.
     template <class Group>
     void gather(Index index, std::size_t grain) {
         const bool below = cell(index).n_bodies <= grain;
@@ -140,8 +140,8 @@ private:
         });
     }
 
-    // The traversal of a pair in two rounds: first all that concerns the target as a whole, which is one kernel, then
-    // the tasks for its parts.
+    // Traverses a pair of cells in two rounds: first the interactions of the target as a whole, which are one kernel,
+    // then the tasks for its parts.
     template <class Group>
     void traverse(Index target, Index source, std::size_t grain) {
         if constexpr (!kIsSerial<Group>) {
@@ -200,7 +200,7 @@ private:
         group.wait();
     }
 
-    // Downwards: L2L on the way, L2P at the leaves.
+    // The downward pass: L2L on the way, L2P at the leaves.
     template <class Group>
     void spread(Index index, std::size_t grain) {
         const bool below = cell(index).n_bodies <= grain;
@@ -280,7 +280,7 @@ private:
 
     Tree tree_;
     FmmKernels kernels_;
-    std::vector<Row> targets_; // the records of all cells: local expansions, and fields
+    std::vector<Row> targets_; // the records of all cells: local expansions and fields
 };
 
 } // namespace bots

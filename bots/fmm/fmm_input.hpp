@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The charges of the fast multipole method, random from a fixed seed, and the means to judge their field.
+// The charges of the fast multipole method, random from a fixed seed, and the verification of their field.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace bots {
 
 enum class Distribution { kPlummer, kUniform };
 
-// Plummer's model of a cluster of stars, cut off at ten times its scale radius, or a cube from -1 to 1; equal charges
-// that are 1 in all.
+// Returns n bodies with equal charges, 1 in total: Plummer's model of a star cluster, cut off at ten times its scale
+// radius, or a cube from -1 to 1.
 //
 // Source of the sampling: Aarseth, Henon, Wielen, "A comparison of numerical methods for the study of star cluster
 // dynamics" (Astronomy and Astrophysics 1974).
@@ -59,7 +59,7 @@ public:
 
     Fmm &fmm() { return fmm_; }
 
-    // Compares the field with the direct sum, in double precision, at some bodies.
+    // Compares the field with the direct sum in double precision, at some bodies.
     FmmErrors errors() {
         constexpr std::size_t kSamples = 100;
         std::vector<std::uint32_t> leaves;
@@ -68,7 +68,7 @@ public:
         double potential_error = 0, potential_norm = 0, gradient_error = 0, gradient_norm = 0;
         const std::size_t step = std::max<std::size_t>(1, leaves.size() / kSamples);
         for (std::size_t sample = 0; sample < leaves.size(); sample += step) {
-            const BodyBlock &at = *fmm_.bodies(leaves[sample]); // its first body is taken
+            const BodyBlock &at = *fmm_.bodies(leaves[sample]); // its first body is the sample
             double potential = 0, x = 0, y = 0, z = 0;
             for (const std::uint32_t leaf : leaves) {
                 for (std::size_t i = 0; i < fmm_.tree().cells()[leaf].n_bodies; i++) {
@@ -98,8 +98,9 @@ public:
         return {relative(potential_error, potential_norm), relative(gradient_error, gradient_norm)};
     }
 
-    // The bounds: a further order leaves out terms that are smaller by the opening, and that cancel out better; either
-    // distribution shows a quarter of the error. They are about twice the errors at 300 to 10^6 bodies.
+    // Compares the errors with bounds. The error falls to a quarter with each order, for both distributions: the
+    // omitted terms are smaller by the opening, and cancel better. The bounds are about twice the errors at 300 to 10^6
+    // bodies.
     std::string check() {
         errors_ = errors();
         const double quarters = std::pow(0.25, order_);

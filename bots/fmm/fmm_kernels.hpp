@@ -8,7 +8,7 @@
 
 namespace bots {
 
-inline constexpr std::size_t kBlock = 8; // bodies that are handled together
+inline constexpr std::size_t kBlock = 8; // bodies in a block, which a kernel handles together
 
 struct alignas(kBlock * sizeof(float)) BodyBlock {
     float x[kBlock], y[kBlock], z[kBlock], charge[kBlock];
@@ -32,7 +32,7 @@ struct FmmKernels {
     Field (*l2p)(const Point &offset, const float *local);
 };
 
-// For an order from kMinOrder to kMaxOrder, and the best instruction set of this processor.
+// Returns the kernels for an order from kMinOrder to kMaxOrder and the best instruction set of this processor.
 FmmKernels fmm_kernels(int order);
 
 } // namespace bots

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The octree of the fast multipole method: bodies sorted into cubes, cubes halved along every axis until they hold few
-// bodies. All that is kept for a cell is one record: an expansion and, for a leaf, its bodies or their fields. Cells and
-// records lie in memory in the order of the tree, parents first: a subtree is one range of either.
+// The octree of the fast multipole method: bodies sorted into cubes, which are halved along every axis until they hold
+// few bodies. A cell has one record: an expansion and, for a leaf, its bodies or their fields. Cells and records lie in
+// memory in preorder, so that a subtree is one range of each.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace bots {
 
-inline constexpr std::size_t kLeafBodies = 32; // up to which a cell is not divided
-inline constexpr int kMaxTreeDepth = 40; // so that bodies at one place end the division too
+inline constexpr std::size_t kLeafBodies = 32; // bodies up to which a cell is not divided
+inline constexpr int kMaxTreeDepth = 40; // ends the division when more bodies share one place
 
 struct Body {
     Point position;
@@ -31,17 +31,17 @@ struct alignas(kBlock * sizeof(float)) Row {
 inline constexpr std::size_t kBlockRows = sizeof(BodyBlock) / sizeof(Row);
 
 struct Cell {
-    Point center; // of the box around its bodies
-    float radius; // of the ball around its bodies
-    std::uint32_t record; // where its record begins, in rows
-    std::uint32_t record_end; // where the last one of its subtree ends
+    Point center; // center of the box around its bodies
+    float radius; // radius of the ball around its bodies
+    std::uint32_t record; // begin of its record, in rows
+    std::uint32_t record_end; // end of the last record of its subtree, in rows
     std::uint32_t n_bodies;
     std::uint32_t end; // one past the last cell of its subtree, which begins with the cell itself
 };
 
 class Tree {
 public:
-    // `n_coefficients`: of an expansion.
+    // `n_coefficients`: coefficients of an expansion.
     Tree(std::vector<Body> bodies, std::size_t n_coefficients)
         : n_expansion_rows_((n_coefficients + kBlock - 1) / kBlock) {
         float half_side = 0;
@@ -53,7 +53,7 @@ public:
     }
 
     const std::vector<Cell> &cells() const { return cells_; }
-    // The records of all cells: multipoles, to be filled in, and bodies.
+    // Returns the records of all cells: multipoles, which the upward pass fills in, and bodies.
     std::vector<Row> &sources() { return sources_; }
     const std::vector<Row> &sources() const { return sources_; }
     std::size_t n_expansion_rows() const { return n_expansion_rows_; }
@@ -66,7 +66,7 @@ public:
     }
 
 private:
-    // Appends the subtree of the n >= 1 bodies in the cube; leaves them in another order.
+    // Appends the subtree of the n >= 1 bodies in the cube; reorders the bodies.
     void divide(Body *bodies, Body *scratch, std::size_t n, const Point &middle, float half_side, int depth) {
         const std::size_t cell = cells_.size();
         cells_.push_back(enclose(bodies, n));
@@ -78,7 +78,7 @@ private:
                 return static_cast<std::size_t>((body.position.x > middle.x) + 2 * (body.position.y > middle.y) +
                                                 4 * (body.position.z > middle.z));
             };
-            std::array<std::size_t, 9> begin{}; // of each octant
+            std::array<std::size_t, 9> begin{}; // first body of each octant, and the end
             for (std::size_t i = 0; i < n; i++) begin[octant_of(bodies[i]) + 1]++;
             for (std::size_t octant = 0; octant < 8; octant++) begin[octant + 1] += begin[octant];
             std::array<std::size_t, 9> next = begin;
@@ -117,7 +117,7 @@ private:
         return cell;
     }
 
-    // The last block is filled up with bodies without charge, at the place of the last body.
+    // Appends the bodies in blocks. Pads the last block with bodies without charge, at the place of the last body.
     void append_blocks(const Body *bodies, std::size_t n) {
         for (std::size_t first = 0; first < n; first += kBlock) {
             Row rows[kBlockRows];

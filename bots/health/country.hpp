@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The country that the health simulation runs on: builds the tree, and judges its state afterwards. The simulation
-// itself is health.hpp's.
+// The country of the health simulation: builds its tree of villages, and verifies its state afterwards. health.hpp has
+// the simulation itself.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace bots {
 
-// The outcome of a simulation. Two runs agree when their totals do; the fingerprint covers every patient's fate.
+// The outcome of a simulation. Two runs agree if their totals do; the fingerprint covers every patient's history.
 struct HealthTotals {
     std::uint64_t n_healthy = 0;
     std::uint64_t n_waiting = 0;
@@ -37,14 +37,14 @@ public:
         : levels_(levels), villages_(allocate_villages(villages_in_subtree(levels))),
           patients_(std::make_unique_for_overwrite<Patient[]>(inhabitants_in_subtree(levels))) {}
 
-    // Brings the country to its initial state: everybody healthy and at home.
+    // Brings the country to its initial state: all inhabitants healthy and at home.
     void populate() {
         settle(villages_[0], patients_.get(), levels_);
         villages_[0].is_root = true;
     }
 
-    // The same in parts: settles what owns(domain) says is the caller's, of a country that is spread over domains as
-    // simulate_tasks does. The domains are a DomainRange.
+    // Does the same for a part of the country: settles the villages of the domains for which owns(domain) is true. The
+    // country is spread over `domains`, a DomainRange, as simulate_tasks spreads it.
     template <class Domains, class Owns>
     void populate(const Domains &domains, const Owns &owns) {
         settle_owned(villages_[0], patients_.get(), levels_, domains, owns);
@@ -53,22 +53,22 @@ public:
 
     Village &root() { return villages_[0]; }
     int levels() const { return levels_; }
-    // The work of a simulation: every inhabitant in every step.
+    // Returns the work of a simulation: inhabitants times steps.
     double inhabitant_steps(std::int64_t steps) const {
         return static_cast<double>(inhabitants_in_subtree(levels_)) * static_cast<double>(steps);
     }
 
     HealthTotals total() const;
 
-    // An empty string, or one line on what cannot be after so many steps: nobody is lost or in two places, staff is
-    // conserved, and about as many fell ill as must be expected.
+    // Returns an empty string, or one line that describes the error: checks that nobody is lost or in two places, that
+    // the number of staff is unchanged, and that about the expected number of people fell ill.
     std::string check_conservation(std::int64_t n_steps) const;
 
 private:
     static constexpr std::uint64_t kSeed = 1988;
-    static constexpr double kMostDeviations = 5; // standard ones
+    static constexpr double kMostDeviations = 5; // tolerated deviation, in standard deviations
 
-    // Writes the subtree of a village of this level, in the order of memory.
+    // Initializes the subtree of a village of this level, in the order of memory.
     void settle(Village &village, Patient *inhabitants, int level) {
         settle_village(village, inhabitants, level);
         for_children(village, inhabitants, level,
@@ -88,7 +88,7 @@ private:
         });
     }
 
-    // Calls visit(child, its inhabitants, i) for the children of a village that need not be settled yet.
+    // Calls visit(child, its inhabitants, i) for the children of a village. The village may still be uninitialized.
     template <class Visit>
     static void for_children(Village &village, Patient *inhabitants, int level, const Visit &visit) {
         if (level == 1) return;
@@ -121,7 +121,7 @@ private:
     };
     using Villages = std::unique_ptr<Village[], FreeVillages>;
 
-    // Not constructed: that, and so first touch, is settle_village's.
+    // Allocates villages without constructing them: settle_village does that, and so touches them first.
     static Villages allocate_villages(std::size_t n) {
         static_assert(std::is_trivially_destructible_v<Village>);
         return Villages(
@@ -133,7 +133,7 @@ private:
     std::unique_ptr<Patient[]> patients_;
 };
 
-// Walks all lists of all villages in order, so that the fingerprint also covers who is where, and in which order.
+// Walks all lists of all villages in order, so that the fingerprint also covers the place and order of all patients.
 inline HealthTotals Country::total() const {
     HealthTotals totals;
     const auto count = [&totals](const PatientList &list, std::uint64_t &n) {
@@ -168,7 +168,8 @@ inline std::string Country::check_conservation(std::int64_t n_steps) const {
         return std::to_string(totals.n_visits) + " arrivals, but " + std::to_string(totals.n_discharges) +
                " discharges, " + std::to_string(totals.n_referrals) + " referrals and " +
                std::to_string(n_in_hospital) + " patients";
-    // As many fell ill as must be expected when between those who are healthy now and all were healthy on the way.
+    // The expected number of illnesses lies between two bounds: only those who are healthy now were healthy throughout,
+    // or everybody was.
     const double chance_to_fall_ill = static_cast<double>(kFallsIll) / 4294967296.0 * static_cast<double>(n_steps);
     const double least = chance_to_fall_ill * static_cast<double>(totals.n_healthy);
     const double most = chance_to_fall_ill * static_cast<double>(inhabitants_in_subtree(levels_));

@@ -2,13 +2,13 @@
 // The Columbian health care simulation: a complete tree of villages, each with its inhabitants and a hospital. In
 // every time step some inhabitants fall ill and go to the hospital of their village, where they wait for staff, are
 // examined, and then are sent home, are treated, or are referred to the hospital of the next level.
-// All of it is lists of patients who move from one to another; the lists are walked, patient by patient, every step.
+// Patients move between linked lists, which every step walks patient by patient.
 //
-// A step of a village has two halves: treat_patients concerns the village alone; receive_patients takes over the
-// patients whom its children referred, and sends home those who are done, whose home is somewhere in the subtree.
-// The second half therefore runs after the children's whole step, and before the parent's second half: then no two
-// villages of different subtrees ever touch the same list, no lock is needed, and as every village draws its own
-// random numbers, the outcome does not depend on the schedule.
+// A step of a village has two halves. treat_patients concerns the village alone. receive_patients takes over the
+// patients whom the village's children referred, and sends discharged patients home, to a village of the subtree. The
+// second half runs after the children's whole step and before the parent's second half, so that villages of different
+// subtrees never use the same list and need no lock. Every village draws its own random numbers. The outcome therefore
+// does not depend on the schedule.
 //
 //   work  Theta(steps * inhabitants)
 //   span  Theta(steps * inhabitants of the villages on one path from the root), when each village is a task
@@ -36,24 +36,24 @@ inline constexpr std::int32_t kTreatSteps = 12;
 
 // Probabilities, as thresholds for 32 random bits.
 constexpr std::uint64_t chance(double probability) { return static_cast<std::uint64_t>(probability * 4294967296.0); }
-inline constexpr std::uint64_t kFallsIll = chance(0.0015);     // an inhabitant, in a step
-inline constexpr std::uint64_t kNeedsTreatment = chance(0.25); // after the examination
-inline constexpr std::uint64_t kIsReferred = chance(0.08);     // then; 2% of all, the figure of Olivier et al.
+inline constexpr std::uint64_t kFallsIll = chance(0.0015);     // per inhabitant and step
+inline constexpr std::uint64_t kNeedsTreatment = chance(0.25); // per examined patient
+inline constexpr std::uint64_t kIsReferred = chance(0.08);     // per such patient; 2% of all, as in Olivier et al.
 
-// A village of level 1 is a leaf; the root has the highest level. Villages lie in memory in preorder, and so do their
-// inhabitants: a subtree is one range of villages and one range of patients.
+// A village. Level 1 is a leaf; the root has the highest level. Villages and their inhabitants lie in memory in
+// preorder: a subtree is one range of villages and one range of patients.
 struct alignas(64) Village {
     int level = 0;
     int free_staff = 0; // free_staff + patients in examined and treated = staff_of(level)
     bool is_root = false;
     Random random{0};
-    Patient *inhabitants = nullptr; // the first of inhabitants_of(level); they live here, wherever they are
+    Patient *inhabitants = nullptr; // the first of the inhabitants_of(level) patients whose home this is
 
-    PatientList healthy;    // at home. Also appended to by the parent's and higher villages' receive_patients
+    PatientList healthy;    // at home; receive_patients of the villages above appends to it too
     PatientList waiting;    // in this hospital, for staff
     PatientList examined;   // in this hospital
     PatientList treated;    // in this hospital
-    PatientList discharged; // from this hospital in this step, to be sent home
+    PatientList discharged; // from this hospital in this step, to go home
     PatientList referred;   // from this hospital in this step; emptied by the parent's receive_patients
 
     std::uint64_t n_discharges = 0;
@@ -65,7 +65,7 @@ constexpr std::size_t inhabitants_of(int level) {
     return static_cast<std::size_t>(staff_of(level)) * kInhabitantsPerStaff;
 }
 
-// Villages in the subtree below and including one of this level.
+// Returns the number of villages in the subtree of a village of this level, itself included.
 constexpr std::size_t villages_in_subtree(int level) {
     std::size_t n = 0;
     for (int i = 0; i < level; i++) n = kBranching * n + 1;
@@ -78,7 +78,7 @@ constexpr std::size_t inhabitants_in_subtree(int level) {
     return n;
 }
 
-// Child `i` of a village that is not a leaf.
+// Returns child `i` of a village that is not a leaf.
 inline Village &child_of(Village &village, int i) {
     static constexpr auto kSubtree = [] {
         std::array<std::size_t, 16> sizes{};
@@ -90,7 +90,7 @@ inline Village &child_of(Village &village, int i) {
 
 inline bool happens(Village &village, std::uint64_t chance) { return (village.random.draw() >> 32) < chance; }
 
-// A patient arrives at the hospital, from home or from a lower one.
+// Adds a patient, from home or from a lower hospital, to the hospital's waiting list.
 inline void arrive(Village &village, Patient &patient) {
     patient.n_visits++;
     if (village.free_staff == 0) return village.waiting.append(patient);
@@ -99,7 +99,7 @@ inline void arrive(Village &village, Patient &patient) {
     village.examined.append(patient);
 }
 
-// The first half of a step: what happens in the hospital.
+// The first half of a step: moves the patients within the hospital on.
 inline void treat_patients(Village &village) {
     village.treated.move_out([&](Patient &patient) -> PatientList * {
         if (--patient.steps_left > 0) return nullptr;
@@ -131,7 +131,8 @@ inline void treat_patients(Village &village) {
     });
 }
 
-// The second half, after the step of all children: who goes home, who comes from below, who falls ill.
+// The second half of a step, after the step of all children: sends patients home, takes over referred ones, and lets
+// inhabitants fall ill.
 inline void receive_patients(Village &village) {
     village.discharged.take_all([&](Patient &patient) {
         village.n_discharges++;
@@ -144,7 +145,7 @@ inline void receive_patients(Village &village) {
                                 [&](Patient &patient) { arrive(village, patient); });
 }
 
-// One time step of a village and all below it.
+// Executes one time step of a village and its subtree.
 inline void simulate_serial(Village &village) {
     if (village.level > 1)
         for (int i = 0; i < kBranching; i++) simulate_serial(child_of(village, i));
@@ -152,7 +153,7 @@ inline void simulate_serial(Village &village) {
     receive_patients(village);
 }
 
-// The kernels. They declare the villages, and all inhabitants as if at home, where about 99% are.
+// The kernels. They declare the villages and all inhabitants as if they were at home, where about 99% are.
 
 inline void simulate_serial_kernel(Village &village) {
     const ompass::Kernel kernel("simulate_subtree");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The health simulation with a task for the step of each child village, and how many tasks that makes.
+// The health simulation with a task for the step of each child village, and the number of these tasks.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace bots {
 
-// One time step of a village and all below it. `levels`: levels of the tree, from this one down, that are above the
-// cut-off. The hospital is busy while the children's steps run.
+// Executes one time step of a village and its subtree. treat_patients runs while the children's steps run. `levels`:
+// levels of the tree, from this one down, that are above the cut-off.
 // `domains`: Anywhere, or the DomainRange over which the subtree is spread.
 template <TaskKind kKind, class Domains>
 void simulate_tasks(Village &village, int levels, Domains domains) {
@@ -39,8 +39,8 @@ void simulate_parallel(Village &root, std::int64_t steps, int levels, int n_thre
     for (std::int64_t step = 0; step < steps; step++) simulate_tasks<kKind>(root, levels, domains);
 }
 
-// Tasks that simulate_parallel creates on a tree of `tree_levels`: one for every village on the levels below the
-// creating ones, in every step.
+// Returns the number of tasks that simulate_parallel creates on a tree of `tree_levels`: in every step, one for every
+// child of a village above the cut-off.
 constexpr std::uint64_t count_health_tasks(int tree_levels, std::int64_t steps, std::int64_t levels) {
     std::uint64_t n_in_level = 1;
     std::uint64_t n_in_step = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: health simulation with tasks that are placed: a subtree of villages is populated and simulated in one domain.
+// Driver: health simulation with placed tasks: each subtree of villages is populated and simulated in one domain.
 #include "domain_range.hpp"
 #include "health_workload.hpp"
 #include "inputs.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The patients of the health simulation and the linked lists that they move between. Patients are in exactly one list
+// The patients of the health simulation, and the linked lists between which they move. A patient is in exactly one list
 // at any time; lists own nothing. health.hpp gives the lists their meaning.
 #pragma once
 
@@ -9,17 +9,17 @@ namespace bots {
 
 struct Village;
 
-// Without initial values: an array of them is first touched, and so placed, by whoever settles them.
+// A patient. Has no initial values, so that the thread that settles an array of patients touches it first.
 struct Patient {
-    Patient *next; // in the list that the patient is in
+    Patient *next; // the next patient in the same list
     Village *home;
-    std::int32_t steps_left; // of the examination or treatment
-    std::uint32_t n_visits;  // arrivals at any hospital
+    std::int32_t steps_left; // steps left of the examination or treatment
+    std::uint32_t n_visits; // arrivals at any hospital
     std::uint32_t n_steps_waited;
     std::uint32_t id;
 };
 
-// First in, first out. first_ == nullptr exactly when the list is empty; last_ is meaningless then.
+// A FIFO list. first_ == nullptr exactly if the list is empty; last_ is undefined then.
 class PatientList {
 public:
     void append(Patient &patient) {
@@ -28,8 +28,8 @@ public:
         last_ = &patient;
     }
 
-    // Walks the list in order; takes out everyone for whom leaves(patient) is true and passes them to
-    // take(patient), which may append them to another list.
+    // Walks the list in order. Removes each patient for whom leaves(patient) is true and calls take(patient), which may
+    // append the patient to another list.
     template <class Leaves, class Take>
     void move_out_by(const Leaves &leaves, const Take &take) {
         Patient *previous = nullptr;
@@ -46,7 +46,7 @@ public:
         }
     }
 
-    // Walks the list in order; everyone for whom route(patient) names another list goes to the end of that one.
+    // Walks the list in order. Moves each patient for whom route(patient) returns another list to the end of that list.
     template <class Route>
     void move_out(const Route &route) {
         PatientList *destination = nullptr;
@@ -54,7 +54,7 @@ public:
                     [&](Patient &patient) { destination->append(patient); });
     }
 
-    // Empties the list, in order, into take(patient).
+    // Removes all patients in order and calls take(patient) for each.
     template <class Take>
     void take_all(const Take &take) {
         Patient *patient = first_;

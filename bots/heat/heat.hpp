@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diffusion of heat on a square plate whose edge is kept at zero: explicit time steps of the five-point stencil, from
-// one grid into another and back. A step has no order among its rows, and reads and writes every element once.
+// Diffusion of heat on a square plate whose edge is kept at zero: explicit time steps of the five-point stencil,
+// alternating between two grids. The rows of a step are independent; a step reads and writes every element once.
 //
 //   work  Theta(steps * n^2)
 //   span  Theta(steps * (n + log n)), with a task per row
@@ -26,11 +26,11 @@ constexpr double count_cell_steps(std::size_t n, std::int64_t n_steps) {
     return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n_steps);
 }
 
-// The plate at two moments, with the means to judge the later one. Rows and columns 1 to n are inside; 0 and n + 1 are
+// The plate at two moments, and the verification of the later one. Rows and columns 1 to n are inside; 0 and n + 1 are
 // the edge.
 class Plate {
 public:
-    // Without initial values: a row is first touched, and so placed, by whoever initializes it.
+    // Sets no initial values: the thread that initializes a row touches it first.
     explicit Plate(std::size_t n)
         : n_(n), stride_((n + 2 + kLine - 1) / kLine * kLine), even_((n + 2) * stride_), odd_((n + 2) * stride_),
           row_wave_(wave(kRowWaves)), column_wave_(wave(kColumnWaves)) {}
@@ -48,7 +48,7 @@ public:
         }
     }
 
-    // Step number `step`, counted from 0, on rows [first, last).
+    // Executes step number `step`, counted from 0, on rows [first, last).
     void sweep(std::int64_t step, std::size_t first, std::size_t last) {
         const double *const source = (step % 2 == 0 ? even_ : odd_).data();
         double *const target = (step % 2 == 0 ? odd_ : even_).data();
@@ -59,7 +59,7 @@ public:
             sweep_row(source + row * stride_, target + row * stride_, n_, stride_);
     }
 
-    // The plate starts as a product of sines, which every step multiplies by one factor and does not change otherwise.
+    // Verifies the plate: it starts as a product of sines, and every step only multiplies it by a constant factor.
     std::string check(std::int64_t n_steps) const {
         const double factor = std::pow(1 - 4 * kDiffusion * (squared_sine(kRowWaves) + squared_sine(kColumnWaves)),
                                        static_cast<double>(n_steps));
@@ -88,7 +88,7 @@ public:
 private:
     static constexpr std::size_t kLine = kArrayAlignment / sizeof(double); // rows begin at cache lines
     static constexpr double kDiffusion = 0.2; // stable below 0.25
-    static constexpr double kRowWaves = 16; // half waves across the plate at the start
+    static constexpr double kRowWaves = 16; // half waves across the initial plate
     static constexpr double kColumnWaves = 23;
 
     void clear_row(std::size_t row) {
@@ -119,10 +119,10 @@ private:
     }
 
     std::size_t n_;
-    std::size_t stride_; // of a row, in elements
-    AlignedArray even_; // after an even number of steps
+    std::size_t stride_; // between rows, in elements
+    AlignedArray even_; // the plate after an even number of steps
     AlignedArray odd_;
-    std::vector<double> row_wave_; // the plate at the start is the product of the two
+    std::vector<double> row_wave_; // the initial plate is the product of the two
     std::vector<double> column_wave_;
 };
 

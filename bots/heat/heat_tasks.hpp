@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Diffusion of heat with a task for each half of a band of rows, from the whole plate down, in every step. Also how
-// many tasks that makes.
+// Diffusion of heat in tasks: every step halves the plate into bands of rows, and each half is a task. Also the number
+// of these tasks.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ void diffuse_parallel(Plate &plate, std::int64_t n_steps, std::size_t grain, int
                          plate.n() + 1, grain, domains);
 }
 
-// Tasks that one for_bands creates over n rows when bands of up to `grain` rows create none.
+// Returns the number of tasks that for_bands creates over n rows when bands of up to `grain` rows create none.
 template <class Domains>
 std::uint64_t count_band_tasks(std::size_t n, std::size_t grain, Domains domains) {
     if (n == 1 || n <= grain) return 0;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the versions of heat with tasks: everything but where tasks are placed, and who touches
-// the plate first.
+// The code that the versions of heat with tasks share: everything but the placement and the first touch of the plate.
 #pragma once
 
 #include "harness.hpp"
@@ -8,7 +7,7 @@
 
 namespace bots {
 
-// `Domains`: as for for_bands; made anew for every run.
+// `Domains`: as for for_bands; constructed for every run.
 template <class Domains>
 class HeatWorkload : public Workload {
 public:
@@ -34,7 +33,7 @@ protected:
 
 private:
     std::int64_t n_steps_;
-    std::size_t grain_; // in rows
+    std::size_t grain_; // rows
 };
 
 } // namespace bots

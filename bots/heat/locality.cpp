@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: diffusion of heat with tasks that are placed: bands of rows are initialized and swept in one domain.
+// Driver: diffusion of heat with placed tasks: each band of rows is initialized and swept in one domain.
 #include "domain_range.hpp"
 #include "heat_workload.hpp"
 #include "inputs.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 0/1 knapsack problem by branch and bound: for each item, in the order of falling value per weight, with it or
-// without it. A branch is cut when not even the rest of the capacity, filled with the next item's value per weight,
-// would beat the best solution so far, which the greedy choice provides at first.
+// The 0/1 knapsack problem by branch and bound: a search over the items in the order of decreasing value per weight,
+// with a branch with and one without each item. A branch is cut if filling the remaining capacity at the next item's
+// value per weight would not beat the best solution so far. The greedy solution is the first one.
 //
 //   work  O(2^items); with more than one thread it depends on when good solutions are found
 //   span  Theta(items)
@@ -30,18 +30,18 @@ struct Item {
 
 // A partial solution: all items before `next` are decided.
 struct Packing {
-    const Item *next; // in an array that ends with an item of value 0 and weight 1
-    std::int64_t capacity; // that is left; never negative
+    const Item *next; // the first undecided item; an item of value 0 and weight 1 ends the array
+    std::int64_t capacity; // capacity left; never negative
     std::int64_t value;
 
     Packing with() const { return {next + 1, capacity - next->weight, value + next->value}; }
     Packing without() const { return {next + 1, capacity, value}; }
-    // Whether a solution that extends this one may be worth more than `best`: value + capacity * density > best, rounded
-    // down and without a division.
+    // True if a solution that extends this one may be worth more than `best`: value + capacity * density > best,
+    // rounded down and without a division.
     bool may_beat(std::int64_t best) const { return capacity * next->value >= (best + 1 - value) * next->weight; }
 };
 
-// The best value so far, for one thread. SharedBest of knapsack_tasks.hpp is the one for many.
+// The best value so far, for one thread. SharedBest of knapsack_tasks.hpp serves many threads.
 struct Best {
     std::int64_t value;
 
@@ -49,17 +49,17 @@ struct Best {
     void raise_to(std::int64_t higher) { value = higher; }
 };
 
-// Searches all extensions of a packing; raises `best`, and adds the packings visited to `n_nodes`.
+// Searches all extensions of a packing; raises `best`, and adds the number of packings visited to `n_nodes`.
 template <class AnyBest>
 void pack_serial(const Packing &packing, AnyBest &best, std::uint64_t &n_nodes) {
     n_nodes++;
     if (packing.value > best.load()) best.raise_to(packing.value);
-    if (!packing.may_beat(best.load())) return; // as when no item is left
+    if (!packing.may_beat(best.load())) return; // also ends the search when no item is left
     if (packing.next->weight <= packing.capacity) pack_serial(packing.with(), best, n_nodes);
     pack_serial(packing.without(), best, n_nodes);
 }
 
-// The instance of a number of items: always the same.
+// The instance with a given number of items, always the same.
 class Knapsack {
 public:
     explicit Knapsack(std::int64_t n_items) {
@@ -82,7 +82,7 @@ public:
     Packing empty() const { return {items_.data(), capacity_, 0}; }
     std::int64_t n_items() const { return static_cast<std::int64_t>(items_.size()) - 1; }
 
-    // The value of taking every item that still fits, in order.
+    // Returns the value of the greedy solution, which takes every item that still fits, in order.
     std::int64_t greedy() const {
         Packing packing = empty();
         for (std::int64_t i = 0; i < n_items(); i++)
@@ -90,9 +90,9 @@ public:
         return packing.value;
     }
 
-    // The optimum, by dynamic programming over the capacity.
+    // Returns the optimum, by dynamic programming over the capacity.
     std::int64_t optimum() const {
-        // Value by capacity, of the items so far.
+        // The best value by capacity, for the items so far.
         std::vector<std::int64_t> best(static_cast<std::size_t>(capacity_) + 1);
         for (std::size_t i = 0; i + 1 < items_.size(); i++)
             for (std::int64_t capacity = capacity_; capacity >= items_[i].weight; capacity--) {
@@ -114,12 +114,12 @@ public:
     }
 
 private:
-    static constexpr std::int64_t kRange = 1000; // of weights
-    static constexpr std::int64_t kSpread = 100; // by which values differ from weights at most
+    static constexpr std::int64_t kRange = 1000; // largest weight
+    static constexpr std::int64_t kSpread = 100; // largest difference of a value from its weight
 
     std::vector<Item> items_;
     std::int64_t capacity_;
-    std::optional<std::int64_t> optimum_; // once a result was checked
+    std::optional<std::int64_t> optimum_; // set when the first result is checked
 };
 
 } // namespace bots

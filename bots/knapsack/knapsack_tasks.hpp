@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knapsack search with a task for each of the two branches. All threads share the best value so far; the branches
-// that it cuts, and so the number of tasks, differ from run to run. Every thread counts its own tasks.
+// The knapsack search with a task for each of the two branches. All threads share the best value so far. The cuts, and
+// with them the number of tasks, differ from run to run, so every thread counts its own tasks.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace bots {
 
-// The best value so far: written rarely, by any thread, and read at every step. An old value only cuts less.
+// The best value so far. Any thread writes it, rarely; every step reads it. An old value only cuts less.
 class alignas(64) SharedBest {
 public:
     explicit SharedBest(std::int64_t value) : value_(value) {}
@@ -30,7 +30,7 @@ private:
 
 struct KnapsackCounts {
     std::uint64_t n_nodes = 0; // packings visited
-    std::uint64_t n_tasks = 0; // created
+    std::uint64_t n_tasks = 0; // tasks created
 };
 
 struct KnapsackResult {
@@ -59,7 +59,7 @@ public:
     }
 
 private:
-    struct alignas(64) ThreadCounts { // of one thread, alone on its cache line
+    struct alignas(64) ThreadCounts { // the counts of one thread, on a cache line of their own
         KnapsackCounts counts;
     };
 
@@ -75,7 +75,8 @@ private:
         if (packing.value > best_.load()) best_.raise_to(packing.value);
         if (!packing.may_beat(best_.load())) return;
         const bool fits = packing.next->weight <= packing.capacity;
-        counts.n_tasks += fits ? 2 : 1; // before any of them could move an untied task to another thread
+        counts.n_tasks +=
+            fits ? 2 : 1; // before their creation, after which an untied task may resume on another thread
         if (fits) BOTS_TASK(kKind, levels <= 0, shared(packing) firstprivate(levels), pack(packing.with(), levels - 1));
         BOTS_TASK(kKind, levels <= 0, shared(packing) firstprivate(levels), pack(packing.without(), levels - 1));
 #pragma omp taskwait

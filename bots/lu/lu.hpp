@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU factorization of a dense matrix in blocks, in place and right-looking, without pivoting: the matrix is diagonally
-// dominant. A step factors a block of the diagonal, solves for the blocks beside and below it, and takes their products
-// from all blocks of the trailing matrix, which becomes smaller from step to step.
+// LU factorization of a dense matrix in blocks, in place and right-looking. It needs no pivoting, because the matrix is
+// diagonally dominant. A step factors a block of the diagonal, solves for the blocks right of it and below it, and
+// subtracts their products from all blocks of the trailing matrix, which shrinks from step to step.
 //
 //   work  2/3 n^3 operations
 //   span  Theta(n b^2), b the rows of a block: three blocks in each of the n/b steps
 //
 // Sources: Woo, Ohara, Torrie, Singh, Gupta, "The SPLASH-2 programs" (ISCA 1995), and Golub and Van Loan, "Matrix
 // computations", for the algorithm; Contreras and Martonosi, "Characterizing and improving the performance of Intel
-// Threading Building Blocks" (IISWC 2008), for the benchmark: 31,200 tasks of 4,000 cycles, close to the 31,350 of 45 x
-// 45 blocks. The kernels are block_factors.hpp's and dense_block.hpp's; the tasks are in lu_tasks.hpp and lu_depend.hpp.
+// Threading Building Blocks" (IISWC 2008), for the benchmark: 31,200 tasks of 4,000 cycles, close to the 31,350 tasks
+// of 45 x 45 blocks. block_factors.hpp and dense_block.hpp have the kernels, lu_tasks.hpp and lu_depend.hpp the tasks.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@
 
 namespace bots {
 
-// The parts of step k, on blocks of the matrix.
+// The parts of step k. Each works on blocks of the matrix.
 inline void factor_diagonal(BlockMatrix &matrix, std::size_t k) {
     factor_block(matrix.block(k, k), matrix.block_rows());
 }
@@ -40,7 +40,7 @@ inline void update_block(BlockMatrix &matrix, std::size_t k, std::size_t i, std:
     kBlockKernels.subtract_product(matrix.block(i, k), matrix.block(k, j), matrix.block(i, j), matrix.block_rows());
 }
 
-// The steps from `first_step` on.
+// Executes the steps from `first_step` on.
 inline void factor_serial(BlockMatrix &matrix, std::size_t first_step) {
     const std::size_t n = matrix.n_blocks();
     for (std::size_t k = first_step; k < n; k++) {
@@ -53,7 +53,7 @@ inline void factor_serial(BlockMatrix &matrix, std::size_t first_step) {
     }
 }
 
-// The matrix to factor, random from a fixed seed, and the means to judge the factors.
+// The matrix to factor, random from a fixed seed, and the verification of the factors.
 class LuInput {
 public:
     LuInput(std::size_t n, std::size_t block_rows) : matrix(n, block_rows) {}
@@ -64,7 +64,7 @@ public:
 
     double n_operations() const { return 2.0 / 3 * std::pow(static_cast<double>(matrix.n_rows()), 3); }
 
-    // |A x - L (U x)| for a random x, relative to the rounding that is to be expected of the factors; norms of maxima.
+    // Returns |A x - L (U x)| for a random x, relative to the expected rounding of the factors; maximum norms.
     double residual() const {
         const std::size_t n = matrix.n_rows();
         Random random(kSeed);
@@ -112,7 +112,8 @@ private:
 
     static double unit_interval(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-52 - 1; }
 
-    // In [-1, 1), and on the diagonal more than the rest of the row together. Beyond the matrix: the unit matrix.
+    // Returns an element in [-1, 1); on the diagonal, more than the rest of the row together. The padding of the matrix
+    // is a unit matrix.
     double element(std::size_t row, std::size_t column) const {
         const std::size_t n = matrix.n_rows();
         if (row >= n || column >= n) return row == column ? 1 : 0;

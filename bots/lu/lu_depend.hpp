@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU factorization with a task for every block that a step changes, the diagonal's too, ordered by nothing but their
-// dependences: steps overlap. The first element of a block stands for the block.
+// LU factorization with a task for every block that a step changes, the diagonal block included. Only their dependences
+// order the tasks, so that steps overlap. The first element of a block stands for the block in the depend clauses.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace bots {
 
-// To be called by one thread of a team. `grain` is as for factor_tasks.
+// Factors the matrix. One thread of a team calls this. `grain`: as for factor_tasks.
 template <TaskKind kKind>
 void factor_depend(BlockMatrix *matrix, std::size_t grain) {
     const std::size_t n = matrix->n_blocks();
@@ -50,7 +50,7 @@ void factor_depend_parallel(BlockMatrix &matrix, std::size_t grain, int n_thread
     factor_depend<kKind>(&matrix, grain);
 }
 
-// Tasks that factor_depend creates for a matrix of n x n blocks.
+// Returns the number of tasks that factor_depend creates for a matrix of n x n blocks.
 constexpr std::uint64_t count_depend_tasks(std::size_t n, std::size_t grain, Cutoff cutoff) {
     std::uint64_t created = 0;
     for (std::size_t trailing = 0; trailing < n; trailing++) {

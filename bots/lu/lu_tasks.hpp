@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU factorization with a task for every block that a step changes, in two waves per step: first the blocks beside and
-// below the diagonal, then the trailing matrix.
+// LU factorization with a task for every block that a step changes, in two waves per step: first the blocks right of
+// the diagonal and below it, then the trailing matrix.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace bots {
 
-// To be called by one thread of a team. Steps whose trailing matrix has up to `grain` blocks on a side are below the
-// cut-off.
+// Factors the matrix. One thread of a team calls this. Steps whose trailing matrix has up to `grain` blocks on a side
+// are below the cut-off.
 template <TaskKind kKind>
 void factor_tasks(BlockMatrix *matrix, std::size_t grain) {
     const std::size_t n = matrix->n_blocks();
@@ -39,7 +39,7 @@ void factor_parallel(BlockMatrix &matrix, std::size_t grain, int n_threads) {
     factor_tasks<kKind>(&matrix, grain);
 }
 
-// Tasks that factor_tasks creates for a matrix of n x n blocks.
+// Returns the number of tasks that factor_tasks creates for a matrix of n x n blocks.
 constexpr std::uint64_t count_factor_tasks(std::size_t n, std::size_t grain, Cutoff cutoff) {
     std::uint64_t created = 0;
     for (std::size_t trailing = 1; trailing < n; trailing++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the versions of the LU factorization with tasks: everything but the order of the tasks.
+// The code that the versions of the LU factorization with tasks share: everything but the order of the tasks.
 #pragma once
 
 #include "harness.hpp"

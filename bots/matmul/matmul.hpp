@@ -6,12 +6,13 @@
 //   work  Theta(n^3): 2 n^3 floating point operations
 //   span  Theta(n), in products of tiles
 //
-// The matrices are stored in the order of the recursion: each part of a matrix that a product takes lies in one piece.
-// No cache set is favoured, no address is computed, and a part is one data region.
+// The matrices are stored in the order of the recursion: each part of a matrix that a product uses is one range of
+// memory. This spreads it evenly over the cache sets, needs no index arithmetic, and makes a part one data region.
 //
 // Sources: Frigo, Leiserson, Prokop, Ramachandran, "Cache-oblivious algorithms" (FOCS 1999) for the recursion and its
 // layout; Pericas, Amer, Taura, Matsuoka, "Analysis of data reuse in task-parallel runtimes" (2013) for the benchmark,
-// which they run on 4096 x 4096 with tasks of 17 microseconds. Tasks are in matmul_tasks.hpp, input in matmul_input.hpp.
+// which they run on 4096 x 4096 with tasks of 17 microseconds. Tasks are in matmul_tasks.hpp, input in
+// matmul_input.hpp.
 #pragma once
 
 #include <cstddef>
@@ -21,12 +22,12 @@
 
 namespace bots {
 
-// Without initial values: placed by whoever writes it first.
+// A tile. It has no initial values: the thread that writes it first decides on which memory node it lies.
 struct alignas(kTileAlignment) Tile {
     float elements[kTileFloats];
 };
 
-// c += a b, with sides in tiles: a has rows x inner, b inner x columns, c rows x columns.
+// The product c += a b, with sides in tiles: a has rows x inner, b inner x columns, c rows x columns.
 struct Product {
     const Tile *a;
     const Tile *b;
@@ -45,11 +46,11 @@ struct Product {
 struct ProductHalves {
     Product first;
     Product second;
-    bool independent; // otherwise the second one has to come after the first
+    bool independent; // otherwise the second product must follow the first
 };
 
-// Halves the longest side of a product that is not a tile; among equals rows before columns before the inner side. Where
-// the halves of each matrix lie follows from that alone: see tile_index in matmul_input.hpp.
+// Halves the longest side of a product that is larger than a tile; of equal sides, rows before columns before the inner
+// side. This order determines where the halves of each matrix lie: see tile_index in matmul_input.hpp.
 constexpr ProductHalves halve(const Product &product) {
     const auto [a, b, c, rows, columns, inner] = product;
     if (rows >= columns && rows >= inner) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrices to multiply, random from a fixed seed, in the layout that matmul.hpp works on, and the means to judge
-// the product. The elements are small whole numbers, so that every sum is exact in whatever order it is taken.
+// The matrices to multiply, random from a fixed seed, in the layout of matmul.hpp, and the verification of the product.
+// The elements are small whole numbers, so that every sum is exact in any order.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace bots {
 
-// Where tile (row, column) of a matrix of rows x columns tiles is. A matrix whose longer side is halved is stored half
-// by half; of equal sides `columns_first` says which one. C and A halve rows first, B columns: then halve() always cuts
-// a matrix where its layout does.
+// Returns the index of tile (row, column) of a matrix of rows x columns tiles. A matrix is stored as the two halves of
+// its longer side; of equal sides, `columns_first` chooses. C and A halve rows first, B columns, so that halve() always
+// cuts a matrix where its layout does.
 constexpr std::size_t tile_index(std::size_t row, std::size_t column, std::size_t rows, std::size_t columns,
                                  bool columns_first) {
     std::size_t index = 0;
@@ -57,7 +57,7 @@ public:
         }
     }
 
-    // The matrix times a vector, modulo 2^64; all elements are whole numbers.
+    // Returns the matrix times a vector, modulo 2^64; all elements are whole numbers.
     std::vector<std::uint64_t> times(const std::vector<std::uint64_t> &x) {
         std::vector<std::uint64_t> y(x.size());
         for_each([&](std::size_t row, std::size_t column, float element) {
@@ -74,7 +74,7 @@ private:
 
 class MatmulInput {
 public:
-    // Two n x n matrices; rows and columns beyond n, up to whole tiles, are zero.
+    // Makes two n x n matrices. Rows and columns beyond n, up to whole tiles, are zero.
     explicit MatmulInput(std::size_t n)
         : n_(n), n_tiles_((n + kTile - 1) / kTile), a_(n_tiles_, false), b_(n_tiles_, true), c_(n_tiles_, false) {}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix multiplication with a task for each half of a product whose halves are independent, for any runtime: the
-// parallel construct is a parameter. Also how many tasks that makes.
+// parallel construct is a parameter. Also the number of these tasks.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace bots {
 
-// `Group`: TaskGroup of tasks.hpp or of another runtime. Products with sides of up to `grain` tiles are below the
-// cut-off.
+// Computes a product. `Group`: the TaskGroup of tasks.hpp or of another runtime. Products with sides of up to `grain`
+// tiles are below the cut-off.
 template <class Group>
 void multiply_tasks(const Product &product, std::size_t grain) {
     const bool below = product.longest_side() <= grain;
@@ -28,7 +28,8 @@ void multiply_tasks(const Product &product, std::size_t grain) {
     group.wait();
 }
 
-// Tasks that multiply_tasks creates when products of up to `grain` tiles create none; 1 for no cut-off.
+// Returns the number of tasks that multiply_tasks creates when products of up to `grain` tiles create none; a grain of
+// 1 means no cut-off.
 inline std::uint64_t count_multiply_tasks(const Product &product, std::size_t grain) {
     if (product.is_tile() || product.longest_side() <= grain) return 0;
     const ProductHalves halves = halve(product);

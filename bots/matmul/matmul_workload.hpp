@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the versions of the matrix multiplication with tasks: everything but the runtime.
+// The code that the versions of the matrix multiplication with tasks share: everything but the runtime.
 #pragma once
 
 #include "harness.hpp"
@@ -24,7 +24,7 @@ public:
 protected:
     Options options_;
     MatmulInput input_;
-    std::size_t grain_; // in tiles
+    std::size_t grain_; // tiles
 };
 
 } // namespace bots

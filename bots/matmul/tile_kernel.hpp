@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The product of two tiles, which is where the matrix multiplication spends its time: three tiles of single precision
-// that fit into a first-level cache of 32 KiB together, a block of the result at a time in the registers.
+// The product of two tiles, on which the matrix multiplication spends its time. Three tiles of single precision fit
+// together into a first-level cache of 32 KiB; a block of the result at a time stays in the registers.
 //
 //   work  kTile^3 multiply-adds
 //
-// Written once, in tile_product.inc, with the compilers' vectors, which have no instruction set, and compiled for each
-// of the instruction sets of x86-64 that differ in their vectors; the processor that the program runs on chooses.
+// The kernel is written once, in tile_product.inc, with the compilers' vector types. It is compiled once per vector
+// instruction set of x86-64; the program chooses at start the best one that its processor has.
 // Source of the scheme: Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (TOMS 2008).
 #pragma once
 
@@ -19,10 +19,11 @@ inline constexpr std::size_t kTile = 48; // rows and columns; a tile is stored b
 inline constexpr std::size_t kTileFloats = kTile * kTile;
 inline constexpr std::size_t kTileAlignment = 64; // bytes; of every tile
 
-// c += a * b
+// Computes c += a * b.
 using TileKernel = void (*)(const float *a, const float *b, float *c);
 
-// Per instruction set: floats in a vector, and the block of c that its registers hold, kRows x (kVectors * kLanes).
+// Per instruction set: kLanes, the floats in a vector, and the block of c that fits in the registers, of
+// kRows x (kVectors * kLanes) elements.
 #if defined(__x86_64__)
 
 namespace avx512 { // 32 registers of 16 floats

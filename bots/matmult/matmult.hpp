@@ -2,11 +2,11 @@
 // Blocked multiplication of dense square matrices in double precision, one block of the result after the other.
 //
 //   work  Theta(n^3)
-//   span  Theta(n b^2), b the rows of a block: a block of the result takes up its products one after the other
+//   span  Theta(n b^2), b the rows of a block: the products of a block of the result are added one after the other
 //
 // Source: Contreras and Martonosi, "Characterizing and improving the performance of Intel Threading Building Blocks"
-// (IISWC 2008), whose tasks, 12,224 of 6,000 cycles, are blocks. matmul is another program: recursive, in single
-// precision. The product of two blocks is dense_block.hpp's, the tasks are in matmult_tasks.hpp.
+// (IISWC 2008), whose tasks, 12,224 of 6,000 cycles, are blocks. (matmul is a different program: recursive, in single
+// precision.) The product of two blocks is in dense_block.hpp, the tasks are in matmult_tasks.hpp.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@
 
 namespace bots {
 
-// Blocks [first_row, last_row) x [first_column, last_column) of the result.
+// The blocks [first_row, last_row) x [first_column, last_column) of the result.
 struct BlockRange {
     std::size_t first_row, last_row;
     std::size_t first_column, last_column;
@@ -30,7 +30,7 @@ struct BlockRange {
     std::size_t n_blocks() const { return n_rows() * n_columns(); }
 };
 
-// Computes the blocks of the result c = a * b in a range; c was zero.
+// Computes the blocks of c = a * b in a range; they must be zero before.
 inline void multiply_blocks(const BlockMatrix &a, const BlockMatrix &b, BlockMatrix &c, const BlockRange &range) {
     for (std::size_t i = range.first_row; i < range.last_row; i++)
         for (std::size_t j = range.first_column; j < range.last_column; j++)
@@ -38,7 +38,7 @@ inline void multiply_blocks(const BlockMatrix &a, const BlockMatrix &b, BlockMat
                 kBlockKernels.add_product(a.block(i, k), b.block(k, j), c.block(i, j), c.block_rows());
 }
 
-// Two factors with random whole numbers as elements, so that their product is exact, and the means to judge it.
+// Two factors with random whole numbers as elements, so that their product is exact, and its verification.
 class Multiplication {
 public:
     Multiplication(std::size_t n, std::size_t block_rows) : a(n, block_rows), b(n, block_rows), c(n, block_rows) {
@@ -49,7 +49,7 @@ public:
     BlockRange all_blocks() const { return {0, c.n_blocks(), 0, c.n_blocks()}; }
     double n_operations() const { return 2 * std::pow(static_cast<double>(c.n_rows()), 3); }
 
-    // Freivalds' check (1977): c x = a (b x) for a random x; a wrong c passes with a probability of 2^-20.
+    // Checks that c x = a (b x) for a random x (Freivalds, 1977). A wrong c passes with a probability of 2^-20.
     std::string check() const {
         const std::size_t n = c.n_rows();
         Random random(kSeed);

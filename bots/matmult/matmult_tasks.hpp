@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocked matrix multiplication with tasks: the blocks of the result are a range in two dimensions, whose longer side
-// is halved down to single blocks; one half is a task, and the creator goes on with the other.
+// is halved down to single blocks. One half becomes a task; its creator continues with the other.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ inline std::pair<BlockRange, BlockRange> halves_of(const BlockRange &range) {
     return {lower, upper};
 }
 
-// Computes a range of the result; returns before its tasks have ended. Up to `grain` blocks are below the cut-off.
+// Computes a range of the result. Returns before its tasks end. Ranges of up to `grain` blocks are below the cut-off.
 template <TaskKind kKind>
 void multiply_tasks(Multiplication *matrices, BlockRange range, std::size_t grain) {
     while (range.n_blocks() > 1) {
@@ -44,7 +44,7 @@ void multiply_parallel(Multiplication &matrices, std::size_t grain, int n_thread
     multiply_tasks<kKind>(&matrices, matrices.all_blocks(), grain);
 }
 
-// Tasks that multiply_tasks creates for a range: one less than there are pieces.
+// Returns the number of tasks that multiply_tasks creates for a range: one less than the number of pieces.
 inline std::uint64_t count_multiply_tasks(const BlockRange &range, std::size_t grain, Cutoff cutoff) {
     if (range.n_blocks() <= 1 || (cutoff == Cutoff::kManual && range.n_blocks() <= grain)) return 0;
     const auto [lower, upper] = halves_of(range);

@@ -26,15 +26,15 @@ namespace bots {
 
 using Vertex = std::uint32_t;
 
-// A graph as lists of neighbours, one behind the other.
+// A graph, as the lists of neighbours of all vertices in one array.
 struct Graph {
-    std::vector<std::uint32_t> begin; // of each vertex' neighbours; the last element is the end of the last list
+    std::vector<std::uint32_t> begin; // where each vertex' neighbours begin, and where the last vertex' end
     std::vector<Vertex> neighbours;
 
     std::size_t n_vertices() const { return begin.size() - 1; }
 };
 
-// The grid of side x side vertices that are joined to those above, below, left and right.
+// Returns a grid of side x side vertices. Each is joined to the vertices above, below, left and right of it.
 inline Graph make_grid(std::size_t side) {
     Graph graph;
     graph.begin.reserve(side * side + 1);
@@ -64,14 +64,14 @@ public:
         for (std::size_t vertex = 0; vertex < n_vertices(); vertex++) set_state(static_cast<Vertex>(vertex), kUnknown);
     }
 
-    // Decides the vertices [first, last), and others on the way.
+    // Decides the vertices [first, last), and others on which they depend.
     void decide(std::int64_t first, std::int64_t last) {
         for (std::int64_t vertex = first; vertex < last; vertex++)
             if (state(static_cast<Vertex>(vertex)) == kUnknown) decide(static_cast<Vertex>(vertex));
     }
 
-    // That every vertex is in exactly when no neighbour of lower rank is makes the set independent, maximal, and the
-    // one that the greedy walk by rank finds.
+    // Checks that every vertex is in the set exactly if no neighbour of lower rank is. Then the set is independent and
+    // maximal, and equals the set of the greedy walk by rank.
     std::string check() const {
         for (std::size_t i = 0; i < n_vertices(); i++) {
             const auto vertex = static_cast<Vertex>(i);
@@ -99,14 +99,14 @@ private:
 
     static constexpr std::uint64_t kSeed = 2012;
 
-    // Its place in a total order that looks random: mix is a bijection.
+    // Returns the vertex' place in a total order that looks random: mix is a bijection.
     static std::uint64_t rank(Vertex vertex) { return mix(kSeed + vertex); }
 
-    // A state is written once, by one thread or by several that agree; it publishes nothing else.
+    // One thread, or several that agree, write a state once. It publishes no other data, so relaxed order suffices.
     State state(Vertex vertex) const { return states_[vertex].load(std::memory_order_relaxed); }
     void set_state(Vertex vertex, State state) { states_[vertex].store(state, std::memory_order_relaxed); }
 
-    // Calls visit for the neighbours as long as it returns true; returns whether it always did.
+    // Calls visit for the neighbours until it returns false. Returns true if it never did.
     template <class Visit>
     bool for_neighbours(Vertex vertex, const Visit &visit) const {
         for (std::size_t i = graph_.begin[vertex]; i < graph_.begin[vertex + 1]; i++)
@@ -118,7 +118,7 @@ private:
         const std::uint64_t own_rank = rank(vertex);
         const bool is_in = for_neighbours(vertex, [&](Vertex other) {
             State of_other = state(other);
-            if (of_other == kIn) return false; // whatever its rank: then this one is out
+            if (of_other == kIn) return false; // a neighbour of any rank is in: this vertex is out
             if (of_other == kUnknown && rank(other) < own_rank) of_other = decide(other);
             return of_other != kIn;
         });

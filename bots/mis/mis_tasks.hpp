@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A maximal independent set with a task for every half of a range of vertices.
+// A maximal independent set in tasks: a range of vertices is halved, and each half is a task.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bots {
 
-inline constexpr std::int64_t kMisLeaf = 64; // vertices that are not divided, whatever the cut-off
+inline constexpr std::int64_t kMisLeaf = 64; // vertices; ranges up to this size are not divided, whatever the cut-off
 
 template <TaskKind kKind>
 void decide_parallel(IndependentSet &set, std::int64_t grain, int n_threads) {

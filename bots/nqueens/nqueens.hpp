@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the placements of n queens on an n x n board in which none attacks another: backtracking row by row, an
+// Counts the placements of n queens on an n x n board in which no queen attacks another: backtracking row by row, an
 // unbalanced search tree. A partial board is three words: the columns in use, and the diagonals in use in either
-// direction as they cross the next row; placing a queen is three operations and copies nothing.
+// direction as they cross the next row. Placing a queen takes three operations and copies nothing.
 //
 //   work  proportional to the valid partial boards (count_placements), exponential in n
-//   span  Theta(n^2): n rows, of which each creates up to n tasks and sums up to n counts
+//   span  Theta(n^2): each of the n rows creates up to n tasks and sums up to n counts
 //
 // Sources: Duran et al., "Barcelona OpenMP Tasks Suite" (ICPP 2009), for the benchmark; Richards, "Backtracking
 // algorithms in MCPL using bit patterns and recursion" (Cambridge, 1997), for the board in words. The numbers of
@@ -19,15 +19,15 @@ namespace bots {
 
 inline constexpr int kMaxQueens = 18;
 
-// solutions for n = 1, 2, ...
+// Solutions for n = 1, 2, ...
 inline constexpr std::array<std::uint64_t, kMaxQueens> kQueensSolutions = {
     1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2680, 14200, 73712, 365596, 2279184, 14772512, 95815104, 666090624};
 
 // A partial board: one queen in each of the first rows. Bit i stands for column i.
 struct Board {
-    std::uint32_t columns;      // in use
+    std::uint32_t columns;      // columns in use
     std::uint32_t diagonals;    // squares of the next row that are attacked along a diagonal, towards higher columns
-    std::uint32_t antidiagonals; // and towards lower columns
+    std::uint32_t antidiagonals; // squares of the next row that are attacked towards lower columns
 };
 
 constexpr std::uint32_t full_row(int n) { return (std::uint32_t{1} << n) - 1; }
@@ -42,7 +42,7 @@ constexpr Board place(const Board &board, std::uint32_t square) {
     return {board.columns | square, (board.diagonals | square) << 1, (board.antidiagonals | square) >> 1};
 }
 
-// Solutions that contain the given board. `row`: the bits of a row.
+// Returns the number of solutions that contain the given board. `row`: the bits of a row.
 inline std::uint64_t count_solutions(const Board &board, std::uint32_t row) {
     if (board.columns == row) return 1;
     std::uint64_t solutions = 0;
@@ -51,7 +51,7 @@ inline std::uint64_t count_solutions(const Board &board, std::uint32_t row) {
     return solutions;
 }
 
-// Valid partial boards of 1 to `rows` further queens.
+// Returns the number of valid boards with 1 to `rows` further queens.
 inline std::uint64_t count_placements(const Board &board, std::uint32_t row, std::int64_t rows) {
     if (rows <= 0) return 0;
     std::uint64_t placements = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queens' search with a task for every queen placed. How many tasks: count_placements.
+// The search with a task for every placed queen. count_placements gives the number of tasks.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace bots {
 
-// Solutions that contain the given board, which the caller keeps until the call returns.
+// Returns the number of solutions that contain the given board, which must exist until the call returns.
 // `levels`: rows, from the next one on, that are above the cut-off.
 template <TaskKind kKind>
 std::uint64_t count_solutions_tasks(const Board &board, std::uint32_t row, int levels) {
     if (board.columns == row) return 1;
     if (goes_serial<kKind>(levels <= 0)) return count_solutions(board, row);
-    std::uint64_t solutions[kMaxQueens]; // of each child; a task writes one element
+    std::uint64_t solutions[kMaxQueens]; // by child; each task writes one element
     int n_children = 0;
     for (std::uint32_t free = free_squares(board, row); free != 0; free &= free - 1) {
         const std::uint32_t square = lowest(free);

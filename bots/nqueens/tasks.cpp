@@ -16,7 +16,7 @@ public:
         });
     }
     std::string check() override { return bots::check_queens(n_, solutions_); }
-    // Walks the search tree once more, outside of the measurement.
+    // Walks the search tree again, outside of the measurement.
     std::optional<std::uint64_t> n_tasks() override {
         const std::int64_t rows = options_.cutoff == bots::Cutoff::kManual ? options_.cuts[0] : n_;
         return bots::count_placements(bots::Board{}, bots::full_row(n_), rows);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sample sort: random elements, sorted, become the pivots between buckets; blocks of the array are sorted, and their
-// pieces are moved to the buckets, which are sorted in turn. A block has some sqrt(n) elements, and so has a bucket.
-// The phases are loops whose iterations are independent, but for the sample and the offsets of the buckets.
+// Sample sort: a sorted random sample of the elements provides the pivots between buckets. Blocks of the array are
+// sorted, and their pieces are moved to the buckets, which are then sorted. Blocks and buckets have some sqrt(n)
+// elements. All phases but the choice of the sample and the offsets of the buckets are loops with independent
+// iterations.
 //
 //   work  Theta(n log n)
 //   span  Theta(sqrt(n) log n), expected: sorts of the sample, a block or a bucket are not divided; the sums over the
 //         sqrt(n) / kBlockFactor blocks for a bucket's size, and over as many buckets for the offsets, are shorter
 //
 // Sources: Frazer and McKellar, "Samplesort: a sampling approach to minimal storage tree sorting" (JACM 1970);
-// Blelloch, Gibbons, Simhadri, "Low depth cache-oblivious algorithms" (SPAA 2010) for the form with sqrt(n) blocks, which
-// Acar, Chargueraud, Rainey measure. Quicksort and the input are sort's. The tasks are in samplesort_tasks.hpp.
+// Blelloch, Gibbons, Simhadri, "Low depth cache-oblivious algorithms" (SPAA 2010) for the form with sqrt(n) blocks,
+// which Acar, Chargueraud, Rainey measure. Quicksort and the input are sort's. The tasks are in samplesort_tasks.hpp.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +25,7 @@ namespace bots {
 
 class SampleSort {
 public:
-    // For n elements at `data`, to which the sorted ones return; scratch has room for as many.
+    // Sorts n elements at `data` in place; scratch has room for as many.
     SampleSort(Element *data, Element *scratch, std::size_t n)
         : data_(data), scratch_(scratch), n_(n),
           block_(std::max<std::size_t>(1, kBlockFactor * static_cast<std::size_t>(std::sqrt(static_cast<double>(n))))),
@@ -34,7 +35,8 @@ public:
     std::size_t n_blocks() const { return n_blocks_; }
     std::size_t n_buckets() const { return n_buckets_; }
 
-    // The phases, in this order. Those with an index are to be called for all of them, in any order.
+    // The phases, in the order in which they must be called. A phase with an index must be called for all indices, in
+    // any order.
 
     void choose_pivots() {
         if (pivots_.empty()) return;
@@ -59,7 +61,7 @@ public:
         begin[n_buckets_] = static_cast<std::size_t>(last - data_);
     }
 
-    // How many elements a bucket gets.
+    // Computes the number of elements of a bucket.
     void measure_bucket(std::size_t bucket) {
         std::size_t size = 0;
         for (std::size_t block = 0; block < n_blocks_; block++)
@@ -85,7 +87,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t kBlockFactor = 4; // blocks of 4 sqrt(n): fewer pieces, of 16 elements on average
+    static constexpr std::size_t kBlockFactor =
+        4; // a block has 4 sqrt(n) elements: fewer pieces, of 16 elements on average
     static constexpr std::size_t kOversampling = 16;
     static constexpr std::uint64_t kSeed = 1970;
 
@@ -94,13 +97,13 @@ private:
     Element *data_;
     Element *scratch_;
     std::size_t n_;
-    std::size_t block_; // elements of a block
+    std::size_t block_; // elements in a block
     std::size_t n_blocks_;
     std::size_t n_buckets_;
     std::vector<Element> pivots_;
-    std::vector<Element> sample_; // that the pivots are chosen from
+    std::vector<Element> sample_; // the pivots are chosen from it
     std::vector<std::size_t> pieces_; // by block: where its piece for each bucket begins, and the end of the block
-    std::vector<std::size_t> buckets_; // where each begins, and the end of the last
+    std::vector<std::size_t> buckets_; // where each bucket begins, and where the last one ends
 };
 
 } // namespace bots

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sample sort with a task for every half of the blocks or buckets in each phase.
+// Sample sort in tasks: each phase halves its range of blocks or buckets, and each half is a task.
 #pragma once
 
 #include <cstddef>

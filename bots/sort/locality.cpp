@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Driver: Cilksort with tasks that are placed: a part of the array is filled and sorted in one domain. Merges read from
-// elsewhere, as a sort cannot but do.
+// Driver: Cilksort with placed tasks: each part of the array is filled and sorted in one domain. Merges also read from
+// other domains, which no sort can avoid.
 #include "domain_range.hpp"
 #include "inputs.hpp"
 #include "sort_tasks.hpp"
@@ -25,7 +25,7 @@ public:
     }
 
 private:
-    // Fills what the caller owns of n elements that are sorted in these domains: by quarters, as sort_tasks sorts them.
+    // Fills the caller's part of n elements. They are spread over these domains by quarters, as sort_tasks sorts them.
     template <class Owns>
     void fill_owned(std::size_t first, std::size_t n, const bots::DomainRange &domains, const Owns &owns) {
         if (domains.is_one()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cilksort: mergesort of the four quarters of an array, in two rounds of merges through a scratch array; quicksort at
-// the bottom of the recursion, and insertion sort at the bottom of the quicksort.
+// Cilksort: mergesort of the four quarters of an array, in two rounds of merges through a scratch array. Quicksort
+// sorts the leaves of the recursion, insertion sort the leaves of the quicksort.
 //
 //   work  Theta(n log n)
 //   span  Theta(log^3 n), with the merges split as in sort_tasks.hpp
@@ -25,8 +25,8 @@ namespace bots {
 
 using Element = std::int32_t;
 
-inline constexpr std::size_t kSortLeaf = 2048;   // elements up to which quicksort takes over from mergesort
-inline constexpr std::size_t kMergeLeaf = 2048;  // elements up to which a merge is not split
+inline constexpr std::size_t kSortLeaf = 2048; // elements up to which quicksort takes over from mergesort
+inline constexpr std::size_t kMergeLeaf = 2048; // elements up to which a merge is not split
 inline constexpr std::ptrdiff_t kInsertion = 20; // elements up to which insertion sort takes over from quicksort
 
 inline void insertion_sort(Element *first, Element *last) {
@@ -67,14 +67,14 @@ inline void quicksort(Element *first, Element *last) {
     insertion_sort(first, last);
 }
 
-// The leaf of the sort: [data, data + n) in place.
+// Sorts a leaf, [data, data + n), in place.
 inline void sort_leaf(Element *data, std::size_t n) {
     const ompass::Kernel kernel("quicksort");
     kernel.write(data, n * sizeof(Element));
     quicksort(data, data + n);
 }
 
-// The leaf of the merge: sorted a and b into out. No branch depends on the elements' values.
+// Merges sorted a and b into out. No branch depends on the elements' values.
 inline void merge_leaf(const Element *a, std::size_t n_a, const Element *b, std::size_t n_b, Element *out) {
     const ompass::Kernel kernel("merge");
     kernel.read(a, n_a * sizeof(Element));
@@ -108,10 +108,10 @@ inline void sort_serial(Element *data, Element *scratch, std::size_t n) {
     merge_leaf(scratch, half, scratch + half, n - half, data);
 }
 
-// The numbers to sort, random from a fixed seed, with the scratch array and the means to judge the result.
+// The numbers to sort, random from a fixed seed, the scratch array, and the verification of the result.
 class SortInput {
 public:
-    // Without initial values: an element is first touched, and so placed, by whoever fills it in.
+    // Sets no initial values: the thread that fills an element touches it first.
     explicit SortInput(std::size_t n)
         : n_(n), data_(std::make_unique_for_overwrite<Element[]>(n)),
           scratch_(std::make_unique_for_overwrite<Element[]>(n)) {}
@@ -121,7 +121,7 @@ public:
         fill(0, n_);
     }
 
-    // In parts, by several threads: begin_filling once, then fill for ranges that make up the whole.
+    // To fill the array with several threads, call begin_filling once, then fill for ranges that make up the array.
     void begin_filling() { fingerprint_ = 0; }
     void fill(std::size_t first, std::size_t last) {
         Random random(kSeed);
@@ -135,7 +135,8 @@ public:
         fingerprint_ += fingerprint;
     }
 
-    // Sorted, and the same elements as before: the sum of scrambled values does not depend on their order.
+    // Checks that the elements are sorted and the same as before: the sum of their scrambled values does not depend on
+    // their order.
     std::string check() const {
         std::uint64_t fingerprint = 0;
         for (std::size_t i = 0; i < n_; i++) fingerprint += fingerprint_of(data_[i]);
@@ -160,7 +161,7 @@ private:
     std::size_t n_;
     std::unique_ptr<Element[]> data_;
     std::unique_ptr<Element[]> scratch_;
-    std::atomic<std::uint64_t> fingerprint_ = 0; // the sum over the input
+    std::atomic<std::uint64_t> fingerprint_ = 0; // the sum of the input's scrambled values
 };
 
 } // namespace bots

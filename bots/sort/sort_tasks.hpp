@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cilksort with a task for each quarter, each merge of the first round, and each half of a split merge. Where merges
-// split depends on the elements, so every function returns the number of tasks that it and its tasks created; all
-// tasks are at least microseconds long, beside which the counting vanishes.
+// Cilksort with a task for each quarter, each merge of the first round, and each half of a split merge. The elements
+// decide where merges split, so every function returns the number of tasks that it and its tasks created. The counting
+// costs little, because all tasks take at least microseconds.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,19 @@
 
 namespace bots {
 
-// Where tasks end: sorts and merges of up to `grain` elements are below the cut-off. A program with other leaves or
-// cut-offs passes a type with the same members in its place.
+// The cut-off: sorts and merges of up to `grain` elements are below it. Programs with other leaves or cut-offs pass
+// another type with the same members.
 struct SortCuts {
     std::size_t grain;
 
-    static constexpr std::size_t kSmallestSort = kSortLeaf; // up to which nothing is divided, whatever the cut-off
+    static constexpr std::size_t kSmallestSort = kSortLeaf; // sorts up to this size are never divided
     static constexpr std::size_t kSmallestMerge = kMergeLeaf;
     std::size_t sort_grain() const { return grain; }
     std::size_t merge_grain() const { return grain; }
     static void sort(Element *data, Element *scratch, std::size_t n) { sort_serial(data, scratch, n); }
 };
 
-// Merges sorted a and b into out: the median of the longer one splits both. Returns the tasks created.
+// Merges sorted a and b into out: the median of the longer one splits both. Returns the number of tasks created.
 // `domains`: Anywhere, or the DomainRange over which `out` is spread.
 template <TaskKind kKind, class Cuts, class Domains>
 std::uint64_t merge_tasks(const Element *a, std::size_t n_a, const Element *b, std::size_t n_b, Element *out, Cuts cuts,
@@ -56,7 +56,8 @@ std::uint64_t merge_tasks(const Element *a, std::size_t n_a, const Element *b, s
     return 2 + low + high;
 }
 
-// Sorts [data, data + n), which is spread over the domains like scratch, as large. Returns the tasks created.
+// Sorts [data, data + n). `data` and `scratch`, of the same size, are spread over `domains`. Returns the number of
+// tasks created.
 template <TaskKind kKind, class Cuts, class Domains>
 std::uint64_t sort_tasks(Element *data, Element *scratch, std::size_t n, Cuts cuts, Domains domains) {
     const bool below = n <= cuts.sort_grain();
@@ -67,7 +68,7 @@ std::uint64_t sort_tasks(Element *data, Element *scratch, std::size_t n, Cuts cu
     const std::size_t quarter = n / 4;
     const std::size_t half = 2 * quarter;
     const Halves<Domains> halves(domains);
-    std::uint64_t created[4]; // by each quarter; a task writes one element
+    std::uint64_t created[4]; // tasks created by each quarter; each task writes one element
     for (std::size_t i = 0; i < 4; i++) {
         const std::size_t n_part = i < 3 ? quarter : n - 3 * quarter;
         const Domains part = quarter_of(domains, static_cast<int>(i));

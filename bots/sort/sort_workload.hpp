@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the programs that sort: everything but the algorithm.
+// The code that the sorting programs share: everything but the algorithm.
 #pragma once
 
 #include "harness.hpp"
@@ -21,7 +21,7 @@ protected:
     SortInput input_;
 };
 
-// With tasks, which count themselves.
+// The workload of the versions with tasks, which count their tasks.
 class SortTasksWorkload : public SortWorkload {
 public:
     using SortWorkload::SortWorkload;

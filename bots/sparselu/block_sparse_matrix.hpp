@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix of sparselu: which of its blocks are not zero, before and after the factorization, their elements, random
-// from a fixed seed, and the means to judge the factors.
+// The matrix of sparselu: the positions of its nonzero blocks before and after the factorization, their elements,
+// random from a fixed seed, and the verification of the factors.
 #pragma once
 
 #include <algorithm>
@@ -17,10 +17,11 @@
 
 namespace bots {
 
-// All blocks that are stored lie in one array; which ones is decided beforehand, so that no kernel allocates memory.
+// A square matrix of blocks. One array holds all stored blocks. The constructor determines which blocks the
+// factorization fills in, so that no kernel allocates memory.
 class BlockSparseMatrix {
 public:
-    // One of `sparsity` blocks off the diagonal is not zero, at random.
+    // Chooses the nonzero blocks at random: one of `sparsity` blocks off the diagonal, on average.
     BlockSparseMatrix(std::size_t n_blocks, std::size_t block_rows, std::size_t sparsity)
         : n_blocks_(n_blocks), block_rows_(block_rows), sparsity_(sparsity), block_(n_blocks * n_blocks) {
         std::vector<bool> stored(n_blocks * n_blocks);
@@ -40,7 +41,7 @@ public:
         }
     }
 
-    // Sets all elements to those of the input.
+    // Sets all elements to the input.
     void fill() {
         for (std::size_t i = 0; i < n_blocks_; i++)
             for (std::size_t j = 0; j < n_blocks_; j++)
@@ -52,11 +53,12 @@ public:
     bool has(std::size_t i, std::size_t j) const { return block_[i * n_blocks_ + j] != nullptr; }
     double *block(std::size_t i, std::size_t j) { return block_[i * n_blocks_ + j]; } // nullptr: zero
     const double *block(std::size_t i, std::size_t j) const { return block_[i * n_blocks_ + j]; }
-    std::size_t n_blocks() const { return n_blocks_; }     // on a side
-    std::size_t block_rows() const { return block_rows_; } // and columns
+    std::size_t n_blocks() const { return n_blocks_; } // on a side of the matrix
+    std::size_t block_rows() const { return block_rows_; } // rows, and columns, of a block
     std::size_t block_bytes() const { return block_rows_ * block_rows_ * sizeof(double); }
 
-    // Of all elements, bit by bit: steps change a block in the same order in every version.
+    // Returns a hash of the bits of all elements. It is the same for all versions: each changes a block in the same
+    // order.
     std::uint64_t fingerprint() const {
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < n_stored_ * block_rows_ * block_rows_; i++)
@@ -64,8 +66,8 @@ public:
         return sum;
     }
 
-    // An empty string when the elements are the factors of the input, else one line on how far off they are: whether
-    // A x = L (U x) for a random x, up to the rounding that is to be expected.
+    // Returns an empty string if the elements are the factors of the input, otherwise one line with the error: checks
+    // that A x = L (U x) for a random x, up to the expected rounding.
     std::string check_factors() const {
         const std::size_t n = n_blocks_ * block_rows_;
         std::vector<double> x(n), from_input(n), from_upper(n), from_factors(n);
@@ -106,7 +108,8 @@ private:
         return i == j || mix(kSeed + i * n_blocks_ + j) % sparsity_ == 0;
     }
 
-    // The matrix is diagonally dominant, so that its factors exist and are well-behaved without pivoting.
+    // Returns an element of the input. The matrix is diagonally dominant, so that the factorization exists and is
+    // stable without pivoting.
     double input_element(std::size_t i, std::size_t j, std::size_t row, std::size_t column) const {
         if (!in_input(i, j)) return 0;
         const std::size_t index = ((i * n_blocks_ + j) * block_rows_ + row) * block_rows_ + column;
@@ -114,7 +117,7 @@ private:
         return i == j && row == column ? element + static_cast<double>(n_blocks_ * block_rows_) : element;
     }
 
-    // Calls visit(row, column, element, element of the input) for all stored elements.
+    // Calls visit(row, column, element, input element) for all stored elements.
     template <class Visit>
     void for_each_element(const Visit &visit) const {
         for (std::size_t i = 0; i < n_blocks_; i++)
@@ -128,8 +131,8 @@ private:
     std::size_t n_blocks_;
     std::size_t block_rows_;
     std::size_t sparsity_;
-    std::size_t n_stored_ = 0; // blocks
-    std::vector<double *> block_; // by row and column of blocks; into elements_
+    std::size_t n_stored_ = 0; // stored blocks
+    std::vector<double *> block_; // by row and column of blocks: points into elements_
     AlignedArray elements_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// LU factorization of a sparse matrix of blocks, in place and right-looking, without pivoting: blocks that are zero are
-// neither stored nor computed. Early steps have few blocks to change and late ones, which the earlier have filled in,
-// many: a loop over blocks is as unbalanced as the matrix is sparse.
+// LU factorization of a sparse matrix of blocks, in place and right-looking, without pivoting. Zero blocks are neither
+// stored nor computed. Steps fill in blocks, so that early steps change few blocks and late ones many. The sparser the
+// matrix, the more unbalanced are the loops over blocks.
 //
 //   work  2 b^3 operations for each product of blocks, b the rows of a block, of which a matrix of n x n blocks has at
 //         most n^3/3; less for the other three kernels
@@ -9,8 +9,8 @@
 //
 // Sources: Golub and Van Loan, "Matrix computations", for the algorithm; Duran et al., "Barcelona OpenMP Tasks Suite"
 // (ICPP 2009), for the benchmark, which is in single precision; Olivier et al. (2013) run it on 100 x 100 blocks of 100
-// x 100 elements. The arithmetic is block_factors.hpp's and dense_block.hpp's, the matrix block_sparse_matrix.hpp's, the
-// tasks are in sparselu_tasks.hpp.
+// x 100 elements. The arithmetic is in block_factors.hpp and dense_block.hpp, the matrix in block_sparse_matrix.hpp,
+// the tasks are in sparselu_tasks.hpp.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@
 
 namespace bots {
 
-// The kernels, on blocks of the matrix, named as in the suite.
+// The kernels on blocks of the matrix, named as in the suite of Duran et al.
 
-// The diagonal block of step k becomes its factors.
+// Replaces the diagonal block of step k by its factors.
 inline void lu0(BlockSparseMatrix &matrix, std::size_t k) {
     const ompass::Kernel kernel("lu0");
     kernel.write(matrix.block(k, k), matrix.block_bytes());
     factor_block(matrix.block(k, k), matrix.block_rows());
 }
 
-// The block (k, j), right of the diagonal, is solved for the lower factor.
+// Solves block (k, j), right of the diagonal, for the lower factor.
 inline void fwd(BlockSparseMatrix &matrix, std::size_t k, std::size_t j) {
     const ompass::Kernel kernel("fwd");
     kernel.read(matrix.block(k, k), matrix.block_bytes());
@@ -39,7 +39,7 @@ inline void fwd(BlockSparseMatrix &matrix, std::size_t k, std::size_t j) {
     solve_beside(matrix.block(k, k), matrix.block(k, j), matrix.block_rows());
 }
 
-// The block (i, k), below the diagonal, is solved for the upper factor.
+// Solves block (i, k), below the diagonal, for the upper factor.
 inline void bdiv(BlockSparseMatrix &matrix, std::size_t k, std::size_t i) {
     const ompass::Kernel kernel("bdiv");
     kernel.read(matrix.block(k, k), matrix.block_bytes());
@@ -47,7 +47,7 @@ inline void bdiv(BlockSparseMatrix &matrix, std::size_t k, std::size_t i) {
     solve_below(matrix.block(k, k), matrix.block(i, k), matrix.block_rows());
 }
 
-// The block (i, j) loses the product of (i, k) and (k, j).
+// Subtracts the product of blocks (i, k) and (k, j) from block (i, j).
 inline void bmod(BlockSparseMatrix &matrix, std::size_t k, std::size_t i, std::size_t j) {
     const ompass::Kernel kernel("bmod");
     kernel.read(matrix.block(i, k), matrix.block_bytes());
@@ -56,7 +56,7 @@ inline void bmod(BlockSparseMatrix &matrix, std::size_t k, std::size_t i, std::s
     kBlockKernels.subtract_product(matrix.block(i, k), matrix.block(k, j), matrix.block(i, j), matrix.block_rows());
 }
 
-// The steps from `first_step` on.
+// Executes the steps from `first_step` on.
 inline void factor_serial(BlockSparseMatrix &matrix, std::size_t first_step) {
     const std::size_t n = matrix.n_blocks();
     for (std::size_t k = first_step; k < n; k++) {
@@ -72,7 +72,7 @@ inline void factor_serial(BlockSparseMatrix &matrix, std::size_t first_step) {
     }
 }
 
-// How many blocks step k changes besides the diagonal block: beside it, below it, and in the trailing matrix.
+// The numbers of blocks that step k changes: right of the diagonal block, below it, and in the trailing matrix.
 struct StepSize {
     std::size_t n_fwd = 0, n_bdiv = 0;
     std::size_t n_bmod() const { return n_fwd * n_bdiv; }
@@ -87,10 +87,10 @@ inline StepSize step_size(const BlockSparseMatrix &matrix, std::size_t k) {
     return size;
 }
 
-// Floating-point operations of a factorization.
+// Returns the number of floating-point operations of a factorization.
 inline double n_operations(const BlockSparseMatrix &matrix) {
     const auto rows = static_cast<double>(matrix.block_rows());
-    double in_cubes = 0; // of the rows of a block
+    double in_cubes = 0; // operations, in units of the cube of a block's rows
     for (std::size_t k = 0; k < matrix.n_blocks(); k++) {
         const StepSize size = step_size(matrix, k);
         in_cubes += 2.0 / 3 + static_cast<double>(size.n_fwd + size.n_bdiv + 2 * size.n_bmod());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrix that the options of sparselu ask for.
+// Makes the matrix from the options of sparselu.
 #pragma once
 
 #include "block_sparse_matrix.hpp"

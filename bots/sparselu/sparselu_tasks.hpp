@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sparse factorization with a task for every block that a step changes, in two waves per step: first the blocks
-// beside and below the diagonal, then the trailing matrix. One thread creates all tasks, or a worksharing loop does.
+// right of the diagonal and below it, then the trailing matrix. Either one thread creates all tasks, or a worksharing
+// loop does.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +12,12 @@
 
 namespace bots {
 
-// Steps whose trailing matrix has up to `grain` blocks on a side are below the cut-off.
+// True if step k is below the cut-off: its trailing matrix has up to `grain` blocks on a side.
 inline bool is_below(const BlockSparseMatrix &matrix, std::size_t k, std::size_t grain) {
     return matrix.n_blocks() - k - 1 <= grain;
 }
 
-// All tasks from one thread.
+// Factors the matrix; one thread creates all tasks.
 template <TaskKind kKind>
 void factor_from_single(BlockSparseMatrix *matrix, std::size_t grain, int n_threads) {
 #pragma omp parallel num_threads(n_threads)
@@ -42,8 +43,8 @@ void factor_from_single(BlockSparseMatrix *matrix, std::size_t grain, int n_thre
     }
 }
 
-// The threads share the loops over rows and columns, and create the tasks of theirs. The barriers at the ends of the
-// loops wait for the tasks.
+// Factors the matrix; the threads share the loops over rows and columns, and each creates the tasks of its iterations.
+// The barriers at the ends of the loops wait for the tasks.
 template <TaskKind kKind>
 void factor_from_loops(BlockSparseMatrix *matrix, std::size_t grain, int n_threads) {
 #pragma omp parallel num_threads(n_threads)
@@ -71,7 +72,7 @@ void factor_from_loops(BlockSparseMatrix *matrix, std::size_t grain, int n_threa
     }
 }
 
-// Tasks that either creates.
+// Returns the number of tasks, the same for both.
 inline std::uint64_t count_sparselu_tasks(const BlockSparseMatrix &matrix, std::size_t grain, Cutoff cutoff) {
     std::uint64_t n_tasks = 0;
     for (std::size_t k = 0; k < matrix.n_blocks(); k++) {

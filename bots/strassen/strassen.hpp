@@ -9,7 +9,7 @@
 // Sources: Strassen, "Gaussian elimination is not optimal" (Numerische Mathematik, 1969); Winograd's form as in Higham,
 // "Accuracy and stability of numerical algorithms", section 23.1; storage by quadrants: Chatterjee, Lebeck, Patnala,
 // Thottethodi, "Recursive array layouts and fast parallel matrix multiplication" (SPAA 1999); Duran et al. (ICPP 2009)
-// for the benchmark, which Olivier et al. (2013) run on 8192 rows. The product of leaves is dense_block.hpp's, the
+// for the benchmark, which Olivier et al. (2013) run on 8192 rows. The product of leaves is in dense_block.hpp, the
 // tasks are in strassen_tasks.hpp.
 #pragma once
 
@@ -32,11 +32,11 @@ struct Quadrants {
     Element *q11, *q12, *q21, *q22;
 };
 
-// The operands and results of the products of one step, for matrices with quadrants of n elements: what is neither a
-// quadrant of the factors nor of the result lies in the workspace of the step.
+// The operands and results of the products of one step, for matrices with quadrants of n elements. Those that are not
+// quadrants of the factors or of the result lie in the step's workspace.
 class StrassenStep {
 public:
-    static constexpr std::size_t kTemporaries = 11; // of n elements each
+    static constexpr std::size_t kTemporaries = 11; // arrays of n elements in the workspace
 
     StrassenStep(const double *a, const double *b, double *c, double *workspace, std::size_t n)
         : a_(a, n), b_(b, n), c_(c, n), workspace_(workspace), n_(n) {}
@@ -114,7 +114,7 @@ private:
     std::size_t n_;
 };
 
-// c = a * b for leaf blocks.
+// Computes c = a * b for leaf blocks.
 inline void multiply_leaves(const double *a, const double *b, double *c) {
     constexpr std::size_t kBytes = kLeafRows * kLeafRows * sizeof(double);
     const ompass::Kernel kernel("multiply_leaves");
@@ -124,13 +124,14 @@ inline void multiply_leaves(const double *a, const double *b, double *c) {
     kBlockKernels.set_product(a, b, c, kLeafRows);
 }
 
-// Elements of a workspace for multiply_serial on matrices of n_rows rows: of all steps on the way to a leaf.
+// Returns the number of elements of a workspace for multiply_serial on matrices of n_rows rows, for all steps down to a
+// leaf.
 constexpr std::size_t serial_workspace(std::size_t n_rows) {
     if (n_rows <= kLeafRows) return 0;
     return StrassenStep::kTemporaries * (n_rows / 2) * (n_rows / 2) + serial_workspace(n_rows / 2);
 }
 
-// c = a * b.
+// Computes c = a * b.
 inline void multiply_serial(const double *a, const double *b, double *c, std::size_t n_rows, double *workspace) {
     if (n_rows <= kLeafRows) return multiply_leaves(a, b, c);
     const std::size_t n = n_rows / 2 * (n_rows / 2);
@@ -143,7 +144,7 @@ inline void multiply_serial(const double *a, const double *b, double *c, std::si
     step.sum_products();
 }
 
-// Floating-point operations of a multiplication.
+// Returns the number of floating-point operations of a multiplication.
 constexpr double n_strassen_operations(std::size_t n_rows) {
     const auto rows = static_cast<double>(n_rows);
     if (n_rows <= kLeafRows) return 2 * rows * rows * rows;

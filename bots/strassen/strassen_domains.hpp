@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strassen's algorithm on locality domains: the 49 products of the upper two levels are shared out among the domains in
-// order, and everything below a product stays in its domain, on workspaces that were first touched there. The matrices
-// are spread over the domains too, one quadrant of a quadrant after the other. Needs the library of omp_ext/.
+// Strassen's algorithm on locality domains. The 49 products of the upper two levels are divided among the domains in
+// order; the steps below a product stay in its domain, on workspaces that were first touched there. The matrices are
+// spread over the domains too, in quadrants of quadrants. Needs the library of omp_ext/.
 //
 // Source: Olivier et al., "Characterizing and mitigating work time inflation in task parallel programs" (Scientific
 // Programming 2013), section 5.
@@ -26,15 +26,15 @@ struct DomainPlacement {
             omp_affinity_mem_todomain(matrix + part * n, n * sizeof(double), domain_of(part, kParts));
     }
 
-    // The data of a product lie in the product's domain. Further workspaces lie where the tasks that take them
-    // run.
+    // Moves each part of the first step's workspace to the domain of a product that uses it. Further workspaces are
+    // touched where the tasks that take them run.
     static void place_first_workspace(double *workspace, std::size_t n) {
         constexpr std::array<std::size_t, StrassenStep::kTemporaries> kProductOf = {4, 5, 6, 2, 4, 5, 6, 3, 0, 4, 5};
         for (std::size_t i = 0; i < kProductOf.size(); i++)
             omp_affinity_mem_todomain(workspace + i * n, n * sizeof(double), domain_of(kProductOf[i], kProducts));
     }
 
-    // For the task that the caller creates next.
+    // Sets the domain of the task that the caller creates next.
     static void place_product(std::size_t level, std::size_t index) {
         if (level == 0) omp_child_task_affinity(domain_of(index, kProducts));
         if (level == 1) omp_child_task_affinity(domain_of(index, kProducts * kProducts));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The matrices of strassen: two factors with small whole numbers as elements, random from a fixed seed, so that even
-// the sums of Strassen's algorithm are exact, the result, and the means to judge it.
+// The matrices of strassen: two factors, random from a fixed seed, the result, and its verification. The elements are
+// small whole numbers, so that the sums of Strassen's algorithm are exact.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace bots {
 
-// Where the element of a row and column lies in a matrix that is stored by quadrants.
+// Returns the index of the element of a row and column in a matrix that is stored by quadrants.
 constexpr std::size_t quadrant_index(std::size_t row, std::size_t column, std::size_t n_rows) {
     if (n_rows <= kLeafRows) return row * n_rows + column;
     const std::size_t half = n_rows / 2;
@@ -29,7 +29,7 @@ public:
     explicit StrassenInput(std::size_t n_rows)
         : n_rows_(n_rows), a_(n_rows * n_rows), b_(n_rows * n_rows), c_(n_rows * n_rows) {}
 
-    // Sets the factors' elements from `first` to `last`, as they are stored; any order and any thread will do.
+    // Sets the factors' elements [first, last), in storage order. May be called in any order and by any thread.
     void fill(std::size_t first, std::size_t last) {
         for (std::size_t i = first; i < last; i++) {
             a_[i] = small_number(i);
@@ -38,7 +38,7 @@ public:
         }
     }
 
-    // Freivalds' check (1977): c x = a (b x) for a random x; a wrong c passes with a probability of 2^-20.
+    // Checks that c x = a (b x) for a random x (Freivalds, 1977). A wrong c passes with a probability of 2^-20.
     std::string check() const {
         Random random(kSeed);
         std::vector<std::int64_t> x(n_rows_);
@@ -64,11 +64,11 @@ private:
 
     static double small_number(std::size_t i) { return static_cast<double>(mix(kSeed + i) % 17) - 8; }
 
-    // Empty when an element cannot be one of the product.
+    // Returns matrix * x; empty if an element cannot belong to the product.
     std::vector<std::int64_t> product(const AlignedArray &matrix, const std::vector<std::int64_t> &x) const {
         std::vector<std::int64_t> y(n_rows_);
         for (std::size_t row = 0; row < n_rows_; row++)
-            for (std::size_t column = 0; column < n_rows_; column += kLeafRows) { // a row of a leaf lies in a row
+            for (std::size_t column = 0; column < n_rows_; column += kLeafRows) { // a leaf's row is contiguous
                 const double *const elements = matrix.data() + quadrant_index(row, column, n_rows_);
                 for (std::size_t i = 0; i < kLeafRows; i++) {
                     const double element = elements[i];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strassen's algorithm with a task for each of the seven products of a step, and the workspaces of the steps that are
-// under way at the same time.
+// Strassen's algorithm with a task for each of the seven products of a step, and the workspaces of concurrent steps.
 #pragma once
 
 #include <algorithm>
@@ -19,20 +18,21 @@
 
 namespace bots {
 
-// Workspaces of one size that are not in use.
+// A pool of unused workspaces of one size.
 class WorkspacePool {
 public:
     explicit WorkspacePool(std::size_t n_elements) : n_elements_(n_elements) {}
 
     std::size_t n_elements() const { return n_elements_; }
 
-    // A new one, for the caller to touch and to give back; no array when there are `enough` already.
+    // Makes a new workspace, which the caller touches and gives back. Returns no array if the pool already made
+    // `enough`.
     AlignedArray make(std::size_t enough) {
         const std::lock_guard lock(mutex_);
         return n_made_ < enough ? make_another() : AlignedArray();
     }
 
-    // One that is free, or else a new one; no array when there is no memory for that.
+    // Takes a free workspace, or makes a new one. Returns no array if memory is exhausted.
     AlignedArray take() {
         const std::lock_guard lock(mutex_);
         if (free_.empty()) {
@@ -55,28 +55,28 @@ public:
 private:
     AlignedArray make_another() {
         AlignedArray workspace(n_elements_);
-        free_.reserve(n_made_ + 1); // so that giving it back takes no memory
+        free_.reserve(n_made_ + 1); // so that giving it back allocates nothing
         n_made_++;
         return workspace;
     }
 
     std::size_t n_elements_;
     std::mutex mutex_;
-    std::size_t n_made_ = 0; // free or not
+    std::size_t n_made_ = 0; // workspaces made, free or in use
     std::vector<AlignedArray> free_;
 };
 
-// Where the products and the memory are to be: wherever the runtime likes. The other choice is strassen_domains.hpp's.
+// Places neither products nor memory. strassen_domains.hpp has the other choice.
 struct NoPlacement {
     static constexpr std::size_t n_places() { return 1; }
-    static constexpr std::size_t place() { return 0; } // of the calling task
+    static constexpr std::size_t place() { return 0; } // the place of the calling task
     static void place_matrix(double *, std::size_t) {}
     static void place_first_workspace(double *, std::size_t) {}
     static void place_product(std::size_t, std::size_t) {}
 };
 
-// The workspaces for all sizes of matrices, per place where they may lie; the first step's is only one, and may lie in
-// several.
+// The workspaces for all sizes of matrices, by place. The first step has only one workspace, which may lie in several
+// places.
 template <class Placement>
 class Workspaces {
 public:
@@ -93,10 +93,10 @@ public:
         }
     }
 
-    // Makes and touches the workspaces of a run whose products of up to `serial_rows` rows create no tasks: one per
-    // thread and level, where the thread runs, but no more than the level has products. A thread that waits with a tied
-    // task only takes up what is below that, and so needs no second one. Untied tasks, and those that run elsewhere
-    // than they were placed, may need more: take makes them.
+    // Makes and touches the workspaces of a run whose products of up to `serial_rows` rows create no tasks. Each thread
+    // makes one per level, where it runs, up to the number of the level's products. A thread that waits in a tied task
+    // only runs descendants of that task, so it needs no second one. Untied tasks, and tasks that run in another place
+    // than their own, may need more; take makes them.
     void prefill(std::size_t serial_rows, int n_threads) {
         std::atomic<bool> is_out_of_memory = false;
 #pragma omp parallel num_threads(n_threads)
@@ -110,7 +110,7 @@ public:
         if (is_out_of_memory) throw std::bad_alloc();
     }
 
-    // `level`: how often the matrices were divided.
+    // Returns the pool of a level and place. `level`: number of divisions of the matrices.
     WorkspacePool &of_step(std::size_t level, std::size_t place) { return pool_at(of_step_[level], place); }
     WorkspacePool &of_subtree(std::size_t level, std::size_t place) { return pool_at(of_subtree_[level], place); }
 
@@ -119,10 +119,10 @@ private:
 
     static WorkspacePool &pool_at(const Pools &pools, std::size_t place) { return *pools[place % pools.size()]; }
 
-    // Down one path of the recursion.
+    // Makes the calling thread's workspaces, down one path of the recursion.
     void prefill_for_thread(std::size_t serial_rows) {
         const std::size_t place = Placement::place();
-        std::size_t n_products = 1; // of the level
+        std::size_t n_products = 1; // products on the level
         for (std::size_t level = 0; level < of_step_.size(); level++) {
             const bool is_serial = n_rows_ >> level <= serial_rows;
             WorkspacePool &pool = is_serial ? of_subtree(level, place) : of_step(level, place);
@@ -149,21 +149,21 @@ public:
     // Matrices of up to `grain` rows are below the cut-off.
     StrassenTasks(Workspaces<Placement> &workspaces, std::size_t grain) : workspaces_(workspaces), grain_(grain) {}
 
-    // c = a * b; std::bad_alloc when there was not enough memory.
+    // Computes c = a * b. Throws std::bad_alloc if memory is exhausted.
     void multiply_parallel(const double *a, const double *b, double *c, std::size_t n_rows, int n_threads) {
 #pragma omp parallel num_threads(n_threads)
 #pragma omp single
         multiply(a, b, c, n_rows, 0, 0);
-        if (is_out_of_memory_) throw std::bad_alloc(); // nothing may be thrown out of a parallel region
+        if (is_out_of_memory_) throw std::bad_alloc(); // no exception may leave a parallel region
     }
 
 private:
-    // `level`: how often the matrices were divided; `index`: which of the 7^level products of the level this is.
+    // `level`: number of divisions of the matrices. `index`: index of the product among the level's 7^level products.
     void multiply(const double *a, const double *b, double *c, std::size_t n_rows, std::size_t level,
                   std::size_t index) {
         if (n_rows <= kLeafRows) return multiply_leaves(a, b, c);
         const bool below = n_rows <= grain_;
-        const std::size_t place = Placement::place(); // once: an untied task may go on elsewhere
+        const std::size_t place = Placement::place(); // read once: an untied task may resume elsewhere
         if (goes_serial<kKind>(below)) {
             WorkspacePool &pool = workspaces_.of_subtree(level, place);
             AlignedArray workspace = take_from(pool);
@@ -198,10 +198,11 @@ private:
 
     Workspaces<Placement> &workspaces_;
     std::size_t grain_;
-    std::atomic<bool> is_out_of_memory_ = false; // then there is no result
+    std::atomic<bool> is_out_of_memory_ = false; // if set, the result is invalid
 };
 
-// Tasks that multiply_parallel creates for matrices of n_rows rows, when those of up to `grain` rows create none.
+// Returns the number of tasks that multiply_parallel creates for matrices of n_rows rows, if matrices of up to `grain`
+// rows create none.
 constexpr std::uint64_t count_strassen_tasks(std::size_t n_rows, std::size_t grain) {
     if (n_rows <= kLeafRows || n_rows <= grain) return 0;
     return kProducts + kProducts * count_strassen_tasks(n_rows / 2, grain);

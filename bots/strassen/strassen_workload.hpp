@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the drivers of Strassen's algorithm with tasks: all but where tasks and memory are placed.
+// The code that the versions of Strassen's algorithm with tasks share: everything but the placement of tasks and
+// memory.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted points in many dimensions, in a layout that makes distances a matter of vectors; and the generator of the
-// points that stream by: clusters around planted centers. streamcluster.hpp judges clusterings.
+// Weighted points in many dimensions, in a layout that lets vector instructions compute distances, and the generator of
+// the stream of points: clusters around planted centers.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace bots {
 
 inline constexpr std::size_t kPointsInBlock = 16;
 
-// The coordinates lie in blocks of points, a dimension of all points of a block after the other. The last block is
-// filled up with points that have no weight.
+// A set of weighted points, in blocks. A block stores one dimension of all its points after the other. The last block
+// is padded with points without weight.
 class PointSet {
 public:
     explicit PointSet(std::size_t n_dimensions) : n_dimensions_(n_dimensions) {}
 
-    // Takes memory for so many points, which clear keeps.
+    // Allocates memory for n_points, which clear keeps.
     void reserve(std::size_t n_points) {
         const std::size_t n_stored = (n_points + kPointsInBlock - 1) / kPointsInBlock * kPointsInBlock;
         coordinates_.reserve(n_stored * n_dimensions_);
@@ -49,7 +49,7 @@ public:
     std::size_t size() const { return n_points_; }
     std::size_t n_dimensions() const { return n_dimensions_; }
     const float *block(std::size_t i) const { return coordinates_.data() + i * n_dimensions_ * kPointsInBlock; }
-    const float *weights() const { return weights_.data(); } // as many as the blocks hold
+    const float *weights() const { return weights_.data(); } // of all points in the blocks, padding included
 
     bool operator==(const PointSet &) const = default; // same points, same weights
 
@@ -71,7 +71,7 @@ struct BlockOfFloats {
     Floats vectors[kVectorsInBlock];
 };
 
-// The Euclidean distances of the points of a block to another point.
+// Returns the Euclidean distances of the points of a block to another point.
 inline BlockOfFloats distances_to(const float *block, const float *point, std::size_t n_dimensions) {
     BlockOfFloats result{};
     for (std::size_t i = 0; i < n_dimensions; i++) {
@@ -87,7 +87,7 @@ inline BlockOfFloats distances_to(const float *block, const float *point, std::s
     return result;
 }
 
-// The points that stream by, random from a fixed seed: each belongs to one of some planted centers.
+// The stream of points, random from a fixed seed. Each point belongs to a planted center.
 class PointStream {
 public:
     PointStream(std::size_t n_points, std::size_t n_dimensions, std::size_t n_clusters, std::size_t chunk_points)
@@ -110,7 +110,7 @@ public:
     const std::vector<PointSet> &chunks() const { return chunks_; }
     const PointSet &planted_centers() const { return centers_; }
 
-    // The sum of the distances of all points to the nearest of some centers.
+    // Returns the sum of the distances of all points to their nearest center.
     double cost_of(const PointSet &centers) const {
         const std::size_t n_dimensions = centers.n_dimensions();
         std::vector<float> center(n_dimensions);
@@ -133,7 +133,7 @@ public:
 
 private:
     static constexpr std::uint64_t kSeed = 2002;
-    static constexpr float kSpread = 0.1f; // centers lie in the unit cube
+    static constexpr float kSpread = 0.1f; // of a cluster; centers lie in the unit cube
 
     static float uniform(Random &random) { return static_cast<float>(random.draw() >> 40) * 0x1p-24f; }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds few centers for a stream of points, such that the sum of the distances from the points to the nearest of them
-// is small: k-median. A chunk of the stream at a time is clustered by local search, its centers are kept with the
-// number of their points as weight, and in the end the centers of all chunks are clustered in the same way.
+// Finds a few centers for a stream of points, so that the sum of the distances from each point to its nearest center is
+// small (k-median). The program clusters one chunk of the stream at a time by local search and keeps the chunk's
+// centers, weighted by the number of their points. In the end it clusters the centers of all chunks in the same way.
 //
-// The local search is for facility location: each center costs z as well. It starts from centers that are opened in
-// passing, with a probability that grows with the distance to those before, and goes on to open random points where
-// that lowers the cost, together with all closures that pay then. z is halved up and down until the number of centers
-// is in the range wanted. All time goes into the distances of all points of a chunk to one candidate.
+// The local search solves facility location, in which each center also costs z. A first pass over the points opens
+// centers with a probability that grows with the distance to the open ones. Then the search opens random points if that
+// lowers the cost, together with all closures that pay then. Bisection finds a z for which the number of centers is in
+// the wanted range. Most time goes into the distances of all points of a chunk to one candidate.
 //
-// With p pieces of kPointsInPiece points in a chunk, and candidates and centers those of a chunk:
+// With p pieces of kPointsInPiece points in a chunk, and the candidates and centers of a chunk:
 //
 //   work  Theta(candidates * (points * dimensions + chunks * p * centers))
 //   span  Theta(candidates * chunks * (dimensions + p * centers))
 //
-// Sums are taken in fixed pieces, for every center, and added in their order by one thread, which is the second term:
-// results depend neither on the schedule nor on the cut-off.
+// Each piece computes its sums for every center; one thread adds them in order, which is the second term. Results
+// therefore depend neither on the schedule nor on the cut-off.
 //
 // Sources: O'Callaghan, Mishra, Meyerson, Guha, Motwani, "Streaming-data algorithms for high-quality clustering" (ICDE
 // 2002); Charikar and Guha, "Improved combinatorial algorithms for facility location and k-median problems" (FOCS
@@ -34,28 +34,28 @@
 
 namespace bots {
 
-inline constexpr std::size_t kPointsInPiece = 256; // summed in one go; the smallest task
+inline constexpr std::size_t kPointsInPiece = 256; // points of a piece; the smallest task
 
-// How many centers are wanted.
+// The wanted number of centers.
 struct CenterRange {
     std::size_t least, most;
-    std::size_t capacity() const { return 4 * most; } // that are open at any time, at most
+    std::size_t capacity() const { return 4 * most; } // largest number of open centers at any time
     std::size_t most_open(std::size_t n_points) const { return std::min(capacity(), n_points); }
 };
 
-// How pieces are gone through. Called with a number of pieces n and a body, it calls body(first, last) for ranges that
-// make up [0, n), and returns when all have returned. A piece is some microseconds, so calls need not be inlined.
+// A loop over pieces. Called with the number of pieces n and a body, it calls body(first, last) for ranges that make up
+// [0, n), and returns when all calls have returned. A piece takes some microseconds, so calls need no inlining.
 using Pieces = std::function<void(std::int64_t first, std::int64_t last)>;
 using PieceLoop = std::function<void(std::int64_t n, const Pieces &body)>;
 
 // The loop of the serial version.
 inline void serial_loop(std::int64_t n, const Pieces &body) { body(0, n); }
 
-// A solution for a set of points, and its improvement. All memory is taken in the constructor: an exception could not
-// leave the parallel region that a search runs in.
+// A solution for a set of points, and its improvement. The constructor allocates all memory, because an exception could
+// not leave the parallel region in which a search runs.
 class LocalSearch {
 public:
-    // For sets of at most so many points.
+    // `most_points`: largest number of points that cluster gets.
     LocalSearch(CenterRange range, std::size_t most_points, std::size_t n_dimensions)
         : range_(range), connection_(n_stored(most_points)), candidate_cost_(n_stored(most_points)),
           center_of_(n_stored(most_points)), candidate_(n_dimensions), saved_(pieces_of(most_points)),
@@ -64,8 +64,8 @@ public:
         centers_.reserve(range.capacity());
     }
 
-    // Clusters the points, of which there is at least one, and appends the centers with their weights to `centers`,
-    // which has room for them. Returns how many distances were computed.
+    // Clusters the points, at least one, and appends the centers with their weights to `centers`, which has room for
+    // them. Returns the number of distances computed.
     std::uint64_t cluster(const PointSet &points, Random &random, const PieceLoop &loop, PointSet &centers) {
         loop_ = &loop;
         n_distances_ = 0;
@@ -83,14 +83,14 @@ public:
     }
 
 private:
-    static constexpr int kMostCenterCosts = 30; // that are tried
+    static constexpr int kMostCenterCosts = 30; // values of z that are tried
     static constexpr int kMostSweeps = 10;
-    static constexpr double kLeastImprovement = 0.1; // of a sweep, relative to the cost
+    static constexpr double kLeastImprovement = 0.1; // by one sweep, relative to the cost
 
     static std::size_t pieces_of(std::size_t n_points) { return (n_points + kPointsInPiece - 1) / kPointsInPiece; }
     static std::size_t n_stored(std::size_t n_points) { return pieces_of(n_points) * kPointsInPiece; }
 
-    // Every point belongs to the first one.
+    // Opens the first point as the only center.
     void start(const PointSet &points) {
         points_ = &points;
         n_pieces_ = pieces_of(points.size());
@@ -104,7 +104,7 @@ private:
         for (std::size_t i = 0; i < points.size(); i++) cost_ += connection_[i];
     }
 
-    // The blocks of a piece: calls visit(first point of a block).
+    // Calls visit(first point of a block) for the blocks of a piece.
     template <class Visit>
     void for_each_block(std::int64_t piece, const Visit &visit) const {
         const std::size_t first = static_cast<std::size_t>(piece) * kPointsInPiece;
@@ -112,8 +112,8 @@ private:
         for (std::size_t i = first; i < last; i += kPointsInBlock) visit(i);
     }
 
-    // Per piece: the cost of every point if it belonged to the candidate; what is saved by the points that are nearer
-    // to it than to their center; and by center, what it would cost extra to move its other points.
+    // Computes per piece: the cost of every point if it belonged to the candidate; the saving by points that are nearer
+    // to the candidate than to their center; and, by center, the extra cost of moving its other points.
     void evaluate(std::size_t candidate) {
         points_->copy_point(candidate, candidate_.data());
         n_distances_ += points_->size();
@@ -143,7 +143,8 @@ private:
         });
     }
 
-    // The decrease of the cost when the evaluated candidate is opened, with all closures that pay then, which are noted.
+    // Returns the decrease of the cost by opening the evaluated candidate, and sets closes_ for all centers that are
+    // better closed then.
     double gain(double z) {
         double gain = -z;
         for (std::size_t piece = 0; piece < n_pieces_; piece++) gain += saved_[piece];
@@ -156,7 +157,7 @@ private:
         return gain;
     }
 
-    // Opens the evaluated candidate, and closes the centers noted.
+    // Opens the evaluated candidate, and closes the centers of closes_.
     void open(std::size_t candidate) {
         std::size_t n_kept = 0;
         for (std::size_t center = 0; center < centers_.size(); center++) {
@@ -190,7 +191,7 @@ private:
         }
     }
 
-    // The local search for a center's cost of z. `cost_` is that of the connections alone.
+    // Executes the local search with a cost of z per center. `cost_` excludes the cost of the centers.
     void improve(double z, Random &random) {
         const auto n_candidates = static_cast<int>(static_cast<double>(range_.most) *
                                                    std::ceil(std::log2(static_cast<double>(range_.most) + 1)));
@@ -224,26 +225,26 @@ private:
     const PieceLoop *loop_ = nullptr;
     std::uint64_t n_distances_ = 0;
 
-    // Vectors have room for the largest set; this is the present one.
+    // The current set of points. The vectors below have room for the largest one.
     const PointSet *points_ = nullptr;
     std::size_t n_pieces_ = 0;
-    std::vector<std::size_t> centers_; // points
+    std::vector<std::size_t> centers_; // indices of points
     double cost_ = 0; // sum of the connections, up to rounding
 
-    // By point.
+    // By point:
     std::vector<float> connection_; // weighted distance to its center
     std::vector<float> candidate_cost_; // weighted distance to the candidate
-    std::vector<std::uint32_t> center_of_; // index in centers_
+    std::vector<std::uint32_t> center_of_; // index of its center in centers_
 
-    std::vector<float> candidate_; // its coordinates
+    std::vector<float> candidate_; // the candidate's coordinates
     std::vector<float> saved_; // by piece
     std::vector<float> extra_; // by piece and center
-    std::vector<char> closes_; // by center: whether it closes when the candidate is opened
-    std::vector<std::uint32_t> new_index_; // by center that does not
+    std::vector<char> closes_; // by center: true if it closes when the candidate is opened
+    std::vector<std::uint32_t> new_index_; // by center that stays open
     std::vector<float> weight_; // by center
 };
 
-// Clusters a stream, with memory that is taken once.
+// Clusters a stream; allocates its memory once.
 class StreamClustering {
 public:
     StreamClustering(const PointStream &stream, CenterRange range)
@@ -259,7 +260,7 @@ public:
         n_distances_ = 0;
     }
 
-    // After a clear.
+    // Clusters the stream. Call clear before.
     void run(const PieceLoop &loop) {
         Random random(1999);
         for (const PointSet &chunk : stream_.chunks()) n_distances_ += search_.cluster(chunk, random, loop, of_chunks_);
@@ -267,10 +268,10 @@ public:
     }
 
     const PointSet &centers() const { return centers_; }
-    std::uint64_t n_distances() const { return n_distances_; } // that were computed on the way
+    std::uint64_t n_distances() const { return n_distances_; } // distances computed so far
 
 private:
-    // Centers that the chunks may have together.
+    // Returns the largest number of centers that all chunks can have together.
     std::size_t most_of_chunks(CenterRange range) const {
         std::size_t most = 0;
         for (const PointSet &chunk : stream_.chunks()) most += range.most_open(chunk.size());

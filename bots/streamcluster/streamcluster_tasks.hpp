@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clustering of a stream with a task for every half of a range of pieces of a chunk.
+// The clustering of a stream in tasks: a chunk's range of pieces is halved, and each half is a task.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace bots {
 
-// The loop of LocalSearch in tasks, by one thread of a team. How often it is called depends on the points, so it
-// counts the tasks, each of which is at least a microsecond long, itself.
+// The loop of LocalSearch in tasks; one thread of a team calls it. The number of calls depends on the points, so the
+// loop counts its tasks, each of which takes at least a microsecond.
 template <TaskKind kKind>
 class TaskLoop {
 public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the versions of streamcluster: the stream, and the judgement of the centers found.
+// The code that the versions of streamcluster share: the stream, and the verification of the centers.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ public:
                   static_cast<std::size_t>(options.inputs[2]), static_cast<std::size_t>(options.inputs[3])),
           clustering_(stream_, range_) {}
     void prepare() override { clustering_.clear(); }
-    // As many centers as wanted, or all points of a smaller stream, and hardly farther from the points than the planted
-    // ones.
+    // Checks that the number of centers is in the wanted range (or all points of a smaller stream are centers), and
+    // that the cost is little above the cost of the planted centers.
     std::string check() override {
         const std::size_t n_centers = clustering_.centers().size();
         if (n_centers > range_.most) return std::to_string(n_centers) + " centers are too many";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The swaptions to price, random from a fixed seed, with the sums over their paths; and the judgement of the estimates
-// by the closed form.
+// The swaptions to price, random from a fixed seed, the sums over their paths, and the verification of the estimates by
+// the closed form.
 //
 // Source of the closed form: Jamshidian, "An exact bond option formula" (Journal of Finance, 1989): with one factor, a
 // swaption is a sum of options on bonds.
@@ -17,8 +17,8 @@
 
 namespace bots {
 
-// The price of a swaption under the moves of RateMoves. At expiry the bond that matures j quarters later is worth
-// forward_j exp(-b_j y - b_j^2 v^2 / 2), y normal with variance v^2 under the measure of that date.
+// Returns the price of a swaption under the moves of RateMoves. At expiry the bond that matures j quarters later is
+// worth forward_j exp(-b_j y - b_j^2 v^2 / 2), y normal with variance v^2 under the measure of that date.
 inline double price_in_closed_form(const Swaption &swaption) {
     const auto expiry = static_cast<std::size_t>(swaption.expiry);
     double variance = 0;
@@ -46,7 +46,7 @@ inline double price_in_closed_form(const Swaption &swaption) {
                 payment.amount * payment.forward_bond * std::exp(-payment.b * y - payment.b * payment.b * variance / 2);
         return value;
     };
-    double low = -1, high = 1; // in between is the y from which on the swaption is exercised
+    double low = -1, high = 1; // the swaption is exercised from some y in between on
     for (int i = 0; i < 100; i++) {
         const double middle = (low + high) / 2;
         (value_at(middle) < 0 ? low : high) = middle;
@@ -89,7 +89,8 @@ public:
     std::int64_t n_blocks() const { return static_cast<std::int64_t>(swaptions_.size()) * blocks_per_swaption_; }
     double n_paths() const { return static_cast<double>(n_blocks()) * kPathsInBlock; }
 
-    // Simulates blocks of paths; those of a swaption follow each other. A block's numbers depend on nothing but its index.
+    // Simulates blocks of paths. The blocks of a swaption are consecutive. A block's random numbers depend on its index
+    // only.
     void simulate(std::int64_t first_block, std::int64_t last_block) {
         for (std::int64_t block = first_block; block < last_block; block++) {
             const auto swaption = static_cast<std::size_t>(block / blocks_per_swaption_);
@@ -98,8 +99,8 @@ public:
         }
     }
 
-    // Every estimate within some standard errors of the closed form, the more the more estimates there are to choose from,
-    // and all together within five of theirs.
+    // Checks that every estimate is within some standard errors of the closed form (more for more estimates), and that
+    // their common bias is within five standard errors.
     std::string check() const {
         const double most = std::sqrt(kMostDeviations * kMostDeviations +
                                       2 * std::log(std::max(1.0, static_cast<double>(swaptions_.size()))));
@@ -118,7 +119,7 @@ public:
         return "the prices have a bias of " + std::to_string(common) + " standard errors";
     }
 
-    // Estimates are sums in the order of the blocks, the same for every schedule.
+    // Returns the result in a few words. Estimates are sums in the order of the blocks, the same for every schedule.
     std::string describe() const {
         double sum = 0, largest_error = 0;
         for (std::size_t i = 0; i < swaptions_.size(); i++) {
@@ -133,7 +134,7 @@ public:
 private:
     static constexpr std::uint64_t kSeed = 1992;
     static constexpr double kMostDeviations = 5;
-    static constexpr double kUsualPayoff = 0.01; // of a path that pays
+    static constexpr double kUsualPayoff = 0.01; // typical payoff of a path that pays
 
     struct Estimate {
         double price, standard_error;
@@ -151,14 +152,14 @@ private:
         return {mean, std::sqrt((total.sum_of_squares / n - mean * mean) / (n - 1))};
     }
 
-    // The standard error that few paths that pay would have if one paid kUsualPayoff: an estimate of a swaption that hardly
-    // ever pays knows too few of them to know its own error.
+    // Returns a lower bound of the standard error: the error if each path that pays paid kUsualPayoff. If a swaption
+    // rarely pays, the estimated error itself rests on too few paths.
     double least_error(std::size_t swaption) const {
         const double n = static_cast<double>(blocks_per_swaption_) * kPathsInBlock;
         return std::sqrt(std::max(0.0, expected_[swaption]) * kUsualPayoff / n);
     }
 
-    // The fixed rate at which the swap is worth nothing today.
+    // Returns the fixed rate at which the swap is worth nothing today.
     static double swaption_rate(const Swaption &swaption) {
         const auto expiry = static_cast<std::size_t>(swaption.expiry);
         double bond = 1, annuity = 0;
@@ -172,8 +173,8 @@ private:
     std::int64_t blocks_per_swaption_;
     std::vector<Swaption> swaptions_;
     std::vector<RateMoves> moves_;
-    std::vector<double> expected_; // prices
-    std::vector<PayoffSums> sums_; // of every block; written by whoever simulates it
+    std::vector<double> expected_; // prices by the closed form
+    std::vector<PayoffSums> sums_; // by block; the thread that simulates the block writes it
 };
 
 } // namespace bots

@@ -7,8 +7,8 @@
 //   span  Theta(log(swaptions * paths) + the work of a block of paths)
 //
 // The volatility of a rate falls exponentially with the time to its maturity. The drift is the discrete one, under
-// which discounted bonds are martingales on the grid itself, so that simulated prices have no error but the statistical
-// one, and the price has a closed form to compare with: swaption_book.hpp's.
+// which discounted bonds are martingales on the grid itself. Simulated prices therefore have only a statistical error,
+// and the price has a closed form, in swaption_book.hpp, which verifies it.
 //
 // Sources: Heath, Jarrow, Morton, "Bond pricing and the term structure of interest rates" (Econometrica 1992);
 // Glasserman, "Monte Carlo methods in financial engineering" (2004), section 3.6, for the grid and its drift; Bienia,
@@ -28,29 +28,29 @@ namespace bots {
 
 inline constexpr double kQuarter = 0.25; // years; the step of the grid
 inline constexpr int kMaxQuarters = 64; // on a curve
-inline constexpr int kPathsInBlock = 64; // simulated in one go; the smallest task
-inline constexpr int kVectors = 4; // simulated side by side: kVectors * kLanes paths
+inline constexpr int kPathsInBlock = 64; // paths in a block; the smallest task
+inline constexpr int kVectors = 4; // kVectors * kLanes paths are simulated side by side
 inline constexpr int kQuartersPerPayment = 4;
 
 // The right to pay the rate `strike`, and to receive the market's, once a year from expiry on, on a notional of 1.
 struct Swaption {
-    int expiry; // in quarters
-    int payments; // one per year
+    int expiry; // quarters
+    int payments; // number of payments, one per year
     double strike;
-    double volatility; // of the shortest rate, per square root of a year
-    double decay; // of the volatility, per year to maturity
+    double volatility; // volatility of the shortest rate, per square root of a year
+    double decay; // decay of the volatility, per year to maturity
     std::array<double, kMaxQuarters> forward; // today's rate for each quarter, continuously compounded
 
     int quarters() const { return expiry + payments * kQuartersPerPayment; }
 };
 
-// What a step does to the rate that is `ahead` quarters from maturity: rate += drift[ahead] + move[ahead] * normal.
+// The change of a rate in a step, by quarters to its maturity: rate += drift[ahead] + move[ahead] * normal.
 struct RateMoves {
     std::array<double, kMaxQuarters> drift;
     std::array<double, kMaxQuarters> move;
 
     explicit RateMoves(const Swaption &swaption) {
-        double sum = 0; // of the volatilities up to this maturity
+        double sum = 0; // sum of the volatilities up to this maturity
         drift[0] = move[0] = 0;
         for (std::size_t ahead = 1; ahead < kMaxQuarters; ahead++) {
             const double volatility =
@@ -62,13 +62,13 @@ struct RateMoves {
     }
 };
 
-// Sums over paths of discounted payoffs.
+// Sums of discounted payoffs over paths.
 struct PayoffSums {
     double sum = 0;
     double sum_of_squares = 0;
 };
 
-// Simulates kPathsInBlock paths; `seed` says which.
+// Simulates the kPathsInBlock paths of a seed.
 inline PayoffSums simulate_block(const Swaption &swaption, const RateMoves &moves, std::uint64_t seed) {
     static_assert(kPathsInBlock % (kVectors * kLanes) == 0);
     struct Lanes {
@@ -86,7 +86,7 @@ inline PayoffSums simulate_block(const Swaption &swaption, const RateMoves &move
     for (int path = 0; path < kPathsInBlock; path += kVectors * kLanes) {
         for (std::size_t i = 0; i < quarters; i++)
             for (Doubles &lanes : rate[i].vector) lanes = fill(swaption.forward[i]);
-        Lanes exponent{}; // of the discount factor: minus the sum of the short rates
+        Lanes exponent{}; // exponent of the discount factor: minus the sum of the short rates
         Lanes spare; // the second numbers of normal pairs
         for (std::size_t now = 0; now < expiry; now++) {
             Lanes normal;
@@ -106,7 +106,7 @@ inline PayoffSums simulate_block(const Swaption &swaption, const RateMoves &move
                     rate[i].vector[v] += moves.drift[i - now] + moves.move[i - now] * normal.vector[v];
         }
         for (int v = 0; v < kVectors; v++) {
-            Doubles bond_exponent{}; // of the price, at expiry, of a bond that matures at a payment
+            Doubles bond_exponent{}; // exponent of the price, at expiry, of a bond that matures at a payment
             Doubles value = fill(1.0);
             for (std::size_t i = expiry; i < quarters; i += kQuartersPerPayment) {
                 for (std::size_t k = i; k < i + kQuartersPerPayment; k++) bond_exponent -= kQuarter * rate[k].vector[v];

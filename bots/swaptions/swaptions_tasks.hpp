@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Swaption pricing with a task for every half of a range of blocks of paths.
+// Swaption pricing in tasks: a range of blocks of paths is halved, and each half is a task.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace bots {
 
-// Ranges of up to `grain` paths are below the cut-off; a block is not divided.
+// Returns the cut for which ranges of up to `grain` paths are below the cut-off; a block is not divided.
 constexpr RangeCut cut_of_paths(std::int64_t grain) { return {.leaf = 1, .grain = grain / kPathsInBlock}; }
 
 template <TaskKind kKind>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the versions of swaptions: the swaptions, their verification, and what is counted.
+// The code that the versions of swaptions share: the swaptions, their verification, and the counted work.
 #pragma once
 
 #include "harness.hpp"

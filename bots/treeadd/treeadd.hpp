@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Adds the values in the nodes of a complete binary tree, which is followed from pointer to pointer.
+// Adds the values in the nodes of a complete binary tree, following pointers.
 //
 //   work  Theta(2^levels)
 //   span  Theta(levels)
@@ -19,7 +19,7 @@
 namespace bots {
 
 struct TreeNode {
-    const TreeNode *left; // of a leaf both are null, of any other node neither
+    const TreeNode *left; // a leaf has no children, any other node has two
     const TreeNode *right;
     std::uint64_t value;
 };
@@ -54,7 +54,7 @@ public:
 private:
     static constexpr std::uint64_t kSeed = 1995;
 
-    // Writes the subtree of this many levels to the nodes from next on, and leaves next behind it.
+    // Writes a subtree of `levels` levels to the nodes from next on; leaves next behind it. Returns the subtree's root.
     const TreeNode *grow(TreeNode *&next, int levels) {
         TreeNode *const node = next++;
         node->value = random_.draw() >> 32;

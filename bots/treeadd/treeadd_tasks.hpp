@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adding up a tree with a task for each of the two subtrees of a node, for any runtime: the parallel construct is a
-// parameter. Also how many tasks that makes.
+// parameter. Also the number of these tasks.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace bots {
 
-// `Group`: TaskGroup of tasks.hpp or of another runtime. `levels`: levels of the tree, from this node on, that are
-// above the cut-off.
+// Returns the sum of a subtree. `Group`: the TaskGroup of tasks.hpp or of another runtime. `levels`: levels of the
+// tree, from this node on, that are above the cut-off.
 template <class Group>
 std::uint64_t add_tasks(const TreeNode *node, int levels) {
     const bool below = levels <= 0;
@@ -25,7 +25,7 @@ std::uint64_t add_tasks(const TreeNode *node, int levels) {
     return node->value + left + right;
 }
 
-// Tasks that add_tasks creates on a tree of `tree_levels`, from its root on.
+// Returns the number of tasks that add_tasks creates from the root of a tree of `tree_levels`.
 constexpr std::uint64_t count_add_tasks(int tree_levels, std::int64_t levels) {
     return (std::uint64_t{2} << std::min<std::int64_t>(tree_levels - 1, levels)) - 2;
 }

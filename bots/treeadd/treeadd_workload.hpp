@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by all versions of treeadd: the tree, its verification, and what is counted.
+// The code that all versions of treeadd share: the tree, its verification, and the counted work.
 #pragma once
 
 #include "harness.hpp"

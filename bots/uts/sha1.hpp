@@ -14,9 +14,9 @@ namespace bots {
 // The five words of a digest; in bytes, each word's most significant byte comes first.
 using Digest = std::array<std::uint32_t, 5>;
 
-inline constexpr std::size_t kSha1MaxWords = 13; // of a message, so that its end mark and length fit in the block
+inline constexpr std::size_t kSha1MaxWords = 13; // words of a message whose end mark and length fit in the block
 
-// The digest of a message of kWords words, most significant byte first.
+// Returns the digest of a message of kWords words, most significant byte first.
 template <std::size_t kWords>
 constexpr Digest sha1(const std::array<std::uint32_t, kWords> &message) {
     static_assert(kWords <= kSha1MaxWords);
@@ -48,7 +48,7 @@ constexpr Digest sha1(const std::array<std::uint32_t, kWords> &message) {
     return {kStart[0] + a, kStart[1] + b, kStart[2] + c, kStart[3] + d, kStart[4] + e};
 }
 
-// FIPS 180's one-block example is "abc", which is not a whole number of words; this is the digest of "abcd".
+// The digest of "abcd": the one-block example of FIPS 180, "abc", is not a whole number of words.
 static_assert(sha1(std::array<std::uint32_t, 1>{0x61626364}) ==
               Digest{0x81fe8bfe, 0x87576c3e, 0xcb22426f, 0x8e578473, 0x82917acf});
 

@@ -25,7 +25,7 @@ public:
         });
     }
     std::string check() override { return bots::check_tree(tree_.rule(), counts_); }
-    // Walks the upper part of the tree once more, outside of the measurement.
+    // Walks the upper part of the tree again, outside of the measurement.
     std::optional<std::uint64_t> n_tasks() override {
         if (options_.cutoff != bots::Cutoff::kManual) return counts_.n_nodes - 1;
         return bots::count_descendants(tree_, bots::root_of(tree_.rule()), options_.cuts[0]);

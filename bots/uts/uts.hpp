@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unbalanced tree search: counts the nodes and leaves of a tree that exists only as a rule. A node is a SHA-1 digest;
-// its i-th child is the digest of the node followed by i; how many children it has is drawn from its digest. Where the
-// large subtrees are cannot be known without searching them.
+// its i-th child is the digest of the node followed by i; the digest also determines the number of children. Only a
+// search shows how large a subtree is.
 //
 //   work  Theta(nodes), one compression of SHA-1 each
 //   span  Theta(depth of the tree * children of a node)
 //
 // Sources: Olivier et al., "UTS: an unbalanced tree search benchmark" (LCPC 2006), for the trees; Dinan et al.,
 // "Dynamic load balancing of unbalanced computations using message passing" (IPDPS 2007); the sample trees and their
-// sizes are those of the UTS distribution, version 2.1; as an OpenMP task benchmark in Duran et al. (ICPP 2009). The
+// sizes come from the UTS distribution, version 2.1; as an OpenMP task benchmark in Duran et al. (ICPP 2009). The
 // tasks are in uts_tasks.hpp.
 #pragma once
 
@@ -26,24 +26,24 @@
 
 namespace bots {
 
-// The number of children of a node.
+// The rule for the number of children of a node.
 enum class TreeKind : std::uint8_t {
-    kBinomial, // the root's is `root_children`; others have `binomial_children` with `binomial_probability`, or 0
-    kGeometricLinear, // geometrically distributed, with a mean that falls linearly with depth, to 0 at max_depth
-    kGeometricCyclic, // ... that swings with depth, and is 0 below 5 * max_depth
-    kGeometricFixed, // ... that is `root_children` everywhere above max_depth, and 0 from there on
+    kBinomial, // `root_children` for the root; `binomial_children` with `binomial_probability`, or 0, for others
+    kGeometricLinear, // geometrically distributed; the mean falls linearly with depth, to 0 at max_depth
+    kGeometricCyclic, // the same; the mean oscillates with depth, and is 0 below 5 * max_depth
+    kGeometricFixed, // the same; the mean is `root_children` above max_depth, and 0 from there on
     kHybrid, // as kGeometricLinear in the upper half of max_depth, as kBinomial below
 };
 
 struct TreeRule {
-    std::string_view name; // of the UTS distribution, but for "tiny"
+    std::string_view name; // from the UTS distribution, except "tiny"
     TreeKind kind;
     std::uint32_t seed;
-    double root_children; // the mean, in geometric trees
-    int max_depth; // where the geometric rule ends
+    double root_children; // in geometric trees, the mean
+    int max_depth; // the depth at which the geometric rule ends
     double binomial_probability;
     int binomial_children;
-    std::uint64_t n_nodes; // this and the next two as published; for "tiny", as counted by this program
+    std::uint64_t n_nodes; // published, as the next two; counted by this program for "tiny"
     std::uint64_t n_leaves;
     int depth; // of the tree
 };
@@ -65,7 +65,7 @@ inline constexpr std::array<TreeRule, 10> kTrees = {{
 // `index`: a value of the option --tree.
 constexpr const TreeRule &tree_rule(std::int64_t index) { return kTrees[static_cast<std::size_t>(index)]; }
 
-inline constexpr int kMaxChildren = 100; // of a node that is not the root of a binomial tree; part of the rule
+inline constexpr int kMaxChildren = 100; // largest number of children, except for the root of a binomial tree
 
 struct TreeNode {
     Digest state;
@@ -79,10 +79,10 @@ inline TreeNode child_of(const TreeNode &node, int i) {
     return {sha1(std::array<std::uint32_t, 6>{a, b, c, d, e, static_cast<std::uint32_t>(i)}), node.depth + 1};
 }
 
-// The node's random number, uniform in [0, 1).
+// Returns the node's random number, uniform in [0, 1).
 inline double uniform_of(const TreeNode &node) { return (node.state[4] & 0x7fffffffu) / 2147483648.0; }
 
-// A tree: its rule, and a table of all that depends on the depth alone.
+// A tree: its rule, and a table of the values that depend on the depth only.
 class Tree {
 public:
     explicit Tree(const TreeRule &rule) : rule_(rule) {
@@ -122,7 +122,7 @@ private:
     }
 
     TreeRule rule_;
-    std::vector<double> log_failure_; // by depth, to where geometric nodes have no children: log of 1 - success
+    std::vector<double> log_failure_; // by depth, while geometric nodes can have children: log(1 - success)
 };
 
 // The result of a search.
@@ -151,7 +151,7 @@ inline void search_serial(const Tree &tree, const TreeNode &node, TreeCounts &co
     for (int i = 0; i < n; i++) search_serial(tree, child_of(node, i), counts);
 }
 
-// Nodes from 1 to `levels` levels below the given one.
+// Returns the number of nodes from 1 to `levels` levels below the given one.
 inline std::uint64_t count_descendants(const Tree &tree, const TreeNode &node, std::int64_t levels) {
     if (levels <= 0) return 0;
     const int n = tree.n_children(node);

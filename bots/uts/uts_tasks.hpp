@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tree search with a task for every child. How many tasks: count_descendants of the root. Every thread sums up what
-// its tasks count.
+// The tree search with a task for every child. count_descendants of the root gives the number of tasks. Every thread
+// sums up the counts of its tasks.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@
 
 namespace bots {
 
-inline constexpr int kMaxNestedTasks = 3000; // fits on a stack of 4 MiB, the least default of runtimes
+inline constexpr int kMaxNestedTasks = 3000; // fit on a stack of 4 MiB, the smallest default of the runtimes
 
-// The counts of one thread, alone on their cache line.
+// The counts of one thread, on a cache line of their own.
 struct alignas(64) ThreadTreeCounts {
     TreeCounts counts;
 };
 
-// Counts the subtree of a node, which the caller keeps until the call returns; adds to the counts of the threads that
-// execute it. `levels`: levels of the tree, from this one down, that are above the cut-off. Tasks wait for their
-// children, so a thread's stack may hold a task of every level at once: no more than kMaxNestedTasks levels.
+// Counts the subtree of a node, which must exist until the call returns; adds to the counts of the executing threads.
+// `levels`: levels of the tree, from this one down, that are above the cut-off. Tasks wait for their children, so a
+// thread's stack can hold a task of every level at once: at most kMaxNestedTasks levels.
 template <TaskKind kKind>
 void search_tasks(const Tree &tree, const TreeNode &node, int levels, ThreadTreeCounts *of_thread) {
     TreeCounts &counts = of_thread[omp_get_thread_num()].counts;
@@ -35,7 +35,8 @@ void search_tasks(const Tree &tree, const TreeNode &node, int levels, ThreadTree
 #pragma omp taskwait
 }
 
-// With a thread for each element of `of_thread`, which the caller provides so that the search allocates nothing.
+// Counts the whole tree on one thread per element of `of_thread`, which the caller provides so that the search
+// allocates nothing.
 template <TaskKind kKind>
 TreeCounts search_parallel(const Tree &tree, int levels, std::vector<ThreadTreeCounts> &of_thread) {
     std::fill(of_thread.begin(), of_thread.end(), ThreadTreeCounts{});
