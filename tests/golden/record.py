@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parent))
+sys.path.insert(0, str(FOLDER.parent / "support"))
 
 from ompass import _core  # noqa: E402
 from toolchains import BUILD, PROGRAMS, REPOSITORY, TOOLCHAINS, compile_source, toolchain_named  # noqa: E402

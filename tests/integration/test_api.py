@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.recorded_run import check_accounts_agree, check_facts, check_sound, facts_in
 from ompass import _core
+from recorded_run import check_accounts_agree, check_facts, check_sound, facts_in
 from toolchains import PROGRAMS, REPOSITORY, CompileProgram, RunRecorded, Toolchain, toolchain_named
 
 FORTRAN_MODULE = REPOSITORY / "ompt_tool" / "fortran" / "ompass.f90"

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from integration import bots_programs
-from integration.bots_programs import Kind
+import bots_programs
+from bots_programs import Kind
 from toolchains import REPOSITORY
 
 THREADS = (1, 2, 4, 8)

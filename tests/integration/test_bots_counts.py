@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from integration import bots_programs
-from integration.bots_programs import Kind
+import bots_programs
+from bots_programs import Kind
 from ompass.readers import open_run
 from ompass.reports import collect, plain, run_report
 from toolchains import neutral_environment

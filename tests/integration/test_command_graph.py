@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from command import call, ompass
-from integration.recorded_run import OUTSIDE, warm_up_and_after
 from ompass import _core
+from recorded_run import OUTSIDE, warm_up_and_after
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 # parallelism of programs whose graph is known: their spins are equal but for the noise of the machine

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from integration.recorded_run import check_facts, check_sound, facts_in
 from ompass import _core
+from recorded_run import check_facts, check_sound, facts_in
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 

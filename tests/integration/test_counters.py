@@ -8,7 +8,7 @@ import json
 import pytest
 
 from command import ompass
-from integration.recorded_run import check_sound
+from recorded_run import check_sound
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 N_TASKS, N_ITERATIONS = 20, 20_000_000

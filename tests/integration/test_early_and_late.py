@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from ext_programs import ext_library
-from integration.recorded_run import check_accounts_agree, check_facts, check_sound, facts_in
 from needs import require_toolchain
 from ompass import _core
+from recorded_run import check_accounts_agree, check_facts, check_sound, facts_in
 from toolchains import Toolchain, compile_source, toolchain_named
 
 SOURCE = "loading/early_and_late.cpp"

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from ext_programs import FORTRAN_MODULE, compile_with_ext, ext_library
-from integration.task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
+from task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import DEFAULT_TOOLCHAIN, TOOLCHAINS, Toolchain, compile_source, toolchain_named
 
 WATCHDOG_S = 60.0

@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 from ext_programs import compile_with_ext, ext_library
-from integration.recorded_run import (
+from ompass import _core
+from ompass.metrics import locality
+from ompass.readers.rundir import open_run
+from recorded_run import (
     check_accounts_agree,
     check_facts,
     check_identity,
@@ -25,10 +28,7 @@ from integration.recorded_run import (
     facts_in,
     run_directories,
 )
-from integration.task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
-from ompass import _core
-from ompass.metrics import locality
-from ompass.readers.rundir import open_run
+from task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import RunRecorded, Toolchain, compile_source, toolchain_named
 
 SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "2"}

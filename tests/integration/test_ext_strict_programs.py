@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import bots_programs
 from ext_programs import ext_library
-from integration import bots_programs
 from toolchains import Toolchain, compile_source
 
 # Four parts of fewer CPUs are fewer places; of a described machine they are four.

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from ext_programs import compile_with_ext
-from integration.task_programs import flags_for
 from needs import require_commands
+from task_programs import flags_for
 from toolchains import Toolchain, toolchain_named
 
 STRICT = {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1", "OMP_MAX_ACTIVE_LEVELS": "2"}

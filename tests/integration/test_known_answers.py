@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.recorded_run import OUTSIDE, check_identity, task_rows, warm_up_and_after
 from ompass import _core
+from recorded_run import OUTSIDE, check_identity, task_rows, warm_up_and_after
 from toolchains import DEFAULT_TOOLCHAIN, PROGRAMS, TOOLCHAINS, CompileProgram, RunRecorded, Toolchain
 
 Answer = dict[str, int]

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from command import command_line
-from integration.harsh_run import run_in, tool_lines
-from integration.recorded_run import check_identity, check_sound, counted, facts_in
+from harsh_run import run_in, tool_lines
 from ompass import _core
+from recorded_run import check_identity, check_sound, counted, facts_in
 from toolchains import CompileProgram, Toolchain
 
 N_TASKS = 9000

@@ -6,7 +6,7 @@ which they do themselves on the spins as they turned out. No longest path may be
 adds time between the spins, which may make it longer: a miss is tried again. No tolerance reaches the
 answer of a reader that dates a creation by the record before it (0.33 for the chain, 0.25 for the fan,
 0.54 for the dependent tasks). Then random programs: their span is the longest path that
-tests/second_reading.py finds, and each of their tasks has the same times everywhere.
+tests/support/second_reading.py finds, and each of their tasks has the same times everywhere.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ import pytest
 
 from command import call
 from ext_programs import compile_with_ext
-from integration.random_programs import WAYS, read_again, record
-from integration.recorded_run import facts_in
 from needs import require_toolchain
 from ompass import _core
+from random_programs import WAYS, read_again, record
 from readers_agree import (
     creations_outside_their_intervals,
     second_reading_differs,
@@ -32,6 +31,7 @@ from readers_agree import (
     task_rows_of,
     task_times_differ,
 )
+from recorded_run import facts_in
 from second_reading import Reading
 from toolchains import (
     DEFAULT_TOOLCHAIN,

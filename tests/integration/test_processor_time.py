@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from command import ompass
-from integration.recorded_run import check_accounts_agree, check_sound, run_directories
 from ompass import _core
 from ompass.processor_time import step_ns, stolen_ns
+from recorded_run import check_accounts_agree, check_sound, run_directories
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SLEEPS = "processor/sleeps.c"

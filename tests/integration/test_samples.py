@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from command import ompass
-from integration.recorded_run import check_sound
 from ompass.elf import read_functions
 from ompass.readers.samples import read_samples
 from ompass.symbols.lookup import Lookup
+from recorded_run import check_sound
 from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolchain_named
 
 HZ = 2000

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from command import command_line
-from integration.harsh_run import run_in, tool_lines
-from integration.recorded_run import check_identity, counted
+from harsh_run import run_in, tool_lines
 from ompass import _core
+from recorded_run import check_identity, counted
 from toolchains import CompileProgram, Toolchain
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the filters name calls of x86-64")

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from integration.harsh_run import run_in, tool_lines
-from integration.recorded_run import (
+from harsh_run import run_in, tool_lines
+from ompass import _core
+from recorded_run import (
     check_accounts_agree,
     check_facts,
     check_sound,
@@ -24,7 +25,6 @@ from integration.recorded_run import (
     run_directories,
     task_rows,
 )
-from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain, compile_source
 
 SWITCH = ["on", "off"]

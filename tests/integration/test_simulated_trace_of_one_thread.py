@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from integration.recorded_run import check_accounts_agree, check_sound
 from ompass import _core
 from ompass.readers.simulation import read_task_program
 from ompass.simulation.machine import read_machine
 from ompass.simulation.runs import notes_on, predict
+from recorded_run import check_accounts_agree, check_sound
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SOURCE = "simulation/phases.c"

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from integration import bots_programs
+import bots_programs
 from toolchains import neutral_environment
 
 OMPASS = (sys.executable, "-m", "ompass")

@@ -23,8 +23,9 @@ from pathlib import Path
 
 import pytest
 
-from integration.harsh_run import SILENT, run_in, tool_lines
-from integration.recorded_run import (
+from harsh_run import SILENT, run_in, tool_lines
+from ompass import _core
+from recorded_run import (
     check_facts,
     check_identity,
     check_sound,
@@ -32,7 +33,6 @@ from integration.recorded_run import (
     facts_in,
     run_directories,
 )
-from ompass import _core
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 N_THREADS = 3

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
-from integration.recorded_run import (
+from ompass import _core
+from recorded_run import (
     check_accounts_agree,
     check_facts,
     check_sound,
@@ -22,8 +23,7 @@ from integration.recorded_run import (
     facts_in,
     run_directories,
 )
-from integration.task_programs import TASK_PROGRAMS, TaskProgram, compiled
-from ompass import _core
+from task_programs import TASK_PROGRAMS, TaskProgram, compiled
 from toolchains import (
     DEFAULT_TOOLCHAIN,
     TOOLCHAINS,

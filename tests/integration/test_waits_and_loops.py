@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from integration.recorded_run import check_accounts_agree, check_sound
 from ompass import _core
 from ompass.reports import collect, plain, run_report
+from recorded_run import check_accounts_agree, check_sound
 from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolchain_named
 
 LATE_NS = 10_000_000

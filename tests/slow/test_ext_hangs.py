@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import bots_programs
 from ext_programs import compile_with_ext, ext_library
-from integration import bots_programs
 from toolchains import Toolchain
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200)]

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from ext_programs import compile_with_ext
-from integration.task_programs import flags_for
 from needs import require_commands
+from task_programs import flags_for
 from toolchains import Toolchain
 
 

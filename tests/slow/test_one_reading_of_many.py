@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from integration.random_programs import WAYS, all_disagreements, record
 from needs import require_toolchain
+from random_programs import WAYS, all_disagreements, record
 from toolchains import TOOLCHAINS, Toolchain
 
 SEEDS = range(1000, 1200)

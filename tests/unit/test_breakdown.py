@@ -6,9 +6,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_runs import MS, STATES, made_run, region, team, thread
 from ompass.metrics import Scope, time_breakdown
 from ompass.model import OUTSIDE, RegionRow
-from unit.made_runs import MS, STATES, made_run, region, team, thread
 
 times = st.integers(min_value=0, max_value=10**13)
 

@@ -17,6 +17,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from made_runs import MS, construct, made_run, team, thread
 from ompass.commands import progress
 from ompass.commands.main import COMMANDS, application
 from ompass.errors import OmpassError
@@ -24,7 +25,6 @@ from ompass.model import Run
 from ompass.task_ids import task_name
 from ompass.topology import recorded_topology
 from unit.conftest import FakeCore
-from unit.made_runs import MS, construct, made_run, team, thread
 
 MakeCore = Callable[..., FakeCore]
 MakeDirectory = Callable[[str], Path]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_runs import MS, construct, definition, made_run, team
 from ompass.metrics import Scope, WorkOf, thresholds
 from ompass.metrics.comparison import Change, Repeat, changes
 from ompass.metrics.significance import least_p, permutation_p
@@ -19,8 +20,7 @@ from ompass.reports import collect, plain
 from ompass.reports.comparison import compare_sides, comparison_report, side_of
 from ompass.reports.comparison.content import headline, paired_places
 from ompass.reports.scaling.content import Place
-from unit.made_runs import MS, construct, definition, made_run, team
-from unit.recorded_sweeps import recorded_sweep
+from recorded_sweeps import recorded_sweep
 
 groups = st.lists(st.integers(0, 1000), min_size=1, max_size=4)
 

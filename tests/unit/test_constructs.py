@@ -8,9 +8,9 @@ import pickle
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_runs import construct, definition, made_run
 from ompass.metrics import construct_totals, granularity
 from ompass.metrics.granularity import trim_bins
-from unit.made_runs import construct, definition, made_run
 
 durations = st.lists(st.integers(0, 2**40), max_size=20)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+import made_traces
+from made_runs import MS, construct, made_run, team
+from made_traces import Spawn, Wait, Work, write_trace
 from ompass.errors import OutputError, UsageError
 from ompass.figures import FORMATS, RUN_FIGURES, render
 from ompass.figures.render import BrowserScript
 from ompass.recording import open_recording
 from ompass.reports import ReportContent, collect
-from unit import made_traces
-from unit.made_runs import MS, construct, made_run, team
-from unit.made_traces import Spawn, Wait, Work, write_trace
 
 MAGIC = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG", ".json": b"{"}
 

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made_runs import MS, STATES, construct, definition, loop, made_run, region, team, thread, wait
 from ompass.metrics import (
     Finding,
     construct_totals,
@@ -20,7 +21,6 @@ from ompass.metrics import (
 from ompass.metrics.loads import SampledLoad
 from ompass.metrics.samples import Line, LocatedSample, Owner
 from ompass.model import OUTSIDE, ConstructRow, RegionRow, Run
-from unit.made_runs import MS, STATES, construct, definition, loop, made_run, region, team, thread, wait
 
 
 def findings(run: Run, **more: Any) -> list[Finding]:

@@ -16,16 +16,6 @@ from typing import Any
 import pytest
 
 from command import ompass
-from integration.recorded_run import (
-    OUTSIDE,
-    STATES,
-    are_apart,
-    check_accounts_agree,
-    check_constructs,
-    check_facts,
-    check_identity,
-    counted,
-)
 from ompass import _core
 from ompass.readers.schedule import read_schedule
 from readers_agree import (
@@ -40,6 +30,16 @@ from readers_agree import (
     task_rows_of,
     task_times_differ,
     whole_graph,
+)
+from recorded_run import (
+    OUTSIDE,
+    STATES,
+    are_apart,
+    check_accounts_agree,
+    check_constructs,
+    check_facts,
+    check_identity,
+    counted,
 )
 from second_reading import Reading
 

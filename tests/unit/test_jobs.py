@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_runs import MS, made_run, team
 from ompass.errors import UsageError
 from ompass.figures import RUN_FIGURES
 from ompass.metrics import time_breakdown
@@ -23,7 +24,6 @@ from ompass.reports import ReportContent, collect, plain, print_report
 from ompass.reports.ranks import job_of_reports, job_report, ranks_to_show
 from ompass.reports.terminal import TerminalConsole
 from ompass.workers import Workers
-from unit.made_runs import MS, made_run, team
 
 
 def rank(number: int, work_ns: int, idle_ns: int = 0, n_threads: int = 2) -> Rank:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_runs import made_run
 from ompass import _core
 from ompass.errors import NothingToShowError, UsageError
 from ompass.figures.render import render
@@ -30,7 +31,6 @@ from ompass.readers import check_has_accesses
 from ompass.reports.reuse import ReuseContent, csv_reuse, json_reuse
 from ompass.topology import CacheGroup, recorded_topology, synthetic_topology
 from ompass.units import parse_size
-from unit.made_runs import made_run
 
 BLOCK_BYTES = 4096
 CLASSES = (1 << 20, 16 << 20)

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from made_runs import made_run, region
 from ompass.metrics import locality
 from ompass.model import Run
-from unit.made_runs import made_run, region
 
 
 def with_held(*held: dict[str, Any]) -> Run:

@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made_traces import Body, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from ompass import _core
 from readers_agree import (
     creations_outside_their_intervals,
@@ -18,7 +19,6 @@ from readers_agree import (
     whole_graph,
 )
 from second_reading import Reading
-from unit.made_traces import Body, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from unit.test_task_graph import bodies
 
 SPAN_BEGIN_NS = 1000  # of the first record of a made trace

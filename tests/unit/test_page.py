@@ -7,6 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+from made_runs import MS, construct, definition, made_run, team
 from ompass.metrics.samples import Line, LocatedSample, Owner, samples_tree
 from ompass.model import Run
 from ompass.page import RunPart, html_report
@@ -15,7 +16,6 @@ from ompass.page.markup import Markup, element
 from ompass.reports import collect
 from ompass.reports.samples import SampleContent
 from ompass.symbols.resolver import Location
-from unit.made_runs import MS, construct, definition, made_run, team
 
 HOSTILE = '</script><img src=x onerror="alert(1)">'
 

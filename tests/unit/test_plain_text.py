@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_runs import MS, construct, definition, made_run, team
 from ompass.exports import write_jedule
 from ompass.figures import RUN_FIGURES, render
 from ompass.metrics.folding import fold
@@ -40,7 +41,6 @@ from ompass.reports.graph import GraphContent, dot_graph, graph_report, graphml_
 from ompass.reports.terminal import TerminalConsole
 from ompass.symbols import Location
 from unit.conftest import FakeCore
-from unit.made_runs import MS, construct, definition, made_run, team
 
 ESC, CSI, BIDI = "\x1b", "\x9b", "\u202e"
 NASTY = f"op[/]x[i][red]:bug: {ESC}[31m{CSI}2J{BIDI}\x00\udc80=1"

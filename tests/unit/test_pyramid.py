@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import made_traces
+from made_traces import Body, Spawn, Wait, Work, write_trace
 from ompass import _core, open
 from ompass.reports.model import STATES
-from unit import made_traces
-from unit.made_traces import Body, Spawn, Wait, Work, write_trace
 from unit.test_schedule import BODIES, MIXED
 
 N_THREADS = 3

@@ -15,7 +15,7 @@ from ompass.metrics import CURVES, Scope, gaps, scaling_point, time_breakdown
 from ompass.model import Run
 from ompass.reports.scaling.content import NumberOfThreads, collect_scaling
 from ompass.sweep import SweepRuns, SweepSpec
-from unit.recorded_sweeps import RecordedSweep, recorded_sweep, sweep_runs
+from recorded_sweeps import RecordedSweep, recorded_sweep, sweep_runs
 
 NAMES = (
     "health-fine",

@@ -16,6 +16,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_runs import (
+    MS,
+    construct,
+    definition,
+    loop,
+    made_run,
+    made_samples,
+    region,
+    team,
+    wait,
+)
 from ompass.errors import NothingToShowError
 from ompass.metrics import Scope, findings, notes
 from ompass.model import OUTSIDE, Run, StateTimes
@@ -35,17 +46,6 @@ from ompass.reports.content import same_place
 from ompass.reports.model import Table
 from ompass.reports.terminal import TerminalConsole
 from ompass.symbols import Location
-from unit.made_runs import (
-    MS,
-    construct,
-    definition,
-    loop,
-    made_run,
-    made_samples,
-    region,
-    team,
-    wait,
-)
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "report-schema.md"
 REQUIRED = [

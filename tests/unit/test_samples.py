@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from made_runs import made_run, made_samples, thread
+from made_traces import Schedule, Spawn, Wait, Work, write_trace
 from ompass.errors import DamagedRunError
 from ompass.metrics.samples import LocatedSample, Owner, hot_calls, hot_libraries, hot_lines
 from ompass.readers import open_run
@@ -31,8 +33,6 @@ from ompass.reports.samples import (
 from ompass.reports.samples.pprof import parse_pprof
 from ompass.symbols.libraries import IO, MEMORY, MPI, OWN, RUNTIME, group_of, group_of_calls
 from ompass.symbols.unwinder import FrameTable, Unwinder
-from unit.made_runs import made_run, made_samples, thread
-from unit.made_traces import Schedule, Spawn, Wait, Work, write_trace
 
 STATES = ("work", "create", "schedule", "sync", "idle", "outside")
 N_REGISTERS, STACK_BYTES = 8, 1024

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from made_runs import MS, made_run, team
 from ompass.metrics import (
     Evidence,
     Finding,
@@ -28,7 +29,6 @@ from ompass.metrics import (
 )
 from ompass.metrics.diseases import losses
 from ompass.model import StateTimes
-from unit.made_runs import MS, made_run, team
 
 times = st.integers(0, 10**12)
 states = st.builds(StateTimes, st.integers(1, 10**12), times, times, times, times)

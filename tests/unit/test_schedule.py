@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import made_traces
+from made_traces import Body, Spawn, Wait, Work, write_trace
 from ompass import _core
 from ompass.errors import DamagedRunError
 from ompass.figures.render import render
@@ -23,8 +25,6 @@ from ompass.readers.pyramid import NO_HOME
 from ompass.readers.schedule import Bars, Schedule, read_schedule
 from ompass.reports import ReportContent, collect
 from ompass.reports.model import STATES
-from unit import made_traces
-from unit.made_traces import Body, Spawn, Wait, Work, write_trace
 
 WORKS = st.builds(Work, st.integers(0, 1000))
 BODIES: st.SearchStrategy[Body] = st.recursive(

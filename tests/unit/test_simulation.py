@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
+from made_traces import DEPENDENCE, Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from ompass import _core
 from ompass._core import SimulatedRun, TaskProgram
 from ompass.commands.main import application
@@ -25,7 +26,6 @@ from ompass.simulation.calibration import as_toml, costs_from, recording_from
 from ompass.simulation.machine import MACHINES, Machine, Recording, find_machine, read_machine
 from ompass.simulation.runs import POLICIES, RECORDABLE, predict, simulate
 from ompass.topology import recorded_topology, synthetic_topology
-from unit.made_traces import DEPENDENCE, Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from unit.test_task_graph import bodies, fib
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"

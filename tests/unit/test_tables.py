@@ -11,6 +11,8 @@ import polars
 import pytest
 
 import ompass
+from made_runs import made_run
+from made_traces import Body, Schedule, Spawn, Task, Wait, Work, write_trace
 from ompass import _core
 from ompass.errors import DamagedRunError, NothingToShowError, RunNotFoundError, UsageError
 from ompass.metrics import Scope
@@ -19,8 +21,6 @@ from ompass.readers.tables import TABLES, Tables
 from ompass.recording import Recording
 from ompass.reports.model import STATES
 from ompass.symbols.resolver import UNKNOWN
-from unit.made_runs import made_run
-from unit.made_traces import Body, Schedule, Spawn, Task, Wait, Work, write_trace
 
 INNER: Body = (
     Work(30),

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 from ompass import _core
 from ompass.metrics.folding import fold, fold_to
 from ompass.metrics.span import critical_constructs, speedup_bounds
 from ompass.model_graph import TaskGraph
 from ompass.readers import read_task_graph
-from unit.made_traces import Body, Op, Schedule, Spawn, Wait, Work, chain_of, work_of, write_trace
 
 works = st.builds(Work, st.integers(0, 1000))
 bodies: st.SearchStrategy[Body] = st.recursive(

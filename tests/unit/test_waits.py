@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from made_runs import MS, definition, loop, made_run, region, wait
 from ompass.metrics import loop_totals, wait_totals
 from ompass.model import LOCKS, LOOPS, WAIT_KINDS, WAITS, Run
 from ompass.reports import collect, plain, run_report
-from unit.made_runs import MS, definition, loop, made_run, region, wait
 
 
 def run_of(waits: Any = (), loops: Any = (), **kinds: int) -> Run:

@@ -10,12 +10,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import made_traces
+from made_traces import Body, Wait, write_trace
 from ompass import open
 from ompass.model import Run
 from ompass.readers import open_run
 from ompass.reports.model import STATES
-from unit import made_traces
-from unit.made_traces import Body, Wait, write_trace
 from unit.test_schedule import BODIES, MIXED
 
 FIGURES = {

@@ -2,7 +2,7 @@
 // The bytes of a run directory: file headers, extents and trace events, each declared once; figures.h has the slots of
 // the profile. The tool writes them (process_log, thread_log); format/ reads files, extents and slots, events/ decodes the
 // records of events. Two writers of test traces know the same bytes on purpose, so that a test notices when they change
-// (tests/unit/made_traces.py, tests/benchmarks/large_trace.py). docs/trace-format.md shows them, annotated.
+// (tests/support/made_traces.py, tests/benchmarks/large_trace.py). docs/trace-format.md shows them, annotated.
 //
 // Conventions: little endian, all fields naturally aligned, times in clock ticks unless a name says otherwise.
 // A file is a header of kHeaderBytes followed by extents, each beginning with an ExtentHeader. Files only grow.

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = REPOSITORY / "tests" / "programs"
 BUILD = REPOSITORY / "build" / os.environ.get("OMPASS_BUILD_PRESET", "release")
 RUNTIMES = REPOSITORY / "build" / "runtimes"

@@ -2,7 +2,7 @@
 """What every reader says of one trace, side by side: the same tasks, at the same integer nanoseconds.
 
 Readers are the SQL tables, the slices of timelines, the tasks of the graph, the records of `dump`, and the
-second reading of tests/second_reading.py. Each function returns a sentence for each disagreement.
+second reading of tests/support/second_reading.py. Each function returns a sentence for each disagreement.
 """
 
 from __future__ import annotations

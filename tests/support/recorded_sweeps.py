@@ -3,7 +3,7 @@
 
 Tests on them judge what was measured then, whatever machine they run on. Made from a sweep's directory by
 
-    python tests/unit/recorded_sweeps.py cilksort-fine.sweep
+    python tests/support/recorded_sweeps.py cilksort-fine.sweep
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ompass.sweep import RECORDED, Job, SweepDirectory, SweepRuns
 
 Row = ConstructRow | Definition | Module | RegionRow | ThreadRow
 
-FOLDER = Path(__file__).parent / "recorded_sweeps"
+FOLDER = Path(__file__).parents[1] / "unit" / "recorded_sweeps"
 
 
 @dataclass(frozen=True, slots=True)
