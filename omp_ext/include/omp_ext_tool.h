@@ -163,6 +163,10 @@ void omp_ext_tell_of_current(void);
  */
 int omp_ext_observe(const struct omp_ext_observer *observer);
 
+/* Returns 1 when the address is in the OpenMP runtime whose tasks the library schedules, or may schedule later. A process may
+   have several runtimes; a tool that observes another one must not register an observer. */
+int omp_ext_schedules(const void *code);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

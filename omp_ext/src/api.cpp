@@ -9,6 +9,7 @@
 
 #include "activation.h"
 #include "domains.h"
+#include "libomp_abi.h"
 #include "observer.h"
 #include "options.h"
 #include "stacks.h"
@@ -82,6 +83,11 @@ int omp_ext_observe(const omp_ext_observer *candidate) {
     const bool is_heard = fits && is_active();
     if (fits) note_observer();
     return is_heard;
+}
+
+int omp_ext_schedules(const void *code) {
+    (void)is_active(); // the runtime is known from then on
+    return abi::is_in_runtime(code);
 }
 
 void omp_ext_tell_of_current(void) {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "binding.h"
-#include "loaded_code.h"
 #include "omp_ext.h"
 #include "options.h"
 #include "placement.h"
+#include "runtimes.h"
 #include "topology.h"
 
 namespace omp_ext::domains {
@@ -129,9 +129,9 @@ struct Nesting {
     int (*size_at)(int) = nullptr;
 
     Nesting() {
-        level = reinterpret_cast<int (*)()>(ompass::find_exported("omp_get_level"));
-        thread_at = reinterpret_cast<int (*)(int)>(ompass::find_exported("omp_get_ancestor_thread_num"));
-        size_at = reinterpret_cast<int (*)(int)>(ompass::find_exported("omp_get_team_size"));
+        level = reinterpret_cast<int (*)()>(ompass::find_in_own_runtime("omp_get_level"));
+        thread_at = reinterpret_cast<int (*)(int)>(ompass::find_in_own_runtime("omp_get_ancestor_thread_num"));
+        size_at = reinterpret_cast<int (*)(int)>(ompass::find_in_own_runtime("omp_get_team_size"));
     }
     int n_around() const { return level && thread_at && size_at ? level() - 1 : 0; }
 };

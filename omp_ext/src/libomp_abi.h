@@ -4,12 +4,15 @@
 // libgomp_g.h of gcc).
 //
 // Each hooked function is one jump through a pointer. At first it points to a function that finds the runtime; from then
-// on to the runtime's own function, so that a program that is left alone pays for one predicted jump, or to ours.
+// on to the runtime's own function, so that a program that is left alone pays for one predicted jump, or to ours. Where
+// the process has several runtimes, it may point to a function that looks which library calls: ours are the calls for the
+// runtime that we schedule, and all others go where they would have gone without us.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "runtimes.h"
 #include "task.h"
 
 #define OMP_EXT_EXPORT extern "C" __attribute__((visibility("default")))
@@ -65,17 +68,24 @@ struct BlockAffinity {
 
 using Routine = int32_t (*)(int32_t, void *);
 
-// A function that we stand in front of.
-struct Hook {
+// A function that we stand in front of. Aligned, since compilers put what is larger at addresses of their choice.
+struct alignas(64) Hook {
     const char *name;
     void **target; // where the exported function jumps to
     void *ours;
-    void *real; // null: the runtime has none
+    void *sorting; // jumps to what target_for returns
+    ompass::Behind *behind;
+    void *real = nullptr; // null: the runtime has none
+    void *own = nullptr; // ours or real, whichever is in effect; null: not decided yet
+    bool is_for_own = false; // every call is one for the runtime that we schedule
 };
+static_assert(sizeof(Hook) == 64); // no gap between them
 // All hooks of the library lie in a section of their own, which the linker delimits.
 
 // Finds the runtime and decides; after it every target is set, unless there is no runtime yet. Any thread.
 void resolve();
+// Returns where a call from the library with this address goes, if that depends on the library.
+void *target_for(Hook &hook, const void *caller);
 // The program calls a function that no runtime in the process has: what the loader would do about it.
 [[noreturn]] void end_for_lack_of(const char *name);
 // Is this code in the runtime itself?
@@ -152,9 +162,12 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
 #define OMP_EXT_HOOK(result, name, parameters, arguments)                                                              \
     static result held_##name parameters;                                                                              \
     static result first_##name parameters;                                                                             \
+    static result sorting_##name parameters;                                                                           \
+    static constinit ::ompass::Behind behind_##name;                                                                   \
     static void *target_##name = reinterpret_cast<void *>(first_##name);                                               \
     __attribute__((section("omp_ext_hooks"), used)) static ::omp_ext::abi::Hook hook_##name{                           \
-        #name, &target_##name, reinterpret_cast<void *>(held_##name), nullptr};                                        \
+        #name, &target_##name, reinterpret_cast<void *>(held_##name), reinterpret_cast<void *>(sorting_##name),        \
+        &behind_##name};                                                                                               \
     [[maybe_unused]] static result(*real_##name()) parameters {                                                        \
         return reinterpret_cast<result(*) parameters>(hook_##name.real);                                               \
     }                                                                                                                  \
@@ -166,6 +179,10 @@ extern int32_t (*kmpc_global_thread_num)(void *location);
         ::omp_ext::abi::resolve();                                                                                     \
         void *target = __atomic_load_n(&target_##name, __ATOMIC_ACQUIRE);                                              \
         if (!target || target == reinterpret_cast<void *>(first_##name)) ::omp_ext::abi::end_for_lack_of(#name);       \
+        OMP_EXT_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                         \
+    }                                                                                                                  \
+    static result sorting_##name parameters {                                                                          \
+        void *target = ::omp_ext::abi::target_for(hook_##name, __builtin_return_address(0));                           \
         OMP_EXT_JUMP reinterpret_cast<result(*) parameters>(target) arguments;                                         \
     }                                                                                                                  \
     static result held_##name parameters

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <strings.h>
 #include <unistd.h>
+#include <utility>
 
 #include "activation.h"
 #include "annotations.h"
@@ -17,6 +18,7 @@
 #include "observer.h"
 #include "options.h"
 #include "runtime.h"
+#include "runtimes.h"
 #include "stacks.h"
 #include "statistics.h"
 #include "team.h"
@@ -47,8 +49,10 @@ bool cancellation;
 bool tool;
 bool tool_observes; // and knows of light tasks
 bool own_tasks_may_come;
-const void *runtime_base;
-ompass::Library runtime_code; // of that; written before any hook is set
+bool is_set_up; // options are read, and every hook has its target
+bool says_unknown; // that the runtime is not known
+unsigned long long n_loads; // libraries loaded so far, when the runtimes were last looked for
+ompass::Library runtime_code; // of the runtime that we schedule; written before any hook is set
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const void *base_of(const void *address) {
@@ -56,30 +60,7 @@ const void *base_of(const void *address) {
     return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
 }
 
-struct Search {
-    const char *name;
-    void *found;
-};
-
-// The runtime may have been loaded out of sight of RTLD_NEXT: then every library of the process is asked.
-int search_library(dl_phdr_info *info, size_t, void *argument) {
-    auto *search = static_cast<Search *>(argument);
-    void *library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (!library) return 0;
-    // Tools that stand in front of a runtime have its functions too, but for this one.
-    void *symbol = dlsym(library, "omp_get_num_threads") ? dlsym(library, search->name) : nullptr;
-    dlclose(library);
-    if (!symbol || base_of(symbol) == base_of(&state)) return 0;
-    search->found = symbol;
-    return 1;
-}
-
-void *find_real(const char *name) {
-    if (void *next = dlsym(RTLD_NEXT, name)) return next;
-    Search search{name, nullptr};
-    dl_iterate_phdr(search_library, &search);
-    return search.found;
-}
+void *find_real(const char *name) { return ompass::find_in_own_runtime(name); }
 
 // ---------------------------------------------------------------- what the program refers to
 
@@ -117,7 +98,7 @@ struct References {
 int look_at_library(dl_phdr_info *info, size_t, void *argument) {
     auto &references = *static_cast<References *>(argument);
     const auto base = reinterpret_cast<const void *>(info->dlpi_addr);
-    if (base == base_of(&state) || (runtime_base && base == runtime_base)) return 0;
+    if (base == base_of(&state) || runtime_code.holds(base)) return 0;
     for_each_undefined_symbol(*info, [&](const char *name) {
         const auto starts_with = [&](const char *start) { return strncmp(name, start, strlen(start)) == 0; };
         const bool is_openmp = (name[0] == '_' && (starts_with("__kmpc_") || starts_with("__tgt_"))) ||
@@ -168,7 +149,7 @@ bool find_tool() {
     if (start && strcasecmp(start, "disabled") == 0) return false;
     if (libraries && *libraries) return true;
     const auto is_tool = [](void *symbol) {
-        return symbol && base_of(symbol) != runtime_base && base_of(symbol) != base_of(&state);
+        return symbol && !runtime_code.holds(symbol) && base_of(symbol) != base_of(&state);
     };
     return is_tool(dlsym(RTLD_DEFAULT, "ompt_start_tool")) || is_tool(find_real("ompt_start_tool"));
 }
@@ -196,11 +177,33 @@ void decide_on_light_tasks() {
                              std::memory_order_relaxed);
 }
 
+Hook &hook_at(size_t i) { return __start_omp_ext_hooks[i]; }
+size_t n_hooks() { return static_cast<size_t>(__stop_omp_ext_hooks - __start_omp_ext_hooks); }
+
+void set_target(Hook &hook, void *target) {
+    if (target) __atomic_store_n(hook.target, target, __ATOMIC_RELEASE);
+}
+
+// Lets calls for other runtimes go there from now on. Those for the runtime that we schedule have no target before
+// set_targets.
+void look_behind(size_t i, const ompass::Destination &destination) {
+    Hook &hook = hook_at(i);
+    hook.real = destination.own;
+    hook.is_for_own = destination.is_for_all && destination.is_own;
+    if (!destination.is_for_all)
+        set_target(hook, hook.sorting);
+    else if (!destination.is_own)
+        set_target(hook, destination.function);
+}
+
 void set_targets(bool to_ours) {
-    for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) {
+    for (size_t i = 0; i < n_hooks(); i++) {
+        Hook &hook = hook_at(i);
         // What an old runtime lacks we can do without it, where its compiler's programs need it.
-        void *target = to_ours ? hook->ours : hook->real;
-        if (target) __atomic_store_n(hook->target, target, __ATOMIC_RELEASE);
+        void *own = to_ours ? hook.ours : hook.real;
+        if (!own) continue;
+        __atomic_store_n(&hook.own, own, __ATOMIC_RELEASE);
+        if (hook.is_for_own) set_target(hook, own);
     }
 }
 
@@ -214,22 +217,24 @@ void decide() {
         handles_forks = true;
         pthread_atfork(nullptr, nullptr, after_fork_in_child);
     }
-    // No runtime yet; perhaps one comes by dlopen. Tools too stand in front of hooked functions, but not of this one. A
-    // preload reaches shells and their like too: before there is a runtime nothing is read, and nothing said.
-    if (!find_real("omp_get_num_threads")) return;
-    options = read_options();
-    for (Hook *hook = __start_omp_ext_hooks; hook < __stop_omp_ext_hooks; hook++) hook->real = find_real(hook->name);
-    const void *barrier = find_real("__kmpc_barrier");
-    runtime_base = base_of(barrier);
-    runtime_code = barrier ? ompass::library_of(barrier) : ompass::Library{};
+    // No runtime yet; perhaps one comes by dlopen. A preload reaches shells and their like too: before there is a runtime
+    // nothing is read, and nothing said.
+    const unsigned long long n_loads_now = ompass::count_loads();
+    if (n_loads == n_loads_now || !ompass::find_exported("omp_get_num_threads")) return;
+    n_loads = n_loads_now;
+    if (!is_set_up) options = read_options();
+    is_set_up = true;
+    ompass::find_destinations(n_hooks(), [](size_t i) { return hook_at(i).name; }, look_behind);
+    runtime_code = ompass::own_runtime();
     References references;
     dl_iterate_phdr(look_at_library, &references);
     const bool wanted = options.schedule == 1 || (options.schedule < 0 && references.placement);
     if (references.tasks) tasks_may_come.store(true, std::memory_order_relaxed);
     if (references.other_waits) note_other_waits();
     runtime_is_known = find_runtime();
-    if (wanted && !runtime_is_known)
+    if (wanted && !runtime_is_known && !std::exchange(says_unknown, true))
         say("this library does not know the OpenMP runtime of this process and leaves all tasks to it.");
+    if (runtime_code.end == 0) return; // one of the LLVM family may still come by dlopen
     if (wanted && runtime_is_known && !is_in_front()) {
         say("the OpenMP runtime stands in front of this library (link it before the runtime, or preload it); "
             "everything "
@@ -273,6 +278,20 @@ void resolve() {
     pthread_mutex_lock(&lock);
     if (state.load(std::memory_order_relaxed) == kUnresolved) decide();
     pthread_mutex_unlock(&lock);
+}
+
+void *target_for(Hook &hook, const void *caller) {
+    const ompass::Behind::Call call = hook.behind->of(hook.name, caller);
+    void *target = call.function;
+    if (call.is_own) {
+        target = __atomic_load_n(&hook.own, __ATOMIC_ACQUIRE);
+        if (!target) { // the runtime came by dlopen
+            resolve();
+            target = __atomic_load_n(&hook.own, __ATOMIC_ACQUIRE);
+        }
+    }
+    if (!target) end_for_lack_of(hook.name);
+    return target;
 }
 
 void end_for_lack_of(const char *name) {

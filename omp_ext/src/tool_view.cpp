@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "activation.h"
+#include "libomp_abi.h"
 #include "observer.h"
 #include "options.h"
 
@@ -143,8 +144,14 @@ extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *ompt
                                                                                             const char *runtime) {
     using namespace omp_ext;
     const auto following = reinterpret_cast<StartTool>(dlsym(RTLD_NEXT, "ompt_start_tool"));
+    const bool schedules = is_active();
+    // A tool can observe one runtime: the one that we schedule, if any.
+    if (!abi::is_in_runtime(__builtin_return_address(0))) {
+        if (schedules || !following) return nullptr;
+        OMP_EXT_JUMP following(version, runtime);
+    }
     tool = following ? following(version, runtime) : nullptr;
-    if (!is_active()) return tool;
+    if (!schedules) return tool;
     if (!tool) tool = start_tool_of_libraries(version, runtime);
     if (!tool) return nullptr;
     static ompt_start_tool_result_t result = {initialize, finalize, {0}};

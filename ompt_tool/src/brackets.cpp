@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <link.h>
 #include <utility>
 
 #include "accounting_tasks.h"
@@ -26,9 +25,9 @@ Code runtime_code = {};
 namespace {
 
 // The calling thread if a bracket is to be measured here; null: there is none, and the call is passed on, by a jump if that
-// is possible here.
-inline ThreadState *recording_thread(bool can_jump = true) {
-    if (!active) return nullptr;
+// is possible here. Calls for another runtime than the recorded one are not `own`.
+inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
+    if (!active || !is_own) return nullptr;
     ThreadState *thread = recorder::this_thread;
     if (!thread || thread->seen_switch != recorder::kOn || recorder::current_switch() != recorder::kOn) return nullptr;
     if (aside_in_regions && can_jump && thread->region->instance) return nullptr;
@@ -55,20 +54,6 @@ struct Creation {
     bool outer;
     const void *outer_address;
 };
-
-// Finds the segment of a shared library with the address in `begin`.
-int find_segment(dl_phdr_info *info, size_t, void *argument) {
-    auto *code = static_cast<Code *>(argument);
-    if (!info->dlpi_name || !*info->dlpi_name) return 0; // the program
-    for (size_t i = 0; i < info->dlpi_phnum; i++) {
-        const uintptr_t first = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        const Code segment = {first, first + info->dlpi_phdr[i].p_memsz};
-        if (info->dlpi_phdr[i].p_type != PT_LOAD || !segment.holds(reinterpret_cast<void *>(code->begin))) continue;
-        *code = segment;
-        return 1;
-    }
-    return 0;
-}
 
 // The same for a taskloop: many tasks, all of them children of the task that is current now.
 struct LoopCreation {
@@ -114,8 +99,8 @@ void look_whether_in_front(bool wanted) {
     active = wanted && first && is_ours(first);
     runtime_code = {};
     if (!active) return;
-    Code code = {reinterpret_cast<uintptr_t>(find_real("omp_get_num_threads")), 0};
-    if (dl_iterate_phdr(find_segment, &code)) runtime_code = code;
+    const Library runtime = own_runtime();
+    if (*runtime.path) runtime_code = {runtime.begin, runtime.end}; // else it is the program
 }
 
 } // namespace ompass::brackets
@@ -126,10 +111,10 @@ using namespace ompass;
 
 OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int32_t flags, size_t task_bytes,
                                           size_t shared_bytes, void *routine) {
-    static decltype(&__kmpc_omp_task_alloc) known;
+    static Behind behind;
     // The creation begins here and ends in the call that enqueues the task; in between lies only the copying of its data.
-    ThreadState *thread = brackets::recording_thread();
-    auto *next = real(known, "__kmpc_omp_task_alloc");
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_alloc)>(behind, "__kmpc_omp_task_alloc");
+    ThreadState *thread = brackets::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, flags, task_bytes, shared_bytes, routine);
     begin_creation(*thread);
     void *task = next(location, thread_id, flags, task_bytes, shared_bytes, routine);
@@ -141,9 +126,9 @@ OMPASS_EXPORT void *__kmpc_omp_task_alloc(void *location, int32_t thread_id, int
 }
 
 OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *task) {
-    static decltype(&__kmpc_omp_task) known;
-    ThreadState *thread = brackets::recording_thread();
-    auto *next = real(known, "__kmpc_omp_task");
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task)>(behind, "__kmpc_omp_task");
+    ThreadState *thread = brackets::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task);
     const brackets::Creation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task);
@@ -151,9 +136,9 @@ OMPASS_EXPORT int32_t __kmpc_omp_task(void *location, int32_t thread_id, void *t
 
 OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_id, void *task, int32_t n,
                                                 void *dependences, int32_t n_noalias, void *noalias) {
-    static decltype(&__kmpc_omp_task_with_deps) known;
-    ThreadState *thread = brackets::recording_thread();
-    auto *next = real(known, "__kmpc_omp_task_with_deps");
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(__kmpc_omp_task_with_deps)>(behind, "__kmpc_omp_task_with_deps");
+    ThreadState *thread = brackets::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(location, thread_id, task, n, dependences, n_noalias, noalias);
     const brackets::Creation creation(thread, __builtin_return_address(0), task);
     return next(location, thread_id, task, n, dependences, n_noalias, noalias);
@@ -162,9 +147,9 @@ OMPASS_EXPORT int32_t __kmpc_omp_task_with_deps(void *location, int32_t thread_i
 OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
                                    uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
                                    uint64_t grainsize, void *duplicate) {
-    static decltype(&__kmpc_taskloop) known;
-    ThreadState *thread = brackets::recording_thread();
-    auto *next = real(known, "__kmpc_taskloop");
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(__kmpc_taskloop)>(behind, "__kmpc_taskloop");
+    ThreadState *thread = brackets::recording_thread(is_own);
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          duplicate);
@@ -175,9 +160,9 @@ OMPASS_EXPORT void __kmpc_taskloop(void *location, int32_t thread_id, void *task
 OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *task, int32_t if_value, uint64_t *lower,
                                      uint64_t *upper, int64_t stride, int32_t nogroup, int32_t schedule,
                                      uint64_t grainsize, int32_t modifier, void *duplicate) {
-    static decltype(&__kmpc_taskloop_5) known;
-    ThreadState *thread = brackets::recording_thread();
-    auto *next = real(known, "__kmpc_taskloop_5");
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(__kmpc_taskloop_5)>(behind, "__kmpc_taskloop_5");
+    ThreadState *thread = brackets::recording_thread(is_own);
     if (!thread)
         OMPASS_JUMP next(location, thread_id, task, if_value, lower, upper, stride, nogroup, schedule, grainsize,
                          modifier, duplicate);
@@ -207,10 +192,10 @@ using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *,
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                              long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
                              void *event) {
-    static GompTask *known;
-    auto *next = real(known, "GOMP_task");
-    const bool must_copy = !if_clause && copy && bytes > 0;
-    ThreadState *thread = brackets::recording_thread(!must_copy);
+    static Behind behind;
+    const auto [next, is_own] = next_of<GompTask>(behind, "GOMP_task");
+    const bool must_copy = is_own && !if_clause && copy && bytes > 0;
+    ThreadState *thread = brackets::recording_thread(is_own, !must_copy);
     if (!thread && must_copy)
         return copy_and_create(next, function, data, copy, bytes, alignment, flags, dependences, priority, event);
     if (!thread)
@@ -225,9 +210,9 @@ OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(
 OMPASS_EXPORT void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                                  long alignment, unsigned flags, unsigned long n_tasks, int priority, long start,
                                  long end, long step) {
-    static decltype(&GOMP_taskloop) known;
-    ThreadState *thread = brackets::recording_thread();
-    auto *next = real(known, "GOMP_taskloop");
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(GOMP_taskloop)>(behind, "GOMP_taskloop");
+    ThreadState *thread = brackets::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
     const brackets::LoopCreation creation(thread, __builtin_return_address(0));
     next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
@@ -236,9 +221,9 @@ OMPASS_EXPORT void GOMP_taskloop(void (*function)(void *), void *data, void (*co
 OMPASS_EXPORT void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                                      long alignment, unsigned flags, unsigned long n_tasks, int priority,
                                      unsigned long long start, unsigned long long end, unsigned long long step) {
-    static decltype(&GOMP_taskloop_ull) known;
-    ThreadState *thread = brackets::recording_thread();
-    auto *next = real(known, "GOMP_taskloop_ull");
+    static Behind behind;
+    const auto [next, is_own] = next_of<decltype(GOMP_taskloop_ull)>(behind, "GOMP_taskloop_ull");
+    ThreadState *thread = brackets::recording_thread(is_own);
     if (!thread) OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
     const brackets::LoopCreation creation(thread, __builtin_return_address(0));
     next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);

@@ -12,6 +12,7 @@
 #include "held_tasks.h"
 #include "process_log.h"
 #include "recorder.h"
+#include "runtimes.h"
 
 namespace ompass {
 
@@ -324,12 +325,25 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_masked, &on_masked);
     add(ompt_callback_dispatch, &on_dispatch);
     add(ompt_callback_control_tool, &on_control);
+    // Not ompt_set_callback: the extension gives us one of its own.
+    const auto *runtime = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
+    claim_runtime(runtime);
     brackets::look_whether_in_front(recorder::options().brackets);
     // The extension tells of the begin and end of creations too.
-    const bool is_told = held_tasks::observe();
+    const bool is_told = held_tasks::observe(runtime);
     if (is_told) brackets::stand_aside_in_regions();
     recorder::note_brackets(is_told || brackets::active);
     return 1;
+}
+
+// True if the tool was started before by another library: a second runtime of the process. The callbacks of two would mix up
+// the states of threads and tasks, so only the first one is recorded.
+bool is_second_runtime(const void *starter) {
+    static constinit uintptr_t first = 0;
+    const uintptr_t starting = library_of(starter).begin;
+    uintptr_t known = 0;
+    return !__atomic_compare_exchange_n(&first, &known, starting, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
+           known != starting;
 }
 
 void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
@@ -337,9 +351,10 @@ void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
 } // namespace
 } // namespace ompass
 
-// Called by the OpenMP runtime, once. No OpenMP call may be made from here on to the end of initialize().
+// Called by each OpenMP runtime of the process, once. No OpenMP call may be made from here on to the end of initialize().
 extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *
 ompt_start_tool(unsigned, const char *runtime_version) {
+    if (ompass::is_second_runtime(__builtin_return_address(0))) return nullptr;
     if (!ompass::recorder::start(runtime_version ? runtime_version : "unknown")) return nullptr;
     static ompt_start_tool_result_t result = {ompass::initialize, ompass::finalize, {0}};
     return &result;

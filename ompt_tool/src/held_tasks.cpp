@@ -228,7 +228,9 @@ constexpr omp_ext_observer kObserver = {
 
 void (*tell_of_tallied)() = [] {};
 
-bool observe() {
+bool observe(const void *runtime) {
+    auto *schedules = reinterpret_cast<decltype(&omp_ext_schedules)>(dlsym(RTLD_DEFAULT, "omp_ext_schedules"));
+    if (!schedules || !schedules(runtime)) return false;
     auto *observe = reinterpret_cast<decltype(&omp_ext_observe)>(dlsym(RTLD_DEFAULT, "omp_ext_observe"));
     auto *tell = reinterpret_cast<decltype(&omp_ext_tell_of_current)>(dlsym(RTLD_DEFAULT, "omp_ext_tell_of_current"));
     if (tell) tell_of_tallied = tell;

@@ -6,8 +6,9 @@
 
 namespace ompass::held_tasks {
 
-// Asks the extension, if it is in the process, to tell of its tasks. True when it schedules the program.
-bool observe();
+// Asks the extension, if it is in the process and schedules the tasks of the runtime with this address, to report them.
+// True when it schedules the program.
+bool observe(const void *runtime);
 
 // To be called before anything that the current task does is recorded of which the extension does not tell.
 extern void (*tell_of_tallied)();

@@ -13,14 +13,17 @@
 #include "messages.h"
 #include "real_functions.h"
 
-using ompass::real;
+using ompass::Behind;
+using ompass::next_of;
 
 namespace {
 
-// Returns the function of the runtime in use. These calls are rare: nothing is kept.
+// Returns the function of the caller's runtime. These calls are rare: nothing is kept.
 template <typename Function>
-Function *in_use(const char *name) {
-    return reinterpret_cast<Function *>(ompass::find_real(name));
+[[gnu::always_inline]] inline Function *in_use(const char *name) {
+    void *function = ompass::destination_of(name, __builtin_return_address(0)).function;
+    if (!function) ompass::end_for_lack_of(name);
+    return reinterpret_cast<Function *>(function);
 }
 
 int to_int(int64_t value) { return value > INT_MAX ? INT_MAX : value < INT_MIN ? INT_MIN : static_cast<int>(value); }
@@ -32,8 +35,8 @@ int to_int(int64_t value) { return value > INT_MAX ? INT_MAX : value < INT_MIN ?
 // Passes a call of up to four integers or pointers on, and its result back.
 #define OMPASS_PASS_ON(name)                                                                                           \
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {                                 \
-        static decltype(&name) known;                                                                                  \
-        return real(known, #name)(a, b, c, d);                                                                         \
+        static Behind behind;                                                                                          \
+        return next_of<decltype(name)>(behind, #name).function(a, b, c, d);                                            \
     }
 
 OMPASS_PASS_ON(omp_alloc)
@@ -117,13 +120,13 @@ void get_wide(int n, int64_t *wide, Get &&get) {
 
 OMPASS_EXPORT void omp_get_place_proc_ids_8_(const int64_t *place, int64_t *ids) {
     const int number = to_int(*place);
-    get_wide(in_use<int(int)>("omp_get_place_num_procs")(number), ids,
-             [=](int *found) { in_use<void(int, int *)>("omp_get_place_proc_ids")(number, found); });
+    auto *get = in_use<void(int, int *)>("omp_get_place_proc_ids");
+    get_wide(in_use<int(int)>("omp_get_place_num_procs")(number), ids, [=](int *found) { get(number, found); });
 }
 
 OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
-    get_wide(in_use<int()>("omp_get_partition_num_places")(), places,
-             [](int *found) { in_use<void(int *)>("omp_get_partition_place_nums")(found); });
+    auto *get = in_use<void(int *)>("omp_get_partition_place_nums");
+    get_wide(in_use<int()>("omp_get_partition_num_places")(), places, get);
 }
 
 // ---------------------------------------------------------------- loops with ordered dependences
@@ -134,10 +137,10 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
 #define OMPASS_ORDERED(name)                                                                                           \
     OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
                             uintptr_t h) {                                                                             \
-        static int (*n_threads)();                                                                                     \
-        static decltype(&name) known;                                                                                  \
-        auto *next = real(known, #name);                                                                               \
-        if (real(n_threads, "omp_get_num_threads")() > 1) OMPASS_JUMP next(a, b, c, d, e, f, g, h);                    \
+        static Behind n_threads;                                                                                       \
+        static Behind behind;                                                                                          \
+        auto *next = next_of<decltype(name)>(behind, #name).function;                                                  \
+        if (next_of<int()>(n_threads, "omp_get_num_threads").function() > 1) OMPASS_JUMP next(a, b, c, d, e, f, g, h); \
     }
 
 OMPASS_ORDERED(GOMP_doacross_post)
@@ -150,8 +153,8 @@ OMPASS_ORDERED(GOMP_doacross_ull_wait)
 // Begins a scope, whose task reductions a worksharing loop without iterations registers as well.
 OMPASS_EXPORT void GOMP_scope_start(uintptr_t *reductions) {
     using Start = bool(long, long, long, long, long, long *, long *, uintptr_t *, void **);
-    if (void *own = ompass::find_in_use("GOMP_scope_start"))
-        return reinterpret_cast<void (*)(uintptr_t *)>(own)(reductions);
+    if (void *its = ompass::destination_of("GOMP_scope_start", __builtin_return_address(0), true).function)
+        return reinterpret_cast<void (*)(uintptr_t *)>(its)(reductions);
     if (reductions) in_use<Start>("GOMP_loop_start")(0, 0, 0, 0, 0, nullptr, nullptr, reductions, nullptr);
 }
 
@@ -178,8 +181,8 @@ void refuse(const char *name) {
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f,         \
                                  uintptr_t g, uintptr_t h) {                                                           \
         if (ompass::runs_on_preloaded_runtime()) refuse(#name);                                                        \
-        static decltype(&name) known;                                                                                  \
-        OMPASS_JUMP real(known, #name)(a, b, c, d, e, f, g, h);                                                        \
+        static Behind behind;                                                                                          \
+        OMPASS_JUMP next_of<decltype(name)>(behind, #name).function(a, b, c, d, e, f, g, h);                           \
     }
 
 OMPASS_REFUSE(GOMP_target)
@@ -206,8 +209,8 @@ OMPASS_REFUSE(GOACC_update)
                                  uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j) {                                 \
         const uintptr_t arguments[] = {a, b, c, d, e, f, g, h, i, j};                                                  \
         if (arguments[position] && ompass::runs_on_preloaded_runtime()) refuse(#name " for a scan");                   \
-        static decltype(&name) known;                                                                                  \
-        OMPASS_JUMP real(known, #name)(a, b, c, d, e, f, g, h, i, j);                                                  \
+        static Behind behind;                                                                                          \
+        OMPASS_JUMP next_of<decltype(name)>(behind, #name).function(a, b, c, d, e, f, g, h, i, j);                     \
     }
 
 OMPASS_REFUSE_MEMORY(GOMP_loop_start, 8)

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <link.h>
+#include <new>
+#include <sys/mman.h>
 
 namespace ompass {
 
@@ -34,21 +36,13 @@ int look_for_address(dl_phdr_info *info, size_t, void *argument) {
     return 1;
 }
 
-// The tables of a library's dynamic symbols; null pointers where it has none.
-struct Symbols {
-    const ElfW(Sym) *symbols = nullptr;
-    const char *names = nullptr;
-    const uint32_t *hashes = nullptr; // GNU's table, which all linkers now make
-    const uint32_t *old_hashes = nullptr; // the older one, whose second word is the number of symbols
-    const uint16_t *versions = nullptr;
-};
-
 Symbols symbols_of(const dl_phdr_info &info) {
     Symbols found;
     const ElfW(Dyn) *dynamic = nullptr;
     for (int i = 0; i < info.dlpi_phnum; i++)
         if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
             dynamic = reinterpret_cast<const ElfW(Dyn) *>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+    found.dynamic = dynamic;
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         // The loader writes addresses there, but not in every library.
         ElfW(Addr) place = dynamic->d_un.d_ptr;
@@ -56,6 +50,7 @@ Symbols symbols_of(const dl_phdr_info &info) {
         if (dynamic->d_tag == DT_SYMTAB) found.symbols = reinterpret_cast<const ElfW(Sym) *>(place);
         if (dynamic->d_tag == DT_STRTAB) found.names = reinterpret_cast<const char *>(place);
         if (dynamic->d_tag == DT_VERSYM) found.versions = reinterpret_cast<const uint16_t *>(place);
+        if (dynamic->d_tag == DT_VERNEED) found.needed_versions = reinterpret_cast<const ElfW(Verneed) *>(place);
         if (dynamic->d_tag == DT_HASH) found.old_hashes = reinterpret_cast<const uint32_t *>(place);
         if (dynamic->d_tag == DT_GNU_HASH) found.hashes = reinterpret_cast<const uint32_t *>(place);
     }
@@ -108,6 +103,47 @@ uint32_t find_function(const Symbols &library, const char *name) {
     }
 }
 
+// Returns the name by which others need the library: its own, or that of its file.
+const char *name_of(const Symbols &library, const char *path) {
+    for (const ElfW(Dyn) *entry = library.dynamic; entry && library.names && entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_SONAME) return library.names + entry->d_un.d_val;
+    return path;
+}
+
+// Memory for the descriptions of all libraries. Not malloc's: another thread may hold the lock of an allocator while it
+// waits for the loader.
+struct Descriptions {
+    LoadedLibrary *libraries;
+    size_t n, room;
+    void (*look)(const LoadedLibraries &libraries, void *argument);
+    void *argument;
+};
+
+int count_library(dl_phdr_info *, size_t, void *argument) {
+    ++*static_cast<size_t *>(argument);
+    return 0;
+}
+
+int describe_library(dl_phdr_info *info, size_t, void *argument) {
+    auto &all = *static_cast<Descriptions *>(argument);
+    if (all.libraries && all.n < all.room) ::new (&all.libraries[all.n++]) LoadedLibrary(*info);
+    return 0;
+}
+
+// The loader calls this with its lock, which it takes again in the calls from here.
+int describe_all(dl_phdr_info *, size_t, void *argument) {
+    auto &all = *static_cast<Descriptions *>(argument);
+    dl_iterate_phdr(count_library, &all.room);
+    const size_t bytes = all.room * sizeof(LoadedLibrary);
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return 1;
+    all.libraries = static_cast<LoadedLibrary *>(memory);
+    dl_iterate_phdr(describe_library, &all);
+    all.look({all.libraries, all.libraries + all.n}, all.argument);
+    munmap(memory, bytes);
+    return 1;
+}
+
 int look_for_function(dl_phdr_info *info, size_t, void *argument) {
     auto &search = *static_cast<FunctionSearch *>(argument);
     if (described(*info).holds(reinterpret_cast<const void *>(&hash_of))) {
@@ -115,11 +151,8 @@ int look_for_function(dl_phdr_info *info, size_t, void *argument) {
         return 0;
     }
     if (search.after_ours) return 0;
-    const Symbols library = symbols_of(*info);
-    const uint32_t index = find_function(library, search.name);
-    if (index == 0) return 0;
-    search.found = reinterpret_cast<void *>(info->dlpi_addr + library.symbols[index].st_value);
-    return 1;
+    search.found = LoadedLibrary(*info).exported(search.name);
+    return search.found != nullptr;
 }
 
 void *find(const char *name, bool after_ours) {
@@ -129,6 +162,59 @@ void *find(const char *name, bool after_ours) {
 }
 
 } // namespace
+
+LoadedLibrary::LoadedLibrary(const dl_phdr_info &info)
+    : range_(described(info)), bias_(info.dlpi_addr), symbols_(symbols_of(info)),
+      name_hash_(hash_of_file(name_of(symbols_, range_.path))) {}
+
+void *LoadedLibrary::exported(const char *name) const {
+    const uint32_t index = find_function(symbols_, name);
+    if (index == 0 || !symbols_.symbols) return nullptr;
+    return reinterpret_cast<void *>(bias_ + symbols_.symbols[index].st_value);
+}
+
+uint32_t LoadedLibrary::hash_of_file(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return hash_of(slash ? slash + 1 : path);
+}
+
+uint32_t LoadedLibrary::n_references() const {
+    if (!symbols_.symbols || !symbols_.names) return 0;
+    // References come before the symbols that GNU's table holds; its second word is their number.
+    return symbols_.hashes ? symbols_.hashes[1] : symbols_.old_hashes ? symbols_.old_hashes[1] : 0;
+}
+
+const char *LoadedLibrary::version_of(uint32_t symbol) const {
+    const auto *needed = symbols_.needed_versions;
+    if (!symbols_.versions || !needed) return "";
+    const auto behind = [](const auto *entry, ElfW(Word) bytes) {
+        return reinterpret_cast<const char *>(entry) + bytes;
+    };
+    for (;; needed = reinterpret_cast<const ElfW(Verneed) *>(behind(needed, needed->vn_next))) {
+        const auto *version = reinterpret_cast<const ElfW(Vernaux) *>(behind(needed, needed->vn_aux));
+        for (unsigned i = 0; i < needed->vn_cnt; i++) {
+            if (version->vna_other == symbols_.versions[symbol]) return symbols_.names + version->vna_name;
+            version = reinterpret_cast<const ElfW(Vernaux) *>(behind(version, version->vna_next));
+        }
+        if (needed->vn_next == 0) return "";
+    }
+}
+
+void look_at_libraries(void (*look)(const LoadedLibraries &libraries, void *argument), void *argument) {
+    Descriptions all{nullptr, 0, 0, look, argument};
+    dl_iterate_phdr(describe_all, &all);
+}
+
+unsigned long long count_loads() {
+    unsigned long long n = 0;
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, size_t, void *count) {
+            *static_cast<unsigned long long *>(count) = info->dlpi_adds;
+            return 1;
+        },
+        &n);
+    return n;
+}
 
 Library library_of(const void *address) {
     LibrarySearch search{address, {}};

@@ -4,7 +4,9 @@
 // libompass.so and libomp_ext.so are both built with this file. It includes nothing of either.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <link.h>
 
 namespace ompass {
 
@@ -16,6 +18,63 @@ struct Library {
         return address >= begin && address < end;
     }
 };
+
+// The tables of a library's dynamic symbols; null pointers where it has none.
+struct Symbols {
+    const ElfW(Sym) *symbols = nullptr;
+    const char *names = nullptr;
+    const uint32_t *hashes = nullptr; // GNU's table, which all linkers now make
+    const uint32_t *old_hashes = nullptr; // the older one, whose second word is the number of symbols
+    const uint16_t *versions = nullptr;
+    const ElfW(Verneed) *needed_versions = nullptr;
+    const ElfW(Dyn) *dynamic = nullptr;
+};
+
+// A library as look_at_libraries shows it.
+class LoadedLibrary {
+public:
+    explicit LoadedLibrary(const dl_phdr_info &info);
+    const Library &range() const { return range_; }
+    // Returns the function of this name; null where the library exports none.
+    void *exported(const char *name) const;
+    // Calls visit(hash) for each library with which this one is linked: their name_hash().
+    template <typename Visit>
+    void for_each_needed(Visit &&visit) const {
+        for (const ElfW(Dyn) *entry = symbols_.dynamic; entry && symbols_.names && entry->d_tag != DT_NULL; entry++)
+            if (entry->d_tag == DT_NEEDED) visit(hash_of_file(symbols_.names + entry->d_un.d_val));
+    }
+    uint32_t name_hash() const { return name_hash_; }
+    // Calls visit(name, version) for each symbol that the library refers to and does not define; "" is no version.
+    template <typename Visit>
+    void for_each_reference(Visit &&visit) const {
+        for (uint32_t i = 1, n = n_references(); i < n; i++)
+            if (symbols_.symbols[i].st_shndx == SHN_UNDEF)
+                visit(symbols_.names + symbols_.symbols[i].st_name, version_of(i));
+    }
+
+private:
+    static uint32_t hash_of_file(const char *path);
+    uint32_t n_references() const; // symbols from 1 to this one may be references
+    const char *version_of(uint32_t symbol) const;
+
+    Library range_;
+    uintptr_t bias_;
+    Symbols symbols_;
+    uint32_t name_hash_;
+};
+
+// All libraries of the process in the order in which they were loaded; the program is the first.
+struct LoadedLibraries {
+    const LoadedLibrary *first, *last;
+    const LoadedLibrary *begin() const { return first; }
+    const LoadedLibrary *end() const { return last; }
+};
+
+// Calls look(libraries, argument); no library is loaded or unloaded meanwhile. Does not call it where memory is short.
+void look_at_libraries(void (*look)(const LoadedLibraries &libraries, void *argument), void *argument);
+
+// Returns how often the loader has loaded a library so far.
+unsigned long long count_loads();
 
 // Returns the library with this address; one with an empty range when there is none.
 Library library_of(const void *address);

@@ -12,16 +12,9 @@ namespace ompass {
 
 bool is_ours(const void *address) { return library_of(address).holds(reinterpret_cast<const void *>(&is_ours)); }
 
-void *find_real(const char *name) {
-    if (void *next = find_next(name)) return next;
-    if (void *any = find_exported(name)) return any;
+void end_for_lack_of(const char *name) {
     say("no OpenMP runtime of this process has the function %s, which the program calls.", name);
     abort();
-}
-
-void *find_in_use(const char *name) {
-    void *found = find_next(name);
-    return found && library_of(found).holds(find_real("omp_get_num_threads")) ? found : nullptr;
 }
 
 } // namespace ompass

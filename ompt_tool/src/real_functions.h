@@ -2,6 +2,8 @@
 // Finds the runtime's functions behind those of this library that have the same names.
 #pragma once
 
+#include "runtimes.h"
+
 #define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
 
 // Return by this and a call: the function called sees our caller's address for its own. gcc does so when it optimizes.
@@ -17,23 +19,22 @@ namespace ompass {
 // themselves cannot be compared.
 bool is_ours(const void *address);
 
-// Returns the function of this name in the first library that was loaded after ours and has it, or else in any other library
-// of the process. Aborts where there is none: the program calls a function that its runtime does not have.
-void *find_real(const char *name);
+// Reports that no library has the function, which the program calls, and aborts.
+[[noreturn]] void end_for_lack_of(const char *name);
 
-// Returns the function of this name in the runtime that runs the program's regions; null where that one has none, though
-// another library of the process may.
-void *find_in_use(const char *name);
-
-// Returns the runtime's function behind ours, found at the first call. Any thread may call it; all find the same.
+// Where a call of one of our functions goes on.
 template <typename Function>
-[[gnu::always_inline]] inline Function *real(Function *&known, const char *name) {
-    Function *function = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(function == nullptr, 0)) {
-        function = reinterpret_cast<Function *>(find_real(name));
-        __atomic_store_n(&known, function, __ATOMIC_RELEASE);
-    }
-    return function;
+struct Next {
+    Function *function;
+    bool is_own; // the runtime is the one that is recorded
+};
+
+// Returns the function behind ours for the library that called the function that asks.
+template <typename Function>
+[[gnu::always_inline]] inline Next<Function> next_of(Behind &behind, const char *name) {
+    const Behind::Call call = behind.of(name, __builtin_return_address(0));
+    if (__builtin_expect(call.function == nullptr, 0)) end_for_lack_of(name);
+    return {reinterpret_cast<Function *>(call.function), call.is_own};
 }
 
 } // namespace ompass

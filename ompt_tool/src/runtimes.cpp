@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// Follows the loader's rules: a call reaches the first library that has the function among those that are loaded with the
+// program, else among those with which the calling library is linked. A name that both families of runtimes have goes by
+// its version, which tells for which of them the caller was built.
+#include "runtimes.h"
+
+#include <cstring>
+
+namespace ompass {
+
+namespace {
+
+enum class Family { kAny, kGnu, kLlvm };
+
+constinit uintptr_t own_code = 0; // an address in the runtime that was claimed
+
+bool starts_with(const char *name, const char *start) { return strncmp(name, start, strlen(start)) == 0; }
+
+Family family_of_name(const char *name) {
+    if (starts_with(name, "GOMP_") || starts_with(name, "GOACC_")) return Family::kGnu;
+    return starts_with(name, "__kmp") ? Family::kLlvm : Family::kAny;
+}
+
+// Only libgomp calls its versions so; LLVM's runtimes define them too, for programs that were built with gcc.
+Family family_of_version(const char *version) {
+    return starts_with(version, "OMP_") || starts_with(version, "GOMP_") ? Family::kGnu
+           : *version                                                    ? Family::kLlvm
+                                                                         : Family::kAny;
+}
+
+struct Runtime {
+    const LoadedLibrary *library;
+    bool is_gnu, is_llvm; // it has the functions that gcc's programs call, and those that clang's call
+    bool is_of(Family family) const { return family == Family::kAny || (family == Family::kGnu ? is_gnu : is_llvm); }
+};
+
+// Stands in front of runtimes, as we do.
+bool is_in_front(const LoadedLibrary &library) {
+    return library.exported("ompass_get_api") || library.exported("omp_ext_observe");
+}
+
+class Search {
+public:
+    explicit Search(const LoadedLibraries &libraries) : libraries_(libraries), at_start_(find_end_of_start()) {
+        for (const LoadedLibrary &library : libraries_)
+            if (n_runtimes_ < kMaxRuntimes && library.exported("omp_get_num_threads"))
+                runtimes_[n_runtimes_++] = {&library, library.exported("GOMP_parallel") != nullptr,
+                                            library.exported("__kmpc_fork_call") != nullptr};
+        const uintptr_t code = __atomic_load_n(&own_code, __ATOMIC_RELAXED);
+        own_ = code ? runtime_with(holder_of(reinterpret_cast<const void *>(code))) : nullptr;
+        if (!own_) own_ = first_of(Family::kLlvm, libraries_.end());
+    }
+
+    const Runtime *own() const { return own_; }
+
+    // Returns the runtime that calls of this name reach, whoever calls; null: that depends.
+    const Runtime *for_all(const char *name) const {
+        const Family family = family_of_name(name);
+        const Runtime *first = first_of(family, at_start_);
+        return first && (family != Family::kAny || (first->is_gnu && first->is_llvm)) ? first : nullptr;
+    }
+
+    const Runtime *for_caller(const char *name, const void *code) const {
+        const LoadedLibrary *caller = code ? holder_of(code) : nullptr;
+        if (const Runtime *itself = runtime_with(caller)) return itself;
+        const Family by_name = family_of_name(name);
+        if (!caller || is_in_front(*caller))
+            return own_ && own_->is_of(by_name) ? own_ : first_of(by_name, libraries_.end());
+        const Family family = by_name != Family::kAny ? by_name : family_of(*caller, name);
+        if (const Runtime *found = first_of(family, at_start_)) return found;
+        if (const Runtime *found = linked_with(*caller, family)) return found;
+        return first_of(family, libraries_.end());
+    }
+
+    // Returns the function that follows ours in the libraries in front of a runtime, or else the runtime's.
+    void *behind_us(const char *name, const Runtime &runtime) const {
+        bool after_us = false;
+        for (const LoadedLibrary *library = libraries_.begin(); library < at_start_; library++) {
+            if (library->range().holds(&own_code)) {
+                after_us = true;
+            } else if (after_us && !runtime_with(library)) {
+                if (void *found = library->exported(name)) return found;
+            }
+        }
+        return runtime.library->exported(name);
+    }
+
+    void *anywhere(const char *name) const {
+        for (const LoadedLibrary &library : libraries_)
+            if (void *found = is_in_front(library) ? nullptr : library.exported(name)) return found;
+        return nullptr;
+    }
+
+private:
+    static constexpr int kMaxRuntimes = 8;
+
+    // The loader loads the program, what is preloaded, and then what those need: the shortest begin of the list of
+    // libraries that lacks nothing. What follows came by dlopen, and is seen by those alone that need it.
+    const LoadedLibrary *find_end_of_start() const {
+        const LoadedLibrary *end = libraries_.begin();
+        for (const LoadedLibrary *user = libraries_.begin(); user < libraries_.end() && user <= end; user++)
+            user->for_each_needed([&](uint32_t name) {
+                for (const LoadedLibrary *library = libraries_.end(); --library > end;)
+                    if (library->name_hash() == name) end = library;
+            });
+        return end < libraries_.end() ? end + 1 : end;
+    }
+
+    const LoadedLibrary *holder_of(const void *code) const {
+        for (const LoadedLibrary &library : libraries_)
+            if (library.range().holds(code)) return &library;
+        return nullptr;
+    }
+
+    const Runtime *runtime_with(const LoadedLibrary *library) const {
+        for (int i = 0; i < n_runtimes_; i++)
+            if (runtimes_[i].library == library) return &runtimes_[i];
+        return nullptr;
+    }
+
+    // Returns the first runtime of the family before `end`.
+    const Runtime *first_of(Family family, const LoadedLibrary *end) const {
+        for (int i = 0; i < n_runtimes_ && runtimes_[i].library < end; i++)
+            if (runtimes_[i].is_of(family)) return &runtimes_[i];
+        return nullptr;
+    }
+
+    // Returns the runtime that is nearest among what the library needs.
+    const Runtime *linked_with(const LoadedLibrary &user, Family family, int depth = 0) const {
+        constexpr int kMaxDepth = 4;
+        const Runtime *found = nullptr;
+        user.for_each_needed([&](uint32_t name) {
+            for (int i = 0; i < n_runtimes_ && !found; i++)
+                if (runtimes_[i].is_of(family) && runtimes_[i].library->name_hash() == name) found = &runtimes_[i];
+        });
+        if (found || depth == kMaxDepth) return found;
+        user.for_each_needed([&](uint32_t name) {
+            for (const LoadedLibrary *library = at_start_; library < libraries_.end() && !found; library++)
+                if (library->name_hash() == name) found = linked_with(*library, family, depth + 1);
+        });
+        return found;
+    }
+
+    // Returns for which family a caller of a function that both have was built.
+    static Family family_of(const LoadedLibrary &caller, const char *name) {
+        Family of_name = Family::kAny, of_calls = Family::kAny, of_versions = Family::kAny;
+        caller.for_each_reference([&](const char *reference, const char *version) {
+            if (of_calls == Family::kAny) of_calls = family_of_name(reference);
+            if (!starts_with(reference, "omp_")) return;
+            if (strcmp(reference, name) == 0) of_name = family_of_version(version);
+            if (of_versions == Family::kAny) of_versions = family_of_version(version);
+        });
+        return of_name != Family::kAny ? of_name : of_calls != Family::kAny ? of_calls : of_versions;
+    }
+
+    const LoadedLibraries &libraries_;
+    const LoadedLibrary *const at_start_; // the end of those that were loaded with the program
+    Runtime runtimes_[kMaxRuntimes] = {};
+    int n_runtimes_ = 0;
+    const Runtime *own_ = nullptr;
+};
+
+Destination find_destination(const Search &search, const char *name, const void *caller, bool runtime_only) {
+    Destination found = {};
+    const Runtime *runtime = search.for_all(name);
+    found.is_for_all = runtime != nullptr;
+    if (!runtime) runtime = search.for_caller(name, caller);
+    if (search.own()) found.own = search.behind_us(name, *search.own());
+    if (runtime) {
+        found.runtime = runtime->library->range();
+        found.is_own = runtime == search.own();
+        found.function = found.is_own && !runtime_only ? found.own : runtime->library->exported(name);
+    }
+    if (!found.function && !runtime_only) found.function = search.anywhere(name);
+    return found;
+}
+
+struct Question {
+    const char *name;
+    const void *caller;
+    bool runtime_only;
+    Destination found;
+};
+
+struct Questions {
+    size_t n;
+    const char *(*name_of)(size_t i);
+    void (*take)(size_t i, const Destination &destination);
+};
+
+struct OwnQuestion {
+    const char *name;
+    Library runtime;
+    void *function;
+};
+
+void find_own(const LoadedLibraries &libraries, void *argument) {
+    auto &question = *static_cast<OwnQuestion *>(argument);
+    const Search search(libraries);
+    const Runtime *own = search.own();
+    if (!own) return;
+    question.runtime = own->library->range();
+    if (question.name) question.function = search.behind_us(question.name, *own);
+}
+
+} // namespace
+
+Destination destination_of(const char *name, const void *caller, bool runtime_only) {
+    Question question{name, caller, runtime_only, {}};
+    look_at_libraries(
+        [](const LoadedLibraries &libraries, void *argument) {
+            auto &it = *static_cast<Question *>(argument);
+            it.found = find_destination(Search(libraries), it.name, it.caller, it.runtime_only);
+        },
+        &question);
+    return question.found;
+}
+
+void find_destinations(size_t n, const char *(*name_of)(size_t i),
+                       void (*take)(size_t i, const Destination &destination)) {
+    Questions questions{n, name_of, take};
+    look_at_libraries(
+        [](const LoadedLibraries &libraries, void *argument) {
+            const auto &all = *static_cast<const Questions *>(argument);
+            const Search search(libraries);
+            for (size_t i = 0; i < all.n; i++) all.take(i, find_destination(search, all.name_of(i), nullptr, false));
+        },
+        &questions);
+}
+
+void *find_in_own_runtime(const char *name) {
+    OwnQuestion question{name, {}, nullptr};
+    look_at_libraries(find_own, &question);
+    return question.function;
+}
+
+Library own_runtime() {
+    OwnQuestion question{nullptr, {}, nullptr};
+    look_at_libraries(find_own, &question);
+    return question.runtime;
+}
+
+void claim_runtime(const void *code) {
+    __atomic_store_n(&own_code, reinterpret_cast<uintptr_t>(code), __ATOMIC_RELAXED);
+}
+
+Behind::Call Behind::by_library(const char *name, const void *caller) {
+    const auto address = reinterpret_cast<uintptr_t>(caller);
+    for (const Route &route : routes_) {
+        void *function = __atomic_load_n(&route.function, __ATOMIC_ACQUIRE);
+        if (function && address >= route.begin && address < route.end) return {function, route.is_own};
+    }
+    const Destination found = destination_of(name, caller);
+    if (!found.function) return {nullptr, found.is_own};
+    if (found.is_for_all && found.is_own) {
+        __atomic_store_n(&own_for_all_, found.function, __ATOMIC_RELEASE);
+        return {found.function, true};
+    }
+    const Library library = library_of(caller);
+    const uint32_t place = __atomic_fetch_add(&n_routes_, 1, __ATOMIC_RELAXED);
+    if (place < kRoutes) {
+        Route &route = routes_[place];
+        route.begin = found.is_for_all ? 0 : library.begin;
+        route.end = found.is_for_all ? UINTPTR_MAX : library.end;
+        route.is_own = found.is_own;
+        __atomic_store_n(&route.function, found.function, __ATOMIC_RELEASE);
+    }
+    return {found.function, found.is_own};
+}
+
+} // namespace ompass
