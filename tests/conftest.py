@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that every test may use: the toolchain matrix, compiled programs, recorded runs.
 
-What they do is in toolchains.py; this file only decides what happens when something is missing.
+support/toolchains.py does the work; this file only decides what happens when something is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import toolchains
 from needs import require_toolchain
 from toolchains import CompileProgram, Recorded, RunRecorded, Toolchain
 
-# Nothing of a test stays in the home of who runs it.
+# Keeps the tests' caches out of the user's home directory.
 os.environ["XDG_CACHE_HOME"] = str(toolchains.BUILD.parent / "cache")
 
 
@@ -36,7 +36,7 @@ def default_toolchain() -> Toolchain:
 
 @pytest.fixture(scope="session")
 def libompass(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tool under test: OMPASS_LIBRARY when set, or else the one that ./run builds."""
+    """The tool under test: OMPASS_LIBRARY if set, otherwise the one that ./run builds."""
     library = Path(os.environ.get("OMPASS_LIBRARY", toolchains.BUILD / "lib" / "libompass.so"))
     if not library.is_file():
         pytest.fail(f"{library} is not built: ./run test builds it")
@@ -58,13 +58,13 @@ def bots_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def compile_program() -> CompileProgram:
-    """Compile a program of tests/programs (or any path) with a toolchain; cached in build/tests."""
+    """Compiles a program of tests/programs (or any path) with a toolchain; cached in build/tests."""
     return toolchains.compile_source
 
 
 @pytest.fixture
 def run_recorded(libompass: Path, tmp_path: Path) -> RunRecorded:
-    """Run a program with the tool loaded, each time into a fresh directory below tmp_path."""
+    """Runs a program with the tool loaded, each time into a fresh directory below tmp_path."""
     numbers = itertools.count(1)
 
     def run(
@@ -98,15 +98,15 @@ def run_recorded(libompass: Path, tmp_path: Path) -> RunRecorded:
 
 
 def pytest_configure() -> None:
-    """Keep from programs what is the tests' own: signals ignored by nohup, the width of the terminal."""
+    """Resets what programs would inherit from the tests: signals that nohup ignores, the terminal's width."""
     for number in (signal.SIGHUP, signal.SIGINT):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
-    os.environ.pop("COLUMNS", None)  # the width of the tests' own terminal
+    os.environ.pop("COLUMNS", None)  # the width of the terminal of the tests
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Everything under tests/slow is slow, so that no test there can forget to say so."""
+    """Marks all tests under tests/slow as slow."""
     for item in items:
         if "slow" in item.path.relative_to(toolchains.REPOSITORY).parts:
             item.add_marker(pytest.mark.slow)

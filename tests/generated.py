@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that are made from the core's descriptions: the type stub, and the columns in docs/query.md.
+"""Generates files from the core's descriptions: the type stub, and the columns in docs/query.md.
 
-python tests/generated.py           # writes them; a test compares them with what is committed
+python tests/generated.py           # writes them; a test compares them with the committed files
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FIGURES: dict[str, type[ConstructRow | RegionRow | ThreadRow]] = {
 
 
 def stub() -> str:
-    """The type stub of ompass._core by nanobind's generator, with a line per attribute."""
+    """Returns the type stub of ompass._core by nanobind's generator, with one line per attribute."""
     generator = StubGen(_core, patterns=[ReplacePattern(_HIDDEN, [], 0)])
     generator.put(_core)
     text = generator.get().replace("os.PathLike", "os.PathLike[str]")
@@ -51,7 +51,7 @@ def stub() -> str:
 
 
 def columns() -> str:
-    """The tables of SQL with their columns, as Markdown; figures of rows stand in the stub."""
+    """Yields the SQL tables with their columns, as Markdown; the stub lists the figures of rows."""
     return "\n".join(line for name in TABLES for line in _table(name))
 
 
@@ -71,7 +71,7 @@ def _table(name: str) -> Iterable[str]:
 
 
 def documented() -> str:
-    """docs/query.md with the columns as they are."""
+    """Returns docs/query.md with the current columns."""
     text = QUERY.read_text(encoding="utf-8")
     begin, end = "<!-- columns: tests/generated.py -->\n", "<!-- end of columns -->"
     before, _, rest = text.partition(begin)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the pictures of docs/pictures.md: records programs of bots/, opens `ompass view`, and photographs it.
+"""Makes the pictures of docs/pictures.md: records programs of bots/, opens `ompass view`, takes screenshots.
 
-python tests/pictures.py [NAME...]       # into docs/pictures; all of them, or these
+python tests/pictures.py [NAME...]       # writes all pictures, or these, to docs/pictures
 
-Needs the build (release preset), the package and Chromium. Whoever makes them looks at each.
+Needs the build (release preset), the package and Chromium. Look at each picture before you commit it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from playwright.sync_api import Page, sync_playwright
 REPOSITORY = Path(__file__).resolve().parents[1]
 PICTURES = REPOSITORY / "docs" / "pictures"
 OMPASS = [sys.executable, "-m", "ompass"]
-# The widest task in sight, of another thread if there is one, from its creation to its end.
+# Shows the widest visible task, from its creation to its end; prefers tasks that another thread created.
 SHOW_A_TASK = """() => {
     const tasks = ompassTimeline.shown.filter(({stretch}) => !stretch.state && stretch.task !== "0");
     const foreign = tasks.filter(({stretch}) => Number(BigInt(stretch.task) >> 40n) !== stretch.thread);
@@ -45,7 +45,7 @@ N_RANKS, N_RECORDED = 256, 1
 
 
 def record(folder: Path, name: str, program: str, threads: int = 2) -> Path:
-    """A trace of a benchmark program."""
+    """Records a trace of a benchmark program."""
     path = folder / f"{name}.ompass"
     words = program.split()
     command = [*OMPASS, "run", "-q", "--no-report", "--mode", "trace", "-o", str(path), "--"]
@@ -55,7 +55,7 @@ def record(folder: Path, name: str, program: str, threads: int = 2) -> Path:
 
 
 def ranks(folder: Path, name: str) -> list[Path]:
-    """As many run directories as a job of 256 ranks has: copies of a few recordings."""
+    """Makes the run directories of a job of 256 ranks, as copies of a few recordings."""
     recorded = [record(folder, f"{name}-{k}", "sort-tasks --class test") for k in range(N_RECORDED)]
     paths = [folder / f"solver-r{k:03}.ompass" for k in range(N_RANKS)]
     for k, path in enumerate(paths):
@@ -87,7 +87,7 @@ def settle(page: Page) -> None:
 
 
 def show(page: Page, first: float, last: float) -> None:
-    """A part of the run, by shares of its length."""
+    """Shows a part of the run, given as fractions of its length."""
     page.evaluate(
         "([a, b]) => ompassTimeline.show(a * ompassTimeline.end, b * ompassTimeline.end)", [first, last]
     )
@@ -109,9 +109,9 @@ def depth(page: Page) -> None:
 
 
 def single(page: Page) -> None:
-    """A task that another thread created, with its way from there."""
+    """Shows a task that another thread created, with the arrow from its creator."""
     page.evaluate("ompassTimeline.setDimension('construct')")
-    for k in range(100):  # somewhere both threads were on their processors
+    for k in range(100):  # until both threads are on their processors
         show(page, 0.5 + k / 250, 0.5 + k / 250 + 3e-5)
         if page.evaluate("ompassTimeline.shown.some(({stretch}) => !stretch.state && stretch.task !== '0')"):
             break
@@ -125,7 +125,7 @@ def single(page: Page) -> None:
 
 
 def click_on(page: Page, found: str, part: float) -> None:
-    """Looks, from the middle on, for a part of the run where `found` holds of a stretch; clicks it."""
+    """Searches, from the middle on, for an interval for which `found` is true, and click it."""
     all_found = f"ompassTimeline.shown.filter(({{stretch, left, right}}) => right - left > 3 && ({found}))"
     for k in range(int(0.5 / part)):
         show(page, 0.5 + k * part, 0.5 + (k + 1) * part)
@@ -178,7 +178,7 @@ def graph(page: Page) -> None:
 
 @dataclass(frozen=True)
 class Picture:
-    """What is photographed; `part` is a selector, empty: all that is in sight."""
+    """A picture of a page; `part`: a CSS selector, or empty for the whole window."""
 
     runs: Callable[[Path, str], list[Path]]
     pose: Callable[[Page], None]
@@ -240,7 +240,7 @@ def photograph(names: list[str]) -> None:
 
 
 def screen() -> None:
-    """The screen of `ompass top`, as its library draws it."""
+    """Draws the screen of `ompass top` with the library's own export."""
     from ompass.live.screen import Top
     from ompass.live.watch import Watch
 
@@ -249,7 +249,7 @@ def screen() -> None:
         async with app.run_test(size=(110, 26)) as pilot:
             await pilot.pause(2)
             drawn = app.export_screenshot(title="ompass top")
-        fetched = re.compile(r"@font-face \{.*?\}", re.DOTALL)  # a picture fetches nothing
+        fetched = re.compile(r"@font-face \{.*?\}", re.DOTALL)  # pictures must not download fonts
         (PICTURES / "top.svg").write_text(fetched.sub("", drawn), encoding="utf-8")
 
     with tempfile.TemporaryDirectory() as scratch:

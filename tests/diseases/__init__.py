@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small programs with one known disease each, and whether the findings name it: `./run diseases`.
+"""Small programs with one known disease each, to check that the findings name it: `./run diseases`.
 
-labels.py says what ails a program, conditions.py on what machine it runs, runs.py records it, matrix.py
-judges the recordings and shows who was taken for whom.
+labels.py lists the disease of each program, conditions.py the conditions under which it runs. runs.py records
+it; matrix.py judges the recordings and prints confusion matrices.
 """

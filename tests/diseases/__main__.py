@@ -37,7 +37,7 @@ def main() -> int:
         for condition in conditions:
             print(table(judged, n, condition.name), end="\n\n")
     lines = [j.line_right for j in judged if j.line_right is not None]
-    print(f"altogether: {share_of(judged)}; {sum(lines)} of {len(lines)} right findings name the marked line")
+    print(f"in total: {share_of(judged)}; {sum(lines)} of {len(lines)} right findings name the marked line")
     print(*misses(judged), sep="\n")
     if arguments.json:
         arguments.json.write_text(json.dumps(as_values(judged), indent=1) + "\n", encoding="utf-8")
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def chosen_labels(only: str) -> list[Label]:
-    """Those of these programs and diseases, separated by commas; all for an empty text. UsageError."""
+    """Returns the labels of these programs and diseases (separated by commas; empty: all). UsageError."""
     chosen = dict.fromkeys(only.split(",")) if only else {}
     for name in chosen:
         if not any(name in (label.program, label.disease) for label in all_labels()):
@@ -70,8 +70,8 @@ def _compilers(text: str) -> list[str]:
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="./run diseases",
-        description="Record small programs with one known disease each, and show which disease the findings "
-        "take for which. Finished runs are skipped: the same command resumes an interrupted one.",
+        description="Record small programs with one known disease each, and show as confusion matrices how "
+        "often the findings name it. Finished runs are skipped: the same command resumes an interrupted one.",
         epilog=f"Recordings and their journal are in {FOLDER.relative_to(toolchains.REPOSITORY)}.",
     )
     parser.add_argument("--only", default="", metavar="NAMES", help="programs or diseases, comma-separated")
@@ -86,9 +86,9 @@ def parsed() -> argparse.Namespace:
         help="of the test matrix",
     )
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="runs of each case (1)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the order of the runs (1)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the order of the runs (1)")
     for condition, help_text in zip(
-        CONDITIONS, ("left alone", "beside a processor hog", "all threads on one processor"), strict=True
+        CONDITIONS, ("left alone", "with a processor hog", "all threads on one processor"), strict=True
     ):
         parser.add_argument(f"--{condition.name}", action="store_true", help=help_text)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every run and its findings to FILE")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine on which a program of the corpus runs: left alone, beside a hog, or on one processor.
+"""The conditions under which a program of the corpus runs: left alone, with a hog, or on one processor.
 
-A program that is to be left alone goes before all others where that is allowed (to root): so the rest of the
-machine need not be idle.
+A program that is left alone gets the highest priority if permitted (to root), so that the rest of the machine
+need not be idle.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class Condition:
 
     @property
     def n_cpus(self) -> int:
-        """Processors that the program may use."""
+        """Returns the number of processors that the program may use."""
         return 1 if self.pinned else len(os.sched_getaffinity(0))
 
     def environment(self, threads: int) -> dict[str, str]:
-        """To be left alone, threads must not meet on a processor either."""
+        """Returns variables that bind the threads, if they are left alone and each can have a processor."""
         return {} if self.hogged or threads > self.n_cpus else {"OMP_PROC_BIND": "true"}
 
     @contextlib.contextmanager
     def __call__(self) -> Iterator[None]:
-        """Programs that start meanwhile run under this condition."""
+        """Applies the condition to programs that start in this context."""
         own = os.sched_getaffinity(0)
         hog = None
         try:
@@ -56,7 +56,7 @@ class Condition:
 
 
 def _set_niceness(niceness: int) -> None:
-    """Of the calling thread, and of its session, which the kernel may weigh against others as a whole."""
+    """Sets the niceness of the calling thread and of its session, which may be scheduled as a group."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, niceness)
         Path("/proc/self/autogroup").write_text(str(niceness), encoding="ascii")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The label of every program: its disease, and what may be found first instead when threads share processors.
+"""The label of every program: its disease, and the other findings that are right if threads share processors.
 
-`labels.csv` holds them. `crowded` lists the kinds that are as right as the label when there are more threads
-than processors; `gcc` those in a program of gcc, whose static loops and sections the runtime does not see.
-On one processor, threads are too many whatever else ails them. A comment `DISEASE` in the program marks the
-line that the finding should name.
+`labels.csv` holds them. `crowded` lists the kinds that are also right if there are more threads than
+processors; `gcc` the kinds that are also right for programs built by gcc, whose static loops and sections the
+runtime does not see. On one processor, "too many threads" is always right. A comment `DISEASE` in the program
+marks the line that the finding should name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What is known of a program."""
+    """The known disease of a program, and its alternatives."""
 
     program: str  # file name
     disease: str  # kind of the finding that should come first; HEALTHY: none at all
@@ -36,17 +36,17 @@ class Label:
 
     @property
     def needs_sweep(self) -> bool:
-        """Whether only a comparison with one thread shows the disease."""
+        """True if only a comparison with one thread shows the disease."""
         return self.disease == "memory_contention"
 
     @property
     def marked_line(self) -> int:
-        """The line that the finding should name; 0: any."""
+        """Returns the line that the finding should name; 0: any."""
         lines = self.source.read_text(encoding="utf-8").splitlines()
         return next((number for number, line in enumerate(lines, 1) if "DISEASE" in line), 0)
 
     def accepts(self, found: str, compiler: str, condition: Condition, threads: int) -> bool:
-        """Whether `found`, a kind or NOTHING, may come first there."""
+        """True if `found`, a kind or NOTHING, is a right first finding in that case."""
         right = {NOTHING if self.disease == HEALTHY else self.disease}
         if compiler.startswith("gcc"):
             right |= self.gcc
@@ -60,7 +60,7 @@ class Label:
 
 
 def all_labels() -> tuple[Label, ...]:
-    """In the order of the file, where programs of one disease stand together."""
+    """Returns the labels in the order of the file, which groups programs by disease."""
     with (FOLDER / "labels.csv").open(encoding="utf-8") as file:
         return tuple(
             Label(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges recordings, and shows as a confusion matrix which disease was taken for which."""
+"""Judges recordings, and prints confusion matrices of diseases and first findings."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from diseases.runs import VERDICT, Case
 from ompass.readers import open_run
 from ompass.reports import collect
 
-_NEAR_LINES = 1  # a construct and its call may stand a line apart
+_NEAR_LINES = 1  # a construct and its call may be a line apart
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What the findings said of one run."""
+    """The findings of one run."""
 
     case: Case
     found: str  # kind of the first problem, or NOTHING
-    line: int  # that it names; 0: none
+    line: int  # the line that this finding names; 0: none
     problems: tuple[str, ...]  # kinds, in order
 
     @property
     def spoilt(self) -> bool:
-        """Whether others used the processors of a run that was to be quiet: it shows nothing."""
+        """True if other programs disturbed a quiet run, which then shows nothing."""
         return "disturbed" in self.problems and not self.case.condition.hogged
 
     @property
@@ -40,7 +40,7 @@ class Judged:
 
     @property
     def line_right(self) -> bool | None:
-        """Whether the right finding names the marked line; None: nothing to judge."""
+        """True if the right finding names the marked line; None: nothing to judge."""
         marked = self.case.label.marked_line
         if not marked or self.found != self.case.label.disease:
             return None
@@ -48,7 +48,7 @@ class Judged:
 
 
 def judge(case: Case, run_dir: Path) -> Judged:
-    """The findings of a recording, as the report has them."""
+    """Returns the findings of a recording's report."""
     if case.label.needs_sweep:
         verdict = json.loads((run_dir / VERDICT).read_text(encoding="utf-8"))["verdict"]["kind"]
         found = {"memory_bound": case.label.disease, "scales": NOTHING, "mixed": NOTHING}.get(
@@ -67,7 +67,7 @@ def judge(case: Case, run_dir: Path) -> Judged:
 
 
 def table(judged: Sequence[Judged], threads: int, condition: str) -> str:
-    """The matrix of one number of threads and condition: a line per label, a column per kind found first."""
+    """Returns the matrix for a number of threads and a condition: a line per label, a column per finding."""
     asked = [j for j in judged if j.case.threads == threads and j.case.condition.name == condition]
     chosen = [j for j in asked if not j.spoilt]
     found = Counter((j.case.label.disease, HEALTHY if j.found == NOTHING else j.found) for j in chosen)
@@ -87,7 +87,7 @@ def table(judged: Sequence[Judged], threads: int, condition: str) -> str:
 
 
 def share_of(judged: Sequence[Judged]) -> str:
-    """How many of the sick and of the healthy runs were judged right."""
+    """Returns text with the number of sick and of healthy runs that were judged right."""
     parts, n_spoilt = [], sum(j.spoilt for j in judged)
     judged = [j for j in judged if not j.spoilt]
     for name, healthy in (("sick", False), ("healthy", True)):
@@ -96,12 +96,12 @@ def share_of(judged: Sequence[Judged]) -> str:
             n_right = sum(j.right for j in group)
             parts.append(f"{n_right} of {len(group)} {name} right ({100 * n_right / len(group):.1f} %)")
     if n_spoilt:
-        parts.append(f"{n_spoilt} disturbed by others and left out")
+        parts.append(f"{n_spoilt} disturbed by others, omitted")
     return ", ".join(parts)
 
 
 def misses(judged: Iterable[Judged]) -> list[str]:
-    """A line per program, compiler, number of threads and condition that was judged wrong."""
+    """Returns a line per program, compiler, number of threads and condition that was judged wrong."""
     wrong = Counter(
         (j.case.label.program, j.case.label.disease, j.case.compiler, j.case.threads, j.case.condition.name,
          j.found) for j in judged if not j.right and not j.spoilt
@@ -114,7 +114,7 @@ def misses(judged: Iterable[Judged]) -> list[str]:
 
 
 def as_values(judged: Sequence[Judged]) -> dict[str, Any]:
-    """The whole, for JSON."""
+    """Returns all results as values for JSON."""
     return {
         "schema": "ompass-diseases",
         "schema_version": 1,

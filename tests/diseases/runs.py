@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records the programs: each with both compilers, on every number of threads, under every condition.
+"""Records each program with both compilers, on every number of threads, under every condition.
 
-Owns the folder of recordings and its journal. A finished run is skipped as long as neither the program nor
-the tool has changed; the interrupted one is repeated.
+Owns the folder of recordings and its journal. Finished runs are skipped unless the program or the tool has
+changed; an interrupted run is repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ompass.journal import Journal
 COMPILERS = ("clang-19", "gcc-12-libomp-19")
 FOLDER = toolchains.REPOSITORY / "build" / "diseases"
 VERDICT = "verdict.json"
-"""In the folder of a sweep: its report."""
+"""The file with a sweep's report, in the sweep's folder."""
 _FORTRAN_MODULE = PROGRAMS / "disease_steps.f90"
 
 
@@ -45,7 +45,7 @@ class Case:
 
 
 def build(label: Label, compiler: str) -> Path:
-    """The executable, which is built when its source has changed. AssertionError when it does not compile."""
+    """Returns the executable; builds it if its source has changed. AssertionError if that fails."""
     fortran = (_FORTRAN_MODULE,) if label.source.suffix == ".f90" else ()
     return toolchains.compile_source(
         label.source, toolchains.toolchain_named(compiler), extra_sources=fortran
@@ -53,9 +53,9 @@ def build(label: Label, compiler: str) -> Path:
 
 
 def record(case: Case, library: Path, run_dir: Path) -> None:
-    """Run the program as `ompass run` does; as `ompass scale` does where one run cannot tell.
+    """Runs the program as `ompass run` does, or as `ompass scale` does if the label needs a sweep.
 
-    AssertionError when it fails.
+    AssertionError if it fails.
     """
     toolchain = toolchains.toolchain_named(case.compiler)
     program = build(case.label, case.compiler)
@@ -89,10 +89,10 @@ def record(case: Case, library: Path, run_dir: Path) -> None:
 
 
 class Recordings:
-    """The folder, held by one process at a time. Use as a context."""
+    """The folder of recordings, locked by one process at a time. Use it as a context."""
 
     def __init__(self, library: Path, folder: Path = FOLDER) -> None:
-        """Open or begin it. UsageError: another process holds it; OutputError: it cannot be written."""
+        """Opens or creates the folder. UsageError: another process holds it; OutputError: not writable."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._library = library
@@ -116,11 +116,11 @@ class Recordings:
         return self._folder / case.key / "run.ompass"
 
     def missing(self, cases: Sequence[Case]) -> list[Case]:
-        """Those that are yet to be recorded."""
+        """Returns the cases that are not recorded yet."""
         return [case for case in cases if self._finished.get(case.key) != self._made_of(case)]
 
     def add(self, case: Case) -> None:
-        """Record it and note it. AssertionError when the program fails."""
+        """Records a case and add it to the journal. AssertionError if the program fails."""
         run_dir = self.run_dir(case)
         shutil.rmtree(run_dir.parent, ignore_errors=True)
         run_dir.parent.mkdir(parents=True)
@@ -141,7 +141,7 @@ def cases_of(
     rounds: int,
     seed: int,
 ) -> Iterator[Case]:
-    """All runs asked for, a round after the other, each in an order of its own."""
+    """Yields all requested runs, one round after the other, each in a random order."""
     order = random.Random(seed)
     for number in range(rounds):
         cases = [

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Records the golden traces anew: small runs of each runtime, compiler, way of loading and mode.
+"""Records the golden traces: small runs of each runtime, compiler, loading method and mode.
 
 Run it in the project's environment, with the native libraries and the test runtimes in build/:
 
     .venv/bin/python tests/golden/record.py [NAME...]
 
-What it writes is the input of tests/unit/test_golden_traces.py: a NAME.tar.xz per run, and known.json, which
-holds what the program said of itself (FACTS) and how many records of each kind its logs have. Record a golden
-trace when something new is recorded. Old ones stay: readers go on reading them, or refuse them in one line.
+It writes the input of tests/unit/test_golden_traces.py: a NAME.tar.xz per run, and known.json, which holds
+the program's own counts (FACTS) and the number of records of each kind in its logs. Add a golden trace for
+each new kind of record. Old traces stay: readers must read them, or refuse them in one line.
 
-Logs name modules, hosts and directories. So everything runs in the neutral folder NEUTRAL, which is removed
-afterwards, and the host is left out.
+Logs name modules, hosts and directories. Therefore all runs take place in the neutral directory NEUTRAL,
+which is removed afterwards, and the host name is removed.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from toolchains import BUILD, PROGRAMS, REPOSITORY, TOOLCHAINS, compile_source, 
 NEUTRAL = Path("/tmp/golden")
 LIBRARIES = ("libompass.so", "libomp_ext.so")
 WAYS = ("by-variable", "preloaded", "linked")
-# Of the description of the machine only its shape is kept.
+# Removes all of the machine's description but its topology.
 OF_THE_HOST = re.compile(rb'\s*<info name="(?!PCI|Inclusive)[^>]*/>')
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run to be recorded."""
+    """One run that is recorded."""
 
     name: str
     source: str
@@ -98,12 +98,12 @@ CASES = (
         )
         for compiler, toolchain in (("flang", "clang-19"), ("gfortran", "gcc-12-libomp-19"))
     ),
-    # Of format version 2: waits and loops with their places, absences from processors.
+    # From format version 2 on: waits and loops with their places, off-CPU intervals.
     Case("loops", "kinds/worksharing_loops.c", environment={"OMP_WAIT_POLICY": "passive"}),
     Case("dependences", "kinds/depend_mutexinoutset.c"),
     Case("waits", "waits/waits.c", environment={"OMPASS_SAMPLE": "0"}),
     Case("absences", "processor/sleeps.c", ("200", "6", "2")),
-    # Of format version 3: short records, of tasks that run where they were created and of others.
+    # From format version 3 on: short records, of tasks that run on their creator's thread and of others.
     Case("short-records", "golden/short.c"),
     Case("short-records-unbracketed", "golden/short.c", way="by-variable"),
     Case("short-records-of-all-kinds", "spans/random_tasks.c", _TASKS),
@@ -136,7 +136,7 @@ def main(names: list[str]) -> None:
 
 
 def record(case: Case) -> tuple[Path, dict[str, int]]:
-    """Run the program in the neutral folder; its run directory and its facts."""
+    """Runs the program in the neutral directory; returns its run directory and its facts."""
     toolchain = toolchain_named(case.toolchain)
     linked_with = (*case.linked_with, *(("libompass.so",) if case.way == "linked" else ()))
     flags = [str(NEUTRAL / library) for library in linked_with]
@@ -178,7 +178,7 @@ def record(case: Case) -> tuple[Path, dict[str, int]]:
 
 
 def make_neutral(run_dir: Path) -> None:
-    """Take out what names the host, and fail when anything of it or of this checkout is left."""
+    """Removes the host's names; fail if a name of the host or of this checkout is left."""
     meta_file = run_dir / "meta.json"
     meta = json.loads(meta_file.read_text(encoding="utf-8"))
     meta["host"] = "golden"
@@ -196,7 +196,7 @@ def make_neutral(run_dir: Path) -> None:
 
 
 def records_of(run_dir: Path, case: Case) -> dict[str, int]:
-    """How many records of each kind the logs hold; empty without a trace."""
+    """Returns the number of records of each kind in the logs; empty without a trace."""
     if case.mode != "trace":
         return {}
     numbers = _core.read_events(str(run_dir)).kind.tolist()
@@ -205,7 +205,7 @@ def records_of(run_dir: Path, case: Case) -> dict[str, int]:
 
 
 def pack(run_dir: Path, archive: Path) -> int:
-    """Write the directory as an archive that has no owner and no date; its size."""
+    """Writes the directory as an archive without owner and date; returns its size."""
     with tarfile.open(archive, "w:xz", preset=9) as tar:
         for path in sorted(run_dir.iterdir()):
             contents = path.read_bytes()

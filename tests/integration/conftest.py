@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps what killed programs leave behind in the system from reaching the programs of later tests.
+"""Removes files that killed programs leave in the system before later tests run.
 
-The fixtures that tests ask for are in the folder above.
+tests/conftest.py has the fixtures.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ REGISTRATION = re.compile(r"__KMP_REGISTERED_LIB_(\d+)_\d+")
 
 @pytest.fixture(autouse=True)
 def _no_registrations_of_the_dead() -> None:
-    """Remove libomp's notes about processes that are no more.
+    """Removes libomp's registrations of processes that have ended.
 
-    libomp notes every process that uses it in a file named by the number of the process, and removes the note
-    at the end; a killed process cannot. A later process of that number finds the note, and libomp ends it, by
-    a bus error when the note is empty.
+    libomp registers each process that uses it in a file named by the process id, and removes the file when
+    the process ends, but not when it is killed. If a later process has the same id, libomp finds the file and
+    aborts, by a bus error if the file is empty.
     """
     if not SHARED_MEMORY.is_dir():
         return
     for note in SHARED_MEMORY.iterdir():
         match = REGISTRATION.fullmatch(note.name)
         if match and not Path("/proc", match[1]).exists():
-            with contextlib.suppress(OSError):  # somebody else's
+            with contextlib.suppress(OSError):  # another user's file
                 note.unlink()

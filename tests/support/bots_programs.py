@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark programs as tests see them: the list of them, the options of each, and running it.
+"""The benchmark programs for tests: lists them, reads the options of each, and runs them.
 
 The list comes from bots/CMakeLists.txt, so a program that was not built fails its tests.
 """
@@ -27,7 +27,7 @@ Answer = dict[str, Any]
 
 
 class Kind(NamedTuple):
-    """How tasks are made; None where a version knows no such choice."""
+    """A kind of tasks; None where a version has no such choice."""
 
     cutoff: str | None
     tied: bool | None
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 
 
 def versions() -> list[str]:
-    """The file names of all versions of all programs, without those of libraries that are not here."""
+    """Returns the file names of all versions of all programs, except versions whose library is missing."""
     text = (REPOSITORY / "bots" / "CMakeLists.txt").read_text(encoding="utf-8")
     names = []
     for line in _LINE.finditer(text):
@@ -50,7 +50,7 @@ def versions() -> list[str]:
 
 @cache
 def described(program: Path) -> Answer:
-    """What --describe says."""
+    """Returns the answer to --describe."""
     answer: Answer = json.loads(
         subprocess.run([program, "--describe"], capture_output=True, check=True).stdout
     )
@@ -58,7 +58,7 @@ def described(program: Path) -> Answer:
 
 
 def kinds(program: Path) -> Iterator[Kind]:
-    """Every kind of task that a version offers."""
+    """Yields every kind of tasks that a version offers."""
     offered = described(program)
     if offered["serial"]:
         yield Kind(None, None)
@@ -77,7 +77,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     timeout_s: float = 120.0,
 ) -> Answer:
-    """Run a version and return its answer; AssertionError when it fails or does not verify."""
+    """Runs a version and returns its answer; AssertionError if it fails or does not verify."""
     words = ["--class", input_class, "--json", *kind.options(), *options]
     if kind.cutoff is not None:
         words += ["--threads", str(threads)]
@@ -102,7 +102,7 @@ def verify(
     timeout_s: float = 170.0,
     environment: Mapping[str, str] | None = None,
 ) -> list[Answer]:
-    """Run a version with every kind of task at each number of threads; AssertionError when one fails.
+    """Runs a version with every kind of tasks at each number of threads; AssertionError if one fails.
 
     A serial version is run once.
     """
@@ -129,7 +129,7 @@ def verify(
 
 @cache
 def built_by_gcc(*programs: str) -> Path:
-    """The folder of these programs, all versions, as built by g++ for libgomp; no names mean all programs."""
+    """Builds all versions of these programs (none given: of all) with g++; returns their directory."""
     folder = COMPILED / "-".join(("bots-gcc", *programs))
     configure = ["cmake", "-G", "Ninja", "-S", str(REPOSITORY / "bots"), "-B", str(folder)]
     configure += ["-DCMAKE_CXX_COMPILER=g++", f"-DBOTS_PROGRAMS={';'.join(programs)}"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `ompass`, as a process of its own."""
+"""Runs the command `ompass` as a separate process."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PATIENCE_S = 120
 
 
 def command_line(*arguments: object) -> list[str]:
-    """The words that run the command with these arguments."""
+    """Returns the command line that runs the command with these arguments."""
     return [sys.executable, "-m", "ompass", *map(str, arguments)]
 
 
 def call(
     environment: Mapping[str, str], cwd: Path | None, *arguments: object, status: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command to its end; AssertionError, with what it complained of, when its status is another."""
+    """Runs the command to its end; AssertionError, with its stderr, if it exits with another status."""
     ended = subprocess.run(
         command_line(*arguments),
         env=environment,
@@ -37,6 +37,6 @@ def call(
 
 
 def ompass(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
-    """The same here, where nothing steers a runtime or the tool."""
+    """Runs the command in the current directory, without variables that control a runtime or the tool."""
     environment = neutral_environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}
     return call(environment, None, *arguments, status=status)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The examples in README.md and docs/*.md: commands, SQL queries and Python, and the output shown for them.
 
-A block is fenced or indented. It is a console block when its first line is a command (after `$ ` or not); the
-other lines of a fenced block with `$ ` are what the command prints. Words after two blanks explain a command.
+A block is fenced or indented. It is a console block if its first line is a command (after `$ ` or not); the
+other lines of a fenced block with `$ ` are the command's output. Words after two blanks explain a command.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Example:
 
 
 def blocks_of(page: str) -> Iterator[tuple[int, list[str]]]:
-    """The fenced and the indented blocks of a page: number of the first line, lines without their indent."""
+    """Yields the fenced and the indented blocks of a page: number of the first line, lines without indent."""
     lines = page.splitlines()
     number = 0
     while number < len(lines):
@@ -59,7 +59,7 @@ def _goes_on(lines: list[str], blank: int) -> bool:
 
 
 def kind_of(block: list[str]) -> Kind:
-    """What a block is, by its first line."""
+    """Returns the kind of a block, by its first line."""
     first = block[0].removeprefix("$ ")
     if _COMMAND.match(first):
         return "console"
@@ -69,7 +69,7 @@ def kind_of(block: list[str]) -> Kind:
 
 
 def examples_in(name: str, page: str) -> list[Example]:
-    """The examples of a page in their order; a console block has one for each command."""
+    """Returns the examples of a page in order; a console block has one for each command."""
     found: list[Example] = []
     for number, block in blocks_of(page):
         kind = kind_of(block)
@@ -87,13 +87,13 @@ def examples_in(name: str, page: str) -> list[Example]:
 
 
 def lines_without_likeness(shown: list[str], output: str) -> list[str]:
-    """The shown lines whose words no line of the output has, in any order; figures may differ."""
+    """Returns the shown lines whose words no output line contains, in any order; figures may differ."""
     printed = [set(_WORD.findall(line)) for line in output.splitlines()]
     return [line for line in shown if not any(set(_WORD.findall(line)) <= words for words in printed)]
 
 
 def all_examples() -> dict[str, list[Example]]:
-    """The examples of every page that has some, by the name of the page."""
+    """Returns the examples of every page that has some, by the name of the page."""
     found = {page.name: examples_in(page.name, page.read_text(encoding="utf-8")) for page in PAGES}
     return {name: examples for name, examples in found.items() if examples}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that are linked with libomp_ext.so: where the library is, and how they are compiled."""
+"""Finds libomp_ext.so, and compiles programs that are linked with it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ FORTRAN_MODULE = toolchains.REPOSITORY / "omp_ext" / "fortran" / "omp_ext.f90"
 
 
 def ext_library() -> Path:
-    """Return the extension under test: OMP_EXT_LIBRARY when set, or else the one that ./run builds."""
+    """Returns the extension under test: OMP_EXT_LIBRARY if set, otherwise the one that ./run builds."""
     return Path(os.environ.get("OMP_EXT_LIBRARY", toolchains.BUILD / "lib" / "libomp_ext.so"))
 
 
 def compile_with_ext(
     source: str, toolchain: Toolchain, *flags: str, extra_sources: Sequence[Path] = ()
 ) -> Path:
-    """Compile a program of tests/programs and link it with the extension, which comes before the runtime."""
+    """Compiles a program of tests/programs and link it with the extension, before the runtime."""
     folder = ext_library().parent
     linking = ("-Wl,--no-as-needed", f"-L{folder}", "-lomp_ext", f"-Wl,-rpath,{folder}")
     return toolchains.compile_source(source, toolchain, flags=(*linking, *flags), extra_sources=extra_sources)

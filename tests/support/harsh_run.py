@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of a program under conditions that the ordinary fixture does not offer: limits and lost streams.
+"""Runs programs under conditions that the fixture run_recorded does not offer: limits and closed streams.
 
-The tests decide what to expect of such a run.
+The tests decide what to expect from such a run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def run_in(
     prepare: Callable[[], None] | None = None,
     timeout_s: float = 60.0,
 ) -> subprocess.CompletedProcess[str]:
-    """Run `program` in `workspace` with the tool, or without one when `tool` is None, on two threads.
+    """Runs `program` in `workspace` on two threads, with the tool, or without it if `tool` is None.
 
     `prepare` runs in the new process just before the program, to set limits or close files.
     """
@@ -47,5 +47,5 @@ def run_in(
 
 
 def tool_lines(stderr: str) -> list[str]:
-    """Return what the tool said."""
+    """Returns the tool's messages."""
     return [line for line in stderr.splitlines() if line.startswith("ompass: ")]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up runs for unit tests: rows as the C++ core returns them, valid by construction.
+"""Makes runs for unit tests: rows as the C++ core returns them, valid by construction.
 
-Owns the defaults; a test states only what it is about.
+Owns the defaults; a test states only the values that matter to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
 
 
 def region(construct: int, thread: int, **fields: Any) -> RegionRow:
-    """Its total_ns is the sum of the states unless said otherwise."""
+    """Makes a region row; total_ns is the sum of the states unless given."""
     defaults = {
         "level": 0 if construct < 0 else 1, "n_instances": 1, "n_primary": 1 if thread == 0 else 0,
         "max_team_size": 1, "domain": -1,
@@ -40,7 +40,7 @@ def region(construct: int, thread: int, **fields: Any) -> RegionRow:
 
 
 def team(construct: int, threads: Sequence[dict[str, Any]], **shared: Any) -> list[RegionRow]:
-    """One instance of a region whose threads 0, 1, ... spend the given states; all must be equally long."""
+    """Makes the rows of a region whose threads 0, 1, ... spend these states; all totals must be equal."""
     rows = [
         region(construct, k, max_team_size=len(threads), **{**shared, **t}) for k, t in enumerate(threads)
     ]
@@ -58,7 +58,7 @@ def histogram_of(durations_ns: Sequence[int]) -> list[int]:
 
 
 def construct(number: int, thread: int, durations_ns: Sequence[int] = (), **fields: Any) -> ConstructRow:
-    """Of tasks that ran here for the given times; created here unless said otherwise."""
+    """Makes the row of tasks that ran on this thread for these times; created here unless given."""
     n, total_ns = len(durations_ns), sum(durations_ns)
     ran = {
         "n_created": n, "n_completed": n, "n_timed": n, "n_ready": n, "work_ns": total_ns,
@@ -71,7 +71,7 @@ def construct(number: int, thread: int, durations_ns: Sequence[int] = (), **fiel
 def wait(
     number: int, thread: int, waited_for: Mapping[int, tuple[int, int]] | None = None, **fields: Any
 ) -> WaitRow:
-    """`waited_for`: how often and how long for each construct."""
+    """Makes a wait row. `waited_for`: number and time of the waits for each construct."""
     who = waited_for or {}
     return WaitRow(
         construct=number,
@@ -84,7 +84,7 @@ def wait(
 
 
 def loop(number: int, thread: int, **fields: Any) -> LoopRow:
-    """Of one instance, which thread 0 led, unless said otherwise."""
+    """Makes the row of one loop instance, led by thread 0 unless given."""
     return LoopRow(
         construct=number, thread=thread, **{"n_entered": 1, "n_led": 1 if thread == 0 else 0, **fields}
     )
@@ -105,7 +105,7 @@ def made_run(
     definitions: Sequence[Definition] | None = None,
     **fields: Any,
 ) -> Run:
-    """A run with these rows; threads and definitions follow from the rows unless given."""
+    """Makes a run with these rows; threads and definitions follow from the rows unless given."""
     numbers = sorted({row.thread for row in regions} | {row.thread for row in constructs}) or [0]
     if definitions is None:
         kinds = {row.construct: "task" for row in constructs}
@@ -126,7 +126,7 @@ def made_run(
 
 
 def made_samples(run: Run) -> SampleContent:
-    """A hundred samples of two threads, in a task and in the serial part of `run`."""
+    """Makes a hundred samples of two threads, in a task and in the serial part of `run`."""
     inner, outer, last = (
         Line(function, "/src/a.c", number, "prog", f"a.c:{number}")
         for function, number in (("inner", 5), ("outer", 9), ("main; x", 20))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of task programs that never ran: a body of operations, scheduled on a team, written as logs.
+"""Makes traces of task programs that never ran: a body of operations, scheduled on a team, written as logs.
 
-One tick is a nanosecond, unless a trace says otherwise. States the bytes of format.h a second time, on
-purpose: a test that took them from the code that it checks would not notice when they change. `chain_of`
-gives the span that a body must have.
+One tick is a nanosecond unless given otherwise. This module repeats the byte layout of format.h on purpose: a
+test that took the layout from the code under test would not notice a change. `chain_of` computes the span
+that a body must have.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Spawn:
-    """A deferred task; `after_last`: it depends on the one that this task created before."""
+    """A deferred task; `after_last`: it depends on the previous child of its creator."""
 
     body: Body
     construct: int = FIRST_TASK
@@ -58,14 +58,14 @@ Body = tuple[Op, ...]
 
 
 def work_of(body: Body) -> int:
-    """Work of a body with all that it creates."""
+    """Returns the work of a body and all its descendants."""
     return sum(
         op.ns if isinstance(op, Work) else work_of(op.body) if isinstance(op, Spawn) else 0 for op in body
     )
 
 
 def chain_of(body: Body) -> tuple[int, int]:
-    """(length of the body's own chain, longest chain of it and all its descendants), by definition."""
+    """Returns (length of the body's own chain, longest chain of it and its descendants), by definition."""
     now, longest, last_end = 0, 0, 0
     children: list[int] = []
     for op in body:
@@ -92,7 +92,7 @@ class Log:
         self.counter = 0
 
     def add(self, kind: int, argument: int, time: int | None, *words: int) -> None:
-        """An event; `time` None: an untimed one."""
+        """Appends an event; `time` None: an untimed one."""
         delta = 0 if time is None else time - self.now
         assert delta >= 0
         self.words += [delta << 32 | argument << 6 | kind, *words]
@@ -126,12 +126,12 @@ class Worker:
 
 
 class Schedule:
-    """Runs a body on a team; each step is that of the thread that is furthest behind."""
+    """Runs a body on a team; each step advances the thread that is furthest behind."""
 
     def __init__(self, body: Body, n_threads: int = 2, spread: int = 0, bracket_ns: int = 0) -> None:
-        self.spread = spread  # which ready task is taken: changes the schedule, never the span
-        self.bracket_ns = bracket_ns  # length of each creation, told by a span after it; 0: no brackets
-        self.tasks: list[Task] = []  # that were created
+        self.spread = spread  # selects which ready task is taken: changes the schedule, never the span
+        self.bracket_ns = bracket_ns  # length of each creation, in the record after it; 0: no wrappers
+        self.tasks: list[Task] = []  # the tasks created so far
         self.queue: list[Task] = []
         self.n_unfinished = 0
         self.region = 1
@@ -170,7 +170,7 @@ class Schedule:
         self.end = end + 2
 
     def _step(self, worker: Worker) -> bool:
-        """One operation; False when there is nothing to do at this time."""
+        """Executes one operation; returns False if the worker has nothing to do at this time."""
         task = worker.stack[-1]
         if task.waiting:
             mine = [t for t in self.queue if t.parent is task]
@@ -198,7 +198,7 @@ class Schedule:
         worker.log.counter += 1
         child = Task(self._id(worker), op.body, op.construct, worker.clock, task)
         worker.log.add(CREATE, op.construct, None if self.bracket_ns else worker.clock)
-        # A predecessor counts only since the last wait, as in chain_of: afterwards it has completed anyway.
+        # Only children since the last wait can be predecessors, as in chain_of: earlier ones have completed.
         if op.after_last and task.has_new_children:
             child.predecessor = task.children[-1]
             worker.log.add(DEPENDENCE, 0, None, child.predecessor.id, child.id)
@@ -229,7 +229,7 @@ class Schedule:
             worker.log.add(START_READY, task.construct, worker.clock, task.id, worker.clock - ended)
         worker.stack.append(task)
         task.started = worker.clock
-        # Of a started task the thread is not waiting any more, until it has completed.
+        # While it runs a task, the thread does not wait.
         worker.arrived, task.was_at_barrier = False, worker.arrived
         return True
 
@@ -248,7 +248,7 @@ class Schedule:
 
 
 def write_trace(directory: Path, schedule: Schedule, n_constructs: int = 4, ticks_per_ns: int = 1) -> Path:
-    """A run directory with the events of a schedule, and no profile."""
+    """Writes a run directory with the events of a schedule and no profile; returns its path."""
     directory.mkdir()
     (directory / "meta.json").write_text(json.dumps({"pid": 1}), encoding="utf-8")
     header = struct.pack(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Skips a test whose needs the machine lacks, or fails it where the whole matrix is required."""
+"""Skips a test if the machine lacks what it needs, or fails it if the whole matrix is required."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolchains import Toolchain, matrix_is_required
 
 
 def require(what: str, missing: Sequence[str], installed_by: str = "./run test") -> None:
-    """Nothing when nothing is missing. Else a skipped test, or, under ./run test, a failed one."""
+    """Skips the test if something is missing; under ./run test, fails it."""
     if not missing:
         return
     reason = f"{what} lacks {', '.join(missing)} ({installed_by} installs it)"
@@ -22,11 +22,11 @@ def require(what: str, missing: Sequence[str], installed_by: str = "./run test")
 
 
 def require_toolchain(toolchain: Toolchain) -> Toolchain:
-    """The toolchain, when it is complete."""
+    """Returns the toolchain; skips or fails the test if it is incomplete."""
     require(f"toolchain {toolchain.name}", toolchain.missing())
     return toolchain
 
 
 def require_commands(*names: str) -> None:
-    """All of these commands are there."""
+    """Skips or fails the test unless all of these commands exist."""
     require("this machine", [name for name in names if shutil.which(name) is None])

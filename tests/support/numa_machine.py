@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A virtual machine with four NUMA nodes that runs test programs and hands back what they printed.
+"""A virtual machine with four NUMA nodes that runs test programs and returns their output.
 
-Owns the machine's shape and what goes into it: qemu's processor emulation (no KVM needed), a kernel that
-tests/numa-vm/fetch-kernel lays out, and an initramfs of the programs with every library that they load.
+Owns the machine's topology and contents: qemu's processor emulation (no KVM needed), a kernel that
+tests/numa-vm/fetch-kernel fetches, and an initramfs of the programs with every library that they load.
 Placement is real there: first touch, mbind, move_pages, processor affinity. Time is not.
 """
 
@@ -24,11 +24,11 @@ KERNEL = REPOSITORY / "build" / "numa-vm" / "vmlinuz"
 
 N_NODES = 4
 CPUS_PER_NODE = 2
-# The distances of a square of four nodes, two of whose six pairs are opposite corners.
+# The distances between four nodes in a square: opposite corners are twice as far apart.
 DISTANCES = {(0, 1): 16, (0, 2): 16, (0, 3): 32, (1, 2): 32, (1, 3): 16, (2, 3): 16}
 
-_NODE_MEMORY_MB = 256  # a node below 96 MB cannot hold its share of a spread initialisation
-_LOADED_LATER = ("libgcc_s.so.1", "libhwloc.so.15")  # by dlopen, so that no program's own list has them
+_NODE_MEMORY_MB = 256  # below 96 MB, a node cannot hold its share of a spread initialisation
+_LOADED_LATER = ("libgcc_s.so.1", "libhwloc.so.15")  # by dlopen, so that ldd does not list them
 _BOOT_ARGUMENTS = (
     "console=ttyS0 quiet panic=-1 numa_balancing=disable mitigations=off nokaslr "
     "tsc=reliable clocksource=tsc random.trust_cpu=on"
@@ -45,7 +45,7 @@ class Job:
     arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     as_root: bool = False
-    wrapper: str = ""  # goes before the program, as in "taskset 0x3"
+    wrapper: str = ""  # a command in front of the program, for example "taskset 0x3"
 
     @property
     def file_name(self) -> str:
@@ -54,7 +54,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """What a job left: its exit status, and its stdout and stderr together."""
+    """The result of a job: its exit status, and its stdout and stderr together."""
 
     returncode: int
     output: str
@@ -65,7 +65,7 @@ class MachineError(AssertionError):
 
 
 def what_is_missing() -> list[str]:
-    """Return what keeps the machine from being started here; an empty list when nothing does."""
+    """Returns what is missing to start the machine here; empty if nothing is."""
     tools = ("qemu-system-x86_64", "busybox", "cpio")
     absent = [tool for tool in tools if shutil.which(tool) is None]
     if not KERNEL.is_file():
@@ -81,11 +81,11 @@ def run_jobs(
     huge_pages: str = "never",
     timeout_s: float = 240.0,
 ) -> dict[str, Finished]:
-    """Boot the machine, run every job, power off; return job name -> what it left.
+    """Boots the machine, runs every job, powers off; returns job name -> result.
 
-    Root's jobs run first, then the user's, each kind in the order of their names. `libraries` go into the
-    machine's library folder beside what the programs link. `huge_pages` is the kernel's setting of
-    transparent huge pages. MachineError when the machine does not report all of them in time.
+    Root's jobs run first, then the user's, each group in the order of its names. `libraries` are copied to
+    the machine's library directory, in addition to those that the programs link. `huge_pages` is the kernel's
+    setting of transparent huge pages. MachineError if the machine does not report all jobs in time.
     """
     with tempfile.TemporaryDirectory(prefix="numa-vm-", dir=KERNEL.parent) as scratch:
         folder = Path(scratch)
@@ -134,7 +134,7 @@ def _write_initramfs(
 
 
 def _needed_libraries(files: Sequence[Path], toolchain: Toolchain) -> dict[str, Path]:
-    """Return name -> file of all that the loader maps for `files` and for what they open later."""
+    """Returns name -> file of all libraries that `files` link or open later."""
     found: dict[str, Path] = {}
     cache = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     later = [
@@ -166,7 +166,7 @@ def _pack(root: Path, archive: Path) -> None:
 
 
 def _boot(folder: Path, timeout_s: float) -> str:
-    """Run the machine to its end; return what it wrote on the second serial port."""
+    """Runs the machine to its end; returns its output on the second serial port."""
     n_cpus = N_NODES * CPUS_PER_NODE
     command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"]
     # No KVM: it works in containers too. -cpu max has no AVX-512, so guests are built for x86-64-v3 at most.
@@ -187,7 +187,7 @@ def _boot(folder: Path, timeout_s: float) -> str:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=timeout_s
         )
     except subprocess.TimeoutExpired:
-        pass  # told apart below by the report's missing end
+        pass  # the report is then incomplete, which is checked below
     except subprocess.CalledProcessError as error:
         raise MachineError(f"qemu ended with {error.returncode}: {error.stderr}") from error
     text = report.read_text(errors="replace") if report.exists() else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random task programs, recorded, and in what the readers of a trace differ. The tests choose the seeds."""
+"""Records random task programs, and compares the readers of a trace. The tests choose the seeds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from second_reading import Reading
 from toolchains import Recorded, Toolchain, compile_source, run_with_tool
 
 SOURCE = "spans/random_tasks.c"
-SIZE = 900  # of the budget; some hundred tasks
+SIZE = 900  # budget of a program: some hundred tasks
 WAYS = {"with-brackets": True, "without-brackets": False}
 
 
 def record(seed: int, toolchain: Toolchain, preload: bool, library: Path, workspace: Path) -> Recorded:
-    """Run the program of this seed on two to four threads, traced."""
+    """Runs the program of this seed on two to four threads, traced."""
     program = compile_source(SOURCE, toolchain)
     return run_with_tool(
         program, toolchain, str(seed), str(SIZE), library=library, run_dir=workspace / "run.ompass",
@@ -30,12 +30,12 @@ def record(seed: int, toolchain: Toolchain, preload: bool, library: Path, worksp
 
 
 def read_again(run_dir: Path) -> Reading:
-    """The second reading of a run that ended in order."""
+    """Returns the second reading of a run that ended normally."""
     return Reading(run_dir, _core.read_profile(str(run_dir)).wall_ns)
 
 
 def all_disagreements(run_dir: Path) -> list[str]:
-    """Everything in which readers of one trace differ."""
+    """Returns all disagreements between the readers of one trace."""
     reading = read_again(run_dir)
     return [
         *span_differs(run_dir, reading),

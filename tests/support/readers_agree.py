@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every reader says of one trace, side by side: the same tasks, at the same integer nanoseconds.
+"""Compares all readers of a trace: they must show the same tasks at the same integer nanoseconds.
 
 Readers are the SQL tables, the slices of timelines, the tasks of the graph, the records of `dump`, and the
 second reading of tests/support/second_reading.py. Each function returns a sentence for each disagreement.
@@ -38,7 +38,7 @@ class TaskRow(NamedTuple):
 
 
 def rows_of(run_dir: Path, table: str, batch_rows: int = 100_000) -> list[tuple[int, ...]]:
-    """All rows of a table, every column."""
+    """Returns all rows of a table, with every column."""
     rows: list[tuple[int, ...]] = []
 
     def deliver(batch: list[Any]) -> None:
@@ -49,19 +49,19 @@ def rows_of(run_dir: Path, table: str, batch_rows: int = 100_000) -> list[tuple[
 
 
 def task_rows_of(run_dir: Path) -> dict[int, TaskRow]:
-    """The deferred tasks that completed, by id."""
+    """Returns the deferred tasks that completed, by id."""
     rows = [TaskRow(*row) for row in rows_of(run_dir, "tasks")]
     return {row.task: row for row in rows if row.deferred}
 
 
 def whole_graph(run_dir: Path, depth: int = 50) -> _core.TaskGraph:
-    """The task graph with every task listed, and every step of the critical path."""
+    """Returns the task graph, with every task and every step of the critical path listed."""
     groups = _core.task_graph(str(run_dir), depth).groups
     return _core.task_graph(str(run_dir), depth, range(len(groups)), 10**8)
 
 
 def slices_of(run_dir: Path) -> dict[str, list[int]]:
-    """The slices of all threads, from begin to end."""
+    """Returns the slices of all threads, from begin to end."""
     slices = _core.slices_of_run(str(run_dir), [])
     assert slices is not None
     return {name: column.tolist() for name, column in slices.as_dict().items()}
@@ -79,9 +79,9 @@ def _differ(what: str, one: dict[int, int], other: dict[int, int]) -> list[str]:
 
 
 def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[str]:
-    """Creation, start and end of each task in SQL, in the graph and in the timeline: the same integers.
+    """Compares creation, start and end of each task in SQL, in the graph and in the timeline: equal integers.
 
-    `detached` tasks end twice, with their body and by their event: their ends are not compared.
+    The ends of `detached` tasks are not compared: they end twice, with their body and by their event.
     """
     rows = task_rows_of(run_dir)
     listed = whole_graph(run_dir).tasks
@@ -110,7 +110,7 @@ def task_times_differ(run_dir: Path, detached: Set[int] = frozenset()) -> list[s
 
 
 def creations_outside_their_intervals(run_dir: Path) -> list[str]:
-    """Each creation in SQL lies in the interval that `dump` gives it, or is it; starts are the same."""
+    """Checks that each creation in SQL lies in or equals its interval in `dump`, and starts are equal."""
     rows = task_rows_of(run_dir)
     events = _core.read_events(str(run_dir))
     kinds = [name for name, _ in _core.event_kinds()]
@@ -132,7 +132,7 @@ def creations_outside_their_intervals(run_dir: Path) -> list[str]:
 
 
 def second_reading_differs(run_dir: Path, reading: Reading) -> list[str]:
-    """SQL against the second reading. A bracket's begin is an end less a length, both rounded: 1 ns off."""
+    """Compares SQL with the second reading. Begins of wrappers may differ by 1 ns (rounding)."""
     rows = task_rows_of(run_dir)
     tasks = {task.id: task for task in reading.deferred() if task.start_ns >= 0 and task.end_ns != NEVER_NS}
     found = _differ("tasks in SQL and in records", dict.fromkeys(rows, 1), dict.fromkeys(tasks, 1))
@@ -175,7 +175,7 @@ def _parent(task: Task) -> int:
 
 
 def _creation_begins(run_dir: Path) -> dict[int, set[int]]:
-    """When creations began, by thread: the stretches of that state in SQL."""
+    """Returns when creations began, by thread: the begins of the state's intervals in SQL."""
     begins: dict[int, set[int]] = defaultdict(set)
     for thread, state, _, _, start_ns, *_ in rows_of(run_dir, "stretches"):
         if state == CREATE:
@@ -184,7 +184,7 @@ def _creation_begins(run_dir: Path) -> dict[int, set[int]]:
 
 
 def span_differs(run_dir: Path, reading: Reading) -> list[str]:
-    """Work, span and critical path of the graph against the longest path of the second reading."""
+    """Compares work, span and critical path of the graph with the longest path of the second reading."""
     graph = whole_graph(run_dir)
     found = []
     low_ns, high_ns = reading.span_ns()
@@ -200,7 +200,7 @@ def span_differs(run_dir: Path, reading: Reading) -> list[str]:
             found.append(f"{name} is {getattr(graph, name)}, not {work_ns} +- {slack_ns}")
     lengths = [step.length_ns for step in graph.critical]
     if len(lengths) != graph.n_steps:
-        found.append(f"{len(lengths)} steps are listed, and {graph.n_steps} are told")
+        found.append(f"{len(lengths)} steps are listed, and {graph.n_steps} are counted")
     if abs(sum(lengths) - graph.span_ns) > len(lengths):
         found.append(f"the critical path is {sum(lengths)} ns long, and the span {graph.span_ns}")
     of_task: dict[int, int] = defaultdict(int)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold of every run directory, whatever the program: soundness, identity, two accounts that agree.
+"""Checks that must hold for every run directory: completeness, sums, and agreement of profile and events.
 
-Also reads the FACTS line of a test program. Which programs are run, and how, is the tests' business.
+Also reads the FACTS line of a test program. The tests choose and run the programs.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ompass import _core
 Facts = dict[str, int]
 
 STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
-OUTSIDE = -1  # the construct of a region row that stands for the time outside of every region
+OUTSIDE = -1  # construct of the region row for the time outside of every region
 
-# Profile and replay must agree on counts exactly, and on times within 1%: on all figures that rows have.
+# All figures of rows. Profile and replay must agree on counts exactly, and on times within 1%.
 FIGURES = {
     name: [field for field, kind, _ in row.describe() if kind == "Int64"]
     for name, row in (
@@ -26,36 +26,36 @@ FIGURES = {
         ("loops", _core.LoopRow),
     )
 }
-# An untied task may complete before a thread tells that it left it. The profile's duration then lacks that
-# part, which counts as inclusive time of its own thread.
+# An untied task may complete before a thread that has left it reports that. The profile's duration then lacks
+# this part, which counts as inclusive time of its own thread.
 OF_PARTS = ("inclusive_ns", "min_ns", "max_ns")
 OMPT_TASK_UNTIED = 0x10000000
 RELATIVE_TOLERANCE = 0.01
-# Of a thread that was charging an absence when the process ended, one account may have it and the other not.
+# If the process ends while a thread counts an off-CPU interval, only one of the two may contain the interval.
 ABSENT = ("preempted_ns", "blocked_ns")
-ROUNDING_NS = 1_000  # below it a difference is ticks rounded to nanoseconds, event by event
+ROUNDING_NS = 1_000  # largest difference due to rounding ticks to nanoseconds, event by event
 
 
 def facts_in(stdout: str) -> Facts:
-    """Return the numbers of a program's FACTS line, which is its last one."""
+    """Returns the numbers of a program's FACTS line, which is its last one."""
     last = stdout.splitlines()[-1]
     assert last.startswith("FACTS "), f"no FACTS line at the end of:\n{stdout}"
     return {name: int(value) for name, value in (word.split("=") for word in last.split()[1:])}
 
 
 def run_directories(workspace: Path) -> list[Path]:
-    """Return the run directories in `workspace`, in order of their names."""
+    """Returns the run directories in `workspace`, in order of their names."""
     return sorted(path.parent for path in workspace.glob("*/meta.json"))
 
 
 def task_rows(profile: _core.Run) -> list[_core.ConstructRow]:
-    """Return the rows of task constructs, without those of kernels."""
+    """Returns the rows of task constructs, without those of kernels."""
     kinds = {definition.id: definition.kind for definition in profile.definitions}
     return [row for row in profile.constructs if kinds[row.construct] == "task"]
 
 
 def warm_up_and_after(profile: _core.Run) -> tuple[list[_core.RegionRow], list[_core.RegionRow]]:
-    """Return the rows of a known answer's warm-up, which is its first region, and of all regions after it."""
+    """Returns the rows of a known answer's first region, its warm-up, and of all regions after it."""
     rows = [row for row in profile.regions if row.construct != OUTSIDE]
     constructs = {row.construct for row in rows}
     assert len(constructs) > 1, f"only {len(constructs)} region construct recorded"
@@ -64,7 +64,7 @@ def warm_up_and_after(profile: _core.Run) -> tuple[list[_core.RegionRow], list[_
 
 
 def counted(profile: _core.Run) -> Facts:
-    """Return what a run recorded in the words of the FACTS line."""
+    """Returns the recorded counts under the names of the FACTS line."""
     tasks = task_rows(profile)
     return {
         "tasks": sum(row.n_completed for row in tasks),
@@ -75,10 +75,10 @@ def counted(profile: _core.Run) -> Facts:
 
 
 def check_facts(facts: Facts, profile: _core.Run, *, ends_in_flight: bool = False) -> None:
-    """Check every number of a FACTS line; NAME_min and NAME_max bound a number that is not known exactly.
+    """Checks every number of a FACTS line; NAME_min and NAME_max bound a number that is not exact.
 
     Numbers that `counted` does not name are figures of task constructs, such as n_ready.
-    `ends_in_flight`: the process ended while tasks were under way, so not every task created was completed.
+    `ends_in_flight`: the process ended while tasks were running, so that some created tasks never completed.
     """
     figures = {name: sum(getattr(row, name) for row in task_rows(profile)) for name in FIGURES["constructs"]}
     recorded = {**figures, **counted(profile)}
@@ -96,7 +96,7 @@ def check_facts(facts: Facts, profile: _core.Run, *, ends_in_flight: bool = Fals
 
 
 def check_identity(profile: _core.Run) -> None:
-    """Check that thread-time is exactly the sum of its states, and capacity exactly the threads' time."""
+    """Checks that thread time is exactly the sum of its states, and capacity exactly the threads' time."""
     capacity: dict[int, int] = defaultdict(int)
     spent: dict[int, int] = defaultdict(int)
     for row in profile.regions:
@@ -105,9 +105,9 @@ def check_identity(profile: _core.Run) -> None:
         assert max(getattr(row, state) for state in STATES) < 2**63, f"negative time in {row}"
         assert 0 <= row.implicit_ns <= row.work_ns, f"implicit work is not part of work in {row}"
         assert 0 <= row.lock_ns <= row.sync_ns, f"lock time is not part of sync in {row}"
-        assert row.preempted_ns + row.blocked_ns <= row.total_ns, f"more absent than there in {row}"
+        assert row.preempted_ns + row.blocked_ns <= row.total_ns, f"more off-CPU time than time in {row}"
         assert row.work_preempted_ns + row.work_blocked_ns <= row.work_ns, (
-            f"more absent than at work in {row}"
+            f"more off-CPU time than work in {row}"
         )
         assert row.work_preempted_ns <= row.preempted_ns, f"preempted work is not part of preempted in {row}"
         assert row.work_blocked_ns <= row.blocked_ns, f"blocked work is not part of blocked in {row}"
@@ -121,15 +121,15 @@ def check_identity(profile: _core.Run) -> None:
 
 
 def check_constructs(profile: _core.Run) -> None:
-    """Check what must hold of the construct rows without a second source."""
+    """Checks the construct rows for consistency in themselves."""
     by_construct: dict[int, list[_core.ConstructRow]] = defaultdict(list)
     for row in profile.constructs:
         by_construct[row.construct].append(row)
-        assert row.preempted_ns + row.blocked_ns <= row.work_ns, f"more absent than at work in {row}"
+        assert row.preempted_ns + row.blocked_ns <= row.work_ns, f"more off-CPU time than work in {row}"
         assert row.min_ns <= row.max_ns, f"shortest is longer than longest in {row}"
         assert row.ready_max_ns <= row.ready_ns, f"one wait is longer than all together in {row}"
     for rows in by_construct.values():
-        # All threads together: a detached task is completed by the thread that fulfils it.
+        # Summed over threads, because the thread that fulfils a detached task completes it.
         n_timed = sum(row.n_timed for row in rows)
         n_completed = sum(row.n_completed for row in rows)
         in_histogram = sum(sum(row.histogram) for row in rows)
@@ -138,7 +138,7 @@ def check_constructs(profile: _core.Run) -> None:
 
 
 def check_sound(run_dir: Path) -> _core.Run:
-    """Check that the run is complete and consistent in itself; return its profile."""
+    """Checks that the run is complete and consistent; returns its profile."""
     problems = _core.validate(str(run_dir))
     assert not problems, "\n".join(problems)
     profile = _core.read_profile(str(run_dir))
@@ -149,7 +149,7 @@ def check_sound(run_dir: Path) -> _core.Run:
 
 
 def check_accounts_agree(profile: _core.Run, replay: _core.Run, *, ends_in_region: bool = False) -> None:
-    """Check the tool's own profile against the one recomputed from its events."""
+    """Compares the tool's profile with the profile recomputed from its events."""
     assert (profile.source, replay.source) == ("profile", "events")
     check_identity(replay)
     check_constructs(replay)
@@ -178,7 +178,7 @@ def are_apart(one_ns: int, other_ns: int) -> bool:
 
 
 def shares_out(profile: _core.Run) -> bool:
-    """Some tasks were not timed: absences among them are shared out over constructs. Regions have the sum."""
+    """True if some tasks were not timed: off-CPU time is then exact per region, estimated per construct."""
     return any(row.n_timed < row.n_completed for row in profile.constructs)
 
 
@@ -187,7 +187,7 @@ def is_untied(profile: _core.Run, construct: int) -> bool:
 
 
 def inclusive_by_construct(profile: _core.Run) -> dict[int, int]:
-    """Inclusive time in ns, over all threads."""
+    """Returns inclusive time in ns by construct, over all threads."""
     sums: dict[int, int] = {}
     for row in profile.constructs:
         sums[row.construct] = sums.get(row.construct, 0) + row.inclusive_ns

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps of benchmark programs that were recorded once, on two cores, as profiles in small JSON files.
+"""Sweeps of benchmark programs, recorded once on two cores, as profiles in small JSON files.
 
-Tests on them judge what was measured then, whatever machine they run on. Made from a sweep's directory by
+Tests on them judge these recordings, so that the test machine does not matter. To make one from a sweep:
 
     python tests/support/recorded_sweeps.py cilksort-fine.sweep
 """
@@ -26,7 +26,7 @@ FOLDER = Path(__file__).parents[1] / "unit" / "recorded_sweeps"
 
 @dataclass(frozen=True, slots=True)
 class RecordedSweep:
-    """The runs on one and on two threads of the round whose time on two threads is the median one."""
+    """The runs on one and on two threads of the round with the median time on two threads."""
 
     command: tuple[str, ...]
     one_thread: dict[str, Any]
@@ -35,7 +35,7 @@ class RecordedSweep:
     two_process_ns: int
 
     def runs(self) -> SweepRuns:
-        """As `load_runs` gives them."""
+        """Returns the runs as `load_runs` does."""
         one, two = (
             _run_of(f"{name}.ompass", values)
             for name, values in (("one", self.one_thread), ("two", self.two_threads))
@@ -81,7 +81,7 @@ def _run_of(path: str, profile: dict[str, Any]) -> Run:
 
 
 def _portable(run: Run) -> dict[str, Any]:
-    """Without the places of the machine that it was recorded on."""
+    """Returns the run's values without places of the recording machine."""
     values = run.as_dict()
     del values["path"]
     rows = {name: [row.as_dict() for row in values[name]] for name in _ROWS}

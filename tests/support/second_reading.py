@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second reading of a trace, slow and by definition: what each task did, and the longest path.
+"""A second, slow reader of a trace: the history of each task, and the longest path, by definition.
 
-Takes the records of `read_events` and gives them their meaning once more, without the core's walker, graph or
-replay. Every task is a list of what happened in it; those lists are linked into a graph whose edges are work,
-creations, dependences and joins, and the span is the longest path, found by looking at every edge.
-Owns the rules of docs/task-graph.md as a test understands them; readers_agree.py compares.
+Interprets the records of `read_events` without the core's walker, graph or replay. Every task is a list of
+steps. The steps form a graph whose edges are work, creations, dependences and joins; the span is its longest
+path, found by visiting every edge.
+Implements the rules of docs/task-graph.md independently; readers_agree.py compares.
 
-Not in a trace, and so not here: tasks that `taskwait depend` waits for, and the begins of taskgroups. Between
-pauses threads change tasks unseen: traces of paused runs have no second reading.
+Traces lack the tasks that `taskwait depend` waits for, and the begins of taskgroups, so this reader lacks
+them too. During pauses threads change tasks unseen, so traces of paused runs have no second reading.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class Task:
     id: int
     construct: int
     creator: Task | None = None
-    inline: bool = False  # undeferred: its work belongs to the task that it runs in
+    inline: bool = False  # undeferred: its work belongs to the task in which it runs
     created_ns: int = -1
-    is_bracketed: bool = False  # its creation has the time of the bracket's begin
+    is_bracketed: bool = False  # its creation has the time at which the wrapper began
     born: tuple[int, int] = (0, 0)  # `Step.at` of its creation
     start_ns: int = -1
     end_ns: int = NEVER_NS
-    ready_after_ns: int = -1  # how long before its start it was ready, if the trace says so; -1: it does not
+    ready_after_ns: int = -1  # time from ready to start; -1: not in the trace
     region: int = 0  # id; 0: outside
-    n_barriers: int = 0  # that its creator had reached when it was created, if that is an implicit task
+    n_barriers: int = 0  # barriers that its creator, if an implicit task, had reached at its creation
     detached: bool = False
     predecessors: list[Task] = field(default_factory=list)
     done: list[Step] = field(default_factory=list)
@@ -75,14 +75,14 @@ class Task:
         return self.creator is not None and not self.inline
 
     def owner(self) -> Task:
-        """The task that its work belongs to."""
+        """Returns the task that contains its work."""
         task = self
         while task.inline and task.creator is not None:
             task = task.creator
         return task
 
     def barrier(self) -> int:
-        """The number of the barrier of its region that nobody leaves before it has ended."""
+        """Returns the number of the barrier of its region that waits for its end."""
         task, creator = self, self.creator
         while creator is not None:
             if not creator.inline:
@@ -95,20 +95,20 @@ class Task:
 
 @dataclass
 class Step:
-    """Something that happened in a task; what the fields hold depends on `what`."""
+    """An event in a task; `what` determines the meaning of the fields."""
 
     at: tuple[int, int]  # time in ns, and the order of the records
     what: Literal["work", "begin", "end", "wait", "arrive", "passed", "region", "region_end", "fulfill"]
-    begin_ns: int = 0  # of work
+    begin_ns: int = 0  # begin of work
     frame: Task | None = None  # in which a wait ended, undeferred ones included
-    other: Task | None = None  # that begins here, goes on into this one at its end, or is fulfilled
-    kind: int = 0  # of waits
+    other: Task | None = None  # the task that begins here, continues here after its end, or is fulfilled
+    kind: int = 0  # kind of a wait
     region: int = 0
-    number: int = 0  # of barriers
+    number: int = 0  # number of a barrier
 
 
 def records(run_dir: Path) -> list[list[Record]]:
-    """The records of each thread, in their order."""
+    """Returns the records of each thread, in order."""
     columns = _core.read_events(str(run_dir))
     by_thread: dict[int, list[Record]] = defaultdict(list)
     names = ("thread", "kind", "time_ns", "construct", "task", "value")
@@ -121,15 +121,15 @@ class Reading:
     """The tasks of a trace, and the longest path through them."""
 
     def __init__(self, run_dir: Path, end_ns: int | None = None) -> None:
-        """`end_ns`: of the run, when it ended in order."""
+        """`end_ns`: the end of the run, if it ended normally."""
         self.tasks: dict[int, Task] = {}  # deferred and implicit ones, by id
-        self.bases: list[Task] = []  # what threads do outside of every region
+        self.bases: list[Task] = []  # one per thread, for its time outside of every region
         self.n_undeferred = 0
         self.order = count()
         self.end_ns = end_ns
-        self.cut: list[tuple[int, int]] = []  # region and next barrier of threads without an end in it
+        self.cut: list[tuple[int, int]] = []  # region and next barrier of threads that never left the region
         threads = records(run_dir)
-        for thread in threads:  # tasks are created before others' records name them
+        for thread in threads:  # first all creations, because records of other threads name the tasks
             counter = 0
             for record in thread:
                 if record.kind in ("create", "implicit_begin"):
@@ -141,7 +141,7 @@ class Reading:
             task.done.sort(key=lambda step: step.at)
 
     def cut_ns(self) -> int:
-        """How long threads that were cut may have worked, unrecorded, after barriers that others left."""
+        """Returns how long cut threads may have worked, unrecorded, after barriers that others left."""
         steps = [step for task in self.everyone() for step in task.done]
         ended_ns = {step.region: step.at[0] for step in steps if step.what == "region_end"}
         passed_ns = {(step.region, step.number): step.at[0] for step in steps if step.what == "passed"}
@@ -157,25 +157,25 @@ class Reading:
         yield from self.bases
 
     def span_ns(self) -> Range:
-        """The least and the greatest length that the longest path may have.
+        """Returns the smallest and the largest possible length of the longest path.
 
-        A stretch of work lies between two times that were rounded to nanoseconds; where it ends with the
-        begin of a bracket, a rounded length was subtracted, too. So it is less than 2 ns off, and the bounds
-        are the longest path with 2 ns less and 2 ns more per stretch. A task that ended in the very
-        nanosecond in which a taskgroup did is joined by the upper bound only.
+        An interval of work lies between two times that were rounded to nanoseconds; if it ends at a wrapper's
+        begin, a rounded length was subtracted too. Its error is therefore below 2 ns, and the bounds are the
+        longest path with 2 ns less and 2 ns more per interval. If a task ended in the same nanosecond as a
+        taskgroup, only the upper bound joins it.
         """
         return _longest(self, -2), _longest(self, 2)
 
 
 class _Thread:
-    """Gives the records of one thread their meaning."""
+    """Interprets the records of one thread."""
 
     def __init__(self, reading: Reading, thread: list[Record]) -> None:
         self.reading, self.records = reading, thread
         base = Task(0, 0, start_ns=0)
         reading.bases.append(base)
         self.stack = [base]
-        self.waiting: dict[int, bool] = {}  # by identity of the frame
+        self.waiting: dict[int, bool] = {}  # by id() of the frame
         self.mark_ns, self.working = 0, False
         self.regions: list[tuple[int, bool]] = [(0, True)]  # id, is the primary's
         self.n_barriers: list[int] = [0]
@@ -191,7 +191,7 @@ class _Thread:
             self.work_until(self.reading.end_ns)
 
     def owner(self) -> Task:
-        """The task that the work is charged to."""
+        """Returns the task that the work belongs to."""
         return self.stack[-1].owner()
 
     def note(self, what: Any, time_ns: int, **fields: Any) -> None:
@@ -210,7 +210,7 @@ class _Thread:
         self.working = not self.waiting.get(id(self.stack[-1]), False)
 
     def bracket_of(self, i: int) -> int | None:
-        """When the bracket around the creation in record `i` began; None: there is none."""
+        """Returns when the wrapper of the creation in record `i` began; None: there is none."""
         for record in self.records[i + 1 :]:
             if record.kind in SPANS:
                 return record.time_ns - record.value
@@ -249,17 +249,17 @@ class _Thread:
         return True
 
     def go_on_with(self, record: Record, task: Task | None) -> None:
-        if task is None:  # an undeferred one, which has no id: the innermost
+        if task is None:  # an undeferred task, which has no id: the innermost one
             task = next(task for task in reversed(self.stack) if task.inline)
         if not self.return_to(task):
             self.stack.append(task)
-            self.waiting[id(task)] = False  # who waits stays on the thread's stack
+            self.waiting[id(task)] = False  # a waiting task stays on the thread's stack
         self.go_on(record.time_ns)
 
     def complete(self, record: Record) -> None:
         self.work_until(record.time_ns)
         task = self.stack.pop()
-        if task.inline:  # detached: the rest of its life is its event's
+        if task.inline:  # detached: its event completes it
             self.go_on(record.time_ns)
             return
         task.detached = record.kind == "complete" and record.value == DETACHED
@@ -377,10 +377,10 @@ class _Thread:
 
 
 class _Graph:
-    """Moments and the work between them."""
+    """A graph of moments and the work between them."""
 
     def __init__(self, slack_ns: int) -> None:
-        self.slack_ns = slack_ns  # added to every stretch of work
+        self.slack_ns = slack_ns  # added to every interval of work
         self.before: dict[object, list[tuple[object, int]]] = defaultdict(list)
 
     def moment(self, moment: object) -> None:
@@ -404,7 +404,7 @@ def _longest(reading: Reading, slack_ns: int) -> int:
     for task in reading.deferred():
         assert task.creator is not None
         children[task.creator].append(task)
-    frames: dict[Task, set[Task]] = defaultdict(set)  # undeferred tasks by the frame that they ran in
+    frames: dict[Task, set[Task]] = defaultdict(set)  # undeferred tasks by the frame in which they ran
     for frame in list(children):
         while frame.inline and frame.creator is not None:
             frames[frame.creator].add(frame)
@@ -469,7 +469,7 @@ def _link_task(
 def _joined(
     step: Step, children: dict[Task, list[Task]], frames: dict[Task, set[Task]], with_ties: bool
 ) -> Iterable[Task]:
-    """The tasks that a taskwait, or the end of a taskgroup, goes on after."""
+    """Returns the tasks that a taskwait, or the end of a taskgroup, waits for."""
     assert step.frame is not None
     until_ns = step.at[0] + (1 if with_ties else 0)
     if step.kind == TASKWAIT:

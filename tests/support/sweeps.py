@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps for tests, and judges again what other programs disturbed."""
+"""Runs sweeps for tests, and repeats those that other programs disturbed."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ QUIET_SHARE = 0.02
 
 
 def sweep(environment: Mapping[str, str], cwd: Path, name: str, *arguments: object) -> dict[str, Any]:
-    """The report of a sweep on one and two threads."""
+    """Runs a sweep on one and two threads; returns its report."""
     done = call(environment, cwd, "scale", "-t", "1,2", "-o", f"{name}.sweep", "--json", *arguments)
     report: dict[str, Any] = json.loads(done.stdout)
     return report
 
 
 def judged_quietly(verdict: str, measure: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
-    """A report with this verdict. A sweep whose CPUs were used by others says so, and is made again."""
+    """Returns a report with this verdict; repeats sweeps that report other programs on their CPUs."""
     give_up_s = time.monotonic() + PATIENCE_S
     n_misses = 0
     while True:

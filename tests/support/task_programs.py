@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one table of the programs in tests/programs/kinds: the needs of each, and where it cannot work and why.
+"""The table of the programs in tests/programs/kinds: the needs of each, and where and why it cannot work.
 
-A program that is not listed needs nothing. What the programs do is written at their head.
+A program that is not listed needs nothing. A comment at the head of each program describes it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ class TaskProgram:
 
     source: str  # relative to tests/programs
     environment: Mapping[str, str] = field(default_factory=dict)
-    is_library_too: bool = False  # compiled a second time, as the library that it loads
-    n_processes: int = 1  # those that use OpenMP, each of which makes a run directory of its own
-    ends_in_flight: bool = (
-        False  # the process ends while tasks are under way, so that some are never completed
-    )
+    is_library_too: bool = False  # also compiled as the library that it loads
+    n_processes: int = 1  # processes that use OpenMP, each of which makes its own run directory
+    ends_in_flight: bool = False  # the process ends while tasks are running, so that some never complete
     ends_in_region: bool = False  # the process ends while other threads are in the middle of an event
     lacks: Mapping[str, str] = field(default_factory=dict)  # toolchain -> why this program cannot work there
-    variant: str = ""  # of a program that is listed twice
+    variant: str = ""  # name of this variant, for a program that is listed twice
 
     @property
     def name(self) -> str:
@@ -92,7 +90,7 @@ _NEEDS: dict[str, TaskProgram] = {
 _VARIANTS = (
     TaskProgram(
         "kinds/priority.c",
-        {"OMP_MAX_TASK_PRIORITY": "10"},  # without it libomp takes no notice of priorities
+        {"OMP_MAX_TASK_PRIORITY": "10"},  # without it libomp ignores priorities
         lacks={"clang-16": _PRIORITY_HANGS, "clang-19-libomp-15": _PRIORITY_HANGS},
         variant="-levels",
     ),
@@ -109,7 +107,7 @@ TASK_PROGRAMS: tuple[TaskProgram, ...] = (
 
 
 def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str = "-O2") -> list[str]:
-    """Return the command that runs the program."""
+    """Returns the command that runs the program."""
     flags = flags_for(toolchain)
     if not program.is_library_too:
         return [str(compile_source(program.source, toolchain, opt_level, flags=flags))]
@@ -119,5 +117,5 @@ def compiled(program: TaskProgram, toolchain: Toolchain, opt_level: str = "-O2")
 
 
 def flags_for(toolchain: Toolchain) -> tuple[str, ...]:
-    """Return the flags that the programs need here: OpenMP 5.1, for masked, is not every clang's default."""
+    """Returns the flags of the programs: masked needs OpenMP 5.1, which is not every clang's default."""
     return ("-fopenmp-version=51",) if toolchain.cc.startswith("clang-1") else ()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix of compilers and OpenMP runtimes that programs are built with and recorded on.
+"""The matrix of compilers and OpenMP runtimes with which test programs are built and recorded.
 
-Owns which compiler meets which runtime, how a test program is compiled (once, then kept in build/tests) and
-how it is run with the tool loaded. tests/fetch-runtimes lays out the runtimes, conftest.py makes fixtures.
+Pairs compilers with runtimes, compiles test programs (once, cached in build/tests) and runs them with the
+tool loaded. tests/fetch-runtimes downloads the runtimes, conftest.py makes fixtures.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ _C_SUFFIXES = {".c"}
 _CXX_SUFFIXES = {".cpp", ".cc", ".cxx"}
 _FORTRAN_SUFFIXES = {".f90", ".F90"}
 _HEADER_PATTERNS = ("*.h", "*.hpp", "*.inc")
-# A run must not inherit what steers a runtime, a tool or the loader from the shell that started the tests.
+# Variables that control a runtime, a tool or the loader; runs must not inherit them from the tests' shell.
 _STEERING_PREFIXES = ("OMP_", "KMP_", "GOMP_", "LIBOMP_", "OMPASS_", "LD_")
 _RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "MPI_LOCALRANKID")
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """One compiler family together with the runtime that its programs run on."""
+    """A compiler family and the runtime on which its programs run."""
 
     name: str
     cc: str
     cxx: str
     fc: str | None
     runtime_dir: Path  # goes first in LD_LIBRARY_PATH when a program runs
-    runtime_library: Path  # the file that is the runtime, links resolved by name only
-    compile_flags: tuple[str, ...]  # OpenMP switched on, the headers of the runtime's own version found first
+    runtime_library: Path  # the file of the runtime; symbolic links not resolved
+    compile_flags: tuple[str, ...]  # enable OpenMP; find the headers of the runtime's version first
     link_flags: tuple[str, ...] = ()
     fortran_flags: tuple[str, ...] = ("-fopenmp",)
 
     def run_environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return the environment in which a program of this toolchain meets this runtime, plus `extra`."""
+        """Returns the environment in which a program of this toolchain uses this runtime, plus `extra`."""
         environment = neutral_environment()
         environment["LD_LIBRARY_PATH"] = str(self.runtime_dir)
         environment.update(extra or {})
         return environment
 
     def missing(self) -> list[str]:
-        """Return what keeps this toolchain from being used here; an empty list when it is complete."""
+        """Returns what this toolchain lacks here; an empty list if it is complete."""
         absent = [tool for tool in (self.cc, self.cxx, self.fc) if tool and shutil.which(tool) is None]
         if not self.runtime_library.is_file():
             absent.append(str(self.runtime_library.relative_to(REPOSITORY)))
@@ -65,7 +65,7 @@ class Toolchain:
 
 
 class Recorded(NamedTuple):
-    """A finished program and the run directory that it was told to write."""
+    """A finished program and the run directory that it wrote."""
 
     process: subprocess.CompletedProcess[str]
     run_dir: Path
@@ -126,7 +126,7 @@ TOOLCHAINS: tuple[Toolchain, ...] = (
     _clang(14),
     _clang(16),
     _clang(19, fc="flang-new-19"),
-    # Compiled against 19's headers and library, run on 15: a user's older runtime under a newer compiler.
+    # Compiled against the headers and library of 19, run on 15: a newer compiler with an older runtime.
     _clang(19, 15, name="clang-19-libomp-15"),
     Toolchain(
         name="clang-19-libiomp5",
@@ -138,7 +138,8 @@ TOOLCHAINS: tuple[Toolchain, ...] = (
         compile_flags=("-fopenmp=libiomp5", f"-I{RUNTIMES / 'llvm-19' / 'include'}"),
         link_flags=(f"-L{_INTEL}",),
     ),
-    # libgomp has no OMPT; its programs run on libomp, which exports GOMP_* too, under libgomp's name.
+    # libgomp has no OMPT, so its programs run on libomp, which also exports GOMP_*, under libgomp's file
+    # name.
     Toolchain(
         name="gcc-12-libomp-19",
         cc="gcc-12",
@@ -152,17 +153,17 @@ TOOLCHAINS: tuple[Toolchain, ...] = (
 
 
 def toolchain_named(name: str) -> Toolchain:
-    """Return the toolchain of that name; KeyError when the matrix has none."""
+    """Returns the toolchain of that name; KeyError if the matrix has none."""
     return {toolchain.name: toolchain for toolchain in TOOLCHAINS}[name]
 
 
 def matrix_is_required() -> bool:
-    """Tell whether a missing toolchain is an error (under ./run test) and not a reason to skip."""
+    """True if a missing toolchain is an error, as under ./run test, and not a reason to skip."""
     return os.environ.get("OMPASS_REQUIRE_MATRIX") == "1"
 
 
 def neutral_environment() -> dict[str, str]:
-    """Return the shell's environment without anything that steers a runtime, a tool, the loader or a rank."""
+    """Returns the environment without variables that control a runtime, a tool, the loader or a rank."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -179,12 +180,12 @@ def compile_source(
     extra_sources: Sequence[Path] = (),
     openmp: bool = True,
 ) -> Path:
-    """Compile and link one program; return the executable, which is built again only when its inputs changed.
+    """Compiles and links a program if its inputs have changed; returns the executable.
 
-    `source` is absolute or relative to tests/programs; its suffix picks the compiler. `extra_sources` of the
-    same language come first on the command line (a Fortran module must). Always has -g, and the folders of
-    ompass.h, omp_ext.h and tests/programs on the include path. AssertionError with the compiler's words when
-    it fails.
+    `source` is absolute or relative to tests/programs; its suffix selects the compiler. `extra_sources` of
+    the same language come first on the command line (Fortran modules must). The flags always contain -g and
+    the include directories of ompass.h, omp_ext.h and tests/programs. AssertionError with the compiler's
+    message if it fails.
     """
     source = PROGRAMS / source
     include_dirs = [
@@ -212,7 +213,7 @@ def compile_source(
         return executable
 
     directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=directory) as scratch:  # also where a Fortran module file lands
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:  # also receives Fortran module files
         built = Path(scratch) / source.stem
         finished = subprocess.run(
             [*command, *sources, "-o", str(built), *libraries],
@@ -240,7 +241,7 @@ def run_with_tool(
     timeout_s: float = 60.0,
     check: bool = True,
 ) -> Recorded:
-    """Run `program` with the tool loaded and return it with its run directory.
+    """Runs `program` with the tool loaded and returns it with its run directory.
 
     `preload` loads the tool by LD_PRELOAD (with runtime brackets) instead of OMP_TOOL_LIBRARIES (without).
     `check` requires exit status 0. `threads` None leaves OMP_NUM_THREADS alone. `environment` comes last.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared by the unit tests: a stand-in for the C++ core, and directories that look like runs."""
+"""Fixtures of the unit tests: a fake C++ core, and directories that look like runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVENT_KINDS = [
 
 
 class FakeCore:
-    """The functions of ompass._core over made-up values; directories are recognised by name alone."""
+    """Replaces the functions of ompass._core; returns made-up values by the name of a directory."""
 
     def __init__(self, profiles: dict[str, Run]) -> None:
         self.profiles = profiles
@@ -69,7 +69,7 @@ class FakeCore:
 
 @pytest.fixture
 def fake_core(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeCore]:
-    """fake_core(name=profile, ...) makes the readers see these runs; directories must exist."""
+    """Returns a function: fake_core(name=profile, ...) makes the readers find these runs in directories."""
 
     def install(**profiles: Run) -> FakeCore:
         core = FakeCore({f"{name}.ompass": values for name, values in profiles.items()})
@@ -82,7 +82,7 @@ def fake_core(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeCore]:
 
 @pytest.fixture
 def run_directory(tmp_path: Path) -> Callable[[str], Path]:
-    """run_directory("a") makes an empty directory that looks like a run."""
+    """Returns a function: run_directory("a") makes an empty directory that looks like a run."""
 
     def make(name: str) -> Path:
         path = tmp_path / f"{name}.ompass"

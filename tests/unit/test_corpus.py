@@ -62,7 +62,7 @@ def judged(label: Label, found: str, condition: Condition = QUIET) -> Judged:
 def test_runs_that_others_disturbed_are_left_out_and_counted() -> None:
     some = [judged(SICK, "short_regions"), judged(SICK, "disturbed"), judged(WELL, NOTHING)]
     assert share_of(some) == (
-        "1 of 1 sick right (100.0 %), 1 of 1 healthy right (100.0 %), 1 disturbed by others and left out"
+        "1 of 1 sick right (100.0 %), 1 of 1 healthy right (100.0 %), 1 disturbed by others, omitted"
     )
     assert share_of([judged(SICK, "disturbed", HOG)]) == "1 of 1 sick right (100.0 %)"
 
