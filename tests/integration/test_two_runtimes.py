@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ext_programs import ext_library
-from integration.recorded_run import check_sound, counted, facts_in
-from integration.two_runtimes import CLANG, GCC, LAYOUTS, WHEEL, Layout, command_of, environment_of_two
+from recorded_run import check_sound, counted, facts_in
+from two_runtimes import CLANG, GCC, LAYOUTS, WHEEL, Layout, command_of, environment_of_two
 
 PATIENCE_S = 60
 TASKS_OF_LOOP = 10  # of each taskloop, one in each call
