@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Advice on recorded programs that are badly written in one known way each: it names the line.
+"""Advice on recorded programs with one known defect each: it names the line.
 
-The tasks sleep, so that a busy machine changes their times little, and the program tells how late it woke
-them: of several rounds the one that was woken least late counts. What the changed programs really gain is
-in tests/slow/test_predictions.py, exact gains of made programs in tests/native/test_simulation.cpp.
+The tasks sleep, so that a busy machine hardly changes their times, and the program prints how late it woke
+them: the round with the least lateness counts. tests/slow/test_predictions.py measures the real gain of the
+changed programs, tests/native/test_simulation.cpp the exact gain of made programs.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SOURCE = "simulation/sleepers.c"
 ROUNDS = 8
-LATE_NS = 3_000_000  # no reason for another round
-LEAST = 0.04  # of the gain: sleeps that end late take the rest
+LATE_NS = 3_000_000  # lateness that needs no further round
+LEAST = 0.04  # least measured gain; late wake-ups consume the rest
 
 
 def line_of(mark: str) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ompass.h and the Fortran module in C, C++ and Fortran programs, with and without the tool and OpenMP.
 
-The programs, in tests/programs/api, say on their KERNEL and PHASES lines what must be recorded.
+The programs, in tests/programs/api, print on their KERNEL and PHASES lines what must be recorded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recorded_run import check_accounts_agree, check_facts, check_sound, facts_i
 from toolchains import PROGRAMS, REPOSITORY, CompileProgram, RunRecorded, Toolchain, toolchain_named
 
 FORTRAN_MODULE = REPOSITORY / "ompt_tool" / "fortran" / "ompass.f90"
-# language -> the program, and what is compiled with it
+# language -> the program, and the sources compiled with it
 SOURCES: dict[str, tuple[str, list[Path]]] = {
     "C": ("api/kernels.c", []),
     "C++": ("api/scoped_kernels.cpp", [PROGRAMS / "api" / "scoped_kernels_other.cpp"]),
@@ -58,7 +58,7 @@ def run_plainly(program: Path, toolchain: Toolchain, **environment: str) -> str:
 
 
 def kernels_in(stdout: str) -> dict[str, dict[str, int]]:
-    """Return name -> numbers of the KERNEL lines."""
+    """Returns name -> numbers of the KERNEL lines."""
     lines = [line.split() for line in stdout.splitlines() if line.startswith("KERNEL ")]
     return {
         words[1]: {figure: int(value) for figure, value in (word.split("=") for word in words[2:])}
@@ -72,7 +72,7 @@ def phases_in(stdout: str) -> list[str]:
 
 
 def recorded_kernels(profile: _core.Run) -> dict[str, dict[str, int]]:
-    """Return name -> numbers of the kernel constructs, all threads together."""
+    """Returns name -> numbers of the kernel constructs, all threads together."""
     names = {entry.id: entry.name for entry in profile.definitions if entry.kind == "kernel"}
     found: dict[str, dict[str, int]] = defaultdict(lambda: {"count": 0, "read_bytes": 0, "write_bytes": 0})
     for row in profile.constructs:
@@ -102,7 +102,7 @@ def test_marks_do_nothing_without_the_tool(
 ) -> None:
     program = build(language, openmp, compilers, compile_program)
     run_plainly(program, compilers, OMPASS_DIR=str(tmp_path / "run.ompass"))
-    # A list of other tools is not ours to load.
+    # OMP_TOOL_LIBRARIES names other tools, which the marks must not load.
     run_plainly(program, compilers, OMP_TOOL_LIBRARIES=f"{tmp_path}/other.so:{tmp_path}/libompass.so")
     assert list(tmp_path.iterdir()) == []
 
@@ -127,7 +127,7 @@ def test_marks_are_recorded(
     profile = check_sound(recorded.run_dir)
     check_marks(profile, stdout)
     check_facts(facts_in(stdout), profile)
-    assert profile.threads[0].kind == "initial", "whether it begins with a mark or with OpenMP"
+    assert profile.threads[0].kind == "initial", "begun by a mark or by OpenMP"
     if mode == "trace":
         replay = _core.replay_trace(str(recorded.run_dir))
         check_accounts_agree(profile, replay)
@@ -141,7 +141,7 @@ def test_kernel_bytes_and_time_belong_to_the_innermost_kernel(
     profile = check_sound(run_recorded(program, default_toolchain).run_dir)
     names = {entry.id: entry.name for entry in profile.definitions if entry.kind == "kernel"}
     rows = [row for row in profile.constructs if names.get(row.construct) == "reduce"]
-    assert sum(row.write_bytes for row in rows) == 0, "what the inner kernel writes is not the outer one's"
+    assert sum(row.write_bytes for row in rows) == 0, "writes of the inner kernel do not belong to the outer"
     for row in rows:
         assert row.work_ns <= row.inclusive_ns, "own time is part of inclusive time"
 
@@ -149,7 +149,7 @@ def test_kernel_bytes_and_time_belong_to_the_innermost_kernel(
 def test_statically_linked_program_runs_with_and_without_the_tool(
     compile_program: CompileProgram, libompass: Path, tmp_path: Path
 ) -> None:
-    """Such a program has no place for a tool; the marks must find out without harm."""
+    """The marks must do nothing in a program that cannot load a tool."""
     toolchain = toolchain_named("gcc-12-libomp-19")
     program = compile_program("api/kernels.c", toolchain, flags=["-static"], openmp=False)
     expected = run_plainly(program, toolchain)

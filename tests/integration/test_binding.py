@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads are bound with the tool or the extension as they are without, whatever compiler built them."""
+"""Threads are bound with the tool or the extension as without it, for programs of every compiler."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def libomp(default_toolchain: Toolchain) -> Path:
 
 @pytest.fixture
 def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]:
-    """Programs of clang find libomp; programs of gcc find the system's libgomp."""
+    """Returns an environment: programs of clang find libomp, programs of gcc the system's libgomp."""
     return {
         **neutral_environment(),
         "OMPASS_LIBRARY": str(libompass),
@@ -79,7 +79,7 @@ def built(compiler: str, compile_program: CompileProgram) -> Path:
 
 
 def masks(environment: Mapping[str, str], cwd: Path, *command: object) -> list[str]:
-    """The lines of the threads of the programs that the command runs, in order."""
+    """Returns the lines of the threads of the programs that the command runs, in order."""
     done = subprocess.run(
         [str(word) for word in command],
         env=dict(environment), cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
@@ -138,7 +138,7 @@ def test_the_extension_binds_threads_as_without_it(
     assert masks(extended, tmp_path, gcc_program) == masks(environment, tmp_path, gcc_program)
 
 
-def test_a_libgomp_that_nobody_replaced_binds_its_threads(
+def test_an_unreplaced_libgomp_binds_its_threads(
     gcc_program: Path, environment: dict[str, str], libompass: Path, tmp_path: Path
 ) -> None:
     environment["OMP_PROC_BIND"] = "close"
@@ -206,7 +206,7 @@ def test_runs_of_a_sweep_have_a_processor_for_each_thread(
         for path in (tmp_path / "s.sweep/runs").glob("*.out")
         if "thread 1:" in (text := path.read_text())
     ]
-    assert len(on_two) == 2  # recorded and not
+    assert len(on_two) == 2  # with and without recording
     for text in on_two:
         lines = [line for line in text.splitlines() if line.startswith("thread ")]
         assert len({line.split(":")[1] for line in lines}) == 2, text

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every benchmark program verifies, whatever it is asked; its command line; and its own counts are right.
+"""Every benchmark program verifies with all options, checks its command line, and counts correctly.
 
-The programs verify themselves: against their serial version, or a property that only right results have.
+The programs verify themselves: against their serial version, or by a property that only right results have.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from toolchains import REPOSITORY
 
 THREADS = (1, 2, 4, 8)
 VERSIONS = bots_programs.versions()
-OF_GCC = ("fib",)  # what the quick tests build and run
+OF_GCC = ("fib",)  # programs that the quick tests build with gcc and run
 
 
 @pytest.fixture(scope="session")
 def bots_of_gcc() -> Path:
-    """Some benchmark programs as built by gcc."""
+    """The directory of some benchmark programs built by gcc."""
     return bots_programs.built_by_gcc(*OF_GCC)
 
 
@@ -41,7 +41,7 @@ def check_version(
     input_class: str = "test",
     timeout_s: float = 170,
 ) -> None:
-    """All its runs verify, and do the serial version's work, with as many tasks at any number of threads."""
+    """All runs verify, do the serial version's work, and create the same number of tasks on any team."""
     program = version.partition("-")[0]
     [serial] = bots_programs.verify(
         directory / f"{program}-serial", (1,), *options, input_class=input_class, timeout_s=timeout_s
@@ -80,8 +80,8 @@ def test_placed_tasks_and_memory_verify_on_several_domains(
     bots_programs.verify(bots_dir / version, (1, 2, 4), environment=environment)
 
 
-# In class small these have up to 866 million tasks where all are created, which takes hours. They get this
-# `--size`, and class small at their own cut-off.
+# In class small these create up to 866 million tasks without a cut-off, which takes hours. They run with this
+# `--size`, and in class small with their default cut-off.
 SMALLER = {"fib": 34, "floorplan": 15, "knapsack": 60, "nqueens": 13, "treeadd": 19}
 
 
@@ -107,7 +107,7 @@ def test_every_version_that_gcc_built_verifies(version: str) -> None:
 
 
 def libraries(path: Path) -> str:
-    """What a program is linked with."""
+    """Returns the libraries with which a program is linked."""
     return subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
 
 
@@ -176,7 +176,9 @@ def test_the_document_has_every_version_and_option(bots_dir: Path) -> None:
         (["uts-tasks", "--tree", "oak"], "'oak' is not one of"),
     ],
 )
-def test_wrong_arguments_are_told_in_one_line(bots_dir: Path, arguments: list[str], complaint: str) -> None:
+def test_wrong_arguments_are_reported_in_one_line(
+    bots_dir: Path, arguments: list[str], complaint: str
+) -> None:
     name, *options = arguments
     ended = subprocess.run([bots_dir / name, *options], capture_output=True, text=True, check=False)
     assert ended.returncode == 2
@@ -196,6 +198,6 @@ def test_an_input_number_makes_the_class_custom(bots_dir: Path) -> None:
     answer = json.loads(text)
     assert answer["class"] == "custom"
     assert answer["inputs"] == {"size": 10}
-    assert answer["cuts"] == {"depth": 6}  # still the class's
+    assert answer["cuts"] == {"depth": 6}  # the class's value
     assert len(answer["repeats"]) == 3
     assert answer["seconds"] == sorted(answer["repeats"])[1]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark programs' numbers: known answers from elsewhere, and task counts that the tool confirms.
+"""The benchmark programs' numbers: known answers from other sources, and task counts that the tool confirms.
 
-Expected numbers are published, or derived here in another way than in the programs; the source is named.
+Expected numbers are published, with their source, or computed here in another way than in the programs.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from ompass.readers import open_run
 from ompass.reports import collect, plain, run_report
 from toolchains import neutral_environment
 
-# oneTBB's tasks are none of OpenMP's.
+# oneTBB's tasks are not OpenMP tasks.
 RECORDED = [name for name in bots_programs.versions() if not re.search(r"-serial$|-tbb", name)]
 
 
 def result_of(program: Path, *options: str) -> str:
-    """The line `result` of a run, which is verified."""
+    """Returns the line `result` of a verified run."""
     ended = subprocess.run(
         [program, *options],
         env=neutral_environment(),
@@ -57,7 +57,7 @@ def check_counts(program: Path, libompass: Path, tmp_path: Path, kinds: Iterable
                 "OMPASS_SUMMARY": "off",
             },
         )
-        assert answer["tasks"] is not None, f"{program.name} {kind} does not know how many tasks it made"
+        assert answer["tasks"] is not None, f"{program.name} {kind} does not report its number of tasks"
         report = plain(run_report(collect(open_run(run_dir))))
         assert report["tasks"] == answer["tasks"], f"{program.name}, {kind}, {threads} threads"
 
@@ -66,7 +66,7 @@ def check_counts(program: Path, libompass: Path, tmp_path: Path, kinds: Iterable
 def test_the_report_counts_the_tasks_that_the_program_counts(
     bots_dir: Path, version: str, libompass: Path, tmp_path: Path
 ) -> None:
-    """Of tasks down to the leaves of the algorithm: as many as the program can make."""
+    """Without a cut-off the program creates its largest number of tasks."""
     program = bots_dir / version
     check_counts(program, libompass, tmp_path, islice(bots_programs.kinds(program), 1), threads=2)
 
@@ -83,7 +83,7 @@ def test_the_report_counts_every_kind_of_task(
 
 @cache
 def fib_calls_above(n: int, levels: int) -> int:
-    """Calls with n >= 2 in the first `levels` levels of the call tree, by walking it."""
+    """Counts calls with n >= 2 in the first `levels` levels of the call tree, by walking it."""
     if n < 2 or levels == 0:
         return 0
     return 1 + fib_calls_above(n - 1, levels - 1) + fib_calls_above(n - 2, levels - 1)
@@ -113,7 +113,7 @@ def test_queens_have_the_published_numbers_of_solutions(bots_dir: Path, n: int, 
 
 
 def placements(n: int, columns: tuple[int, ...] = ()) -> int:
-    """Ways to put one or more further queens, by comparing every pair of them."""
+    """Counts the ways to place one or more further queens, by comparing every pair of queens."""
     if len(columns) == n:
         return 0
     row = len(columns)
@@ -162,7 +162,7 @@ def check_sample_tree(program: Path, tree: str) -> None:
 
 
 def test_the_tiny_tree_is_the_one_that_its_rule_gives(bots_dir: Path) -> None:
-    """Geometric, about four children, to depth six: searched here with the SHA-1 of Python's library."""
+    """The tree is geometric, with about four children, to depth six; hashlib's SHA-1 searches it here."""
 
     def search(state: bytes, depth: int) -> tuple[int, int]:
         number = (int.from_bytes(state[16:], "big") & 0x7FFFFFFF) / 2**31
@@ -180,7 +180,7 @@ MASK = 2**64 - 1
 
 
 def mixed(word: int) -> int:
-    """SplitMix64's finalizer, from its publication (Steele, Lea, Flood, 2014)."""
+    """Returns SplitMix64's finalizer (Steele, Lea, Flood, 2014) of a word."""
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & MASK
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB & MASK
     return word ^ (word >> 31)
@@ -192,7 +192,7 @@ def random_words(seed: int) -> Iterator[int]:
 
 
 def knapsack_optimum(n_items: int) -> int:
-    """By dynamic programming from value to least weight; the programs go from weight to largest value."""
+    """Returns the optimum by dynamic programming over values; the programs use capacities."""
     words = random_words(mixed(n_items))
     least_weight = {0: 0}
     total = 0
@@ -215,7 +215,7 @@ def test_knapsacks_have_the_optimum_of_another_recurrence(bots_dir: Path, n_item
 
 
 def least_floorplan(n_cells: int) -> int:
-    """The least area by trying every shape and place of every cell, without any bound."""
+    """Returns the least area: tries every shape and place of every cell, without a bound."""
     words = random_words(19830401)
     cells = []
     for i in range(n_cells):

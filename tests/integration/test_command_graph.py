@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass graph` on recorded programs: work is what the replay says, the span a part of it, exports sound."""
+"""`ompass graph` on recorded programs: work equals the replay's, span is at most work, exports are valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ompass import _core
 from recorded_run import OUTSIDE, warm_up_and_after
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
-# parallelism of programs whose graph is known: their spins are equal but for the noise of the machine
+# Parallelism of programs with a known graph: their spins are equal except for the machine's noise.
 KNOWN = {"dependence_chain": 1.0, "serial_producer": 30 / 21, "balanced_tasks": None, "taskgroup": None}
 KINDS = [
     "depend", "detach_late_task", "nested_in_task", "nested_parallel", "pthread_regions", "taskgroup",
@@ -47,7 +47,7 @@ def test_work_is_that_of_the_replay_and_the_span_a_part_of_it(
         expected = sum(row.work_ns + row.create_ns for row in inside)
     else:
         expected = sum(row.work_ns for row in inside)
-    # The replay takes the creation of undeferred tasks that were not timed one by one out of the work.
+    # The replay excludes from work the creation of undeferred tasks that were not timed individually.
     n_undeferred = sum(row.n_undeferred for row in replay.constructs)
     assert graph.work_ns == pytest.approx(expected, abs=1000) or n_undeferred
     assert graph.n_undeferred == n_undeferred

@@ -33,7 +33,7 @@ int main(void) {
 }
 """
 
-# Two threads take turns, in an order that barriers fix: 0 reads, 1 writes the same bytes, 0 reads them twice.
+# Two threads take turns in a fixed order: 0 reads, 1 writes the same bytes, 0 reads them twice.
 TURNS = """\
 #include <omp.h>
 #include "ompass.h"
@@ -119,7 +119,7 @@ def test_runs_without_accesses_say_what_to_do(
 
 
 def by_hand(events: _core.EventTable, kinds: Sequence[str]) -> dict[str, int]:
-    """Cold bytes and bins (keys as text) of all accesses, over the pieces that no access cuts."""
+    """Returns cold bytes and bins (keys as text) of all accesses, over the pieces that no access cuts."""
     import numpy as np
 
     names = np.array(kinds)[np.asarray(events.kind)]
@@ -149,7 +149,7 @@ def by_hand(events: _core.EventTable, kinds: Sequence[str]) -> dict[str, int]:
 def test_recorded_programs_have_the_distances_of_their_events(
     program: str, bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    # One thread: the clock that dump shows is coarser than ticks, and would not order threads.
+    # One thread, because times in `dump` are coarser than ticks and would not order threads.
     recorded = run_recorded(bots_dir / program, default_toolchain, "--class", "test", mode="trace", threads=1)
     value = krd(str(recorded.run_dir))
     events = _core.read_events(str(recorded.run_dir))
@@ -163,14 +163,14 @@ def test_recorded_programs_have_the_distances_of_their_events(
 
 
 def under_one_cache(run: Path) -> tuple[int, list[int]]:
-    """Cold bytes and bins of all kernels, all threads in one stream."""
+    """Returns cold bytes and bins of all kernels, with all threads in one stream."""
     (group,) = _core.reuse_of_run(str(run), [0] * 8, [], [(1 << 18, 1 << 22)]).groups
     bins = [sum(column) for column in zip(*(kernel.bins for kernel in group.kernels), strict=True)]
     return sum(kernel.cold_bytes for kernel in group.kernels), bins
 
 
 def touched_in_order(run: Path) -> list[int]:
-    """Offsets of the accesses of a one-threaded run, one after the other."""
+    """Returns the offsets of the accesses of a run on one thread, in order."""
     import numpy as np
 
     found: list[Any] = []
@@ -182,7 +182,7 @@ def touched_in_order(run: Path) -> list[int]:
 def test_matmul_reuses_alike_under_any_scheduler_unless_threads_share_a_cache(
     bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    """Pericàs et al.: a thread runs the tasks of another order, over data that nobody else moves."""
+    """As in Pericàs et al.: another task order on one thread has the same reuse; no thread moves its data."""
 
     def recorded(version: str, threads: int) -> Path:
         arguments = ("--class", "test", "--threads", str(threads))
@@ -190,10 +190,10 @@ def test_matmul_reuses_alike_under_any_scheduler_unless_threads_share_a_cache(
         return run_recorded(program, default_toolchain, *arguments, mode="trace", preload=True).run_dir
 
     libomp, tbb = recorded("tasks", 1), recorded("tbb", 1)
-    # libomp runs a task where it is created, oneTBB the last one created first: not the same thing twice.
+    # On one thread libomp runs each task at its creation; oneTBB runs the last created task first.
     assert touched_in_order(libomp) != touched_in_order(tbb)
     assert under_one_cache(libomp) == under_one_cache(tbb)
-    # On a busy machine one thread may run all tasks before the other one comes.
+    # On a busy machine one thread may run all tasks before the other thread starts.
     assert any(under_one_cache(recorded("tasks", 2)) != under_one_cache(libomp) for _ in range(5))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass query` and `ompass export` on a recorded run: their tables hold what the report counts."""
+"""`ompass query` and `ompass export` on a recorded run: their tables agree with the report's counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Command = Callable[..., tuple[str, str]]
 
 @pytest.fixture
 def ompass(capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command within this process: its start would take longer than all that is tested here."""
+    """Runs the command in this process, because starting it would take longer than the tests."""
 
     def call(*arguments: str) -> tuple[str, str]:
         application()(list(arguments), standalone_mode=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass report`, info, dump, validate, doctor on recorded runs: one program in many forms."""
+"""`ompass report`, info, dump, validate and doctor on recorded runs of one program."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_program_without_debug_information_still_has_functions(
     trace: Path, program: Path, default_toolchain: Toolchain
 ) -> None:
     require_commands("strip")
-    # the build id stays, so that the file is still known to be the one that ran
+    # The build id stays, so that the file is still recognised as the recorded one.
     subprocess.run(["strip", "--strip-debug", program], check=True)
     report = json_of("report", trace)
     assert any("compile with -g" in problem for problem in report["problems"])

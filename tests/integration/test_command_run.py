@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass run` on real programs: recorded whatever runtime they use, and otherwise as if they ran alone."""
+"""`ompass run` records real programs on every runtime and does not change their behaviour."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 from needs import require_commands, require_toolchain
 from toolchains import CompileProgram, Toolchain, neutral_environment, toolchain_named
 
-# Recursive tasks whose number is known: fib(n) makes two tasks for each call with n >= 2.
+# Recursive tasks with a known number: fib(n) creates two tasks for each call with n >= 2.
 FIB = """\
 #include <signal.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ def fib(source: Path, default_toolchain: Toolchain, compile_program: CompileProg
 
 
 class Launcher:
-    """Calls the command in a directory of its own."""
+    """Calls the command in its own directory."""
 
     def __init__(self, directory: Path, library: Path, toolchain: Toolchain) -> None:
         self.directory = directory
@@ -101,7 +101,7 @@ class Launcher:
         )
 
     def recorded(self, *arguments: str | Path, **environment: str) -> dict[str, Any]:
-        """`ompass run` with these arguments; the JSON report."""
+        """Runs `ompass run` with these arguments; returns the JSON report."""
         done = self("run", "-q", "--json", "report.json", *arguments, environment=environment)
         assert done.returncode == 0, done.stderr
         return dict(json.loads((self.directory / "report.json").read_text(encoding="utf-8")))
@@ -183,7 +183,7 @@ def test_limit_that_is_no_size_is_refused(ompass: Launcher, fib: Path) -> None:
 
 
 def test_ranks_that_share_a_pattern_are_no_children_of_each_other(ompass: Launcher, fib: Path) -> None:
-    """Each rank records in the time of the others, as under mpiexec."""
+    """All ranks record at the same time, as under mpiexec."""
     job = 'i=0; while [ $i -lt 5 ]; do SLURM_PROCID=$i "$@" & i=$((i + 1)); done; wait'
     words = ompass.command("run", "--no-report", "-o", "q-%r", "--", fib, str(N))
     done = subprocess.run(
@@ -221,7 +221,7 @@ def test_gcc_program_is_recorded_on_libomp(
 ) -> None:
     gcc = require_toolchain(toolchain_named("gcc-12-libomp-19"))
     program = compile_program(source, gcc)
-    # found by itself: nothing in the environment leads to a libomp under libgomp's name
+    # The command must find the library itself: no variable leads to a libomp under libgomp's name.
     del ompass.environment["LD_LIBRARY_PATH"]
     doctor = ompass("doctor", program)
     assert "in place of gcc's libgomp" in doctor.stdout
@@ -253,7 +253,7 @@ def test_abort_is_passed_on_and_reported_as_cut_short(ompass: Launcher, fib: Pat
     assert "cut short" in done.stderr
     report = json.loads((ompass.directory / "report.json").read_text(encoding="utf-8"))
     assert report["complete"] is False
-    assert report["tasks"] == N_TASKS, "what completed before is there"
+    assert report["tasks"] == N_TASKS, "tasks that completed before are recorded"
 
 
 def _started(ompass: Launcher, *arguments: str | Path) -> subprocess.Popen[str]:
@@ -349,7 +349,7 @@ def test_summary_of_the_tool_is_replaced_by_the_report(ompass: Launcher, fib: Pa
 def test_command_costs_little_time_of_its_own(ompass: Launcher) -> None:
     start = time.monotonic()
     ompass("run", "-q", "--no-report", "--", "true")
-    assert time.monotonic() - start < 20, "it looks at the program, not at the whole machine"
+    assert time.monotonic() - start < 20, "it examines the program, not the whole machine"
 
 
 def test_environment_of_the_tests_is_neutral() -> None:

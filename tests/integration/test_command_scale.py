@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ompass scale` as a command: killed sweeps resume, failures are reported, all forms of the report agree.
 
-Whether it names the right disease is tested on recorded sweeps (tests/unit) and on real ones (tests/slow).
+Recorded sweeps (tests/unit) and real ones (tests/slow) test that it names the right disease.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def test_a_killed_sweep_loses_nothing_and_repeats_nothing(
     lines = journal.read_text(encoding="utf-8").splitlines()
     assert lines[: len(kept)] == kept
     assert len(lines) == len(set(lines)) == n_jobs
-    # every job once, and the one that was killed once more
+    # Every job runs once, and the killed one twice.
     assert n_jobs <= len(runs_in(environment)) <= n_jobs + 1
     assert sum(p["rounds"] + p["rounds_left_out"] for p in report["points"]) == n_jobs
     again = call(environment, tmp_path, "scale", "-o", "s.sweep", "--json")
@@ -73,7 +73,7 @@ def test_a_killed_sweep_loses_nothing_and_repeats_nothing(
     assert len(runs_in(environment)) <= n_jobs + 1
 
 
-def test_a_program_that_fails_is_told_and_can_be_gone_on_with(
+def test_a_failing_program_is_reported_and_the_sweep_can_be_resumed(
     program: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
     script = tmp_path / "fails.sh"

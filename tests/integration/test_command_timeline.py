@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass timeline` on recorded runs: what is written is read back by the readers of each format."""
+"""`ompass timeline` on recorded runs: readers of each format read the output back."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def slices_of(run: Path) -> list[dict[str, int]]:
 
 
 def task_times(run: Path) -> Counter[tuple[int, int, int]]:
-    """(thread, begin, end) of every stretch of a task."""
+    """Returns (thread, begin, end) of every interval of a task."""
     return Counter((s["thread"], s["begin_ns"], s["end_ns"]) for s in slices_of(run) if s["kind"] == 2)
 
 
@@ -150,7 +150,7 @@ def test_perfetto_decodes_with_its_own_schema(recorded: Recorded, tmp_path: Path
             counters.setdefault(event.track_uuid, []).append(event.counter_value)
     assert found == task_times(recorded.run_dir)
     assert flows == ended
-    assert len(flows) == 100  # the deferred ones
+    assert len(flows) == 100  # deferred tasks
     assert all(values[-1] == 0 and min(values) >= 0 for values in counters.values())
     assert any(name.startswith("task nested.c:") for name in names.values())
 
@@ -220,7 +220,7 @@ def test_events_over_time_are_all_events(recorded: Recorded) -> None:
     for n_parts in (1, 7, 1000):
         counts: Any = _core.events_over_time(run, [], 1 << 40, n_parts)
         assert len(counts) == n_parts
-        # what is no event to `dump` counts as one here: codes and places of tasks
+        # Records of codes and places of tasks count here, but are not events of `dump`.
         assert n_events <= int(counts.sum()) <= 2 * n_events + len(kinds)
     of_thread: list[Any] = [_core.events_over_time(run, [n], 1 << 40, 1) for n in (0, 1)]
     assert sum(one.sum() for one in of_thread) == counts.sum()
@@ -229,7 +229,7 @@ def test_events_over_time_are_all_events(recorded: Recorded) -> None:
 def test_names_of_a_trace_keep_exports_readable(
     tmp_path: Path, compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    """ESC in a file name ended the drawing of a figure with an abort."""
+    """File names with control characters must not make the drawing of a figure abort."""
     path = tmp_path / "a\x1b[31m[red]\u202e.c"
     path.write_text(SOURCE)
     program = compile_program(path, default_toolchain)

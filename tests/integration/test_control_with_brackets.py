@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`omp_control_tool` ends and pauses a record whose creations are bracketed, as `ompass run` makes it."""
+"""`omp_control_tool` ends and pauses a recording with wrapped creations, as `ompass run` makes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from toolchains import CompileProgram, RunRecorded, Toolchain
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("program", ["survival/controlled.c", "golden/paused.c"])
-def test_nothing_is_recorded_behind_the_end_or_in_a_pause(
+def test_nothing_is_recorded_after_the_end_or_in_a_pause(
     program: str,
     mode: str,
     default_toolchain: Toolchain,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counters of the hardware, held against programs that execute a known number of instructions."""
+"""Hardware counters, compared with programs that execute a known number of instructions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from recorded_run import check_sound
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 N_TASKS, N_ITERATIONS = 20, 20_000_000
-# As many at once as the processor of a virtual machine may count; those that it does not know are left out.
+# As many as the processor of a virtual machine may count at once; unknown ones are left out.
 NAMES = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_L1_DCM", "PAPI_L2_DCM", "PAPI_BR_MSP")
 
 
 @pytest.mark.parametrize("n_names", [1, 2, len(NAMES)])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
-def test_instructions_of_tasks_are_counted_beside_samples(
+def test_instructions_of_tasks_are_counted_together_with_samples(
     compile_program: CompileProgram,
     run_recorded: RunRecorded,
     default_toolchain: Toolchain,
@@ -36,7 +36,7 @@ def test_instructions_of_tasks_are_counted_beside_samples(
             environment={"OMPASS_COUNTERS": ",".join(NAMES[:n_names])},
         )
         if "PAPI_TOT_INS cannot be counted here" in recorded.process.stderr:
-            pytest.skip("no counters of the hardware")
+            pytest.skip("no hardware counters")
         check_sound(recorded.run_dir)
         report = json.loads(ompass("report", str(recorded.run_dir), "--json").stdout)
         (task,) = [construct for construct in report["constructs"] if construct["tasks"]]
@@ -45,10 +45,10 @@ def test_instructions_of_tasks_are_counted_beside_samples(
 
 
 @pytest.mark.parametrize("sixth", ["PAPI_BR_INS", "PAPI_BR_MSP"])  # a frequent event, and a rare one
-def test_counter_that_has_no_room_beside_others_is_left_out_instead_of_0(
+def test_counter_without_room_is_left_out_and_not_shown_as_0(
     sixth: str, compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    # Six, as many as an AMD processor has; a virtual machine may count five of them.
+    # Six, as many as an AMD processor counts; a virtual machine may count five of them.
     names = (*NAMES, sixth)
     recorded = run_recorded(
         compile_program("counted.c", default_toolchain),
@@ -58,7 +58,7 @@ def test_counter_that_has_no_room_beside_others_is_left_out_instead_of_0(
         environment={"OMPASS_COUNTERS": ",".join(names)},
     )
     if "PAPI_TOT_INS cannot be counted here" in recorded.process.stderr:
-        pytest.skip("no counters of the hardware")
+        pytest.skip("no hardware counters")
     profile = check_sound(recorded.run_dir)
     for name in names:
         assert (name in profile.counters) != (f"{name} cannot be counted" in recorded.process.stderr)

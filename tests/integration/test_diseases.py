@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first finding of real programs is their disease: of a dozen whose evidence a busy machine leaves alone.
+"""The first finding of real programs is their disease, for a dozen that a busy machine does not disturb.
 
 `./run diseases` judges all programs of tests/diseases, on more threads and under worse conditions.
 """
@@ -31,7 +31,7 @@ HEALTHY_ONES = (("healthy_list.cpp", CLANG), ("healthy_loop.f90", GCC))
 
 
 def found_in(program: str, compiler: str, libompass: Path, tmp_path: Path) -> tuple[str, ...]:
-    """The kinds of problem in a run on two threads, in order."""
+    """Returns the kinds of problem in a run on two threads, in order."""
     case = Case(LABELS[program], compiler, 2, QUIET, 0)
     record(case, libompass, tmp_path / "run.ompass")
     return judge(case, tmp_path / "run.ompass").problems
@@ -56,7 +56,7 @@ def test_what_ran_before_the_first_use_of_openmp_is_known(libompass: Path, tmp_p
 
 
 def findings_of(case: Case, libompass: Path, run_dir: Path) -> dict[str, str]:
-    """What the findings of one recording rest on, by kind."""
+    """Returns the evidence of the findings of one recording, by kind."""
     record(case, libompass, run_dir)
     return {finding.kind: finding.because for finding in collect(open_run(run_dir)).findings}
 

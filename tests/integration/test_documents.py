@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command, query and piece of Python in README.md and docs/ does what it is shown to do.
+"""Every command, query and piece of Python in README.md and docs/ gives the shown output.
 
-The examples of a page run one after the other in a folder of their own. It holds the programs and recorded
-runs that the page takes for granted, under their names there. NOT_RUN lists what cannot run in a test.
+The examples of a page run in order in a directory of their own. It contains the programs and recorded runs
+that the page names but does not make. NOT_RUN lists the commands that cannot run in a test.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from toolchains import CompileProgram, Toolchain
 EXAMPLES = all_examples()
 PATIENCE_S = 60
 
-# The begin of a command, and why no test runs it.
+# The beginning of a command, and why no test runs it.
 NOT_RUN = {
     "./run demo": "installs packages and builds everything; the demo is ./run's own test",
     "./run test": "runs this test",
@@ -51,7 +51,7 @@ def reason_not_to_run(example: Example) -> str | None:
 
 
 class Folder:
-    """A folder in which the examples of one page run."""
+    """A directory in which the examples of one page run."""
 
     def __init__(self, path: Path, library: Path, toolchain: Toolchain, programs: dict[str, Path]) -> None:
         self.path, self.library = path, library
@@ -78,7 +78,7 @@ class Folder:
         )
 
     def record(self, name: str, **environment: str) -> None:
-        """A traced run of the example program under this name."""
+        """Makes a traced run of the example program under this name."""
         arguments = ("run", "-q", "--mode", "trace", "-o", name, "--", "./program")
         call({**self.environment, **environment}, self.path, *arguments)
 
@@ -116,7 +116,7 @@ def folder(
 
 
 def prepare(folder: Folder, examples: list[Example]) -> None:
-    """Record the runs that a page names and does not record itself."""
+    """Records the runs that a page names but does not record itself."""
     text = "\n".join(example.text for example in examples)
     for name in ("t.ompass", "my_program-4711.ompass", "fib-1234.ompass"):
         if (name in text and f"-o {name}" not in text) or (name == "t.ompass" and "SELECT" in text):
@@ -127,7 +127,7 @@ def prepare(folder: Folder, examples: list[Example]) -> None:
 
 
 def joined(examples: list[Example]) -> list[Example]:
-    """The pieces of Python of a page are one program: the later ones use the names of the earlier ones."""
+    """Joins the pieces of Python of a page into one program: later pieces use names of earlier ones."""
     pieces = [example for example in examples if example.kind == "python"]
     if not pieces:
         return examples
@@ -153,7 +153,7 @@ def test_the_examples_of_a_page_work(page: str, folder: Folder) -> None:
     assert not failed, "\n\n".join(failed)
 
 
-def test_what_is_not_run_is_still_there() -> None:
+def test_examples_that_no_test_runs_still_exist() -> None:
     commands = [example.text for examples in EXAMPLES.values() for example in examples]
     assert [begin for begin in NOT_RUN if not any(text.startswith(begin) for text in commands)] == []
     assert sum(reason_not_to_run_text is None for reason_not_to_run_text in map(_reason, commands)) >= 20

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenMP before main and after it: constructors, static objects, exit handlers and destructors lose no task.
+"""OpenMP before and after main: no task of constructors, static objects, exit handlers, destructors is lost.
 
-The constructor of a library that is linked with the runtime may run earlier than the constructors of the tool
-and of the extension, and its destructor later. The program is tests/programs/loading/early_and_late.cpp.
+The constructor of a library that links the runtime may run before the constructors of the tool and of the
+extension, and its destructor after theirs. The program is tests/programs/loading/early_and_late.cpp.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def toolchain(request: pytest.FixtureRequest) -> Toolchain:
 
 
 def command_of(toolchain: Toolchain, *, linked: bool, uses: bool) -> list[str]:
-    """Return the command that runs the program; `uses`: it uses OpenMP as its library does."""
+    """Returns the command that runs the program; `uses`: it uses OpenMP as its library does."""
     library = compile_source(SOURCE, toolchain, flags=("-DLIBRARY", "-shared", "-fPIC"))
     if not linked:
         return [str(compile_source(SOURCE, toolchain, openmp=uses)), str(library)]
@@ -40,7 +40,7 @@ def command_of(toolchain: Toolchain, *, linked: bool, uses: bool) -> list[str]:
 
 
 def settings(loading: str, tool: Path) -> dict[str, str]:
-    """Return how the tool, the extension or both are loaded; the extension schedules."""
+    """Returns how the tool, the extension or both are loaded; the extension schedules."""
     extension = str(ext_library())
     return {
         "tool": {"OMP_TOOL_LIBRARIES": str(tool)},

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """omp_ext.h, its scope guard and the Fortran module on every runtime; the paper's Fig. 8; variables.
 
-The programs, in tests/programs/ext_api and ext, check themselves. Machines are cut into parts
-(OMP_EXT_DOMAINS=4) or described, so that there are domains everywhere; real memory on real nodes is
-test_numa_machine.py's.
+The programs, in tests/programs/ext_api and ext, check themselves. The tests divide the machine into parts
+(OMP_EXT_DOMAINS=4) or describe another one, so that every machine has domains; test_numa_machine.py tests
+memory on real nodes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def run(
 
 
 def check(program: Path, toolchain: Toolchain, settings: Mapping[str, str], *arguments: str) -> str:
-    """Run the program, which must succeed; return its stdout."""
+    """Runs the program, which must succeed; return its stdout."""
     finished = run(program, toolchain, settings, *arguments)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     return finished.stdout
@@ -116,7 +116,7 @@ def test_fig8_with_a_split_on_every_level_lands_where_it_says(
         ("OMP_EXT_BIND", "perhaps", "valid values: yes, no, core. Using yes."),
     ],
 )
-def test_a_wrong_value_is_told_in_one_line(
+def test_a_wrong_value_is_reported_in_one_line(
     default_toolchain: Toolchain, variable: str, value: str, told: str
 ) -> None:
     program = compile_with_ext("ext_api/calls.c", default_toolchain)
@@ -128,9 +128,9 @@ def test_a_wrong_value_is_told_in_one_line(
     assert sum(told in line for line in finished.stderr.splitlines()) == 1, finished.stderr
 
 
-def test_without_hwloc_one_sentence_says_so(default_toolchain: Toolchain, tmp_path: Path) -> None:
+def test_a_missing_hwloc_is_reported_in_one_sentence(default_toolchain: Toolchain, tmp_path: Path) -> None:
     program = compile_with_ext("ext_api/calls.c", default_toolchain)
-    # A library of that name which is none of hwloc's is found first.
+    # The loader finds a library of that name first that is not hwloc.
     (tmp_path / "empty.c").write_text("int nothing;\n")
     subprocess.run(
         [default_toolchain.cc, "-shared", "-o", tmp_path / "libhwloc.so.15", tmp_path / "empty.c"], check=True
@@ -150,7 +150,7 @@ def test_a_privileged_program_reads_no_variables(tmp_path: Path, default_toolcha
     shutil.copy(compile_with_ext("ext/privileged.c", default_toolchain, runtime), program)
     nogroup = 65534
     os.chown(program, 0, nogroup)
-    # The group alone is another one: root still reads the libraries, wherever this tree lies.
+    # Only the group changes: root can still read the libraries in this tree.
     program.chmod(0o2755)
     settings = {
         "OMP_EXT_DOMAINS": "4",

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of task under the scheduler of libomp_ext.so: OpenMP stays OpenMP.
+"""Every kind of task under the scheduler of libomp_ext.so keeps its OpenMP semantics.
 
-The programs of tests/programs/kinds check themselves. The whole set runs preloaded with 1, 2, 4 and 8 threads
-on the default toolchain, strict and not, in one, two and four domains; on the others each program runs once.
-The time limit of each run is the watchdog that tells a hang.
+The programs of tests/programs/kinds check themselves. On the default toolchain all programs run preloaded on
+1, 2, 4 and 8 threads, strict and not, in one, two and four domains; on the others each program runs once. The
+time limit of each run detects hangs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CASES = [
 def run(
     command: list[str], toolchain: Toolchain, settings: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run to the end; pytest.fail when it hangs."""
+    """Runs the program to its end; pytest.fail if it hangs."""
     try:
         return subprocess.run(
             command,
@@ -77,12 +77,14 @@ def test_construct_keeps_its_meaning(program: TaskProgram, toolchain: Toolchain)
 
 @pytest.mark.parametrize("threads", [1, 2, 4, 8])
 @pytest.mark.parametrize("source", ["kinds/depend.c", "kinds/taskgroup.c", "kinds/exceptions.cpp"])
-def test_linked_is_as_good_as_preloaded(source: str, threads: int, default_toolchain: Toolchain) -> None:
+def test_linked_library_behaves_like_a_preloaded_one(
+    source: str, threads: int, default_toolchain: Toolchain
+) -> None:
     program = compile_with_ext(source, default_toolchain, *flags_for(default_toolchain))
     settings = {"OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": str(threads), "OMP_EXT_STATISTICS": "1"}
     finished = run([str(program)], default_toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    assert "tasks:" in finished.stderr  # and it is the library that ran them
+    assert "tasks:" in finished.stderr  # the statistics: the library ran the tasks
 
 
 @pytest.mark.parametrize("tasks", ["light", "runtime"])
@@ -161,7 +163,7 @@ def test_no_depth_of_relaxed_waits_overflows_the_stack(strict: str, default_tool
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-# What may be waited for elsewhere, in tests/programs/ext/aside.c.
+# The kinds of waits in tests/programs/ext/aside.c.
 WAYS_TO_WAIT = (
     "taskwait",
     "taskgroup",
@@ -186,7 +188,7 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
     if how == "detach" and not has_detach:
         pytest.skip("libomp has no events for gcc's tasks")
     flags = flags_for(toolchain)
-    # With detachable tasks in the program all are the runtime's, without them all are light.
+    # If the program has detachable tasks, all are the runtime's; otherwise all are light.
     programs = [compile_with_ext("ext/aside.c", toolchain, *flags, "-DDETACH")] if has_detach else []
     if how != "detach":
         programs.append(compile_with_ext("ext/aside.c", toolchain, *flags))
@@ -203,8 +205,8 @@ def test_a_task_that_waits_steps_aside(how: str, toolchain: Toolchain) -> None:
         assert finished.stdout.endswith(NONE_ELSEWHERE)
 
 
-# What a light task changes, it changes in a task of the runtime's, which it gets before or after it was
-# suspended, or never.
+# A light task changes settings in a task of the runtime, which it gets before or after its suspension, or
+# never.
 @pytest.mark.parametrize("after", ["0", "1"])
 @pytest.mark.parametrize("before", ["0", "1"])
 def test_a_light_task_that_stepped_aside_has_its_own_settings(
@@ -231,7 +233,7 @@ def test_a_light_task_that_stepped_aside_has_its_own_settings(
     assert said, finished.stderr
     n_threads = 2
     if before == after == "0":
-        assert int(said[1]) <= n_threads * n_rounds, "more than what stands for the implicit tasks"
+        assert int(said[1]) <= n_threads * n_rounds, "more than one for each implicit task"
 
 
 def test_any_thread_of_the_domain_resumes_an_untied_task(toolchain: Toolchain) -> None:
@@ -259,7 +261,7 @@ def test_untied_tasks_wait_in_every_way(tied: str, toolchain: Toolchain) -> None
 
 
 @pytest.mark.parametrize("how", ["critical", "lock", "nest_lock"])
-def test_a_relaxed_wait_buries_no_holder_of_a_lock(how: str, default_toolchain: Toolchain) -> None:
+def test_a_relaxed_wait_does_not_cover_the_holder_of_a_lock(how: str, default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
     for threads, domains, strict in (("2", "2", "1"), ("4", "2", "1"), ("4", "2", "0"), ("2", "1", "0")):
         settings = {
@@ -278,8 +280,8 @@ WAYS_TO_BE_ORDERED = ("static", "dynamic", "guided", "every_second", "nowait", "
 
 
 @pytest.mark.parametrize("suffix", ["c", "cpp"])
-def test_who_waits_for_its_turn_steps_aside(suffix: str, toolchain: Toolchain) -> None:
-    # What clang 19 makes of such loops calls what libomp 15 does not have.
+def test_a_task_that_waits_for_its_turn_steps_aside(suffix: str, toolchain: Toolchain) -> None:
+    # clang 19 compiles such loops to calls that libomp 15 lacks.
     compiler = toolchain_named("clang-16") if toolchain.name == "clang-19-libomp-15" else toolchain
     program = compile_with_ext(f"ext/ordered.{suffix}", compiler, *flags_for(compiler))
     for how, (threads, domains) in itertools.product(WAYS_TO_BE_ORDERED, (("2", "2"), ("4", "2"))):
@@ -304,7 +306,7 @@ def test_tasks_of_fortran_step_aside(name: str) -> None:
 
 # Two threads in two domains, and one task that waits for the other domain.
 ONE_EACH = {"OMP_NUM_THREADS": "2", "OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
-# With stacks of 1000G: the address space does not suffice for one.
+# Stacks of 1000G: not even one fits into the address space.
 WITHOUT_STACKS = ("sh", "-c", 'ulimit -v 50000000; exec "$@"', "sh")
 
 
@@ -337,7 +339,7 @@ def test_ten_thousand_tasks_are_suspended_at_once(threads: str, default_toolchai
         "OMP_NUM_THREADS": threads,
         "OMP_EXT_DOMAINS": "2",
         "OMP_EXT_STRICT": "1",
-        "KMP_ENABLE_TASK_THROTTLING": "0",  # or else the creating thread runs some before it creates the rest
+        "KMP_ENABLE_TASK_THROTTLING": "0",  # otherwise the creator runs some tasks before it creates the rest
     }
     finished = run([str(program), "at_once", "10000"], default_toolchain, settings)
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -358,7 +360,7 @@ def test_a_chain_of_waits_of_any_depth_fits_the_stacks(tied: str, strict: str, t
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-def test_without_stacks_waits_stay_and_the_program_ends(default_toolchain: Toolchain) -> None:
+def test_without_free_stacks_waits_block_and_the_program_ends(default_toolchain: Toolchain) -> None:
     program = compile_with_ext("ext/aside.c", default_toolchain, *flags_for(default_toolchain))
     settings = {**ONE_EACH, "OMP_EXT_STACKSIZE": "1000G", "OMP_EXT_STATISTICS": "1"}
     for how in ("taskwait", "critical", "taskgroup"):
@@ -368,7 +370,7 @@ def test_without_stacks_waits_stay_and_the_program_ends(default_toolchain: Toolc
 
 
 @pytest.mark.parametrize("stacks", ["4M", "1000G"])
-def test_who_waits_for_a_lock_does_not_lie_on_top_of_its_holder(
+def test_a_task_that_waits_for_a_lock_does_not_cover_its_holder(
     stacks: str, default_toolchain: Toolchain
 ) -> None:
     program = compile_with_ext("ext/buried.c", default_toolchain)
@@ -445,7 +447,7 @@ def test_teams_of_several_threads_end(
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-def test_who_waits_for_target_tasks_is_not_written_to_after_the_wait(toolchain: Toolchain) -> None:
+def test_a_wait_for_target_tasks_is_not_written_to_after_its_end(toolchain: Toolchain) -> None:
     if "clang" not in toolchain.name:
         pytest.skip("libomp does not have gcc's entries for target constructs")
     program = compile_source("ext/target_depend.c", toolchain)
@@ -463,13 +465,13 @@ def test_empty_tasks_of_a_loop_are_shared(threads: str, toolchain: Toolchain) ->
     assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-# The default chunks of a loop of 1,000 iterations, ten for each thread, take less time than to wake a thread.
+# The default chunks of a loop of 1,000 iterations, ten for each thread, take less time than waking a thread.
 @pytest.mark.parametrize("threads", ["4", "8"])
 def test_tiny_tasks_of_the_first_region_are_shared(threads: str, toolchain: Toolchain) -> None:
     program = compile_source("ext/taskloop_default.c", toolchain)
     settings = {"LD_PRELOAD": str(ext_library()), "OMP_EXT_SCHEDULE": "1", "OMP_NUM_THREADS": threads}
     n_threads = [int(run([str(program)], toolchain, settings).stdout) for _ in range(15)]
-    assert sum(n > 1 for n in n_threads) >= 5, n_threads  # a processor that others use comes late
+    assert sum(n > 1 for n in n_threads) >= 5, n_threads  # other programs may delay a thread
 
 
 @pytest.mark.parametrize("queue", ["stealing", "shared-lifo"])
@@ -530,7 +532,7 @@ def test_random_sleeps_reveal_no_hang(default_toolchain: Toolchain) -> None:
             assert finished.returncode == 0, finished.stdout + finished.stderr
 
 
-# ---------------------------------------------------------------- dormant, unknown and absent runtimes
+# ---------------------------------------------------------------- unused, unknown and missing runtimes
 
 
 def test_a_program_that_asks_for_nothing_is_left_alone(default_toolchain: Toolchain) -> None:
@@ -553,7 +555,9 @@ def test_a_process_without_openmp_is_left_alone(command: list[str], default_tool
     assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
 
 
-def test_an_unknown_runtime_is_told_once_and_left_alone(tmp_path: Path, default_toolchain: Toolchain) -> None:
+def test_an_unknown_runtime_is_reported_once_and_not_used(
+    tmp_path: Path, default_toolchain: Toolchain
+) -> None:
     gcc = toolchain_named("gcc-12-libomp-19")
     program = compile_source("kinds/taskgroup.c", gcc)
     settings = {
@@ -576,7 +580,7 @@ def test_an_unknown_runtime_is_told_once_and_left_alone(tmp_path: Path, default_
         ("OMP_EXT_STRIKT", "1", "OMP_EXT_STRICT"),
     ],
 )
-def test_settings_that_are_not_understood_are_told_once(
+def test_invalid_settings_are_reported_once(
     name: str, value: str, valid: str, default_toolchain: Toolchain
 ) -> None:
     program = compile_source("kinds/taskgroup.c", default_toolchain, flags=flags_for(default_toolchain))

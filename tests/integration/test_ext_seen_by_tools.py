@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that libomp_ext.so holds, as tools see them: where, when and by whom created, and where they ran.
+"""Tasks that libomp_ext.so holds, as tools see them: their creators, times and executing threads.
 
-Ompass sees them through the observer of omp_ext_tool.h, whatever the order in which both libraries come; any
-other tool through OMPT, whose life cycle of a task must hold. The programs are those of test_task_kinds.py.
+Ompass sees them through the observer of omp_ext_tool.h, in any load order of the two libraries. Other tools
+see them through OMPT, and the life cycle of each task must be valid. The programs are those of
+test_task_kinds.py.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from task_programs import TASK_PROGRAMS, TaskProgram, compiled, flags_for
 from toolchains import RunRecorded, Toolchain, compile_source, toolchain_named
 
 SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "2"}
-# Of the others a process ends while tasks are under way, so that a tool has nothing to sum up.
+# The other programs end while tasks are running, so that a tool cannot sum them up.
 SUMMED_UP = [
     program
     for program in TASK_PROGRAMS
@@ -47,7 +48,7 @@ def check_recorded(run_dir: Path, stdout: str, program: TaskProgram) -> _core.Ru
     replay = _core.replay_trace(str(run_dir))
     check_accounts_agree(profile, replay)
     assert counted(replay) == counted(profile)
-    assert not profile.create_estimated, "the extension tells how long creations take"
+    assert not profile.create_estimated, "the extension reports how long creations take"
     return profile
 
 
@@ -152,7 +153,7 @@ def test_nothing_is_lost_among_short_tasks(
         },
     )
     facts = facts_in(recorded.process.stdout)
-    if act == "pauses":  # what is open when a pause begins or ends counts on one side alone
+    if act == "pauses":  # a task that is open when a pause begins or ends counts on one side only
         profile = _core.read_profile(str(recorded.run_dir))
         assert not _core.validate(str(recorded.run_dir))
         check_identity(profile)
@@ -170,7 +171,7 @@ def test_nothing_is_lost_among_short_tasks(
         replay = _core.replay_trace(str(recorded.run_dir))
         check_accounts_agree(profile, replay)
         assert counted(replay) == counted(profile)
-    if act != "settings" and (mode == "profile" or threads == 1):  # which need tasks of the runtime
+    if act != "settings" and (mode == "profile" or threads == 1):  # settings need tasks of the runtime
         assert 0 < sum(row.n_timed for row in profile.constructs) < counted(profile)["tasks"] / 4
 
 
@@ -200,10 +201,11 @@ def test_gcc_programs_are_recorded_as_they_were(
     profile = check_recorded(recorded.run_dir, recorded.process.stdout, program)
     modules = [Path(module.path).name for module in profile.modules]
     of_tasks = {modules[d.module] for d in profile.definitions if d.kind == "task"}
-    assert of_tasks == {executable.name}, "constructs that are not the program's"
+    assert of_tasks == {executable.name}, "constructs outside of the program"
 
 
-# For the runtime a thread alone runs each task where it is created, and so it is recorded whoever runs it.
+# On one thread the runtime runs each task at its creation, and the extension's tasks are recorded in the same
+# way.
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("comes_first", ["tool", "extension", "loaded"])
@@ -276,7 +278,7 @@ def test_light_tasks_among_those_of_the_runtime_are_recorded(
         environment={
             "LD_PRELOAD": ":".join(map(str, libraries)),
             **({} if comes_first == "loaded" else {"OMP_TOOL_LIBRARIES": ""}),
-            "OMPASS_CPU": "off",  # when threads were absent is another matter
+            "OMPASS_CPU": "off",  # off-CPU intervals are not compared
             **SCHEDULED,
         },
     )
@@ -328,7 +330,7 @@ STEP_ASIDE = [
     ("ext/aside_exceptions.cpp",),
     ("ext/tree.c", "10"),
 ]
-UNTIED = ("ext/untied.c", "tree", "8")  # libomp 19 fails an assertion of its own when other tools look on
+UNTIED = ("ext/untied.c", "tree", "8")  # with other tools, libomp 19 fails one of its assertions
 
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
@@ -438,6 +440,6 @@ def test_report_shows_constructs_domains_and_steals(
 
 
 def numbers_of(stdout: str) -> list[int]:
-    """Return the numbers of the line that says what the library counted."""
+    """Returns the numbers of the line with the library's counters."""
     line = next(line for line in stdout.splitlines() if line.startswith("created "))
     return [int(part.split()[-1]) for part in line.split(",")]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that step aside, as sanitizers and a debugger see them: as on the runtime alone.
+"""Tasks that step aside look the same to sanitizers and a debugger as tasks of the runtime alone.
 
-ThreadSanitizer sees what OpenMP synchronizes through LLVM's own tool for it, Archer, which comes with libomp.
+ThreadSanitizer learns about OpenMP's synchronization from LLVM's tool Archer, which comes with libomp.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from toolchains import Toolchain, toolchain_named
 STRICT = {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1", "OMP_MAX_ACTIVE_LEVELS": "2"}
 ARCHER = Path("/usr/lib/llvm-19/lib/libarcher.so")
 
-# Program and arguments: all ways to wait, to hold something meanwhile, and to come back.
+# Program and arguments: all kinds of waits, of things held over a wait, and of resumption.
 ASIDE = ("taskwait", "taskgroup", "taskloop", "taskyield", "critical", "lock", "nest_lock", "nested_region")
 COMMON = [
     *(("ext/aside.c", how, "40") for how in ASIDE),
@@ -30,7 +30,7 @@ COMMON = [
     ("ext/aside_exceptions.cpp",),
     ("ext/tree.c", "10", "2"),
 ]
-# Under Archer libomp 19 fails an assertion of its own in undeferred tasks with dependences.
+# Under Archer, libomp 19 fails one of its assertions in undeferred tasks with dependences.
 WITHOUT_TOOL = [
     ("ext/aside.c", "depend", "40"),
     ("ext/aside.c", "undeferred", "40"),
@@ -71,7 +71,7 @@ def test_address_sanitizer_finds_nothing(name: str, case: tuple[str, ...]) -> No
         "address",
         toolchain_named(name),
         *arguments,
-        # What the runtime keeps to the end is no leak of the program's.
+        # Memory that the runtime never frees is not a leak of the program.
         settings={"ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=1"},
     )
     assert finished.returncode == 0, finished.stdout + finished.stderr
@@ -95,7 +95,7 @@ def test_thread_sanitizer_finds_nothing(case: tuple[str, ...], default_toolchain
 
 
 def test_thread_sanitizer_finds_a_race_between_domains(default_toolchain: Toolchain) -> None:
-    # A race that does not come about in one run is not seen in it.
+    # ThreadSanitizer reports a race only in a run in which it occurs.
     said = (under_thread_sanitizer("ext/race.c", default_toolchain).stderr for _ in range(10))
     assert any("WARNING: ThreadSanitizer: data race" in each for each in said)
 
@@ -105,7 +105,7 @@ def test_backtraces_of_tasks_end_where_their_stack_does(name: str) -> None:
     require_commands("gdb")
     toolchain = toolchain_named(name)
     program = compile_with_ext("ext/aside.c", toolchain, *flags_for(toolchain), "-O0")
-    # The fiftieth task that comes back with the lock that it held over its wait.
+    # Stops at the fiftieth task that resumes with the lock that it held over its wait.
     steps = ("break end_alone", "run", "ignore 1 50", "continue", "thread apply all backtrace")
     commands = [word for step in steps for word in ("-ex", step)]
     finished = subprocess.run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gcc programs on an LLVM runtime: they print what they print on libgomp, or are refused by name."""
+"""gcc programs on an LLVM runtime print the same as on libgomp, or are refused with the missing name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def environment(libompass: Path) -> dict[str, str]:
     return {**neutral_environment(), "OMPASS_LIBRARY": str(libompass)}
 
 
-def test_every_program_has_its_place() -> None:
+def test_every_gcc_program_is_classified() -> None:
     assert {path.name for path in (PROGRAMS / "gomp").iterdir()} == {
         *SAME, *REFUSED, *REFUSED_AT_THE_CALL, "target_library.c", "loads_library.c"
     }  # fmt: skip

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HTML report in a real browser: figures are drawn, tables sort and unfold, keys work.
 
-No request leaves the page, and nothing complains on the console.
+The page sends no requests and prints no errors on the console.
 """
 
 import csv
@@ -27,7 +27,7 @@ WIDTHS = (400, 1600)
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a traced run with kernels, a profiled one, and a sweep."""
+    """The page of a traced run with kernels, a profiled run, and a sweep."""
     folder = tmp_path_factory.mktemp("html")
     bots = REPOSITORY / "build" / "release" / "bots"
     for name, mode, program in (
@@ -72,7 +72,7 @@ def browser() -> Iterator[Browser]:
 
 
 class Visit:
-    """A page with all that went wrong on it."""
+    """An open page and the errors on it."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -122,7 +122,7 @@ def test_every_section_is_there(visit: Visit) -> None:
         "Inflation by construct",
     ):
         assert title in titles
-    # every entry of the contents leads to a section
+    # Every entry of the contents links to a section.
     anchors = visit.page.locator("nav a").evaluate_all(
         "links => links.map(link => link.getAttribute('href'))"
     )
@@ -151,7 +151,7 @@ def test_the_schedule_of_a_trace_is_drawn_and_can_be_zoomed(visit: Visit, report
         " return view.end - view.begin < 0.6 * (end - begin) && !due; }"
     )
     visit.page.wait_for_function("ompassTimeline.shown.length > 0")  # one by one
-    # Its shares of the whole run are those of the stretches.
+    # The shares of the whole run equal the shares of the intervals.
     visit.page.evaluate("ompassTimeline.fit(), ompassTimeline.select(0, ompassTimeline.end)")
     shares = visit.page.locator(".shares tr.row").evaluate_all(
         "rows => Object.fromEntries(rows.map(({children}) =>"
@@ -166,7 +166,7 @@ def test_the_schedule_of_a_trace_is_drawn_and_can_be_zoomed(visit: Visit, report
 
 
 def test_tables_sort_by_their_numbers(visit: Visit) -> None:
-    # By the keyboard: a click can miss when a figure that comes into sight moves the table.
+    # By keyboard, because a click can miss when a newly drawn figure moves the table.
     header = visit.page.locator("section[id=tasks-1] th", has_text="mean work")
     header.locator("button").press("Enter")
     expect(header).to_have_attribute("aria-sort", "descending")
@@ -198,10 +198,10 @@ def test_tables_are_filtered_and_copied(visit: Visit, report: Path) -> None:
     assert all(set(row) & works for row in copied[1:])
 
 
-def test_nothing_moves_when_figures_are_drawn(visit: Visit) -> None:
-    # What moves between the press of a button and its release loses the click.
+def test_drawing_figures_moves_nothing(visit: Visit) -> None:
+    # A button that moves between press and release loses the click.
     visit.page.wait_for_function("document.documentElement.dataset.ready === '' && ompassTimeline.drawn")
-    visit.page.wait_for_timeout(300)  # the timeline stands
+    visit.page.wait_for_timeout(300)  # until the timeline no longer moves
     visit.page.evaluate(
         "() => { window.moved = 0; new PerformanceObserver(list => list.getEntries().forEach("
         "each => (window.moved += each.value))).observe({type: 'layout-shift'}); }"
@@ -211,15 +211,13 @@ def test_nothing_moves_when_figures_are_drawn(visit: Visit) -> None:
     assert visit.page.evaluate("moved") < 0.001
 
 
-def test_the_page_says_when_it_answers(visit: Visit) -> None:
+def test_the_page_reports_when_it_is_ready(visit: Visit) -> None:
     assert visit.page.evaluate("document.documentElement.dataset.ready") == ""
 
 
-def test_the_source_has_its_cost_and_stands_there_only_when_wanted(
-    visit: Visit, report: Path, tmp_path: Path
-) -> None:
+def test_the_source_shows_its_cost_and_only_on_request(visit: Visit, report: Path, tmp_path: Path) -> None:
     source = visit.page.locator("section[id=source-1]")
-    files = source.locator("h4").all_inner_texts()  # which one is hottest is the machine's matter
+    files = source.locator("h4").all_inner_texts()  # which one is hottest depends on the machine
     assert any("sort" in name for name in files), files
     assert source.locator(".line .said", has_text="tasks: work").count() >= 1
     page = tmp_path / "report.html"
@@ -275,7 +273,7 @@ def test_a_long_table_turns_pages_and_sorts_all_its_rows(browser: Browser, tmp_p
     column = header.locator("button").get_attribute("data-column")
     work = f"rows => rows.map(row => Number(row.children[{column}].dataset.key))"
     header.locator("button").click()
-    header.locator("button").click()  # the least first
+    header.locator("button").click()  # smallest first
     shown = rows.evaluate_all(work)
     for _ in range(2):
         section.locator("button", has_text="next rows").click()

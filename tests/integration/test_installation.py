@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an installation gives its users: libraries that build systems find, manual pages, completion.
+"""An installation: libraries that build systems find, manual pages, completion.
 
-Two installations: that of `cmake --install`, and the one inside the Python package.
+Tests two installations: by `cmake --install`, and inside the Python package.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMPILERS = ("clang-19", "gcc-12-libomp-19")
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `cmake --install` leaves, moved after the installation."""
+    """The result of `cmake --install`, moved to another directory."""
     require_commands("cmake")
     first = tmp_path_factory.mktemp("installed") / "first"
     subprocess.run(
@@ -60,7 +60,7 @@ def installed(request: pytest.FixtureRequest) -> tuple[Path, Toolchain]:
 
 @pytest.fixture
 def command_on_path(tmp_path: Path) -> Path:
-    """A folder that holds the command `ompass`."""
+    """A directory that contains the command `ompass`."""
     folder = tmp_path / "bin"
     folder.mkdir()
     (folder / "ompass").write_text(f'#!/bin/sh\nexec {shlex.join(command_line())} "$@"\n')
@@ -69,7 +69,7 @@ def command_on_path(tmp_path: Path) -> Path:
 
 
 def output_of(program: Path, environment: Mapping[str, str]) -> str:
-    """What it prints when it runs in its own folder, which must end well."""
+    """Runs a program in its own directory, which must succeed; returns its stdout."""
     return subprocess.run(
         [program],
         env=environment,
@@ -82,7 +82,7 @@ def output_of(program: Path, environment: Mapping[str, str]) -> str:
 
 
 def build_and_run(way: str, toolchain: Toolchain, folder: Path, environment: Mapping[str, str]) -> None:
-    """Build the consumers in one way and run them; what they print and record must be right."""
+    """Builds the consumers in one way and runs them; checks their output and their recordings."""
     subprocess.run(
         [CONSUMER / "build", way, folder],
         env={**neutral_environment(), "CC": toolchain.cc, **environment},
@@ -106,7 +106,7 @@ def build_and_run(way: str, toolchain: Toolchain, folder: Path, environment: Map
         for program in ("marks", "placed", "recorded")
     }
     assert said == {"marks": "sum=1225\n", "placed": "sum=1225 held=50\n", "recorded": "sum=1225\n"}
-    assert [path.name for path in folder.glob("*.ompass")] == ["run.ompass"]  # the other two recorded nothing
+    assert [path.name for path in folder.glob("*.ompass")] == ["run.ompass"]  # the other two record nothing
     report = json.loads(call("report", folder / "run.ompass", "--json").stdout)
     assert [(kernel["name"], kernel["executions"]) for kernel in report["kernels"]] == [("add", 50)]
 
@@ -232,7 +232,7 @@ def test_docs_lays_a_page_out_for_a_terminal() -> None:
     )
     os.close(its)
     shown = b""
-    with contextlib.suppress(OSError):  # a terminal ends with an error once all others have closed it
+    with contextlib.suppress(OSError):  # reading a terminal fails once all other ends are closed
         while some := os.read(ours, 65536):
             shown += some
     os.close(ours)

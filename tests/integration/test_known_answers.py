@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose breakdown is a formula of their spins: every state within 3% or 200 us of the answer.
+"""Programs whose breakdown follows from the length of their spins: each state within 3% or 200 us.
 
-The programs, in tests/programs/answers, print the answer themselves; answer.h says in which words. On a
-busy machine only part of it must hold: the tasks of every construct, and at least as much work as was spun.
-All of it is checked by the slow tests, on a machine that has nothing else to do. There, an attempt whose
-threads waited for a processor, or that misses, is made again: three misses of an undisturbed program are a
-failure, and so is a machine that never leaves it undisturbed.
+The programs, in tests/programs/answers, print the answer themselves, in the format of answer.h. On a busy
+machine the tests check only the number of tasks of every construct, and that work is at least the spun time.
+The slow tests check everything, on an otherwise idle machine. They repeat an attempt that misses the answer
+or whose threads waited for a processor. Three misses of an undisturbed program fail the test, and so does a
+machine on which the program is always disturbed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from toolchains import DEFAULT_TOOLCHAIN, PROGRAMS, TOOLCHAINS, CompileProgram, 
 
 Answer = dict[str, int]
 
-CLOCK_ERROR_NS = 1_000  # of a spin, whose clock is not the tool's
+CLOCK_ERROR_NS = 1_000  # error of a spin, because program and tool use different clocks
 N_TRIES = 3
 PATIENCE_S = 90
-DISTURBED_NS = 100_000  # a run delay from which on a miss says nothing about the tool
+DISTURBED_NS = 100_000  # run delay above which a miss says nothing about the tool
 RELATIVE_TOLERANCE = 0.03
 ABSOLUTE_TOLERANCE_NS = 200_000
 
-# Threads that wait busily, as the answers suppose: a sleeping thread takes its time to wake.
+# The answers assume that threads wait actively: a sleeping thread wakes late.
 ENVIRONMENT = {"OMP_WAIT_POLICY": "active", "OMP_DYNAMIC": "false"}
 
 # program -> toolchains where it cannot work, for the reasons that task_programs.py gives for detach and loops
@@ -38,7 +38,7 @@ ANSWERS = sorted(path.stem for path in (PROGRAMS / "answers").glob("*.c"))
 
 
 def answers_in(stdout: str, word: str) -> list[Answer]:
-    """Return the numbers of every line that begins with `word`."""
+    """Returns the numbers of every line that begins with `word`."""
     return [
         {name: int(value) for name, value in (pair.split("=") for pair in line.split()[1:])}
         for line in stdout.splitlines()
@@ -51,7 +51,7 @@ def is_close(measured_ns: int, expected_ns: int) -> bool:
 
 
 def measured_states(profile: _core.Run) -> Answer:
-    """Return the thread-time of all regions after the warm-up."""
+    """Returns the thread-time of all regions after the warm-up."""
     _, rows = warm_up_and_after(profile)
     return {
         "work_ns": sum(row.work_ns for row in rows),
@@ -64,7 +64,7 @@ def measured_states(profile: _core.Run) -> Answer:
 
 
 def measured_constructs(profile: _core.Run) -> list[Answer]:
-    """Return the task constructs, all threads together."""
+    """Returns the task constructs, all threads together."""
     by_construct: dict[int, list[_core.ConstructRow]] = defaultdict(list)
     for row in task_rows(profile):
         by_construct[row.construct].append(row)
@@ -80,7 +80,7 @@ def measured_constructs(profile: _core.Run) -> list[Answer]:
 
 
 def misses(profile: _core.Run, stdout: str) -> list[str]:
-    """Return every figure that is too far from the answer."""
+    """Returns every figure that is too far from the answer."""
     (states,) = answers_in(stdout, "EXPECT")
     expected = {"create_ns": 0, "schedule_ns": 0} | states
     measured = measured_states(profile)
@@ -107,7 +107,7 @@ def misses(profile: _core.Run, stdout: str) -> list[str]:
 
 
 def shortfalls(profile: _core.Run, stdout: str) -> list[str]:
-    """Return every count that is not the answer, and every work time that is shorter: noise never is."""
+    """Returns every count that differs from the answer, and every work time below it; noise only adds."""
     (states,) = answers_in(stdout, "EXPECT")
     answers = sorted(answers_in(stdout, "CONSTRUCT"), key=lambda answer: answer["tasks"])
     constructs = sorted(measured_constructs(profile), key=lambda construct: construct["tasks"])
@@ -127,7 +127,7 @@ def shortfalls(profile: _core.Run, stdout: str) -> list[str]:
 
 
 def recorded_accounts(run_dir: Path, mode: str) -> list[_core.Run]:
-    """Return the profile, and what the trace amounts to where there is one; both keep the identity."""
+    """Returns the profile and, of a trace, the replay; checks that the states add up in both."""
     accounts = [_core.read_profile(str(run_dir))]
     if mode == "trace":
         accounts.append(_core.replay_trace(str(run_dir)))
@@ -139,7 +139,7 @@ def recorded_accounts(run_dir: Path, mode: str) -> list[_core.Run]:
 def check_answer(
     program: str, mode: str, preload: bool, toolchain: Toolchain, run: RunRecorded, compile_: CompileProgram
 ) -> None:
-    # Not optimized: an unrolled loop has one task construct a copy.
+    # Not optimized, because an unrolled loop has one task construct per copy.
     executable = compile_(f"answers/{program}.c", toolchain, "-O0")
     n_misses = 0
     give_up_s = time.monotonic() + PATIENCE_S
@@ -204,5 +204,5 @@ def test_breakdown_is_the_formula_of_the_spins(
 def test_breakdown_is_the_formula_on_every_toolchain(
     program: str, toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    # Without brackets libomp names gcc's tasks by the region when they are created inside of its barrier.
+    # Without wrappers, libomp attributes gcc's tasks to the region if they are created inside its barrier.
     check_answer(program, "trace", toolchain.cc == "gcc-12", toolchain, run_recorded, compile_program)

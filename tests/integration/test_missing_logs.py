@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads whose logs cannot be made: how many, with how many tasks, and the reason that the system gave."""
+"""Threads whose logs cannot be created: their number, their tasks, and the system's reason are reported."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N_TASKS = 9000
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that nobody may reach, outside of pytest's, which are root's alone."""
+    """Makes a directory outside of pytest's, which only root may use."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -51,7 +51,7 @@ def shown_by(*arguments: str) -> subprocess.CompletedProcess[str]:
         ("files", "the limit on open files is reached (ulimit -n)"),
     ],
 )
-def test_threads_without_a_log_are_counted_and_the_true_reason_is_stated(
+def test_threads_without_a_log_are_counted_and_the_true_reason_is_reported(
     way: str,
     reason: str,
     mode: str,
@@ -61,7 +61,7 @@ def test_threads_without_a_log_are_counted_and_the_true_reason_is_stated(
     open_folder: Path,
 ) -> None:
     if way != "files" and os.geteuid() != 0:
-        pytest.skip("giving up the rights of root takes root")
+        pytest.skip("only root can give up root's rights")
     program = compile_program("survival/gives_up_rights.c", default_toolchain)
     run_dir = open_folder / "run.ompass"
     plain = run_in(
@@ -113,7 +113,7 @@ def test_program_that_takes_every_number_keeps_its_files_and_its_record(
     tmp_path: Path,
 ) -> None:
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < limits[1] and os.geteuid() != 0:
-        pytest.skip("raising the limit takes root")
+        pytest.skip("only root can raise the limit")
     program = compile_program("survival/gives_up_rights.c", default_toolchain)
     run_dir = tmp_path / "run.ompass"
     harsh = run_in(

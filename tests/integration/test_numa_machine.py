@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement on four NUMA nodes: a virtual machine is booted once, and every test judges a part of its report.
+"""Placement on four NUMA nodes: a virtual machine boots once, and every test checks a part of its report.
 
-The programs, in tests/programs/numa, ask the kernel itself where pages and threads are (move_pages, getcpu).
+The programs, in tests/programs/numa, ask the kernel where pages and threads are (move_pages, getcpu).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from needs import require
 from numa_machine import CPUS_PER_NODE, DISTANCES, N_NODES, Finished, Job
 from toolchains import Toolchain
 
-N_PAGES = 128  # of each node's part
+N_PAGES = 128  # pages of each node's part
 CPUS_OF = {d: set(range(d * CPUS_PER_NODE, (d + 1) * CPUS_PER_NODE)) for d in range(N_NODES)}
 EVERY_CPU = set().union(*CPUS_OF.values())
 
@@ -55,7 +55,7 @@ def output_of(finished: dict[str, Finished], job: str) -> str:
 
 
 def claims_in(output: str) -> dict[str, tuple[int, int]]:
-    """Return claim -> how often it held, of how often it was checked."""
+    """Returns claim -> (how often it held, how often it was checked)."""
     found = re.findall(r"^CLAIM (\S+) (\d+)/(\d+)$", output, re.MULTILINE)
     return {name: (int(held), int(of)) for name, held, of in found}
 
@@ -69,7 +69,7 @@ class Member:
 
 
 def members_in(output: str, team: str) -> list[Member]:
-    """Return the members of the last team of that name by their numbers."""
+    """Returns the members of the last team of that name by their numbers."""
     found = re.findall(
         rf"^MEMBER {team} (\d+)\.(\d+) domain=(\d+) cpu=(\d+) may=(\S+)$", output, re.MULTILINE
     )
@@ -108,7 +108,7 @@ def test_no_task_was_rescued(finished: dict[str, Finished], job: str) -> None:
 
 
 @pytest.mark.parametrize("claim", ["tasks", "tasks_that_waited", "pages"])
-def test_every_level_of_a_recursion_is_at_home(finished: dict[str, Finished], claim: str) -> None:
+def test_every_level_of_a_recursion_runs_in_its_domain(finished: dict[str, Finished], claim: str) -> None:
     output = output_of(finished, "every-level")
     held, of = claims_in(output)[claim]
     assert of >= 1022
@@ -173,12 +173,12 @@ def test_threads_that_the_runtime_bound_stay_so(finished: dict[str, Finished]) -
         assert member.cpu in CPUS_OF[member.domain]
 
 
-def test_threads_are_left_unbound_when_told_to(finished: dict[str, Finished]) -> None:
+def test_threads_stay_unbound_on_request(finished: dict[str, Finished]) -> None:
     members = members_in(output_of(finished, "members-unbound"), "8")
     assert [member.domain for member in members] == [0, 0, 1, 1, 2, 2, 3, 3]
     assert all(member.may == EVERY_CPU for member in members)
 
 
-def test_each_thread_has_a_core_when_told_to(finished: dict[str, Finished]) -> None:
+def test_each_thread_gets_a_core_on_request(finished: dict[str, Finished]) -> None:
     members = members_in(output_of(finished, "members-by-core"), "8")
     assert [member.may for member in members] == [{cpu} for cpu in range(8)]

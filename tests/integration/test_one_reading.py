@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader of a trace dates a creation alike, with runtime brackets and without.
+"""All readers of a trace give a creation the same time, with and without wrappers.
 
-Known spans first: programs of tests/programs/spans whose span is a share of their work by arithmetic,
-which they do themselves on the spins as they turned out. No longest path may be shorter. A busy machine
-adds time between the spins, which may make it longer: a miss is tried again. No tolerance reaches the
-answer of a reader that dates a creation by the record before it (0.33 for the chain, 0.25 for the fan,
-0.54 for the dependent tasks). Then random programs: their span is the longest path that
-tests/support/second_reading.py finds, and each of their tasks has the same times everywhere.
+First, programs of tests/programs/spans with a known span: they compute its share of their work from the
+measured spins. The span must not be shorter. A busy machine adds time between the spins, which may make it
+longer, so a miss is repeated. The tolerance excludes readers that date a creation by the record before it
+(0.33 for the chain, 0.25 for the fan, 0.54 for the dependent tasks). Then random programs: their span is the
+longest path by tests/support/second_reading.py, and all readers show the same times for each task.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from toolchains import (
 )
 
 N_TRIES = 5
-CLOCK_ERROR_NS = 200_000  # of all spins of a program, whose clock is not the tool's
+CLOCK_ERROR_NS = 200_000  # error of all spins together, because program and tool use different clocks
 
 
 class KnownSpan(NamedTuple):
@@ -68,15 +67,15 @@ DEPENDENT = KnownSpan("dependent", (6 * 0.01 + 2 * 0.005) / (6 * 0.02), 0.02)
 
 
 def check_share(known: KnownSpan, measure: Callable[[], Measured]) -> None:
-    """One try of several must have the answer that the program works out: without noise, the known one."""
+    """Checks that one of several tries has the program's answer, which is the known one without noise."""
     seen = []
     for _ in range(N_TRIES):
         measured = measure()
         (line,) = (line for line in measured.stdout.splitlines() if line.startswith("SPAN "))
         span_ns, work_ns = (int(word.split("=")[1]) for word in line.split()[1:])
-        assert span_ns / work_ns >= 0.9 * known.share, "the program is not the one that was meant"
-        # Noise only adds, whatever the machine does.
-        assert measured.work_ns >= work_ns - CLOCK_ERROR_NS, "work got lost"
+        assert span_ns / work_ns >= 0.9 * known.share, "the program does not have the known span"
+        # Noise only adds time.
+        assert measured.work_ns >= work_ns - CLOCK_ERROR_NS, "work is missing"
         assert measured.span_ns >= span_ns - CLOCK_ERROR_NS, (
             f"a path of {span_ns} ns is known, and the longest path is {measured.span_ns} ns long"
         )
@@ -191,7 +190,7 @@ class RandomRun(NamedTuple):
 def random_run(
     libompass: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[int, str, str], RandomRun]:
-    """Record the program of a seed, once for all tests that ask for it."""
+    """Records the program of a seed, once for all tests."""
 
     @cache
     def run(seed: int, name: str, way: str) -> RandomRun:
@@ -218,7 +217,7 @@ def assert_none(found: list[str]) -> None:
 def test_every_task_of_a_random_program_is_read(random_run: Any, seed: int, name: str, way: str) -> None:
     run = random_run(seed, name, way)
     assert _core.validate(str(run.run_dir)) == []
-    # A taskloop makes an undeferred task of its own.
+    # A taskloop creates one additional undeferred task.
     assert len(run.reading.deferred()) + run.reading.n_undeferred >= run.facts["tasks"]
     assert all(task.end_ns >= task.start_ns >= task.created_ns >= 0 for task in run.reading.deferred())
 
@@ -237,7 +236,7 @@ def test_a_task_has_the_same_times_in_sql_graph_and_timeline(
 
 
 @random_cases
-def test_sql_says_of_tasks_what_their_records_say(random_run: Any, seed: int, name: str, way: str) -> None:
+def test_sql_agrees_with_the_records_of_tasks(random_run: Any, seed: int, name: str, way: str) -> None:
     run = random_run(seed, name, way)
     assert_none(second_reading_differs(run.run_dir, run.reading))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of docs/other-results.md find the error of a program that lacks a wait, and then nothing."""
+"""The steps of docs/other-results.md find the missing wait of a program, and no error after its repair."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE_S = 120
 
 
 def steps(sanitizer: str) -> str:
-    """The block of the page that builds and runs a program under this sanitizer."""
+    """Returns the page's block that builds and runs a program under this sanitizer."""
     blocks = re.findall(r"(?:^    .+\n)+", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     found = [block for block in blocks if f"-fsanitize={sanitizer}" in block]
     assert len(found) == 1
@@ -29,7 +29,7 @@ def steps(sanitizer: str) -> str:
 def follow(
     sanitizer: str, folder: Path, toolchain: Toolchain, *flags: str, environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Do what the page says to a copy of the program; `flags` go to the compiler as well."""
+    """Follows the page's steps on a copy of the program; passes `flags` to the compiler."""
     shutil.copy(SOURCE, folder / "my_program.c")
     compiler = " ".join((toolchain.cc, *toolchain.compile_flags, *toolchain.link_flags, *flags))
     return subprocess.run(
@@ -55,7 +55,7 @@ def test_thread_sanitizer_names_the_line_that_does_not_wait(
     tmp_path: Path, default_toolchain: Toolchain, environment: dict[str, str]
 ) -> None:
     line = 1 + SOURCE.read_text(encoding="utf-8").splitlines().index("    return left + right;")
-    # A race that does not come about in one run is not seen in it.
+    # ThreadSanitizer reports a race only in a run in which it occurs.
     said = (follow("thread", tmp_path, default_toolchain, environment=environment).stderr for _ in range(5))
     assert any("data race" in each and f"my_program.c:{line}" in each for each in said)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pip builds the tool and the core without the headers that other parts need, and the extension with them."""
+"""pip builds the tool and the core without optional headers, and the extension if they exist."""
 
 import subprocess
 from pathlib import Path
@@ -17,7 +17,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 def test_the_package_needs_no_hwloc_header_and_holds_the_extension_where_it_is(
     ignored: str, has_extension: bool, tmp_path: Path
 ) -> None:
-    # As scikit-build-core configures; an ignored folder hides the headers of hwloc and PAPI.
+    # Configures as scikit-build-core does; CMAKE_IGNORE_PATH hides the headers of hwloc and PAPI.
     configured = subprocess.run(
         ["cmake", "-S", _ROOT, "-B", tmp_path, "-G", "Ninja", "-DSKBUILD=2", "-DOMPASS_BUILD_PYTHON=OFF",
          f"-DCMAKE_IGNORE_PATH={ignored}"],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running, preempted and blocked: exact sums, and the answers of programs that sleep for known times.
+"""Running, preempted and blocked time: exact sums, and programs that sleep for known times.
 
-How often a thread is preempted is the machine's business: no test here depends on it.
+No test here depends on how often the machine preempts a thread.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from recorded_run import check_accounts_agree, check_sound, run_directories
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SLEEPS = "processor/sleeps.c"
-AROUND_NS = 5_000_000  # a thread's way into the region and out of it, on a busy machine
+AROUND_NS = 5_000_000  # time to enter and leave the region, on a busy machine
 PASSIVE = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
 
 
@@ -51,17 +51,17 @@ def objects_with_states(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def running_ns_by_tid(stdout: str) -> dict[int, int]:
-    """What getrusage told the program of its threads in the region."""
+    """Returns the threads' processor time in the region, from the program's getrusage."""
     return {int(tid): int(ns) for tid, ns in re.findall(r"THREAD tid=(\d+) running_ns=(\d+)", stdout)}
 
 
 def stolen_so_far_ns() -> int:
-    """What the host kept for itself: no processor time of the programs here, but running to the tool."""
+    """Returns steal time of the host: the tool counts it as running, the programs do not."""
     return stolen_ns(os.sched_getaffinity(0)) or 0
 
 
 def check_running(running_ns: int, known_ns: int, stolen: int, within_ns: float) -> None:
-    most_stolen = stolen + step_ns() if stolen else 0  # what is below a step may not be told yet
+    most_stolen = stolen + step_ns() if stolen else 0  # steal time below a step is not reported yet
     assert known_ns - within_ns <= running_ns <= known_ns + most_stolen + within_ns
 
 
@@ -92,7 +92,7 @@ def test_parts_of_thread_time_add_up_exactly(
     report = report_of(recorded.run_dir)
     (tasks,) = report["constructs"]
     assert sum(tasks["work_cpu"].values()) == tasks["work_ns"]
-    assert tasks["work_cpu"]["blocked_ns"] >= 40 * 1_000_000  # each slept so long
+    assert tasks["work_cpu"]["blocked_ns"] >= 40 * 1_000_000  # each of 40 slept for 1 ms
     if mode == "trace":
         profile, replay = _core.read_profile(str(recorded.run_dir)), _core.replay_trace(str(recorded.run_dir))
         check_accounts_agree(profile, replay)
@@ -127,7 +127,7 @@ def test_tasks_that_sleep_half_their_time_are_blocked_half(
     check_running(cpu["running_ns"], computed_ns, stolen, 0.02 * computed_ns)
     asleep = re.search(r"ASLEEP ns=(\d+)", recorded.process.stdout)
     assert asleep is not None
-    # On a busy machine a thread that wakes waits for a processor: the program's own clock knows how long.
+    # On a busy machine a woken thread waits for a processor; the program's clock includes that.
     assert cpu["blocked_ns"] == pytest.approx(int(asleep[1]), rel=0.03)
 
 
@@ -145,7 +145,7 @@ def test_lost_records_leave_the_running_time_exact(
     check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
 
 
-def test_a_clock_takes_the_place_of_records_that_come_too_thick(
+def test_a_clock_replaces_records_that_are_too_frequent(
     compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     yields = compile_program("processor/yields.c", default_toolchain, "-O1")
@@ -153,7 +153,7 @@ def test_a_clock_takes_the_place_of_records_that_come_too_thick(
         yields, default_toolchain, "3000", "100", threads=3, mode="trace", environment=PASSIVE
     )
     switches = re.findall(r"switches=(\d+) ns=(\d+)", recorded.process.stdout)
-    # Beside other programs a thread that yields is away for milliseconds, and records are cheap.
+    # With other programs, a thread that yields is off-CPU for milliseconds, and switches are rare.
     is_thick = min(int(n) * 1e9 / int(ns) for n, ns in switches) > 20_000
     profile = check_sound(recorded.run_dir)
     recorded_ns = sum(thread.last_ns - thread.first_ns for thread in profile.threads)
@@ -165,13 +165,13 @@ def test_a_clock_takes_the_place_of_records_that_come_too_thick(
     tids = {thread.thread: thread.tid for thread in profile.threads}
     (share,) = report["regions"]
     for thread in share["thread_breakdown"]:
-        # The kernel charges a part of each switch to the thread, which its records do not.
+        # The kernel counts a part of each switch as the thread's time; its records do not.
         assert thread["cpu"]["running_ns"] == pytest.approx(known[tids[thread["thread"]]], rel=0.1)
-    # It is the tasks that yield, and who yields could have run.
+    # The tasks yield, and a thread that yields could have run.
     assert report["work_cpu"]["preempted_ns"] > 0.4 * report["work_ns"]
     assert report["work_cpu"]["blocked_ns"] < 0.1 * report["work_ns"]
     check_accounts_agree(profile, _core.replay_trace(str(recorded.run_dir)))
-    # Samples are as dear as records, and end with them.
+    # Samples cost as much as records, and stop with them.
     if is_thick:
         assert report["samples"]["samples"] < 0.5 * report["work_cpu"]["running_ns"] / 10_000_000
 
@@ -180,7 +180,7 @@ def test_threads_that_wait_for_each_other_are_not_preempted_in_their_work(
     compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     meetings = compile_program("processor/meetings.c", default_toolchain, "-O1")
-    n_threads = 4 * len(os.sched_getaffinity(0))  # they leave a wait at once, for others that wait
+    n_threads = 4 * len(os.sched_getaffinity(0))  # they yield at once in a wait
     recorded = run_recorded(meetings, default_toolchain, "400", "20000", threads=n_threads)
     assert sum(thread.by_clock_ns for thread in check_sound(recorded.run_dir).threads) > 0
     report = report_of(recorded.run_dir)
@@ -228,7 +228,7 @@ def test_no_descriptor_takes_a_number_that_the_program_expects(
     assert {thread.cpu_source for thread in profile.threads} == {"switches"}
 
 
-def test_clocks_take_the_place_of_records_that_are_forbidden(
+def test_clocks_replace_forbidden_records(
     compile_program: CompileProgram, sleeps: Path, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     forbidden = compile_program("processor/forbidden.c", default_toolchain, "-O0")
@@ -261,7 +261,7 @@ def test_a_killed_program_leaves_what_it_closed(
     assert report["work_cpu"]["running_ns"] > 0
 
 
-def test_a_pause_is_no_absence(
+def test_a_pause_is_not_off_cpu_time(
     compile_program: CompileProgram, default_toolchain: Toolchain, run_recorded: RunRecorded
 ) -> None:
     program = compile_program("processor/shares.c", default_toolchain, "-O1")

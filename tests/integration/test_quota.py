@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program under a real CPU quota is throttled; skipped where no control group can be made."""
+"""A program under a real CPU quota is throttled; skipped if no control group can be created."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from command import ompass
 from toolchains import CompileProgram, Toolchain
 
 GROUPS = Path("/sys/fs/cgroup")
-QUOTA_US, PERIOD_US = 20_000, 100_000  # two threads reach it on a busy machine, too
+QUOTA_US, PERIOD_US = 20_000, 100_000  # two threads reach it even on a busy machine
 SPIN = """
 #include <omp.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ class Group:
     folder: Path
 
     def inside(self, *command: str | Path) -> list[str]:
-        """The command, in the group; the launcher itself stays outside."""
+        """Returns a command that runs in the group; the launcher stays outside."""
         return ["sh", "-c", f'echo $$ > {self.folder}/cgroup.procs && exec "$@"', "sh", *map(str, command)]
 
 
@@ -63,7 +63,7 @@ def group() -> Iterator[Group]:
         yield Group(folder)
         folder.rmdir()
         return
-    pytest.skip("no control group with a CPU quota can be made here")
+    pytest.skip("no control group with a CPU quota can be created here")
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def spin(tmp_path: Path, compile_program: CompileProgram, default_toolchain: Too
 
 
 def recorded(directory: Path, *command: str | Path, status: int = 0) -> dict[str, Any]:
-    """What `info` knows of the processors of a recorded command."""
+    """Records a command; returns the processors' part of `ompass info`."""
     ompass("run", "-q", "-t", "2", "-o", str(directory), "--", *command, status=status)
     processors: dict[str, Any] = json.loads(ompass("info", str(directory), "--json").stdout)["processors"]
     return processors

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of an MPI job: recorded and analysed by one command each, here and on a Dask cluster alike."""
+"""The ranks of an MPI job: one command records, one analyses, locally and on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def environment(libompass: Path, default_toolchain: Toolchain) -> dict[str, str]
         "OMPASS_LIBRARY": str(libompass),
         "LD_LIBRARY_PATH": str(default_toolchain.runtime_dir),
         "OMP_NUM_THREADS": "2",
-        # as root, and on fewer cores than threads
+        # allows root, and fewer cores than threads
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -46,7 +46,7 @@ def program(compile_program: CompileProgram, default_toolchain: Toolchain) -> Pa
 
 
 def run_job(environment: Mapping[str, str], cwd: Path, *command: object) -> list[str]:
-    """The run directories that a job of two ranks leaves in `cwd`, by rank."""
+    """Runs a job of two ranks in `cwd`; returns its run directories, by rank."""
     done = subprocess.run(
         ["mpirun", "-n", str(N_RANKS), *(str(word) for word in command)],
         cwd=cwd, env=dict(environment), capture_output=True, text=True, timeout=PATIENCE_S, check=False,
@@ -59,7 +59,7 @@ def run_job(environment: Mapping[str, str], cwd: Path, *command: object) -> list
 
 @pytest.fixture(scope="module")
 def job(program: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the run directories of a traced job."""
+    """The directory with the run directories of a traced job."""
     folder = tmp_path_factory.mktemp("job")
     run_job(environment, folder, *command_line("run", "-q", "--mode", "trace", "--", program))
     return folder
@@ -67,7 +67,7 @@ def job(program: Path, environment: dict[str, str], tmp_path_factory: pytest.Tem
 
 @pytest.fixture(scope="module")
 def cluster(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a Dask scheduler with two workers, each a process of this machine."""
+    """The address of a Dask scheduler with two workers, both local processes."""
     folder = tmp_path_factory.mktemp("cluster")
     file = folder / "scheduler.json"
     place = ["--scheduler-file", str(file), "--no-dashboard"]
@@ -116,7 +116,7 @@ def test_results_are_the_same_wherever_they_are_computed(
     one_by_one = json_of(environment, job, command, *names(job))
     assert len(one_by_one["runs"]) == N_RANKS
     assert json_of(environment, job, command, *names(job), "--dask", cluster) == one_by_one
-    if command == "report":  # the others go the same way
+    if command == "report":  # other commands share the code
         assert json_of(environment, job, command, *names(job), "--processes", 2) == one_by_one
 
 
@@ -155,7 +155,7 @@ def test_a_job_is_recorded_by_the_environment_alone(
     assert tuple(rank["tasks"] for rank in report["job"]["ranks"]) == TASKS_PER_RANK
 
 
-def test_a_damaged_rank_is_told_from_the_cluster(
+def test_a_damaged_rank_is_reported_by_the_cluster(
     job: Path, cluster: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     for name in names(job):
@@ -167,7 +167,7 @@ def test_a_damaged_rank_is_told_from_the_cluster(
     assert done.stderr.count("\n") == 1
 
 
-def test_what_dask_lacks_is_told_in_one_sentence(job: Path, environment: dict[str, str]) -> None:
+def test_missing_parts_of_dask_are_reported_in_one_sentence(job: Path, environment: dict[str, str]) -> None:
     done = call(environment, job, "report", *names(job), "--dask", "tcp://127.0.0.1:1", status=2)
     assert "no Dask scheduler answers there" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples of programs whose lines have known shares of the time, of killed programs, and none at all."""
+"""Samples of programs whose lines have known shares of the time, of killed programs, and without samples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCES = PROGRAMS / "samples"
 
 
 def shares_by_line(*files: Path) -> dict[tuple[str, int], float]:
-    """The shares that the comments of the sources promise, by file and line."""
+    """Returns the shares in the comments of the sources, by file and line."""
     return {
         (file.name, number): int(match[1]) / 100
         for file in files
@@ -42,7 +42,7 @@ def report_of(run_dir: Path) -> dict[str, Any]:
 def sampled(
     run_recorded: RunRecorded, program: Path, toolchain: Toolchain, n_tasks: int = 600, **options: Any
 ) -> dict[str, Any]:
-    """The field `samples` of a run with enough of them."""
+    """Returns the field `samples` of a run with enough samples."""
     environment = {"OMPASS_SAMPLE": str(HZ), **options.pop("environment", {})}
     recorded = run_recorded(program, toolchain, str(n_tasks), environment=environment, **options)
     check_sound(recorded.run_dir)
@@ -52,7 +52,7 @@ def sampled(
 
 
 def check_shares(samples: dict[str, Any], promised: dict[tuple[str, int], float]) -> None:
-    """Every promised line has its share of the tasks' samples."""
+    """Checks that every line with a known share has this share of the tasks' samples."""
     of_tasks = [line for line in samples["lines"] if line["owner"] == "task"]
     assert len({line["construct"] for line in of_tasks}) == 1
     found = {(Path(line["file"] or "").name, line["line"]): 0.0 for line in of_tasks}
@@ -108,10 +108,10 @@ def test_lines_of_other_languages_have_their_shares(
     check_shares(samples, shares_by_line(SOURCES / name))
 
 
-def test_optimised_code_that_several_lines_share_is_of_the_line_before(
+def test_optimised_code_of_several_lines_belongs_to_the_preceding_line(
     bots_dir: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    """clang gives it line 0: in health also the instruction after the load that takes most of the time."""
+    """clang gives it line 0; in health, also the instruction behind the load that takes most of the time."""
     program = bots_dir / "health-tasks"
     lookup = Lookup(program, True)
     of_no_line = [
@@ -146,7 +146,7 @@ def test_callers_are_found_without_frame_pointers(
     program = compile_program("samples/shares.c", default_toolchain, flags=("-fomit-frame-pointer",))
     samples = sampled(run_recorded, program, default_toolchain, mode=mode)
     (task,) = [call for call in samples["calls"] if call["owner"] == "task" and call["function"] == "main"]
-    assert task["share"] > 0.98, "the body of the task is in main, and calls all the rest"
+    assert task["share"] > 0.98, "the body of the task is in main, and calls everything else"
 
 
 def test_default_is_a_hundred_a_second_of_processor_time(
@@ -163,7 +163,7 @@ def test_default_is_a_hundred_a_second_of_processor_time(
     assert in_tasks == pytest.approx(100 * running_s, rel=0.1, abs=5)
 
 
-def test_samples_are_off_when_nobody_wants_them(
+def test_samples_can_be_switched_off(
     compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
     program = compile_program("samples/shares.c", default_toolchain)
@@ -172,7 +172,7 @@ def test_samples_are_off_when_nobody_wants_them(
     assert report_of(recorded.run_dir)["samples"] is None
 
 
-def test_a_machine_without_samples_of_loads_says_so_once_and_samples_time(
+def test_a_machine_without_load_samples_reports_it_once_and_samples_time(
     compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
     program = compile_program("samples/shares.c", default_toolchain)
@@ -214,7 +214,7 @@ def test_a_killed_program_keeps_its_samples(
 def test_a_long_serial_part_is_known_to_its_end(
     compile_program: CompileProgram, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
-    # some 2 s, of which the ring of the first thread holds a tenth
+    # Runs for about 2 s; the ring of the first thread holds a tenth of its samples.
     program = compile_program("samples/long_serial.c", default_toolchain)
     recorded = run_recorded(program, default_toolchain, environment={"OMPASS_SAMPLE": str(HZ)})
     samples = report_of(recorded.run_dir)["samples"]

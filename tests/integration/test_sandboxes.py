@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that close themselves into a sandbox: the tool opens nothing there, and says what is missing."""
+"""Programs that enter a sandbox: the tool opens no file there, and reports what is missing."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ def test_sandbox_entered_after_the_first_region_costs_the_rest_of_the_record_alo
     check_identity(profile)
     assert profile.n_unlogged == 2, "the threads that began inside"
     recorded = counted(profile)["tasks"]
-    if forbidden in ("write", "events"):  # else the program leaves by _exit, and nobody counts them
+    if forbidden in ("write", "events"):  # otherwise the program ends by _exit, and nothing counts them
         assert recorded + profile.n_unlogged_tasks == 300128
-    assert recorded >= 200128, "the logs that were there grew"
-    assert profile.n_throttled == -1, "the files of control groups stay closed inside"
+    assert recorded >= 200128, "existing logs grew"
+    assert profile.n_throttled == -1, "files of control groups are not opened in the sandbox"
     assert any("sandbox (seccomp)" in sentence for sentence in profile.missing)
     shown = validated(run_dir)
     assert (shown.returncode, "sound" in shown.stdout) == (10, False), shown.stdout
@@ -86,6 +86,6 @@ def test_program_that_meets_openmp_in_its_sandbox_is_not_recorded(
     assert harsh.returncode == plain.returncode, harsh.stderr
     assert harsh.stdout == plain.stdout
     assert not run_dir.exists()
-    if plain.returncode == 0:  # libomp itself opens files when it starts
+    if plain.returncode == 0:  # it may fail, because libomp opens files when it starts
         (line,) = tool_lines(harsh.stderr)
         assert "nothing is recorded" in line and "sandbox (seccomp)" in line

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OMPASS_* variables, the names of run directories, other tools beside ours, and omp_control_tool.
+"""The OMPASS_* variables, the names of run directories, other tools in the process, and omp_control_tool.
 
-How the variables are spelled is in docs/usage.md; what the command makes of them, test_command_* tests.
+docs/usage.md lists the variables; test_command_*.py test how the command sets them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def tied(default_toolchain: Toolchain) -> Path:
 
 
 @pytest.mark.parametrize(("variable", "value", "valid"), BAD_VALUES)
-def test_bad_value_is_answered_with_the_valid_ones_and_the_run_goes_on(
+def test_bad_value_is_answered_with_the_valid_ones_and_the_run_continues(
     variable: str,
     value: str,
     valid: list[str],
@@ -103,14 +103,14 @@ def test_limit_of_the_trace_takes_units(
     assert meta["limit_mb"] == megabytes
 
 
-def test_counter_that_nobody_knows_is_answered_with_those_there_are(
+def test_unknown_counter_is_answered_with_the_available_ones(
     tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     settings = {"OMPASS_DIR": "run.ompass", "OMPASS_COUNTERS": "NO_SUCH_COUNTER,perf::PAGE-FAULTS"}
     finished = run_in(tmp_path, tied, default_toolchain, tool=libompass, environment=settings)
     assert finished.returncode == 0
     lines = tool_lines(finished.stderr)
-    if "available: none" in lines[0]:  # libpapi finds nothing to count on this machine: both are refused
+    if "available: none" in lines[0]:  # libpapi finds no counters on this machine: both are refused
         assert [line.split()[2] for line in lines] == ["NO_SUCH_COUNTER", "perf::PAGE-FAULTS"]
         assert all("perf_event_paranoid" in line for line in lines)
         return
@@ -121,9 +121,9 @@ def test_counter_that_nobody_knows_is_answered_with_those_there_are(
 
 @pytest.fixture
 def papi_of_a_user(default_toolchain: Toolchain, tmp_path: Path) -> str:
-    """LD_LIBRARY_PATH with a libpapi that accepts the events of the scheduler and counts none of them.
+    """Returns LD_LIBRARY_PATH with a libpapi that accepts the scheduler's events and counts none of them.
 
-    It counts three events at a time, and reads them slowly unless through the kernel.
+    It counts at most three events at a time, and reads them slowly except through the kernel.
     """
     built = compile_source(
         "survival/papi_of_a_user.c", default_toolchain, flags=("-shared", "-fPIC"), openmp=False
@@ -156,7 +156,7 @@ FITTING = ("perf::TASK-CLOCK", "perf::PAGE-FAULTS", "perf::MINOR-FAULTS")
 
 
 @pytest.mark.parametrize("last", ["perf::MAJOR-FAULTS", "perf::PAGE-FAULTS"])
-def test_counters_that_do_not_go_together_are_left_out_and_the_others_counted(
+def test_incompatible_counters_are_left_out_and_the_others_counted(
     last: str,
     papi_of_a_user: str,
     tied: Path,
@@ -179,13 +179,13 @@ def test_counters_that_do_not_go_together_are_left_out_and_the_others_counted(
         assert f"{last} cannot be counted together with {', '.join(FITTING)}" in line
     profile = check_sound(tmp_path / "run.ompass")
     assert profile.counters == FITTING
-    rows = [row for row in task_rows(profile) if row.n_completed]  # on threads that ran some
+    rows = [row for row in task_rows(profile) if row.n_completed]  # threads that ran tasks
     assert rows
     for row in rows:
         assert all(count > 0 for count in row.counters), row.counters
 
 
-def test_counters_are_read_in_the_way_that_takes_less_here(
+def test_counters_are_read_in_the_cheaper_way(
     papi_of_a_user: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     settings = {
@@ -197,8 +197,8 @@ def test_counters_are_read_in_the_way_that_takes_less_here(
     assert finished.returncode == 0
     (told,) = [line for line in finished.stderr.splitlines() if line.startswith("READINGS ")]
     slow, quick = (int(word.split("=")[1]) for word in told.split()[1:])
-    assert slow < 50 and quick > 3192  # a reading for each task
-    # Half a second of the start of this libpapi is none of the program's.
+    assert slow < 50 and quick > 3192  # one reading per task
+    # This libpapi takes half a second to start, which must not count as the program's time.
     assert check_sound(tmp_path / "run.ompass").earlier_cpu_ns < 400_000_000
 
 
@@ -206,7 +206,7 @@ def test_counters_are_read_in_the_way_that_takes_less_here(
 def test_counters_do_no_harm_where_paths_are_long(
     long: str, tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
-    """libpapi ends the process when a file is mapped whose path has more than 1023 characters."""
+    """libpapi ends the process if a mapped file's path has more than 1023 characters."""
     deep = tmp_path.joinpath(*["d" * 200] * 6)
     deep.mkdir(parents=True)
     run_dir = (deep if long == "run-directory" else tmp_path) / "run.ompass"
@@ -308,7 +308,7 @@ def digest_of(directory: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in directory.iterdir()}
 
 
-def test_run_that_is_there_already_is_never_written_to(
+def test_existing_run_is_never_overwritten(
     tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     settings = {"OMPASS_DIR": "run.ompass"}
@@ -323,7 +323,7 @@ def test_run_that_is_there_already_is_never_written_to(
         seen[expected] = digest_of(tmp_path / expected)
 
 
-def test_file_in_the_place_of_the_directory_is_kept(
+def test_file_with_the_name_of_the_directory_is_kept(
     tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "run.ompass").write_text("somebody's file")
@@ -356,7 +356,7 @@ def test_many_processes_at_once_get_a_directory_each(
 
 @pytest.fixture(params=["accepts", "declines"])
 def other_tool(request: pytest.FixtureRequest, default_toolchain: Toolchain) -> tuple[Path, bool]:
-    """Another OMPT tool, and whether it accepts to be the tool of the process."""
+    """Another OMPT tool, and True if it agrees to be the tool of the process."""
     flags = ["-shared", "-fPIC", *(["-DDECLINES"] if request.param == "declines" else [])]
     return compile_source("survival/other_tool.c", default_toolchain, flags=flags), request.param == "accepts"
 
@@ -375,7 +375,7 @@ def test_another_tool_that_comes_first_is_the_tool(
     assert facts_in(finished.stdout)["tasks"] == 3192
     assert (tmp_path / "note").read_text().startswith("asked by OpenMP")
     if accepts:
-        assert run_directories(tmp_path) == [], "only one tool is active, and it is not ours"
+        assert run_directories(tmp_path) == [], "only the other tool is active"
     else:
         check_facts(facts_in(finished.stdout), check_sound(tmp_path / "run.ompass"))
 
@@ -383,7 +383,7 @@ def test_another_tool_that_comes_first_is_the_tool(
 def test_brackets_without_being_the_tool_do_no_harm(
     tied: Path, default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
-    """Preloaded behind another tool, ours interposes the runtime, but is never asked to record."""
+    """Preloaded behind another tool, libompass.so wraps the runtime's functions but is never initialized."""
     other = compile_source("survival/other_tool.c", default_toolchain, flags=["-shared", "-fPIC"])
     settings = {"LD_PRELOAD": f"{other} {libompass}", "OMPASS_DIR": "run.ompass", "OMPASS_MODE": "trace"}
     finished = run_in(tmp_path, tied, default_toolchain, tool=None, environment=settings)
@@ -396,7 +396,7 @@ def test_brackets_without_being_the_tool_do_no_harm(
 def test_preload_into_programs_without_openmp_does_nothing(
     default_toolchain: Toolchain, libompass: Path, tmp_path: Path
 ) -> None:
-    """A preload also meets shells and the programs that they start."""
+    """A preloaded library is also loaded into shells and the programs that they start."""
     settings = {"LD_PRELOAD": str(libompass), "OMPASS_SUMMARY": "on"}
     arguments = ("-c", "ls / >/dev/null; echo done | cat; exit 3")
     finished = run_in(
@@ -459,4 +459,4 @@ def test_every_way_of_loading_records_the_same(
     profile = check_sound(tmp_path / "run.ompass")
     check_facts(facts_in(finished.stdout), profile)
     check_accounts_agree(profile, _core.replay_trace(str(tmp_path / "run.ompass")))
-    assert profile.create_estimated == (loading == "OMP_TOOL_LIBRARIES"), "brackets need a preload or a link"
+    assert profile.create_estimated == (loading == "OMP_TOOL_LIBRARIES"), "wrappers need a preload or a link"

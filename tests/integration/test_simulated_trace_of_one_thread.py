@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A trace of one thread, whose team runs every task at once, tells where more threads would wait."""
+"""A trace of one thread, whose team runs every task at once, shows where more threads would wait."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ def test_one_thread_takes_what_it_took(
     recorded = run_recorded(program, default_toolchain, "1", mode="trace", threads=1)
     tasks = read_task_program(recorded.run_dir)
     run = predict(tasks, read_machine(), "libomp", 1)
-    assert run.operations["inlined"][1] == 0  # is part of the recorded times
+    assert run.operations["inlined"][1] == 0  # the recorded times include it
     assert run.work_ns == tasks.work_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tool costs of a thread's stack, as docs/limitations.md states it."""
+"""The stack that a tool takes from each thread, as docs/limitations.md states it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bytes_per_level(program: Path, toolchain: Toolchain, n_threads: int, **envir
     return int(ended.stdout)
 
 
-# A frame of the functions in front of the runtime's, for a task that runs inside its creation.
+# Stack frame of a wrapper, per task that runs inside its creation.
 BRACKET_BYTES = 96
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass suite` with real programs: results, failures, and being killed at any moment."""
+"""`ompass suite` with real programs: results, failures, and kills at any moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from toolchains import neutral_environment
 
 OMPASS = (sys.executable, "-m", "ompass")
 
-# A program of the suite that takes its time, fails as it is told to, and leaves a line for every start.
+# A program of the suite that sleeps, fails in the way that its name says, and writes a line for every start.
 FAKE = (
     f"#!{sys.executable} -S\n"
     + """
@@ -77,7 +77,7 @@ def identity(run: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def journalled(path: Path) -> Iterator[dict[str, Any]]:
-    """The measurements of a journal, without a line that may be incomplete."""
+    """Yields the measurements of a journal, without a last incomplete line."""
     content = path.read_text() if path.exists() else ""
     for line in content[: content.rfind("\n") + 1].splitlines()[1:]:
         yield json.loads(line)["run"]
@@ -104,7 +104,8 @@ def test_a_suite_measures_real_programs_on_every_runtime(bots_dir: Path, tmp_pat
     )
     assert ended.returncode == 0, ended.stderr
     runs = json.loads(result.read_text())["runs"]
-    # per round: the serial versions, fib's by gcc too; fib and treeadd, fib on libgomp, treeadd-tbb, x 2 x 2
+    # Per round: the serial versions (fib's also by gcc); fib, treeadd, fib on libgomp and treeadd-tbb, x 2 x
+    # 2.
     assert len(runs) == 2 * (3 + 4 * 4)
     assert all(run["verified"] and run["seconds"] > 0 and run["error"] is None for run in runs)
     assert len({identity(run) for run in runs}) == len(runs)
@@ -147,7 +148,7 @@ def test_a_program_that_does_not_end_is_a_result(tmp_path: Path, environment: di
 
 
 @pytest.mark.timeout(600)
-def test_a_killed_suite_goes_on_without_repeating_or_losing_a_measurement(
+def test_a_killed_suite_resumes_without_repeating_or_losing_a_measurement(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     bots = fakes(tmp_path / "bots", "one", "two", "wrong")
@@ -167,7 +168,7 @@ def test_a_killed_suite_goes_on_without_repeating_or_losing_a_measurement(
             text=True,
         )
         assert process.stderr is not None
-        # killed when it has measured something, at any moment within a few measurements
+        # Kills the suite after a few measurements, at a random moment.
         n_wanted = moments.randint(1, 9)
         for told, _ in enumerate(process.stderr, start=1):
             if told >= n_wanted:
@@ -187,7 +188,7 @@ def test_a_killed_suite_goes_on_without_repeating_or_losing_a_measurement(
     assert Counter(map(identity, runs)).most_common(1)[0][1] == 1
     assert len(runs) == n_all
     assert sum(not run["verified"] for run in runs) == n_all // 3
-    # No more was started than what was noted and what a kill interrupted, and nothing of it is still alive.
+    # Only noted and interrupted measurements were started, and no process of them is alive.
     starts = [line.split() for line in (tmp_path / "starts").read_text().splitlines()]
     assert n_all <= len(starts) <= n_all + n_kills
     assert not any(alive(int(pid), name) for pid, name in starts)
@@ -200,7 +201,7 @@ def alive(pid: int, name: str) -> bool:
         return False
 
 
-def test_an_interrupted_suite_says_how_to_go_on(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_an_interrupted_suite_says_how_to_resume(tmp_path: Path, environment: dict[str, str]) -> None:
     bots = fakes(tmp_path / "bots", "one")
     process = subprocess.Popen(
         [*OMPASS, "suite", "--rounds", "1000", "--json", "r.json", "--bots", str(bots)],
@@ -230,7 +231,9 @@ def test_resuming_as_something_else_is_refused(tmp_path: Path, environment: dict
     assert not (tmp_path / "starts").exists()
 
 
-def test_earlier_results_are_not_overwritten_unasked(tmp_path: Path, environment: dict[str, str]) -> None:
+def test_earlier_results_are_not_overwritten(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
     bots = fakes(tmp_path / "bots", "one")
     (tmp_path / "suite.json").write_text("{}")
     ended = suite("--bots", bots, environment=environment, cwd=tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""However a program ends, whatever it lacks: what was recorded is there, and the tool never harms its host.
+"""Recordings survive every end of a program and every lack of resources; the tool never harms its host.
 
 Covers SIGKILL at random moments, every other end of a process, and full disks, limits and lost files.
 """
@@ -37,18 +37,18 @@ from toolchains import CompileProgram, RunRecorded, Toolchain
 
 N_THREADS = 3
 SLOT = struct.Struct("=q120x")  # struct slot of endless_tasks.c
-UNPUBLISHED = 2  # tasks of a thread that may be recorded and not yet published; see there
+UNPUBLISHED = 2  # tasks per thread that may be recorded but not yet published; see endless_tasks.c
 
 
 def published(path: Path) -> list[int]:
-    """Return how many tasks of each thread must have been recorded."""
+    """Returns how many tasks of each thread must have been recorded."""
     return [number for (number,) in SLOT.iter_unpack(path.read_bytes())]
 
 
 def kill_at_random_moment(
     program: Path, toolchain: Toolchain, workspace: Path, tool: Path, mode: str, seed: int
 ) -> Path:
-    """Start endless_tasks, kill it some time after it got to work; return its run directory."""
+    """Starts endless_tasks, kills it some time after its first tasks; returns its run directory."""
     progress = workspace / "progress"
     run_dir = workspace / "run.ompass"
     settings = {
@@ -126,7 +126,7 @@ def test_program_killed_while_it_starts_leaves_no_damaged_log(
             problems = _core.validate(str(run_dir))
             assert not problems, f"killed after {step / 2} ms: {problems}"
             n_recorded += not _core.read_profile(str(run_dir)).complete
-    assert n_recorded > 0, "every kill came too early to say anything"
+    assert n_recorded > 0, "every kill came too early"
 
 
 def test_report_says_that_a_killed_run_was_cut_short(
@@ -176,7 +176,7 @@ def test_every_end_of_a_process_keeps_its_status_and_what_was_recorded(
 
 
 def run_while_read(command: list[str], environment: dict[str, str], run_dir: Path) -> int:
-    """Run a program that says nothing, read its record over and over meanwhile; return its status."""
+    """Runs a program without output, reads its run directory repeatedly meanwhile; returns its status."""
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
         give_up_s = time.monotonic() + 60
@@ -219,7 +219,7 @@ def test_record_ends_soundly_at_any_moment(
     libompass: Path,
     tmp_path: Path,
 ) -> None:
-    """In any task, with brackets open, while others work and a reader reads; forks keep the record whole."""
+    """Tasks run, wrappers are open and a reader reads while the recording ends; forks keep it complete."""
     flags = [str(libompass), f"-Wl,-rpath,{libompass.parent}"] if loading == "linked" else []
     program = compile_program("survival/ends_anyhow.c", default_toolchain, flags=flags)
     for seed in range(n_seeds):
@@ -272,9 +272,9 @@ def test_process_that_becomes_another_program_leaves_two_runs(
 
 @contextlib.contextmanager
 def small_disk(directory: Path, size: str) -> Iterator[None]:
-    """A file system of its own in `directory`, for which one must be root."""
+    """Mounts a small file system on `directory`, which only root can do."""
     if os.geteuid() != 0:
-        pytest.skip("mounting a small file system takes root; the file size limit is tested in any case")
+        pytest.skip("only root can mount a small file system; the file size limit is tested anyway")
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size}", "ompass-test", str(directory)],
         capture_output=True,
@@ -328,7 +328,7 @@ def test_limit_on_file_size_costs_the_record_and_nothing_else(
     libompass: Path,
     tmp_path: Path,
 ) -> None:
-    """Beyond the limit a write is answered by SIGXFSZ, which ends a process that is not prepared."""
+    """A write beyond the limit raises SIGXFSZ, which ends a process without a handler."""
 
     def limit_file_size() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit_kb * 1024, limit_kb * 1024))
@@ -352,11 +352,11 @@ def test_limit_on_file_size_costs_the_record_and_nothing_else(
 def check_told_once_and_readable(
     harsh: subprocess.CompletedProcess[str], run_dir: Path, mode: str, *, too_small_for_a_trace: bool
 ) -> None:
-    """Check that the tool said in one line what it lost, and that the rest of the run says so, too."""
+    """Checks that the tool reported its loss in one line, and that the run directory records it too."""
     lines = tool_lines(harsh.stderr)
-    assert len(lines) <= 1, f"said more than once: {lines}"
+    assert len(lines) <= 1, f"reported more than once: {lines}"
     if not run_dir.exists() or not any(path.stat().st_size for path in run_dir.glob("process.log")):
-        assert lines, "nothing was recorded, and nothing was said"
+        assert lines, "nothing was recorded, and no line reports it"
         return
     problems = _core.validate(str(run_dir))
     assert not problems, problems
@@ -365,16 +365,16 @@ def check_told_once_and_readable(
     if profile.complete:
         check_facts(facts_in(harsh.stdout), profile)
     else:
-        assert profile.incomplete_reasons and lines, "tasks are missing, and nothing was said"
+        assert profile.incomplete_reasons and lines, "tasks are missing, and no line reports it"
     if mode == "trace" and too_small_for_a_trace:
-        assert lines, "the trace does not fit, and nothing was said"
+        assert lines, "the trace does not fit, and no line reports it"
         assert profile.mode == "trace", "what was asked for"
         with contextlib.suppress(_core.LogError):  # there may be no room for a single event
             replay = _core.replay_trace(str(run_dir))
             assert not replay.complete and replay.incomplete_reasons
 
 
-def test_size_limit_falls_back_to_the_profile_and_says_so(
+def test_size_limit_falls_back_to_the_profile_and_is_reported(
     default_toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
     program = compile_program("kinds/million_tasks.c", default_toolchain)
@@ -441,10 +441,10 @@ def test_program_with_little_of_everything_runs_on(
     check_told_once_and_readable(harsh, run_dir, mode, too_small_for_a_trace=False)
 
 
-def test_log_is_not_taken_for_a_closed_stream(
+def test_log_never_gets_the_number_of_a_closed_stream(
     default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
 ) -> None:
-    """With the standard streams closed the next files get their numbers; no words may land there."""
+    """If the standard streams are closed, other files get their numbers; messages must not go there."""
     program = compile_program("kinds/tied.c", default_toolchain)
     run_dir = tmp_path / "run.ompass"
     settings = {
@@ -477,7 +477,7 @@ def test_files_of_the_program_are_its_own(
 
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("loading", LOADINGS)
-def test_words_go_to_stderr_and_to_no_file_that_takes_its_place(
+def test_messages_never_go_to_a_file_with_the_number_of_stderr(
     loading: str,
     mode: str,
     default_toolchain: Toolchain,
@@ -500,9 +500,9 @@ def test_words_go_to_stderr_and_to_no_file_that_takes_its_place(
 def test_set_uid_program_records_nothing(
     default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path
 ) -> None:
-    """The environment of one user must not make another, whose rights the program has, create files."""
+    """A user's environment must not create files with another user's rights."""
     if os.geteuid() != 0:
-        pytest.skip("giving a program to another user takes root")
+        pytest.skip("only root can give a program to another user")
     nobody = 65534
     with tempfile.TemporaryDirectory() as name:
         shared = Path(name)
@@ -562,7 +562,7 @@ def test_signals_are_the_programs_own(
 
 
 @pytest.mark.parametrize("place", ["below-a-file", "read-only", "missing-and-forbidden"])
-def test_directory_that_cannot_be_made_is_told_and_nothing_else(
+def test_directory_that_cannot_be_created_is_reported_and_harms_nothing(
     place: str, default_toolchain: Toolchain, compile_program: CompileProgram, libompass: Path, tmp_path: Path
 ) -> None:
     if place == "below-a-file":
@@ -572,7 +572,7 @@ def test_directory_that_cannot_be_made_is_told_and_nothing_else(
         closed = tmp_path / "closed"
         closed.mkdir(mode=0o500)
         run_dir = closed / "run.ompass"
-        if os.access(closed, os.W_OK):  # root may write everywhere but here
+        if os.access(closed, os.W_OK):  # true for root, except on some file systems
             run_dir = Path("/sys/run.ompass")
     else:
         run_dir = Path("/proc/none/run.ompass")

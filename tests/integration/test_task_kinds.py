@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every kind of task and every situation around it, on every toolchain: nothing changes, the counts are true.
+"""Every kind of task and its situations, on every toolchain: output does not change, the counts are right.
 
-The programs and their needs are in task_programs.py, what must hold of a recorded run in recorded_run.py.
-The whole set runs in five ways on the default toolchain; elsewhere each program runs once, and once more, in
-the other mode and without optimization, in the slow tests.
+task_programs.py lists the programs, recorded_run.py checks recorded runs. On the default toolchain all
+programs run in five ways; on the others each program runs once, and in the slow tests once more, in the other
+mode and without optimization.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def run_without_tool(
         timeout=60,
         check=False,
     )
-    assert finished.returncode == 0, f"not even without the tool: {finished.stdout}{finished.stderr}"
+    assert finished.returncode == 0, f"fails without the tool: {finished.stdout}{finished.stderr}"
     return finished
 
 
 def without_facts(stdout: str) -> list[str]:
-    """The FACTS line may depend on the schedule; the lines before it may not."""
+    """Returns the lines before the FACTS line, which must not depend on the schedule."""
     return [line for line in stdout.splitlines() if not line.startswith("FACTS ")]
 
 
@@ -128,7 +128,7 @@ def test_brackets_change_neither_output_nor_counts(
     check_facts(facts_in(recorded.process.stdout), profile, ends_in_flight=program.ends_in_flight)
     replay = _core.replay_trace(str(recorded.run_dir))
     check_accounts_agree(profile, replay, ends_in_region=program.ends_in_region)
-    assert not profile.create_estimated, "with brackets, creation is measured"
+    assert not profile.create_estimated, "with wrappers, creation is measured"
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_child_process_records_a_run_of_its_own(
     child = check_sound(others[0])
     assert counted(child) == expected
     assert child.pid != check_sound(recorded.run_dir).pid
-    assert child.create_estimated is not preload, "brackets measure in the child as well"
+    assert child.create_estimated is not preload, "wrappers measure in the child too"
     if mode == "trace":
         check_accounts_agree(child, _core.replay_trace(str(others[0])))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tool built with AddressSanitizer and UndefinedBehaviorSanitizer, loaded into every kind of program.
 
-Looks for faults of memory and arithmetic inside the tool only; what it records is other tests' matter.
+Searches for memory and arithmetic errors inside the tool only; other tests check what it records.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 from toolchains import PROGRAMS, REPOSITORY, CompileProgram, RunRecorded, Toolchain
 
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
-# Left out: dlopen_library, a driver for a library that would bring no sanitizer runtime along, and
-# detached_thread, where main returns while a thread is in libomp: libomp 19 may crash then, with any tool.
+# Left out: dlopen_library, which loads a library without a sanitizer runtime, and detached_thread, in which
+# main returns while a thread is in libomp: libomp 19 may crash then, with any tool.
 LEFT_OUT = {"dlopen_library", "detached_thread"}
 KINDS = sorted(
     path.relative_to(PROGRAMS).as_posix()
@@ -29,12 +29,12 @@ def sanitized_tool() -> Path:
     library = REPOSITORY / "build" / "asan-ubsan" / "lib" / "libompass.so"
     if not library.is_file():
         pytest.fail(f"{library} is not built: ./run test builds it")
-    assert b"__asan_init" in library.read_bytes(), "the library is not instrumented, so it would find nothing"
+    assert b"__asan_init" in library.read_bytes(), "the library is not instrumented"
     return library
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tool_commits_no_fault_in_any_kind_of_program(
+def test_sanitizers_find_no_error_in_the_tool(
     kind: str,
     sanitized_tool: Path,
     default_toolchain: Toolchain,
@@ -50,11 +50,11 @@ def test_tool_commits_no_fault_in_any_kind_of_program(
             environment={
                 "OMP_TOOL_LIBRARIES": str(sanitized_tool),
                 "OMP_CANCELLATION": "true",
-                # No search for leaks: what a log needs stays mapped to the very end on purpose.
+                # No search for leaks, because logs stay mapped until the process ends.
                 "ASAN_OPTIONS": "detect_leaks=0",
             },
         )
         assert recorded.run_dir.is_dir(), f"nothing was recorded in {mode} mode"
-        # A forked child's fault does not show in the status of the program.
+        # An error in a forked child does not change the program's status.
         assert "Sanitizer" not in recorded.process.stderr
         assert "runtime error" not in recorded.process.stderr

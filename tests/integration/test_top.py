@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass top` in a terminal: what it shows at the end is what the report says, and nobody is disturbed."""
+"""`ompass top` in a terminal: its last figures equal the report's, and it does not disturb the program."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIB = [str(BOTS / "fib-tasks"), "--size", "23", "--cutoff", "none", "--threads",
 
 
 class Terminal:
-    """A terminal of 110 columns that tmux keeps."""
+    """A terminal of 110 columns, run by tmux."""
 
     def __init__(self, folder: Path) -> None:
         self.socket = folder / "tmux"
@@ -50,7 +50,7 @@ class Terminal:
         )
 
     def shown(self, pattern: str, timeout_s: float = 90) -> re.Match[str]:
-        """What matches on a screen that stands; one that is being drawn has words of two looks in a line."""
+        """Returns the match on a stable screen; a screen during an update mixes old and new text."""
         deadline = time.monotonic() + timeout_s
         before = ""
         while True:
@@ -124,7 +124,7 @@ def test_a_process_is_found_by_its_number_and_goes_on_without_the_view(
             assert latest.n_tasks > 0
             assert latest.states.total_ns == sum(states.total_ns for states in latest.threads.values())
             assert latest.states != StateTimes()
-            assert now.contents[0].samples is None, "they take too long to unwind beside a program that runs"
+            assert now.contents[0].samples is None, "unwinding samples would slow the running program down"
             terminal.press("q")
             terminal.shown(r"exit=0")
             assert program.poll() is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass view` in a real browser and on the wire: every zoom of a million tasks; who is answered."""
+"""`ompass view` in a real browser and by HTTP: every zoom of a million tasks; access control."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = '<img src=x onerror="alert(1)">'
 
 
 def start(*directories: Path) -> tuple[subprocess.Popen[str], str]:
-    """The server, and the address of its page."""
+    """Starts the server; returns its process and the address of its page."""
     server = subprocess.Popen(
         [*OMPASS, "view", "--no-browser", *map(str, directories)], stderr=subprocess.PIPE, text=True
     )
@@ -78,7 +78,7 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(million: Path, browser: Browser) -> Iterator[str]:
     server, url = start(million)
     context = browser.new_context()
-    context.new_page().goto(url)  # as long as this page is open
+    context.new_page().goto(url)  # keeps the server running while this page is open
     yield url
     end(server)
     context.close()
@@ -94,7 +94,7 @@ class Viewed(Visit):
         self.settle()
 
     def settle(self) -> None:
-        """Waits until all that the picture needs has come, and is drawn."""
+        """Waits until all data of the picture are loaded and drawn."""
         self.page.wait_for_function(
             "() => { const t = window.ompassTimeline, s = t.source;"
             " return t.drawn && !t.due && (!s.isServed || (!s.loading.size && !s.missing.size)); }"
@@ -110,7 +110,7 @@ class Viewed(Visit):
         return view["begin"], view["end"]
 
     def sums(self) -> dict[str, list[float]]:
-        """Of the lines drawn, nanoseconds by entry of the legend, over all columns."""
+        """Returns, for each drawn line, nanoseconds by legend entry, summed over all columns."""
         found: dict[str, list[float]] = self.page.evaluate(
             "() => Object.fromEntries(ompassTimeline.values(ompassTimeline.canvas.width)"
             ".map(({line, values}) => [line.row.id, ompassTimeline.entries().map((_, k, all) =>"
@@ -145,8 +145,8 @@ def sql(path: Path, query: str) -> list[Any]:
 
 def test_it_zooms_to_a_single_task_of_a_million(viewed: Viewed, million: Path) -> None:
     assert sql(million, "SELECT count(*) AS n FROM tasks")[0]["n"] > 1_000_000
-    # The shortest, and of a long one its begin: where threads share their processors, all stolen tasks may be
-    # long, and in a window of the whole task its own stretches too narrow to be drawn.
+    # The shortest stolen task, or the begin of a long one: if threads share processors, all stolen tasks may
+    # be long, and in a window of the whole task its intervals would be too narrow to be drawn.
     task = sql(
         million,
         "SELECT task, thread, created_ns, start_ns, end_ns FROM tasks WHERE deferred AND creator <> thread "
@@ -162,7 +162,7 @@ def test_it_zooms_to_a_single_task_of_a_million(viewed: Viewed, million: Path) -
     assert max(each["end"] for each in mine) <= last
     assert {each["created"] for each in mine} == {task["created_ns"]}
     assert {each["start"] for each in mine} == {begin}
-    # The pointer finds it, and its creation.
+    # Hovering shows the task and its creation.
     box = viewed.page.locator(".threads canvas").bounding_box()
     assert box is not None
     hit = viewed.page.evaluate(
@@ -177,7 +177,7 @@ def test_it_zooms_to_a_single_task_of_a_million(viewed: Viewed, million: Path) -
 
 
 def recorded_ns(run: Path, low: int, high: int) -> dict[tuple[str, str], int]:
-    """Time by row of the timeline and state in a window, by SQL."""
+    """Returns time by timeline row and state in a window, from SQL."""
     rows = sql(
         run,
         f"SELECT thread, state, sum(least(end_ns, {high}) - greatest(start_ns, {low})) AS ns "
@@ -197,7 +197,7 @@ def test_proportions_are_those_of_the_recorded_states(viewed: Viewed, million: P
             if line == "0":
                 continue
             for state, shown in zip(states, sums, strict=True):
-                # A bin at the edge of the window is shared out: it is shorter than a pixel.
+                # A bin at the window's edge is divided proportionally; it is shorter than a pixel.
                 assert shown == pytest.approx(known.get((line, state), 0), abs=2 * (high - low) / 1000)
 
 
@@ -235,7 +235,7 @@ def of_dependent(browser: Browser, dependent: Path) -> Iterator[Viewed]:
 
 
 def click_on(visit: Visit, found: str) -> Any:
-    """Clicks the first stretch drawn for which the expression of `stretch` holds; that stretch."""
+    """Clicks the first drawn interval for which the expression on `stretch` is true; returns the interval."""
     find = f"ompassTimeline.shown.find(({{stretch, left, right}}) => right - left > 3 && ({found}))"
     visit.page.wait_for_function(find)
     left, right, line, stretch = visit.page.evaluate(
@@ -250,7 +250,9 @@ def click_on(visit: Visit, found: str) -> Any:
     return stretch
 
 
-def test_a_chosen_task_shows_what_it_depends_on_and_who_on_it(of_dependent: Viewed, dependent: Path) -> None:
+def test_a_chosen_task_shows_its_dependences_in_both_directions(
+    of_dependent: Viewed, dependent: Path
+) -> None:
     rows = sql(
         dependent,
         "SELECT task, thread, start_ns, end_ns FROM tasks WHERE ready_ns > created_ns "
@@ -274,14 +276,14 @@ def test_a_chosen_task_shows_what_it_depends_on_and_who_on_it(of_dependent: View
         if each["task"] in by_task and each["start_ns"]:
             assert each["start_ns"] == by_task[each["task"]]["start_ns"]
     of_dependent.page.locator(".chosen .source .marked").wait_for()
-    # The address knows it, and Escape drops it.
+    # The URL contains the choice, and Escape removes it.
     of_dependent.page.wait_for_function("location.hash.includes('x=')")
     of_dependent.page.locator(".threads canvas").focus()
     of_dependent.page.keyboard.press("Escape")
     assert of_dependent.page.evaluate("ompassTimeline.chosen.hit") is None
 
 
-def test_a_chosen_wait_shows_its_place_and_what_the_others_did(viewed: Viewed, million: Path) -> None:
+def test_a_chosen_wait_shows_its_place_and_the_other_threads(viewed: Viewed, million: Path) -> None:
     last = viewed.view()[1]
     viewed.show(last * 0.4, last * 0.4 + 40_000)
     stretch = click_on(viewed, "stretch.waitKind && stretch.state > 1")
@@ -297,7 +299,7 @@ def test_a_chosen_wait_shows_its_place_and_what_the_others_did(viewed: Viewed, m
     assert [wait["kind"] for wait in waits] == ["taskwait"]
 
 
-def test_absent_time_is_hatched_as_long_as_it_was(browser: Browser, marked: Path) -> None:
+def test_off_cpu_time_is_hatched_to_scale(browser: Browser, marked: Path) -> None:
     rows = sql(
         marked,
         "SELECT state, sum(preempted_ns) AS preempted, sum(blocked_ns) AS blocked FROM stretches "
@@ -386,7 +388,7 @@ def test_one_construct_alone_keeps_its_colour(viewed: Viewed) -> None:
 def test_everything_can_be_done_by_the_keyboard(viewed: Viewed) -> None:
     page = viewed.page
     whole = viewed.view()
-    for _ in range(40):  # to the picture, by Tab alone
+    for _ in range(40):  # moves to the picture with Tab only
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.tagName") == "CANVAS":
             break
@@ -448,7 +450,7 @@ def test_pictures_are_saved(viewed: Viewed, tmp_path: Path) -> None:
         assert path.suffix == f".{kind.lower()}"
 
 
-def test_kernels_and_slow_sections_come_when_they_are_looked_at(browser: Browser, marked: Path) -> None:
+def test_kernels_and_slow_sections_are_loaded_when_shown(browser: Browser, marked: Path) -> None:
     server, url = start(marked)
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     visit = Viewed(context.new_page(), url)
@@ -462,7 +464,7 @@ def test_kernels_and_slow_sections_come_when_they_are_looked_at(browser: Browser
         plot.wait_for(state="attached")
         plot.scroll_into_view_if_needed()
         plot.locator("svg.marks").wait_for()
-    # A group of the task tree shows its construct alone.
+    # A click on a group of the task tree shows only its construct.
     group = (
         visit.page.locator("section[id=graph-1] svg").first.locator(".group", has_text="merge_tasks").first
     )
@@ -483,7 +485,7 @@ def test_hundreds_of_threads_are_groups_that_open(browser: Browser, tmp_path: Pa
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     visit = Viewed(context.new_page(), url)
     labels = visit.page.locator(".gutter .label").all_inner_texts()
-    assert len(labels) == 1 + 512 // 16  # all of them, and groups of 16
+    assert len(labels) == 1 + 512 // 16  # one line for all, and one per group of 16
     sums = visit.sums()
     whole = sums.pop("0")
     assert len(sums) == 512 // 16
@@ -512,7 +514,7 @@ def test_hundreds_of_ranks_are_groups_that_open(browser: Browser, tmp_path: Path
     server, url = start(*ranks)
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     visit = Viewed(context.new_page(), url)
-    assert visit.page.locator("article").count() == 2  # of all these ranks, the reports of two
+    assert visit.page.locator("article").count() == 2  # the reports of two of the ranks
     before = len(visit.page.evaluate("ompassTimeline.lines"))
     assert before < 40
     sums = visit.sums()
@@ -557,7 +559,7 @@ def test_samples_are_shown_down_to_lines(browser: Browser, tmp_path: Path) -> No
 
 
 def test_dependences_are_on_a_page_that_stands_alone(browser: Browser, tmp_path: Path) -> None:
-    # So short that every stretch is on the page.
+    # Short enough that the page contains every interval.
     short = recorded(tmp_path, "lu-depend", "--size", "128", "--block", "16")
     pairs = Counter(
         tuple(pair) for pair in _core.Pyramid(str(short), keep=False).read_dependences(1 << 20) or ()
@@ -581,7 +583,7 @@ def test_dependences_are_on_a_page_that_stands_alone(browser: Browser, tmp_path:
     for each in links:
         row = known[each["task"]]
         assert (each["start_ns"], each["end_ns"]) == (row["start_ns"], row["end_ns"])
-    # A click draws the arrows.
+    # A click on a task draws its arrows.
     row = known[str(after)]
     span = row["end_ns"] - row["start_ns"]
     visit.page.evaluate(
@@ -603,7 +605,7 @@ def test_no_name_becomes_markup(browser: Browser, tmp_path: Path) -> None:
     visit.page.evaluate("ompassTimeline.select(0, 5000)")
     visit.page.locator(".window[data-window]").wait_for()
     assert visit.page.locator("img").count() == 0
-    assert "onerror" in visit.page.locator("h1 + p").inner_text()  # it is there, as text
+    assert "onerror" in visit.page.locator("h1 + p").inner_text()  # shown as text
     assert visit.complaints == []
     assert "<img" not in visit.page.evaluate("ompassTimeline.svg()")
     context.close()
@@ -624,7 +626,7 @@ def request(
     return result
 
 
-def test_only_who_has_the_token_is_answered(served: str) -> None:
+def test_only_requests_with_the_token_are_answered(served: str) -> None:
     token = "/" + served.split("/", 3)[3]
     question = json.dumps(
         {
@@ -641,7 +643,7 @@ def test_only_who_has_the_token_is_answered(served: str) -> None:
     assert (status, len(tile)) == (200, 2 * 4 * 5 * 4)
     for path in ("/", "/favicon.ico", "/x/", token[:-2] + "/", f"{token}../etc/passwd"):
         assert request(served, path=path)[0] == 404
-    assert request(served, Host="evil.example")[0] == 404  # a name that was made to point here
+    assert request(served, Host="evil.example")[0] == 404  # DNS rebinding
     assert request(served, Host=served.split("/")[2].replace("127.0.0.1", "localhost"))[0] == 404
     foreign = {"Origin": "https://evil.example"}
     assert request(served, "POST", f"{token}tiles", question, Content_Type=json_kind, **foreign)[0] == 404
@@ -655,7 +657,7 @@ def test_it_ends_when_the_page_is_closed(browser: Browser, marked: Path) -> None
     server, url = start(marked)
     context = browser.new_context()
     visit = Viewed(context.new_page(), url)
-    visit.page.reload()  # is no end
+    visit.page.reload()  # does not end the server
     visit.page.wait_for_timeout(7000)
     assert server.poll() is None
     context.close()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits and loops at known lines, on every toolchain and in both modes: their cost, and whom they waited for.
+"""Waits and loops at known lines, on every toolchain and in both modes: their cost and their cause.
 
-The programs, in tests/programs/waits, mark each line with a comment `@name`. Times have lower bounds alone,
-since the machine may be busy; test_known_answers.py holds the states to their formulas.
+The programs, in tests/programs/waits, mark each line with a comment `@name`. Times have only lower bounds,
+because the machine may be busy; test_known_answers.py checks exact states.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from recorded_run import check_accounts_agree, check_sound
 from toolchains import PROGRAMS, CompileProgram, RunRecorded, Toolchain, toolchain_named
 
 LATE_NS = 10_000_000
-LONG_NS = LATE_NS * 8 // 10  # a wait begins a little later than what it waits for
+LONG_NS = LATE_NS * 8 // 10  # a wait begins slightly later than the awaited task
 MS = 1_000_000
 ATTEMPTS = 4
 MODES = pytest.mark.parametrize("mode", ["profile", "trace"])
@@ -28,7 +28,7 @@ Entry = dict[str, Any]
 
 
 def lines_of(source: str) -> dict[str, int]:
-    """The lines that comments `@name` mark."""
+    """Returns name -> line for the comments `@name`."""
     lines = (PROGRAMS / source).read_text(encoding="utf-8").splitlines()
     marked = ((re.search(r"[/!] @(\w+)$", line), number) for number, line in enumerate(lines, 1))
     return {found[1]: number for found, number in marked if found}
@@ -37,7 +37,7 @@ def lines_of(source: str) -> dict[str, int]:
 class Reported:
     """The JSON report of a recorded program, by the names of its lines.
 
-    gcc gives many of its calls the line of a neighbour. Of its programs an entry is found by its kind.
+    gcc gives many of its calls the line of a neighbour, so entries of its programs are found by kind.
     """
 
     def __init__(self, source: str, run_dir: Path, mode: str, *, exact: bool) -> None:
@@ -49,7 +49,7 @@ class Reported:
         self.report: Entry = plain(run_report(collect(profile)))
 
     def entry(self, what: str, name: str, kind: str) -> Entry:
-        """The entry of `waits` or `loops` of that kind (the end of its name) at the line `name`."""
+        """Returns the entry of `waits` or `loops` of that kind (the end of its name) at the line `name`."""
         line = self.lines[name]
         near = [e for e in self.report[what] if e["kind"].endswith(kind) and e["line"]]
         near = [e for e in near if e["line"] == line or not self.exact]
@@ -63,7 +63,7 @@ class Reported:
         return self.entry("loops", name, kind)
 
     def check_waited_for(self, wait: Entry, kind: str, name: str) -> None:
-        """Threads waited there for one construct, of that kind and at that line."""
+        """Checks that threads waited there for one construct, of that kind and at that line."""
         (entry,) = wait["waited_for"]
         assert entry["construct_kind"] == kind
         assert entry["line"] == self.lines[name] or not self.exact
@@ -75,7 +75,7 @@ class Reported:
         ("clang-19", (), ["first", "first", "second"]),
         ("clang-19", ("-DUNNAMED",), ["", "first", "first", "second"]),
         ("gcc-12-libomp-19", (), ["first", "first", "second"]),
-        # gcc's unnamed sections have no variable: none can be told from the named ones for certain
+        # gcc's unnamed sections have no variable, so they cannot be distinguished from named ones
         ("gcc-12-libomp-19", ("-DUNNAMED",), [None] * 4),
     ],
 )
@@ -115,9 +115,9 @@ def recorded(
 
 
 def in_a_calm_moment(record: Callable[[], Reported], check: Callable[[Reported], None]) -> None:
-    """Check a recording, or another: a thread that loses its processor at the wrong moment comes too late.
+    """Checks a recording; repeats it on a failure, because a preempted thread may come too late.
 
-    That each of them is sound `recorded` has checked.
+    `recorded` has checked that each recording is complete and consistent.
     """
     for _ in range(ATTEMPTS - 1):
         seen = record()
@@ -176,7 +176,7 @@ def check_waits(seen: Reported) -> None:
 def test_tasks_ready_at_the_same_moment_share_one_idle_time(
     toolchain: Toolchain, compile_program: CompileProgram, run_recorded: RunRecorded
 ) -> None:
-    # A thread that loses its processor between the first task's end and the others' release idles as well.
+    # A thread that is preempted between the first task's end and the release of the others idles too.
     in_a_calm_moment(
         lambda: recorded("waits/one_before_many.c", toolchain, "trace", compile_program, run_recorded),
         check_shared_idle_time,
@@ -190,7 +190,7 @@ def check_shared_idle_time(seen: Reported) -> None:
 
 
 def loops_run_on(toolchain: Toolchain) -> bool:
-    """Programs of clang 19 call, for a dynamic loop, a function that older runtimes lack."""
+    """True if the runtime has the function that clang 19 calls for dynamic loops."""
     return toolchain.name != "clang-19-libomp-15"
 
 
@@ -216,7 +216,7 @@ def check_loops(seen: Reported, toolchain: Toolchain) -> None:
     assert (guided["instances"], guided["iterations"]) == (3, 150)
     assert dynamic["time_ns"] >= 6 * MS
     if toolchain.name == "clang-14":
-        assert dynamic["chunks"] is None, "this runtime tells no chunks"
+        assert dynamic["chunks"] is None, "this runtime reports no chunks"
     else:
         assert dynamic["chunks"] == 30
         assert sum(t["iterations"] for t in guided["thread_breakdown"]) == 150
@@ -226,8 +226,8 @@ def check_loops(seen: Reported, toolchain: Toolchain) -> None:
     taskloop = seen.loop("taskloop", "taskloop")
     assert (taskloop["instances"], taskloop["iterations"]) == (3, 120)
     if gcc:
-        assert all(e["iterations"] != 16 for e in seen.report["loops"]), "gcc tells of no static loop,"
-        assert seen.wait("uneven", "region barrier")["idle_ns"] >= 30 * MS, "but of the wait behind it"
+        assert all(e["iterations"] != 16 for e in seen.report["loops"]), "gcc reports no static loop,"
+        assert seen.wait("uneven", "region barrier")["idle_ns"] >= 30 * MS, "but the wait behind it"
         return
     uneven, sections = seen.loop("uneven", "loop"), seen.loop("sections", "sections")
     first = next(loop for loop in seen.report["loops"] if loop["kind"] != "single")

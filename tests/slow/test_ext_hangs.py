@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Long runs of the scheduler: many runs under random sleeps, and very many strictly placed tasks.
 
-OMPASS_EXT_RUNS and OMPASS_EXT_TASKS make them shorter or longer; `-rA` shows what each counted.
+OMPASS_EXT_RUNS and OMPASS_EXT_TASKS make them shorter or longer; `-rA` shows the counters of each.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def test_random_sleeps_hang_no_program(version: str, bots_dir: Path) -> None:
     print(f"{version}: {N_RUNS} runs")
 
 
-# Fewer threads than domains are no case: a domain without threads is served by its neighbour's.
+# Fewer threads than domains are not tested: the neighbour's threads serve a domain without threads.
 @pytest.mark.parametrize("tied", ["strict", "relaxed"])
 @pytest.mark.parametrize(("threads", "domains"), [(2, 2), (4, 2), (8, 2), (4, 4), (8, 4)])
 def test_strict_mode_holds_over_very_many_tasks(
@@ -66,7 +66,7 @@ def test_strict_mode_holds_over_very_many_tasks(
         check=False,
     )
     print(finished.stdout)
-    # The program fails unless every task outside of its domain was counted as a rescue.
+    # The program fails unless every task that ran outside of its domain was counted as a rescue.
     assert finished.returncode == 0, finished.stdout
     assert "outside 0," in finished.stdout
     assert "rescued 0," in finished.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks that step aside under valgrind, which knows their stacks: no error, and no word about a switch."""
+"""Tasks that step aside under valgrind, which knows their stacks: no error, no warning about a switch."""
 
 from __future__ import annotations
 

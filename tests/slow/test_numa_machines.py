@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Placement on four NUMA nodes once more: on every runtime of the matrix, and with transparent huge pages.
+"""Placement on four NUMA nodes: on every runtime of the matrix, and with transparent huge pages.
 
-What the quick test of the same machine claims is in tests/integration/test_numa_machine.py.
+tests/integration/test_numa_machine.py is the quick test of the same machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _machine_is_there() -> None:
 
 def test_every_runtime_places(toolchain: Toolchain) -> None:
     if toolchain.name.startswith("gcc"):
-        pytest.skip("gcc 12 knows no memory in affinity clauses that libomp's GOMP_task would pass on")
+        pytest.skip("gcc 12 and libomp's GOMP_task do not pass on the memory of affinity clauses")
     placement = compile_with_ext("numa/placement.c", toolchain, "-O1")
     fig8 = compile_with_ext("ext/fig8.c", toolchain, "-O1")
     finished = numa_machine.run_jobs(
@@ -48,8 +48,8 @@ def test_every_runtime_places(toolchain: Toolchain) -> None:
 
 
 @pytest.mark.parametrize("n_pages", [128, 4 * HUGE_PAGE_PAGES])
-def test_huge_pages_keep_what_was_asked_for(default_toolchain: Toolchain, n_pages: int) -> None:
-    """Where huge pages are always used, one that several parts share lies where it was touched first."""
+def test_huge_pages_keep_the_requested_placement(default_toolchain: Toolchain, n_pages: int) -> None:
+    """With transparent huge pages, a huge page that several parts share lies where it was touched first."""
     placement = compile_with_ext("numa/placement.c", default_toolchain, "-O1")
     finished = numa_machine.run_jobs(
         [Job("placement", placement, [str(n_pages)])],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hundred random task programs, recorded with and without brackets: one reading of each.
+"""All readers agree on two hundred random task programs, recorded with and without wrappers.
 
-The quick tests of tests/integration/test_one_reading.py do a handful.
+tests/integration/test_one_reading.py tests a handful.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Predictions against recorded runs whose times are known, and against the program truly changed.
+"""Predictions, compared with recorded runs of known times and with the changed program.
 
-The tasks sleep: they take their time whatever else the machine does, and the program tells how late the
-system woke them. Of several rounds those count that were woken least late; whether a prediction was right
-decides nothing. Where four threads share two processors, who takes which task of a tree is chance, so trees
-are predicted for two.
+The tasks sleep, so that their times do not depend on the machine's load, and the program prints how late the
+system woke them. The rounds with the least lateness count, whether or not the prediction was right. If four
+threads share two processors, the schedule of a tree is random, so trees are predicted for two threads.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from ompass.simulation.runs import predict
 from toolchains import CompileProgram, RunRecorded, Toolchain
 
 SOURCE = "simulation/sleepers.c"
-POINTS = 0.03  # by which the gain of a faster construct may be off
+POINTS = 0.03  # tolerated error of the gain of a faster construct
 ROUNDS = 8
 BEST = 3  # rounds that count
 Shape = tuple[str, ...]
@@ -37,7 +36,7 @@ def sleepers(compile_program: CompileProgram, default_toolchain: Toolchain) -> P
 
 
 def least_late(rounds: list[tuple[int, int]]) -> int:
-    """The shortest of the rounds (lateness, time) that were woken least late."""
+    """Returns the shortest time among the rounds (lateness, time) with the least lateness."""
     return min(time for _, time in sorted(rounds)[:BEST])
 
 
@@ -49,7 +48,7 @@ def told(output: str) -> tuple[int, int]:
 
 
 def wall_ns(program: Path, runs: Mapping[str, tuple[int, Shape]]) -> dict[str, int]:
-    """Of each kind of run (threads, arguments), unrecorded; the kinds take turns."""
+    """Returns the wall time of each kind of run (threads, arguments), without the tool; kinds alternate."""
     found: dict[str, list[tuple[int, int]]] = {name: [] for name in runs}
     for _ in range(ROUNDS):
         for name, (threads, arguments) in runs.items():
@@ -67,7 +66,7 @@ def wall_ns(program: Path, runs: Mapping[str, tuple[int, Shape]]) -> dict[str, i
 def traces(
     run_recorded: RunRecorded, toolchain: Toolchain, program: Path, threads: int, *arguments: str
 ) -> list[tuple[int, Path, TaskProgram]]:
-    """(lateness, directory, program) of the recorded rounds that were woken least late."""
+    """Returns (lateness, directory, program) of the recorded rounds with the least lateness."""
     found = []
     for _ in range(ROUNDS):
         run = run_recorded(program, toolchain, *arguments, mode="trace", threads=threads, preload=True)
@@ -86,7 +85,7 @@ def region_ns(program: TaskProgram, threads: int, **changes: object) -> int:
         (2, 0.1, ("flat", "20")),
         (2, 0.1, ("tree", "20")),
         (2, 0.1, ("chain", "20", "20")),
-        (1, 0.2, ("flat", "20")),  # a team of one tells nothing of dependences
+        (1, 0.2, ("flat", "20")),  # a team of one reports no dependences
         (1, 0.2, ("tree", "20")),
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else str(value),
@@ -108,7 +107,7 @@ def test_other_numbers_of_threads_are_predicted(
         assert predicted == pytest.approx(walls[str(threads)], rel=error)
 
 
-def test_the_causal_profile_is_right_about_the_program_truly_changed(
+def test_the_causal_profile_predicts_the_changed_program(
     sleepers: Path, run_recorded: RunRecorded, default_toolchain: Toolchain
 ) -> None:
     walls = wall_ns(
@@ -143,7 +142,7 @@ def test_the_causal_profile_is_right_about_the_program_truly_changed(
         ("uneven", 2, "schedule"),
     ],
 )
-def test_the_gain_of_an_advice_is_that_of_the_program_truly_changed(
+def test_the_gain_of_an_advice_is_the_gain_of_the_changed_program(
     sleepers: Path,
     run_recorded: RunRecorded,
     default_toolchain: Toolchain,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two programs on one processor: each is preempted half the time, and computes as long as it does alone."""
+"""Two programs on one processor: each is preempted half the time, and runs as long as it does alone."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wheel in a fresh Debian 12 with only Python, clang and libomp: it installs, records and reports, and
-programs are built with its libraries by `ompass config`, and later by pkg-config and CMake.
+"""The wheel in a fresh Debian 12 with only Python, clang and libomp: it installs, records and reports.
+Programs are built with its libraries by `ompass config`, then by pkg-config and CMake.
 
-Takes root for the fresh system, and the network for its packages and for the wheels that ours depends on.
+Needs root for the fresh system, and the network for its packages and for the wheel's dependences.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ pytestmark = pytest.mark.timeout(3600)
 
 @dataclass(frozen=True)
 class System:
-    """A Debian in a folder; its folder /work holds the user's programs, /wheels the wheels."""
+    """A Debian in a directory; its directory /work holds the user's programs, /wheels the wheels."""
 
     root: Path
 
     def run(self, command: str) -> str:
-        """What a command of the shell prints in /work; AssertionError, with its complaints, when it fails."""
+        """Runs a shell command in /work; returns its stdout; AssertionError, with its stderr, if it fails."""
         root = shlex.quote(str(self.root))
         inside = f"mount -t proc proc {root}/proc && exec chroot {root}"
         script = f"set -e; export PATH=/environment/bin:$PATH; cd /work; {command}"
@@ -52,7 +52,7 @@ class System:
 
 
 def attempt(what: str, *command: object) -> None:
-    """Run it; a skipped test when it fails, for want of the network most likely."""
+    """Runs a command; skips the test if it fails, most likely because the network is missing."""
     ended = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=1200, check=False)
     if ended.returncode != 0:
         lines = (ended.stderr + ended.stdout).strip().splitlines()
@@ -74,7 +74,7 @@ def fresh_debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
         )
         subprocess.run([REPOSITORY / "run", "wheel"], check=True, timeout=3000)
         (wheel,) = (REPOSITORY / "dist").glob(f"ompass-*-cp{PYTHON.replace('.', '')}-manylinux_*.whl")
-        # The Python of that version, for which `./run wheel` made an environment, knows which wheels fit.
+        # The Python of that version, in the environment of `./run wheel`, selects the wheels that fit.
         python = REPOSITORY / "build" / "wheel" / f"env-{PYTHON}" / "bin" / "python"
         attempt(
             "fetch what the wheel depends on",
@@ -88,7 +88,7 @@ def fresh_debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 
 
 def check_programs(system: System, folder: str) -> None:
-    """They print what they must, and the one that the tool is linked into is recorded."""
+    """Checks the programs' output, and that the program with the linked tool is recorded."""
     system.run(f"rm -rf {folder}/run.ompass")
     for program, said in EXPECTED.items():
         assert system.run(f"cd {folder}; OMPASS_DIR=run.ompass ./{program}").strip() == said
