@@ -28,7 +28,7 @@ __all__ = ["__version__", "open"]
 
 
 def open(path: str | PathLike[str]) -> Recording:
-    """The recorded run in a directory. Raises ompass.errors.RunNotFoundError, DamagedRunError."""
+    """Returns the recorded run in a directory. Raises ompass.errors.RunNotFoundError, DamagedRunError."""
     from ompass.recording import open_recording  # everything is behind it, and the command needs little
 
     return open_recording(path)

@@ -56,7 +56,7 @@ class FunctionTable:
         return self.starts[k] if self.at(address) else 0
 
     def at(self, address: int) -> str:
-        """The name of the function that covers `address`; empty when none does."""
+        """Returns the name of the function that covers `address`; empty when none does."""
         k = bisect.bisect_right(self.starts, address) - 1
         if k < 0:
             return ""
@@ -84,7 +84,7 @@ def is_elf(path: Path) -> bool:
 
 
 def read_facts(path: Path) -> ElfFacts:
-    """The facts of `path`; NotElfError when it is not ELF or cut off."""
+    """Returns the facts of `path`; NotElfError when it is not ELF or cut off."""
     with _open(path) as elf:
         interpreter, build_id = "", ""
         dynamic: DynamicSegment | None = None
@@ -232,7 +232,7 @@ def _mentions(table: SymbolTableSection, wanted: Collection[str]) -> bool:
 
 
 def code_between(path: Path, begin: int, end: int) -> bytes:
-    """The bytes at these virtual addresses, as far as one segment of the file has them."""
+    """Returns the bytes at these virtual addresses, as far as one segment of the file has them."""
     with _open(path) as elf:
         for segment in elf.iter_segments("PT_LOAD"):
             start, size = segment["p_vaddr"], segment["p_filesz"]
@@ -243,7 +243,7 @@ def code_between(path: Path, begin: int, end: int) -> bytes:
 
 
 def symbols_like(path: Path, part: str) -> dict[int, str]:
-    """The defined symbols whose names contain `part`, by address; none of a stripped file."""
+    """Returns the defined symbols whose names contain `part`, by address; none of a stripped file."""
     with _open(path) as elf:
         table = elf.get_section_by_name(".symtab")
         if not isinstance(table, SymbolTableSection) or not _mentions(table, (part,)):
@@ -256,7 +256,7 @@ def symbols_like(path: Path, part: str) -> dict[int, str]:
 
 
 def read_functions(path: Path) -> FunctionTable:
-    """All function symbols of the file, from the full table or, when stripped, the dynamic one."""
+    """Returns all function symbols of the file, from the full table or, when stripped, the dynamic one."""
     functions: dict[int, tuple[int, int, str]] = {}
     with _open(path) as elf:
         for name in (".symtab", ".dynsym"):

@@ -21,7 +21,7 @@ class OmpassError(Exception):
         super().__init__(self.one_line())
 
     def one_line(self) -> str:
-        """The message as one line: `what: why; cure`."""
+        """Returns the message as one line: `what: why; cure`."""
         text = self.what
         if self.why:
             text += f": {self.why}"

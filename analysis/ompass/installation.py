@@ -26,17 +26,17 @@ class Component(str, Enum):
 
 
 def native_prefix() -> Path:
-    """The installation inside this package; the folder is absent where only the sources are."""
+    """Returns the installation inside this package; the folder is absent where only the sources are."""
     return Path(str(resources.files("ompass"))) / "_native"
 
 
 def source_tree() -> Path:
-    """The repository that this module is part of, when it runs from sources."""
+    """Returns the repository that this module is part of, when it runs from sources."""
     return Path(__file__).resolve().parents[2]
 
 
 def library_path(component: Component) -> Path:
-    """The installed library. IncompleteInstallationError when it is not there."""
+    """Returns the installed library. IncompleteInstallationError when it is not there."""
     path = native_prefix() / "lib" / f"lib{component.library}.so"
     if path.is_file():
         return path
@@ -50,26 +50,26 @@ def library_path(component: Component) -> Path:
 
 
 def include_directory() -> Path:
-    """The folder of ompass.h and omp_ext.h."""
+    """Returns the folder of ompass.h and omp_ext.h."""
     return native_prefix() / "include"
 
 
 def fortran_source(component: Component) -> Path:
-    """The source of the Fortran module, which programs compile with their own compiler."""
+    """Returns the source of the Fortran module, which programs compile with their own compiler."""
     return native_prefix() / "share" / "ompass" / "fortran" / f"{component.library}.f90"
 
 
 def cmake_directory() -> Path:
-    """The folder of OmpassConfig.cmake, for Ompass_DIR."""
+    """Returns the folder of OmpassConfig.cmake, for Ompass_DIR."""
     return native_prefix() / "lib" / "cmake" / "Ompass"
 
 
 def pkg_config_directory() -> Path:
-    """The folder of ompass.pc and omp_ext.pc, for PKG_CONFIG_PATH."""
+    """Returns the folder of ompass.pc and omp_ext.pc, for PKG_CONFIG_PATH."""
     return native_prefix() / "lib" / "pkgconfig"
 
 
 def documents_directory() -> Path:
-    """The folder of the documents: the installed ones, or else those of the source tree."""
+    """Returns the folder of the documents: the installed ones, or else those of the source tree."""
     installed = native_prefix() / "share" / "doc" / "ompass"
     return installed if installed.is_dir() else source_tree() / "docs"

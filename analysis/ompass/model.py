@@ -76,7 +76,7 @@ class StateTimes:
 
     @classmethod
     def of(cls, row: RegionRow) -> StateTimes:
-        """The states of a row."""
+        """Returns the states of a row."""
         return cls(row.work_ns, row.create_ns, row.schedule_ns, row.sync_ns, row.idle_ns)
 
     def __add__(self, other: StateTimes) -> StateTimes:
@@ -107,7 +107,7 @@ class CpuTimes:
 
     @classmethod
     def of(cls, total_ns: int, preempted_ns: int, blocked_ns: int) -> CpuTimes:
-        """A time and the parts of it that the thread was on no processor."""
+        """Returns a time and the parts of it that the thread was on no processor."""
         return cls(total_ns - preempted_ns - blocked_ns, preempted_ns, blocked_ns)
 
     def __add__(self, other: CpuTimes) -> CpuTimes:

@@ -16,7 +16,7 @@ _HARMFUL: Final = (*range(0x20), *range(0x7F, 0xA0), *_BIDI, *range(0xD800, 0xE0
 
 
 def _ranges(numbers: Iterable[int]) -> str:
-    """The characters as ranges inside the brackets of a regular expression, surrogates aside."""
+    """Returns the characters as ranges inside the brackets of a regular expression, surrogates aside."""
     found: list[list[int]] = []
     for number in sorted(set(numbers) - set(range(0xD800, 0xE000))):
         if found and found[-1][1] == number - 1:
@@ -63,12 +63,12 @@ def json_text(text: str) -> str:
 
 
 def csv_cell(value: Any) -> Any:
-    """A value for a CSV file; text that a spreadsheet would compute begins with an apostrophe."""
+    """Returns a value for a CSV file; text that a spreadsheet would compute begins with an apostrophe."""
     if not isinstance(value, str):
         return value
     return visible(f"'{value}" if value.startswith(("=", "+", "-", "@")) else value)
 
 
 def dot_text(text: str) -> str:
-    """The inside of a quoted string of DOT."""
+    """Returns the inside of a quoted string of DOT."""
     return visible(text).replace("\\", "\\\\").replace('"', '\\"')

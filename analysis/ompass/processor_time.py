@@ -18,7 +18,7 @@ def step_ns() -> int:
 
 
 def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> int | None:
-    """Sum of these fields of these CPUs; None where the kernel does not tell of all of them."""
+    """Returns sum of these fields of these CPUs; None where the kernel does not tell of all of them."""
     tick_ns = step_ns()
     total, seen = 0, 0
     try:

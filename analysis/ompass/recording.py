@@ -47,7 +47,7 @@ class Recording:
         return f"<Recording {self.path} ({self.run.mode}, {len(self.run.threads)} threads)>"
 
     def _repr_html_(self) -> str:
-        """The report, as a notebook shows it."""
+        """Returns the report, as a notebook shows it."""
         return svg_report([run_report(self.report)])
 
     # ------------------------------------------------------------ tables
@@ -60,7 +60,7 @@ class Recording:
         return self._tables.scan(table)
 
     def table(self, table: str, *columns: str) -> polars.DataFrame:
-        """A table, or some of its columns, in memory: 8 bytes or less per row and column."""
+        """Returns a table, or some of its columns, in memory: 8 bytes or less per row and column."""
         frame = self.scan(table)
         return self._collect(frame.select(columns) if columns else frame)
 
@@ -105,7 +105,7 @@ class Recording:
         self, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, by_home: bool = False,
         n_bins: int = 200,
     ) -> Schedule:  # fmt: skip
-        """A window, states over time, who ran whose tasks. DamagedRunError without a trace.
+        """Returns a window, states over time, who ran whose tasks. DamagedRunError without a trace.
 
         Up to `limit` stretches are there one by one, more as bins; 0: none.
         """
@@ -120,7 +120,7 @@ class Recording:
     # ------------------------------------------------------------ figures
 
     def figure(self, name: str) -> Shown:
-        """A figure that a notebook shows: breakdown, threads, regions, constructs or granularity.
+        """Returns a figure that a notebook shows: breakdown, threads, regions, constructs or granularity.
 
         Of a trace also schedule, over-time and matrix. UsageError for another name, NothingToShowError
         when the run has nothing of it.
@@ -176,6 +176,9 @@ class Recording:
 
 
 def open_recording(path: str | PathLike[str]) -> Recording:
-    """The run in a directory that `ompass run` or the tool wrote. RunNotFoundError, DamagedRunError."""
+    """Returns the run in a directory that `ompass run` or the tool wrote.
+
+    RunNotFoundError, DamagedRunError.
+    """
     directory = Path(path)
     return Recording(directory, open_run(directory))

@@ -16,5 +16,5 @@ _NAMES = (
 
 
 def runtime_kind(name: str) -> str:
-    """The kind of a library by its file name; empty when it is no OpenMP runtime."""
+    """Returns the kind of a library by its file name; empty when it is no OpenMP runtime."""
     return next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), "")

@@ -12,7 +12,7 @@ _COUNTER_BITS: Final = 40
 
 
 def creator_of(task: int) -> int:
-    """The number of the thread that created the task."""
+    """Returns the number of the thread that created the task."""
     return task >> _COUNTER_BITS
 
 

@@ -61,7 +61,7 @@ class Topology:
     xml: str = field(default="", repr=False, compare=False)  # from which it was read
 
     def group_of_thread(self, n_threads: int, place: str = "compact") -> list[int]:
-        """The index of the group of each thread, more threads than CPUs going round again.
+        """Returns the index of the group of each thread, more threads than CPUs going round again.
 
         "compact": thread 0 on the first CPU, 1 on the next, a group being filled before the next one;
         "scatter": from group to group.
@@ -74,7 +74,7 @@ class Topology:
         return [order[thread % len(order)] for thread in range(n_threads)]
 
     def group_of_cpu(self) -> list[int]:
-        """The index of the group by CPU number; 0 for numbers in between that no group has."""
+        """Returns the index of the group by CPU number; 0 for numbers in between that no group has."""
         by_cpu = [0] * (max(self.cpus, default=-1) + 1)
         for index, group in enumerate(self.groups):
             for cpu in group.cpus:
@@ -83,7 +83,7 @@ class Topology:
 
 
 def recorded_topology(directory: Path) -> Topology:
-    """The machine of a run, from its topology.xml; one group of unknown size when there is none."""
+    """Returns the machine of a run, from its topology.xml; one group of unknown size when there is none."""
     try:
         return _topology_of_xml(read_small_file(directory / "topology.xml"), "recorded machine")
     except (OSError, ElementTree.ParseError, ValueError, RecursionError):
@@ -91,7 +91,7 @@ def recorded_topology(directory: Path) -> Topology:
 
 
 def synthetic_topology(text: str, option: str = "--topology") -> Topology:
-    """The machine of an hwloc synthetic string; UsageError, which names `option`, when there is none."""
+    """Returns the machine of an hwloc synthetic string; UsageError, which names `option`, when there is none."""
     library = _hwloc()
     topology = ctypes.c_void_p()
     if library.hwloc_topology_init(ctypes.byref(topology)) != 0:

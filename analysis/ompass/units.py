@@ -36,14 +36,14 @@ def _three_digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of 1 as a percentage; a tiny one is said to be tiny, not zero."""
+    """Returns a share of 1 as a percentage; a tiny one is said to be tiny, not zero."""
     if 0 < share < 0.001:
         return "<0.1%"
     return f"{share * 100:.1f}%"
 
 
 def count(n: int) -> str:
-    """An integer with thousands separated."""
+    """Returns an integer with thousands separated."""
     return f"{n:,}"
 
 
@@ -53,7 +53,7 @@ def plural(n: int, word: str, words: str = "") -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Bytes with a binary unit."""
+    """Returns bytes with a binary unit."""
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(n_bytes) < 1024:
             return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
@@ -62,7 +62,7 @@ def size(n_bytes: float) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Nanoseconds of `250us`, `1.5ms`, `2s`; a bare number is nanoseconds. ValueError otherwise."""
+    """Returns nanoseconds of `250us`, `1.5ms`, `2s`; a bare number is nanoseconds. ValueError otherwise."""
     match = _DURATION_TEXT.fullmatch(text)
     if match is None:
         raise ValueError(f"`{text}` is not a time; write a number with ns, us, ms, s or m, such as 1.5ms")
@@ -80,7 +80,10 @@ _SIZE_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(B|([KMGT])i?B?)?\s*", re.I
 
 
 def parse_size(text: str) -> int:
-    """Bytes of `512K`, `18MiB`, `1.5g`; units are binary, a bare number is bytes. ValueError otherwise."""
+    """Returns bytes of `512K`, `18MiB`, `1.5g`; units are binary, a bare number is bytes.
+
+    ValueError otherwise.
+    """
     match = _SIZE_TEXT.fullmatch(text)
     if match is None or float(match.group(1)) == 0:
         raise ValueError(f"`{text}` is not a size; write a number with K, M or G, such as 512K or 18MiB")

@@ -65,7 +65,7 @@ class Workers:
 
 
 def _called(content: Content, path: Path) -> Content:
-    """The content of a run by the name that the user gave it: a cluster knows it by an absolute one."""
+    """Returns the content of a run by the name that the user gave it: a cluster knows it by an absolute one."""
     there: Any = content
     named: Content = replace(there, run=there.run.replace(path=path))
     return named

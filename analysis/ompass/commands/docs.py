@@ -60,7 +60,7 @@ def docs(
 
 
 def _pages() -> dict[str, Path]:
-    """The pages by name. IncompleteInstallationError when there is none."""
+    """Returns the pages by name. IncompleteInstallationError when there is none."""
     directory = documents_directory()
     pages = {file.stem: file for file in sorted(directory.glob("*.md")) if file.stem != "CHANGELOG"}
     if not pages:

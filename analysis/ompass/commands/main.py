@@ -91,7 +91,7 @@ def _options(
 
 
 def application(commands: Sequence[str] = COMMANDS) -> typer.Typer:
-    """The command with these subcommands; the modules of others are not loaded."""
+    """Returns the command with these subcommands; the modules of others are not loaded."""
     app = typer.Typer(
         name="ompass",
         help="Record any OpenMP task program and show where its time went.",

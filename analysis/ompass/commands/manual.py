@@ -88,7 +88,7 @@ def _entries(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _epilog(epilog: str) -> Iterator[str]:
-    """Its headings become sections; indented lines stay as they are, the others flow."""
+    """Yields its headings become sections; indented lines stay as they are, the others flow."""
     between = ".SH NOTES"
     for block in re.split(r"\n[ \t]*\n", epilog.strip("\n")):
         if heading := _HEADING.fullmatch(block.strip()):

@@ -130,7 +130,7 @@ def check_form(as_json: bool, as_csv: bool, output: Path | None, others: str) ->
 
 
 def parse_from_to(start: str, end: str) -> tuple[int, int]:
-    """Nanoseconds of --from and --to; where one is empty, 0 and -1: the begin and the end of the run."""
+    """Returns nanoseconds of --from and --to; where one is empty, 0 and -1: the begin and the end of the run."""
     start_ns, end_ns = _parse_time("--from", start, 0), _parse_time("--to", end, -1)
     if 0 <= end_ns <= start_ns:
         raise UsageError("--from and --to", "the window is empty", "let --to be later than --from")
@@ -147,7 +147,7 @@ def _parse_time(option: str, text: str, default: int) -> int:
 
 
 def parse_window(window: str) -> tuple[int, int]:
-    """Nanoseconds of `FROM:TO`; either may be left out. The end is -1 when it is the run's."""
+    """Returns nanoseconds of `FROM:TO`; either may be left out. The end is -1 when it is the run's."""
     if not window:
         return 0, -1
     first, colon, last = window.partition(":")

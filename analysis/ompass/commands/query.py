@@ -148,7 +148,7 @@ def _tables(directory: Path) -> Tables:
 
 
 def _harmless(frame: polars.LazyFrame) -> polars.LazyFrame:
-    """The frame with the text of the program such that it steers no terminal, and is one line."""
+    """Returns the frame with the text of the program such that it steers no terminal, and is one line."""
     import polars as pl
 
     return frame.with_columns(pl.col(pl.String).str.replace_all(HARMFUL_PATTERN, REPLACEMENT))

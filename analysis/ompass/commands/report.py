@@ -210,7 +210,7 @@ def _page(
     sources: bool,
     script: BrowserScript | None,
 ) -> str:
-    """The page: of a job, the overview of all ranks and the reports of two, or of each."""
+    """Returns the page: of a job, the overview of all ranks and the reports of two, or of each."""
     start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
     shown = ranks_to_show(job, contents) if job and not each else contents
@@ -240,7 +240,7 @@ def _schedule(pyramid: Pyramid | None, start_ns: int, end_ns: int) -> Schedule |
 
 
 def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | None:
-    """The task graph of a trace that is soon read."""
+    """Returns the task graph of a trace that is soon read."""
     if pyramid is None or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
         return None
     try:
@@ -251,7 +251,7 @@ def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | No
 
 
 def _reuse(content: ReportContent) -> ReuseContent | None:
-    """The reuse distances of a trace whose program declared the data of its kernels."""
+    """Returns the reuse distances of a trace whose program declared the data of its kernels."""
     try:
         check_has_accesses(content.run)
         return collect_reuse(content.run)

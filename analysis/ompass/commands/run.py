@@ -221,7 +221,7 @@ def _checked_limit(text: str) -> str:
 
 
 def _place(output: str, program: Program) -> tuple[str, str]:
-    """The pattern of the run directory, and how it was named."""
+    """Returns the pattern of the run directory, and how it was named."""
     variable = os.environ.get("OMPASS_DIR", "")
     if output:
         return output, f"-o {output}"

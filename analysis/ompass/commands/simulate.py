@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def parse_threads(text: str) -> list[int]:
-    """Numbers of threads, separated by commas; UsageError with what is wrong."""
+    """Returns numbers of threads, separated by commas; UsageError with what is wrong."""
     try:
         threads = [int(part) for part in text.split(",")] if text else []
     except ValueError:

@@ -47,7 +47,7 @@ def say(message: str) -> None:
 
 
 def console_for(stderr: bool = False) -> TerminalConsole:
-    """A console on stdout or stderr; into a file or pipe, lines are wide and without colours.
+    """Returns a console on stdout or stderr; into a file or pipe, lines are wide and without colours.
 
     NO_COLOR (https://no-color.org) switches every attribute off, bold and dim ones too.
     """

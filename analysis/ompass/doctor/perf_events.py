@@ -71,7 +71,7 @@ def advice(error: int) -> str:
 
 
 def _attributes(config: int, sample: int, flags: int, registers: int = 0, period: int = 0) -> bytes:
-    """A perf_event_attr of 112 bytes."""
+    """Returns a perf_event_attr of 112 bytes."""
     common = _EXCLUDE_KERNEL | _EXCLUDE_HV | _WATERMARK | _USE_CLOCKID
     return struct.pack(
         "=IIQQQQQIIQQQQIiQIHH",

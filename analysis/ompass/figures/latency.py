@@ -17,7 +17,7 @@ _SHARE_AXIS: Final = {"format": ".0%"}
 
 
 def latency_figure(content: SampleContent) -> Spec:
-    """The distributions of the constructs whose loads took longest, and where their data came from."""
+    """Returns the distributions of the constructs whose loads took longest, and where their data came from."""
     shown = plain(latency_report(content))["constructs"][:_MOST_CURVES]
     labels = _labels(shown)
     return side_by_side(
@@ -28,7 +28,7 @@ def latency_figure(content: SampleContent) -> Spec:
 
 
 def _labels(shown: list[dict[str, Any]]) -> list[str]:
-    """The constructs in words, no two the same."""
+    """Returns the constructs in words, no two the same."""
     labels = [of["in"] for of in shown]
     return [
         label if labels.count(label) == 1 else f"{label} ({number})" for number, label in enumerate(labels, 1)

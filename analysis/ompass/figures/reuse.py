@@ -18,7 +18,7 @@ _BIN_PIXELS: Final = 26
 
 
 def reuse_figure(contents: Sequence[ReuseContent]) -> Spec:
-    """Both figures below, side by side."""
+    """Returns both figures below, side by side."""
     histogram = reuse_histogram(contents)
     histogram["width"] = _BIN_PIXELS * (len(_bins(contents)) + len(_ENDS))
     description = "Bytes by reuse distance, and bytes that miss in a cache of each size"
@@ -157,7 +157,7 @@ def _caches(contents: Sequence[ReuseContent]) -> list[dict[str, Any]]:
 
 
 def _size_expression(value: str) -> str:
-    """A Vega expression for bytes in binary units."""
+    """Returns a Vega expression for bytes in binary units."""
     return (
         f"{value} >= 1073741824 ? {value} / 1073741824 + ' GiB' : "
         f"{value} >= 1048576 ? {value} / 1048576 + ' MiB' : "

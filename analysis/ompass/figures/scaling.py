@@ -36,7 +36,7 @@ class SweepFigure:
 
 
 def factored(content: ScalingContent) -> Spec:
-    """The factored speed-up curves over the number of threads; whiskers are the rounds' spread."""
+    """Returns the factored speed-up curves over the number of threads; whiskers are the rounds' spread."""
     rows: list[Spec] = [
         {"threads": column.point.threads, "curve": _CURVES[name][0], "speedup": value}
         for column in content.columns
@@ -131,7 +131,7 @@ def thread_time(content: ScalingContent) -> Spec:
 
 
 def both(content: ScalingContent) -> Spec:
-    """Both in one picture, titled by the command."""
+    """Returns both in one picture, titled by the command."""
     widths = (380, max(180, 46 * len(content.columns)))
     command = " ".join(content.spec.command)
     return side_by_side(

@@ -52,7 +52,7 @@ class _Bar:
 
 
 def picture_stretches(run: Run) -> int:
-    """The limit of a schedule that is drawn once: no bar is shorter than half a pixel."""
+    """Returns the limit of a schedule that is drawn once: no bar is shorter than half a pixel."""
     return 4 * WIDTH * max(len(run.threads), 1)
 
 
@@ -122,7 +122,7 @@ def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) 
 
 
 def _row(bar: _Bar, kind: str, schedule: Schedule) -> Spec:
-    """The bar in a row of height 1; the last bin ends with the run."""
+    """Returns the bar in a row of height 1; the last bin ends with the run."""
     length = bar.end_ns - bar.begin_ns
     top = _ROW_FILLED * bar.before_ns / length
     told = duration(bar.part_ns)
@@ -177,7 +177,7 @@ def _home_colours(bars: list[_Bar]) -> dict[str, str]:
 
 
 def _construct_colours(bars: list[_Bar]) -> dict[str, str]:
-    """The constructs with a colour of their own: those with most time in the window."""
+    """Returns the constructs with a colour of their own: those with most time in the window."""
     time: Counter[str] = Counter()
     for bar in bars:
         if bar.kind not in _FIXED_COLOURS:
@@ -221,7 +221,7 @@ def over_time(schedule: Schedule) -> Spec | None:
 
 
 def who_ran_whose(schedule: Schedule) -> Spec | None:
-    """A matrix: tasks by the thread that created them and the thread that ran them."""
+    """Returns a matrix: tasks by the thread that created them and the thread that ran them."""
     rows: list[Spec] = [
         {"creator": creator, "thread": thread, "tasks": n, "number": count(n)}
         for creator, row in enumerate(schedule.ran)

@@ -53,12 +53,12 @@ class Figure:
 
 
 def axis(field: str, title: str | None, kind: str = "quantitative", **more: Any) -> Spec:
-    """A channel of position; what is given more goes to its axis."""
+    """Returns a channel of position; what is given more goes to its axis."""
     return {"field": field, "type": kind, "axis": {"title": title, **more}}
 
 
 def state_colours(states: Sequence[str] = STATES) -> Spec:
-    """The channel that gives each state its colour."""
+    """Returns the channel that gives each state its colour."""
     return {
         "field": "state",
         "type": "nominal",
@@ -80,7 +80,7 @@ def side_by_side(specs: Iterable[Spec], **more: Any) -> Spec:
 
 
 def figure(title: str, values: Sequence[Spec], **parts: Any) -> Spec:
-    """A specification with `values` as its rows. `title` describes it to those who do not see it."""
+    """Returns a specification with `values` as its rows. `title` describes it to those who do not see it."""
     faceted = "row" in parts.get("encoding", {})  # then the width is that of the bars alone
     size: Spec = {"width": WIDTH} | (
         {} if faceted else {"autosize": {"type": "fit-x", "contains": "padding"}}

@@ -31,7 +31,7 @@ class Loaded:
 
 
 def loaded_libraries(program: ElfFacts, environ: Mapping[str, str]) -> tuple[Loaded, ...]:
-    """Every library that the program needs, directly or not, in the order in which it is loaded."""
+    """Returns every library that the program needs, directly or not, in the order in which it is loaded."""
     found: dict[str, Loaded] = {}
     queue: list[tuple[ElfFacts, tuple[ElfFacts, ...]]] = [(program, ())]
     while queue:
@@ -49,7 +49,7 @@ def loaded_libraries(program: ElfFacts, environ: Mapping[str, str]) -> tuple[Loa
 def find_library(
     name: str, user: ElfFacts, ancestors: tuple[ElfFacts, ...], environ: Mapping[str, str]
 ) -> ElfFacts | None:
-    """The file that `user` gets for the needed `name`."""
+    """Returns the file that `user` gets for the needed `name`."""
     if "/" in name:
         return _fitting(Path(name), user)
     # RPATH is inherited from those who needed us, and ignored where RUNPATH is present
@@ -96,7 +96,7 @@ def _fitting(path: Path, user: ElfFacts) -> ElfFacts | None:
 
 @functools.cache
 def loader_cache() -> dict[str, tuple[Path, ...]]:
-    """The loader's cache: library name to paths, best first; empty where there is no ldconfig."""
+    """Returns the loader's cache: library name to paths, best first; empty where there is no ldconfig."""
     tool = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
     if tool is None:
         return {}

@@ -44,7 +44,7 @@ class ProducedRuns:
 
 
 def choose_directory(program: Path, environ: Mapping[str, str], pid: int) -> str:
-    """A value of OMPASS_DIR that no other launch uses: the program's name and our process id.
+    """Returns a value of OMPASS_DIR that no other launch uses: the program's name and our process id.
 
     One name for the whole process tree, so that directories of children are found by their numbers.
     """
@@ -53,7 +53,7 @@ def choose_directory(program: Path, environ: Mapping[str, str], pid: int) -> str
 
 
 def absolute_pattern(pattern: str) -> str:
-    """The pattern as an absolute one, for a program that changes its directory before OpenMP starts."""
+    """Returns the pattern as an absolute one, for a program that changes its directory before OpenMP starts."""
     if pattern.startswith("/"):
         return pattern
     return f"{str(Path.cwd()).replace('%', '%%')}/{pattern}"
@@ -76,7 +76,7 @@ def check_place(pattern: str, named: str) -> None:
 
 
 def new_launch(environ: Mapping[str, str]) -> str:
-    """A value of OMPASS_LAUNCH for what this process starts: the launches around it, and a new one.
+    """Returns a value of OMPASS_LAUNCH for what this process starts: the launches around it, and a new one.
 
     Ranks of an MPI job have the pattern of their names in common, and their parent too, but no launch.
     """
@@ -114,7 +114,7 @@ def _matching_folders(parent: str) -> list[Path]:
 
 
 def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> ProducedRuns:
-    """The runs that this launch made since `before` was taken.
+    """Returns the runs that this launch made since `before` was taken.
 
     The main one is that of process `pid`, else the largest. Other launches may have the same pattern, such as
     the ranks of a job.

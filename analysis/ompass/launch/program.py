@@ -61,7 +61,7 @@ class Program:
 
 
 def inspect_program(name: str, environ: Mapping[str, str]) -> Program:
-    """The program that a shell would run for `name`.
+    """Returns the program that a shell would run for `name`.
 
     Raises ProgramNotFoundError, ProgramNotExecutableError.
     """
@@ -92,7 +92,7 @@ def inspect_program(name: str, environ: Mapping[str, str]) -> Program:
 
 
 def find_executable(name: str, environ: Mapping[str, str]) -> Path:
-    """The file that a shell would execute for `name`."""
+    """Returns the file that a shell would execute for `name`."""
     if "/" not in name:
         found = shutil.which(name, path=environ.get("PATH", os.defpath))
         if found is None:
@@ -114,7 +114,7 @@ def find_executable(name: str, environ: Mapping[str, str]) -> Path:
 
 
 def read_interpreter(path: Path, environ: Mapping[str, str]) -> Path | None:
-    """The program that runs a script, seen through `env`; None when `path` is no script."""
+    """Returns the program that runs a script, seen through `env`; None when `path` is no script."""
     try:
         with path.open("rb") as stream:
             first = stream.readline(512)
@@ -144,7 +144,7 @@ def _as_runtime(loaded: Loaded) -> Runtime | None:
 
 
 def _built_in(path: Path) -> list[Runtime]:
-    """A runtime that was linked into the program itself, by the symbols that it defines."""
+    """Returns a runtime that was linked into the program itself, by the symbols that it defines."""
     defined = static_symbols(path, _RUNTIME_SYMBOLS) | dynamic_symbols(path, _RUNTIME_SYMBOLS)[0]
     if not defined:
         return []
@@ -159,7 +159,7 @@ def _has_static(runtimes: list[Runtime]) -> bool:
 
 
 def _is_privileged(path: Path) -> bool:
-    """Whether the loader will run in secure mode and drop LD_PRELOAD."""
+    """True if the loader will run in secure mode and drop LD_PRELOAD."""
     try:
         status = path.stat()
     except OSError:

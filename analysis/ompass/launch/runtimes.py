@@ -82,5 +82,5 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def version_key(path: Path) -> tuple[int, ...]:
-    """The numbers in a path, so that llvm-19 sorts after llvm-9."""
+    """Returns the numbers in a path, so that llvm-19 sorts after llvm-9."""
     return tuple(int(digits) for digits in re.findall(r"\d+", str(path)))

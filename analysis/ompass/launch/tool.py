@@ -16,7 +16,7 @@ _LIBRARY = "libompass.so"
 
 
 def find_tool_library(environ: Mapping[str, str]) -> Path:
-    """The tool library: OMPASS_LIBRARY, else the one in the package, else that of the source tree.
+    """Returns the tool library: OMPASS_LIBRARY, else the one in the package, else that of the source tree.
 
     IncompleteInstallationError when there is none.
     """
@@ -38,7 +38,7 @@ def find_tool_library(environ: Mapping[str, str]) -> Path:
 
 
 def preloadable(path: Path, scratch: Path) -> Path:
-    """A name of the library that LD_PRELOAD can hold: itself, or a link in `scratch`.
+    """Returns a name of the library that LD_PRELOAD can hold: itself, or a link in `scratch`.
 
     Spaces and colons separate the names in that variable and cannot be escaped.
     """

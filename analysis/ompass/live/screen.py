@@ -47,7 +47,7 @@ _SORTS: Final[dict[str, Callable[[Cost], int]]] = {
 
 
 def state_bar(states: StateTimes, width: int = _BAR) -> Text:
-    """The shares of the states, in their colours."""
+    """Returns the shares of the states, in their colours."""
     text, at = Text(), 0
     done = 0.0
     total = states.total_ns
@@ -236,7 +236,7 @@ class Top(App[None]):
 
 
 def _table(columns: Columns, rows: Iterable[Sequence[Text]]) -> Iterator[Text]:
-    """The rows below the titles of their columns."""
+    """Yields the rows below the titles of their columns."""
     whole = [[Text(title, style="bold") for title, _ in columns], *rows]
     widths = [max(cell.cell_len for cell in column) for column in zip(*whole, strict=True)]
     yield Text()

@@ -88,7 +88,7 @@ class Watch:
         self._resolvers: dict[Path, tuple[int, Resolver]] = {}
 
     def look(self) -> Look:
-        """The runs as they are now. RunNotFoundError, DamagedRunError."""
+        """Returns the runs as they are now. RunNotFoundError, DamagedRunError."""
         contents = tuple(self._content(path) for path in self.directories)
         has_ended = all(_has_ended(content.run) for content in contents)
         if has_ended:  # perhaps while they were read
@@ -131,7 +131,7 @@ def change(before: Look, now: Look) -> Change:
 
 
 def directories_of(pid: int) -> list[Path]:
-    """The run directories into which a process writes. RunNotFoundError."""
+    """Returns the run directories into which a process writes. RunNotFoundError."""
     try:
         lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
     except OSError as error:

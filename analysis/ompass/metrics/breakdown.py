@@ -91,7 +91,7 @@ class Breakdown:
         return together(t.presence for t in self.threads)
 
     def share(self, part_ns: float) -> float:
-        """A part of the thread-time, 0 to 1; 0 of an empty scope."""
+        """Returns a part of the thread-time, 0 to 1; 0 of an empty scope."""
         return share(part_ns, self.thread_time_ns)
 
 
@@ -102,7 +102,7 @@ def time_breakdown(
     regions: frozenset[int] = frozenset(),
     groups: Mapping[int, int] | None = None,
 ) -> Breakdown:
-    """The identity for `scope`.
+    """Returns the identity for `scope`.
 
     `regions` names the parallel constructs of Scope.REGION. `groups` maps construct numbers to the one
     that stands for them (several addresses of one source line); numbers that it lacks stand for themselves.
@@ -143,7 +143,7 @@ def sum_states(parts: Iterable[StateTimes]) -> StateTimes:
 
 
 def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...]:
-    """The rows summed per thread, in thread order."""
+    """Returns the rows summed per thread, in thread order."""
     known = {t.thread: t for t in run.threads}
     by_thread: dict[int, list[RegionRow]] = {}
     for row in rows:
@@ -162,7 +162,7 @@ def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...
 
 
 def region_shares(run: Run, rows: Iterable[RegionRow], groups: Mapping[int, int]) -> tuple[RegionShare, ...]:
-    """The rows summed per parallel construct, most thread-time first."""
+    """Returns the rows summed per parallel construct, most thread-time first."""
     by_construct: dict[int, list[RegionRow]] = {}
     for row in rows:
         by_construct.setdefault(groups.get(row.construct, row.construct), []).append(row)

@@ -62,7 +62,7 @@ class ConstructTotals(ConstructRow):
 def construct_totals(
     run: Run, kind: str = "task", groups: Mapping[int, int] | None = None
 ) -> tuple[ConstructTotals, ...]:
-    """All constructs of one kind ("task", "kernel"), most expensive first.
+    """Returns all constructs of one kind ("task", "kernel"), most expensive first.
 
     `groups` as in time_breakdown.
     """
@@ -76,7 +76,7 @@ def construct_totals(
 
 
 def merge_counts(construct: int, kind: str, rows: Sequence[ConstructRow]) -> ConstructTotals:
-    """The rows of one construct as one."""
+    """Returns the rows of one construct as one."""
     return ConstructTotals(
         functools.reduce(operator.add, rows).replace(construct=construct),
         kind,

@@ -23,7 +23,7 @@ class Gap:
 
 
 def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
-    """The four gaps, from the top of the plot to its bottom."""
+    """Returns the four gaps, from the top of the plot to its bottom."""
     value = {name: point.curve(name) or 0.0 for name in ("linear", "maximal", "idle", "inflation", "actual")}
     serial = "the serial program" if point.has_baseline else "its own work"
     one = point.one_time_ns / point.serial_ns if point.serial_ns else 0.0

@@ -79,7 +79,7 @@ _TITLES_OF_LOSSES = ("too_fine", "too_coarse", "memory_bound", "synchronization"
 
 
 def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
-    """The verdict for one number of threads, which should be above one."""
+    """Returns the verdict for one number of threads, which should be above one."""
     found = losses(point, evidence)
     named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
     if 0 < evidence.n_cpus < point.threads:
@@ -108,7 +108,7 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
 
 
 def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
-    """All causes with their thread-time, largest first; a negative one is a gain."""
+    """Returns all causes with their thread-time, largest first; a negative one is a gain."""
     states, one = point.states, point.one
     price_ns = point.one_thread_overhead_ns
     tasks_on_one_ns = point.one_time_ns - point.elision_ns if point.elision_ns is not None else 0.0
@@ -145,7 +145,7 @@ def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> b
 
 
 def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
-    """The finding of the run that backs the verdict, and that names a line."""
+    """Returns the finding of the run that backs the verdict, and that names a line."""
     kinds = {
         "too_fine": ("too_fine",),
         "too_coarse": _IDLE_FINDINGS,

@@ -61,7 +61,7 @@ def fold(
 def fold_to(
     graph: TaskGraph, most_groups: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """The deepest folding with at most so many groups; at least the first level of tasks is kept."""
+    """Returns the deepest folding with at most so many groups; at least the first level of tasks is kept."""
     deepest = max(group.depth for group in graph.groups)
     for depth in range(deepest, 2, -1):
         folded, place = fold(graph, depth, same)

@@ -57,7 +57,7 @@ class Inflation(Generic[Key]):
 def inflation(
     threads: int, recorded: Sequence[Mapping[Key, WorkOf]], one: Sequence[Mapping[Key, WorkOf]]
 ) -> tuple[Inflation[Key], ...]:
-    """Every construct of the runs (one mapping per round), the largest excess first."""
+    """Returns every construct of the runs (one mapping per round), the largest excess first."""
     keys: dict[Key, None] = {}
     for run in (*recorded, *one):
         keys.update(dict.fromkeys(run))

@@ -56,7 +56,7 @@ class OwnerLoads:
         return self.cycles / self.n
 
     def quantile(self, part: float) -> int:
-        """The cycles within which this part of the loads had their data."""
+        """Returns the cycles within which this part of the loads had their data."""
         wanted = max(math.ceil(part * self.n), 1)
         for cycles, n in self.counts.items():
             wanted -= n

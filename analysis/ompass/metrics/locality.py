@@ -44,7 +44,7 @@ class Locality:
 
 
 def locality(run: Run) -> Locality | None:
-    """The figures of a run; None when no task was held by the extension.
+    """Returns the figures of a run; None when no task was held by the extension.
 
     Domains beyond the last that the format counts share its place.
     """

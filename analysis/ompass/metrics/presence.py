@@ -33,12 +33,12 @@ class Presence:
 
 
 def knows_switches(run: Run) -> bool:
-    """Whether every thread knew its switches: then rows of constructs have preempted and blocked times."""
+    """True if every thread knew its switches: then rows of constructs have preempted and blocked times."""
     return bool(run.threads) and all(t.cpu_source == SWITCHES for t in run.threads)
 
 
 def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
-    """The rows of one thread, whose times come from `source`; None where that is empty."""
+    """Returns the rows of one thread, whose times come from `source`; None where that is empty."""
     if not source:
         return None
     whole, work = CpuTimes(), CpuTimes()
@@ -49,7 +49,7 @@ def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
 
 
 def together(parts: Iterable[Presence | None]) -> Presence | None:
-    """The sum; None where a part is not known. Its source is the poorest of the parts'."""
+    """Returns the sum; None where a part is not known. Its source is the poorest of the parts'."""
     whole, work = CpuTimes(), CpuTimes()
     sources = set()
     for part in parts:

@@ -9,7 +9,7 @@ from ompass.model import Run
 
 
 def allowed_processors(n_cpus: int, quota_us: int, period_us: int) -> float:
-    """A number such as 1.5; 0: not known."""
+    """Returns a number such as 1.5; 0: not known."""
     quota = quota_us / period_us if quota_us and period_us else 0.0
     return min(quota, n_cpus) if quota and n_cpus else quota or float(n_cpus)
 
@@ -24,7 +24,7 @@ def describe_processors(n_cpus: int, quota_us: int, period_us: int) -> str:
 
 
 def processors_of(run: Run) -> float:
-    """The processors that the threads of the run could use at a time, on average; 0: not known."""
+    """Returns the processors that the threads of the run could use at a time, on average; 0: not known."""
     return allowed_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
 
 
@@ -34,7 +34,7 @@ def described(run: Run) -> str:
 
 
 def processor_values(run: Run) -> dict[str, Any]:
-    """All of it as values of JSON."""
+    """Returns all of it as values of JSON."""
     return {
         "usable": run.n_usable_cpus,
         "allowed": processors_of(run),

@@ -65,7 +65,7 @@ class Job:
         return self.lost_ns / whole if whole else 0.0
 
     def relative_work(self, rank: Rank) -> float:
-        """The rank's work over the mean of all."""
+        """Returns the rank's work over the mean of all."""
         mean = fmean(each.states.work_ns for each in self.ranks)
         return rank.states.work_ns / mean if mean > 0 else 0.0
 

@@ -278,7 +278,7 @@ _T_95 = 2.04  # Student's t of 31 degrees of freedom, both sides
 
 
 def fine_bin(distance: float) -> int:
-    """The fine bin that holds a distance, by the rule of the core."""
+    """Returns the fine bin that holds a distance, by the rule of the core."""
     whole = min(int(distance), 2**63)
     if whole < _BINS_PER_OCTAVE:
         return whole

@@ -74,7 +74,7 @@ def owners_by_samples(samples: Sequence[LocatedSample]) -> tuple[tuple[Owner, in
 
 
 def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
-    """The lines on which samples fell, by owner and count."""
+    """Returns the lines on which samples fell, by owner and count."""
     return _hottest(samples, lambda sample: sample.calls[:1])
 
 
@@ -124,7 +124,7 @@ def samples_tree(samples: Sequence[LocatedSample], most: int = 12) -> tuple[Samp
 
 
 def hot_functions(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], ...]:
-    """The functions, with their modules, in which samples fell."""
+    """Returns the functions, with their modules, in which samples fell."""
     return _hottest(samples, lambda sample: [(c.function or c.place, c.module) for c in sample.calls[:1]])
 
 
@@ -134,7 +134,7 @@ def hot_calls(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], .
 
 
 def hot_libraries(samples: Sequence[LocatedSample]) -> tuple[Hot[str], ...]:
-    """The libraries that were called, by purpose; empty: the program's own code."""
+    """Returns the libraries that were called, by purpose; empty: the program's own code."""
     return _hottest(samples, lambda sample: [sample.library])
 
 

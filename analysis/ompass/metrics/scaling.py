@@ -157,7 +157,7 @@ class ScalingPoint:
         return self.one_time_ns - self.serial_ns
 
     def curve(self, name: str) -> float | None:
-        """A value of CURVES; None for the elision when it was not timed."""
+        """Returns a value of CURVES; None for the elision when it was not timed."""
         if name == "linear":
             return float(self.threads)
         if name == "actual":
@@ -173,7 +173,10 @@ class ScalingPoint:
 
 
 def scaling_point(samples: Samples) -> ScalingPoint:
-    """The figures of one number of threads. ValueError without a recorded run on P and on one thread."""
+    """Returns the figures of one number of threads.
+
+    ValueError without a recorded run on P and on one thread.
+    """
     if not samples.recorded or not samples.one_thread:
         raise ValueError(f"no recorded run on {samples.threads} or on one thread")
     one = mean_states([m.states for m in samples.one_thread])

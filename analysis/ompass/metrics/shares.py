@@ -13,5 +13,5 @@ def share(part: float, whole: float, of_nothing: float = 0.0) -> float:
 
 
 def sums(rows: Sequence[Any], names: str) -> dict[str, Any]:
-    """The sum over the rows of each attribute that `names` lists."""
+    """Returns the sum over the rows of each attribute that `names` lists."""
     return {name: sum(getattr(row, name) for row in rows) for name in names.split()}

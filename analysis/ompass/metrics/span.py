@@ -49,7 +49,7 @@ def speedup_bounds(
 def critical_constructs(
     graph: TaskGraph, groups: Mapping[int, int] | None = None
 ) -> tuple[CriticalConstruct, ...]:
-    """All constructs, the one that most of the critical path belongs to first.
+    """Returns all constructs, the one that most of the critical path belongs to first.
 
     `groups` maps construct numbers to the one that stands for them, as in time_breakdown.
     """

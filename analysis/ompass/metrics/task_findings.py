@@ -105,7 +105,7 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
 
 
 def _is_starving(facts: Facts) -> bool:
-    """Whether threads of regions with tasks went without, so that a reason is worth looking for."""
+    """True if threads of regions with tasks went without, so that a reason is worth looking for."""
     return (
         facts.n_threads > 1
         and facts.breakdown.share(facts.idle_ns(facts.task_regions)) >= thresholds.IDLE_SHARE
@@ -137,7 +137,7 @@ def undeferred(facts: Facts) -> Iterator[Evidence]:
 
 
 def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
-    """A taskwait or taskgroup for nearly every task."""
+    """Yields a taskwait or taskgroup for nearly every task."""
     waits = [w for w in facts.waits if w.kind in ("taskwait", "taskgroup", "taskwait depend")]
     worst = max(waits, key=lambda w: (w.n_waits, -w.construct), default=None)
     if worst is None or worst.n_waits < thresholds.WAIT_LEAST or not _is_starving(facts):

@@ -112,7 +112,7 @@ class LoopTotals:
 
 
 def wait_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[WaitTotals, ...]:
-    """All waits of the run, the costliest first. `groups` as in time_breakdown."""
+    """Returns all waits of the run, the costliest first. `groups` as in time_breakdown."""
     rows: dict[int, list[WaitRow]] = {}
     for row in run.waits:
         rows.setdefault((groups or {}).get(row.construct, row.construct), []).append(row)
@@ -121,7 +121,10 @@ def wait_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[Wait
 
 
 def loop_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[LoopTotals, ...]:
-    """All loops of the run, the most costly imbalance first, then by time. `groups` as in time_breakdown."""
+    """Returns all loops of the run, the most costly imbalance first, then by time.
+
+    `groups` as in time_breakdown.
+    """
     rows: dict[int, list[LoopRow]] = {}
     for row in run.loops:
         rows.setdefault((groups or {}).get(row.construct, row.construct), []).append(row)

@@ -73,7 +73,7 @@ def html_report(
     sources: bool = False,
     script: BrowserScript | None = None,
 ) -> str:
-    """The page of one or more runs and sweeps, as text.
+    """Returns the page of one or more runs and sweeps, as text.
 
     `compared`: the runs that are set side by side, where these are more than those shown one by one.
     `sources`: with lines of the program's source, where it is found.
@@ -186,7 +186,7 @@ def _data(timeline: Timeline, served: bool, sources: bool) -> Markup:
 
 
 def _program(served: bool) -> str:
-    """The client: its files are parts of one function, so that no name of theirs is the page's."""
+    """Returns the client: its files are parts of one function, so that no name of theirs is the page's."""
     files = [*(f"client/{name}.js" for name in _CLIENT), *(["client/server.js"] if served else [])]
     parts = "\n".join(_file(name) for name in files)
     return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();\n{_READY}"

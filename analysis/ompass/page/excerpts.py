@@ -49,7 +49,7 @@ class SourceLine:
 def numbered_lines(
     excerpt: Excerpt, heat: Mapping[int, int], most: int = 0, said: Mapping[int, str] | None = None
 ) -> list[SourceLine]:
-    """The lines of an excerpt; `most`: samples on the hottest line, of the excerpt unless given."""
+    """Returns the lines of an excerpt; `most`: samples on the hottest line, of the excerpt unless given."""
     most = most or max(heat.values(), default=0)
     said = said or {}
     return [
@@ -72,7 +72,7 @@ class Sources:
         self._files: dict[str, tuple[str, ...]] = {}
 
     def around(self, location: Location, last: int = 0) -> Excerpt | None:
-        """The lines around a construct; up to `last` and what is around that, if it is near."""
+        """Returns the lines around a construct; up to `last` and what is around that, if it is near."""
         if not location.file or not location.line:
             return None
         lines = self._lines(location.file)
@@ -83,7 +83,7 @@ class Sources:
         return Excerpt(first, location.line, tuple(line[:_LONGEST_LINE] for line in lines[first - 1 : last]))
 
     def lines(self, file: str, first: int, last: int) -> Excerpt | None:
-        """The lines of a file from `first` to `last`, none of them marked; None when there is none."""
+        """Returns the lines of a file from `first` to `last`, none of them marked; None when there is none."""
         found = self._lines(file)[max(first, 1) - 1 : last]
         return Excerpt(max(first, 1), 0, tuple(line[:_LONGEST_LINE] for line in found)) if found else None
 
@@ -111,7 +111,7 @@ class Excerpts:
         self.heat = samples_by_line(content.samples.samples) if content.samples else {}
 
     def around(self, construct: int) -> Excerpt | None:
-        """The lines around a construct, up to the sampled ones behind it."""
+        """Returns the lines around a construct, up to the sampled ones behind it."""
         location = self._content.location(construct)
         near = range(location.line, location.line + _MOST_BEHIND)
         hot = [line for line in near if self.heat.get((location.file, line))]
@@ -165,7 +165,7 @@ class Excerpts:
         }
 
     def of(self, construct: int) -> dict[str, Any] | None:
-        """The excerpt as page/client/chosen.js takes it; None when there is none."""
+        """Returns the excerpt as page/client/chosen.js takes it; None when there is none."""
         excerpt = self.around(construct)
         if excerpt is None:
             return None

@@ -19,7 +19,7 @@ from ompass.reports.model import Section
 
 
 def graph_part(content: GraphContent, of_run: ReportContent) -> Part:
-    """The part of one run; `of_run` names constructs as the timeline does."""
+    """Returns the part of one run; `of_run` names constructs as the timeline does."""
     report = graph_report(content)
     parts = [part for section in report.sections if not section.drawn for part in section.parts]
     notes = [f"Note: {note}" for note in report.notes]

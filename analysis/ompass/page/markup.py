@@ -45,7 +45,7 @@ def join(parts: Iterable[object]) -> Markup:
 
 
 def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
-    """A table whose columns sort and whose rows unfold `details`, by the row's number.
+    """Returns a table whose columns sort and whose rows unfold `details`, by the row's number.
 
     Its title is for those who do not see the page.
     """
@@ -124,7 +124,7 @@ def _cell(column: Column, value: Any, shown: Table, k: int) -> Markup:
 
 
 def state_bar(states: Any) -> Markup:
-    """A stacked bar of the five states, in pure HTML, with its figures as a tooltip."""
+    """Returns a stacked bar of the five states, in pure HTML, with its figures as a tooltip."""
     total = states.total_ns
     if not total:
         return Markup("")

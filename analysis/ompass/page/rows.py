@@ -20,7 +20,7 @@ _SINGLE: Final = 64  # a run with more threads, and a page with more runs, has t
 
 
 def rows_of(runs: Sequence[tuple[Run, Sequence[int]]]) -> list[Row]:
-    """A row for each run, which has the rows of its threads; with each run the CPUs of its threads."""
+    """Returns a row for each run, which has the rows of its threads; with each run the CPUs of its threads."""
     metas = [read_meta(run.path) for run, _ in runs]
     rows = [
         _of_run(k, run, cpus, meta, len(runs))
@@ -38,7 +38,7 @@ def rows_of(runs: Sequence[tuple[Run, Sequence[int]]]) -> list[Row]:
 
 
 def _of_run(number: int, run: Run, cpus: Sequence[int], meta: Meta, n_runs: int) -> Row:
-    """All threads in one, and below it the threads, in groups where they are many."""
+    """Returns all threads in one, and below it the threads, in groups where they are many."""
     leaves: list[Row] = [
         {"id": f"{number}.{row.thread}", "label": f"thread {row.thread}", "run": number,
          "threads": [row.thread], "rows": []}

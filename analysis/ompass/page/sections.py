@@ -43,7 +43,7 @@ class Part:
 
 
 def comparison_part(contents: Sequence[ReportContent]) -> Part:
-    """The thread-time of several runs, one beside the other; of the ranks of a job, how even it is."""
+    """Returns the thread-time of several runs, one beside the other; of the ranks of a job, how even it is."""
     job = job_of_reports(contents)
     section = job_report(job).sections[0] if job else Section("runs", "All runs", ())
     return Part(section, {"runs": RUN_FIGURES["breakdown"].make(contents)})
@@ -76,7 +76,7 @@ def run_parts(
 
 
 def sweep_parts(content: ScalingContent) -> Iterator[Part]:
-    """The parts of one sweep."""
+    """Yields the parts of one sweep."""
     report = scaling_report(content)
     figures = {"sweep-time": thread_time, "speedup": factored}
     for section in report.sections:
@@ -106,13 +106,13 @@ def schedule_part(schedule: Schedule) -> Part:
 
 
 def section_later(key: str, title: str, number: str) -> Markup:
-    """A section that client/server.js fills when it comes into sight."""
+    """Returns a section that client/server.js fills when it comes into sight."""
     waiting = element("p", "…", class_="note")
     return element("section", element("h3", title), waiting, id=f"{key}{number}", data_later=key)
 
 
 def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
-    """A part as HTML, and the figures that page.js draws into it; `number` tells several runs apart."""
+    """Returns a part as HTML, and the figures that page.js draws into it; `number` tells several runs apart."""
     section = part.section
     figures = {f"figure-{name}{number}": visible_values(spec) for name, spec in part.figures.items() if spec}
     blocks = [element("h3", section.title)]
@@ -206,7 +206,7 @@ def source_part(excerpts: Excerpts) -> Part | None:
 
 
 def source_lines(lines: Iterable[SourceLine]) -> Markup:
-    """Lines with their numbers, a bar for the samples on each, and what is said of them."""
+    """Returns lines with their numbers, a bar for the samples on each, and what is said of them."""
     rows = [
         element(
             "span",

@@ -80,7 +80,7 @@ class Timeline:
     # ------------------------------------------------------------ for the page
 
     def describe(self) -> Value:
-        """All that the client must know before it draws."""
+        """Returns all that the client must know before it draws."""
         return {
             "begin": self.begin_ns,
             "end": self.end_ns,
@@ -112,7 +112,7 @@ class Timeline:
     def tile(
         self, run: int, dimension: str, shift: int, first: int, n: int, rows: Sequence[Sequence[int]]
     ) -> Bins:
-        """Nanoseconds by row, bin and column of the legend; by state when the dimension is `state`.
+        """Returns nanoseconds by row, bin and column of the legend; by state when the dimension is `state`.
 
         When it is `absent`, the time preempted and blocked of each state.
         """
@@ -133,14 +133,14 @@ class Timeline:
     def stretches(
         self, run: int, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int = MOST_STRETCHES
     ) -> Value | None:
-        """The stretches of a window as columns; None when they are too many to be drawn."""
+        """Returns the stretches of a window as columns; None when they are too many to be drawn."""
         rows = self.pyramids[run].read_stretches(threads, begin_ns, end_ns, limit)
         if rows is None:
             return None
         return _columns(rows)
 
     def links(self, run: int, task: int, thread: int, at_ns: int) -> Value:
-        """A task that runs on `thread` then, and those before and after it by dependences."""
+        """Returns a task that runs on `thread` then, and those before and after it by dependences."""
         return _columns(self.pyramids[run].read_links(task, thread, at_ns, _MOST_RECORDS))
 
     def moment(self, run: int, threads: Sequence[int], at_ns: int) -> Value:

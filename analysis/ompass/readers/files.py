@@ -12,7 +12,10 @@ _LARGEST_BYTES: Final = 64 << 20
 
 
 def read_small_file(path: Path) -> str:
-    """The text of a regular file, broken characters replaced. OSError for any other kind, and for 64 MiB."""
+    """Returns the text of a regular file, broken characters replaced.
+
+    OSError for any other kind, and for 64 MiB.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO has no writer to wait for
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)

@@ -19,7 +19,7 @@ def read_task_graph(
     max_tasks: int = 10_000,
     on_processors: bool = False,
 ) -> TaskGraph:
-    """The graph with `depth` levels of task nesting told apart, and the tasks of `expanded` groups.
+    """Returns the graph with `depth` levels of task nesting told apart, and the tasks of `expanded` groups.
 
     `on_processors`: work and span leave out the time in which threads were preempted.
 

@@ -35,7 +35,7 @@ class Meta:
 
 
 def read_meta(directory: Path) -> Meta:
-    """The meta data of a run; of a missing or broken file, an empty one (the logs stand without it)."""
+    """Returns the meta data of a run; of a missing or broken file, an empty one (the logs stand without it)."""
     try:
         values = _values(directory)
     except (OSError, ValueError):

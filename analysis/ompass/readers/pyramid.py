@@ -17,7 +17,7 @@ DIMENSIONS: Final = ("state", "construct", "home", "depth", "kernel", "absent")
 
 
 def open_pyramid(path: Path, *, keep: bool = True) -> Pyramid:
-    """The pyramid of a trace, kept beside it for the next time if it can be (`keep`).
+    """Returns the pyramid of a trace, kept beside it for the next time if it can be (`keep`).
 
     Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
     """

@@ -13,7 +13,7 @@ __all__ = ["STACK_WORD", "Sample", "SampledThread", "Samples", "read_samples"]
 
 
 def read_samples(path: Path) -> Samples:
-    """All samples, by thread; of a run without any, no threads.
+    """Returns all samples, by thread; of a run without any, no threads.
 
     Raises RunNotFoundError, DamagedRunError.
     """

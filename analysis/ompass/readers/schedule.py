@@ -78,7 +78,7 @@ def read_schedule(
     n_bins: int = 200,
     threads: Collection[int] = (),
 ) -> Schedule:
-    """The schedule in [start_ns, end_ns) (-1: to the end), as schedule_of() has it.
+    """Returns the schedule in [start_ns, end_ns) (-1: to the end), as schedule_of() has it.
 
     Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
     """
@@ -104,7 +104,7 @@ def schedule_of(
     n_bins: int = 200,
     threads: Collection[int] = (),
 ) -> Schedule:
-    """The window in bars, if `limit` is not 0, and at most `n_bins` bins of states.
+    """Returns the window in bars, if `limit` is not 0, and at most `n_bins` bins of states.
 
     Up to `limit` stretches are shown one by one; more of them as bins. `by_home`: work has homes as keys, not
     constructs. `threads`: those with bars (none: all).
@@ -153,7 +153,7 @@ class _Bins:
     def read(
         self, rows: Sequence[Sequence[int]], dimension: str, keys: Sequence[int] = ()
     ) -> NDArray[np.uint64]:
-        """Nanoseconds by row, bin and column."""
+        """Returns nanoseconds by row, bin and column."""
         number = DIMENSIONS.index(dimension)
         return self.pyramid.read_tile(rows, number, keys, self.shift, self.first, self.n)
 

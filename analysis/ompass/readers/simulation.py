@@ -111,60 +111,60 @@ def task_shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
 
 
 def loop_shapes(program: TaskProgram) -> tuple[LoopShape, ...]:
-    """The worksharing loops of several threads, in which these did nothing but work."""
+    """Returns the worksharing loops of several threads, in which these did nothing but work."""
     return _core.loops(program)
 
 
 def coarser(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
-    """The program with each `grain` leaf tasks of the construct, created in a row, as one."""
+    """Returns the program with each `grain` leaf tasks of the construct, created in a row, as one."""
     return _core.coarsen(program, construct, grain)
 
 
 def finer(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
-    """The program with each task of the construct that only works as `parts` tasks."""
+    """Returns the program with each task of the construct that only works as `parts` tasks."""
     return _core.refine(program, construct, parts)
 
 
 def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> TaskProgram:
-    """The program whose creators of `least` tasks of the construct share that out to `parts` tasks."""
+    """Returns the program whose creators of `least` tasks of the construct share that out to `parts` tasks."""
     return _core.spread(program, construct, least, parts)
 
 
 def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
-    """The program whose tasks of the construct keep only the last of their taskwaits."""
+    """Returns the program whose tasks of the construct keep only the last of their taskwaits."""
     return _core.join_phases(program, construct)
 
 
 def with_dependences(program: TaskProgram, construct: int) -> TaskProgram:
-    """The program whose tasks of the construct depend on declared data instead of waiting for all."""
+    """Returns the program whose tasks of the construct depend on declared data instead of waiting for all."""
     return _core.depend_on_data(program, construct)
 
 
 def untied(program: TaskProgram, construct: int) -> TaskProgram:
-    """The program with untied tasks of the construct."""
+    """Returns the program with untied tasks of the construct."""
     return _core.untie(program, construct)
 
 
 def prioritised(program: TaskProgram, construct: int) -> TaskProgram:
-    """The program whose tasks of the construct have a priority above that of others."""
+    """Returns the program whose tasks of the construct have a priority above that of others."""
     return _core.prioritise(program, construct)
 
 
 def balanced(program: TaskProgram, construct: int) -> TaskProgram:
-    """The program in which each instance of the worksharing loop takes its threads equally long."""
+    """Returns the program in which each instance of the worksharing loop takes its threads equally long."""
     return _core.balance_loop(program, construct)
 
 
 def as_taskloop(program: TaskProgram, construct: int, tasks: int) -> TaskProgram:
-    """The program with a taskloop of so many tasks in place of each instance of the worksharing loop."""
+    """Returns the program with a taskloop of so many tasks in place of each instance of the worksharing loop."""
     return _core.loop_to_tasks(program, construct, tasks)
 
 
 def with_larger_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:
-    """The program with chunks of the loop that are `factor` times as large."""
+    """Returns the program with chunks of the loop that are `factor` times as large."""
     return _core.enlarge_chunks(program, construct, factor, chunk_ns)
 
 
 def placed(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
-    """The program whose outermost tasks of the construct are placed, in equal stretches."""
+    """Returns the program whose outermost tasks of the construct are placed, in equal stretches."""
     return _core.place_subtrees(program, construct, n_domains)

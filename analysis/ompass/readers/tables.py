@@ -58,7 +58,7 @@ class Table:
 def _figures(
     row: type[ConstructRow | LoopRow | RegionRow | ThreadRow | WaitRow], but: Sequence[str] = ()
 ) -> tuple[Column, ...]:
-    """The columns of the rows of a profile: whatever the core describes that is a single value."""
+    """Returns the columns of the rows of a profile: whatever the core describes that is a single value."""
     return tuple(Column(*field) for field in row.describe() if field[1] and field[0] not in but)
 
 
@@ -97,7 +97,10 @@ TABLES: Final[Mapping[str, Table]] = {
 
 
 def load_polars() -> Any:
-    """The library of the frames; large, and so loaded only when one is made. IncompleteInstallationError."""
+    """Returns the library of the frames; large, and so loaded only when one is made.
+
+    IncompleteInstallationError.
+    """
     try:
         return importlib.import_module("polars")
     except ImportError as error:
@@ -118,7 +121,10 @@ class Tables:
         self._failure: OmpassError | None = None
 
     def scan(self, name: str) -> polars.LazyFrame:
-        """The table `name` of TABLES. UsageError for another name, NothingToShowError without its trace."""
+        """Returns the table `name` of TABLES.
+
+        UsageError for another name, NothingToShowError without its trace.
+        """
         table = TABLES.get(name)
         if table is None:
             raise UsageError(f"{name}", "no such table", f"there are {', '.join(TABLES)}")
@@ -260,7 +266,7 @@ def _schema(pl: Any, table: Table) -> dict[str, Any]:
 
 
 def _series(pl: Any, column: Column, values: Any) -> Any:
-    """A column of the core, int64 with -1 for what cannot be told, in its own type."""
+    """Returns a column of the core, int64 with -1 for what cannot be told, in its own type."""
     import numpy as np
 
     if column.labels:

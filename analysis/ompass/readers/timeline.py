@@ -126,7 +126,7 @@ def _refuse_too_many(run: Run, threads: Sequence[int], start_ns: int, end_ns: in
 
 
 def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
-    """The refusal, with windows that fit."""
+    """Returns the refusal, with windows that fit."""
     last_ns = max([run.wall_ns, *(thread.last_ns for thread in run.threads)])
     counts = _core.events_over_time(str(run.path), threads, last_ns, _PARTS).tolist()
     part_ns = last_ns // _PARTS + 1

@@ -12,7 +12,7 @@ from ompass.plain_text import csv_cell
 
 
 def csv_rows(rows: Sequence[Mapping[str, Any]], first: Iterable[str] = ()) -> str:
-    """Rows under a heading of all their keys, the `first` ones first; what a row lacks is empty."""
+    """Returns rows under a heading of all their keys, the `first` ones first; what a row lacks is empty."""
     flat_rows = [dict(_flat(row)) for row in rows]
     columns = dict.fromkeys(first)
     for row in flat_rows:

@@ -49,7 +49,7 @@ def glyph(state: str, unicode: bool) -> str:
 
 
 def state_values(states: StateTimes | MeanStates) -> tuple[float, ...]:
-    """The five states in the order of STATES."""
+    """Returns the five states in the order of STATES."""
     return (states.work_ns, states.create_ns, states.schedule_ns, states.sync_ns, states.idle_ns)
 
 
@@ -67,7 +67,7 @@ def split_cells(values: Sequence[float], cells: int) -> list[int]:
 
 
 def state_bar(states: StateTimes | MeanStates, cells: int, unicode: bool = True) -> Text:
-    """A stacked bar of the states, `cells` wide; empty when there is no time at all."""
+    """Returns a stacked bar of the states, `cells` wide; empty when there is no time at all."""
     bar = Text()
     for state, n in zip(STATES, split_cells(state_values(states), cells), strict=True):
         bar.append(glyph(state, unicode) * n, style=LOOKS[state])
@@ -75,7 +75,7 @@ def state_bar(states: StateTimes | MeanStates, cells: int, unicode: bool = True)
 
 
 def length_bar(value: float, largest: float, cells: int, style: str, unicode: bool = True) -> Text:
-    """A bar whose length is value / largest; anything above zero shows."""
+    """Returns a bar whose length is value / largest; anything above zero shows."""
     if value <= 0 or largest <= 0:
         return Text()
     eighths = max(1, round(value / largest * cells * 8))

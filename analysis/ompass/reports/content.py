@@ -72,7 +72,7 @@ def collect(
     *,
     with_samples: bool = True,
 ) -> ReportContent:
-    """The content of a report on `run`.
+    """Returns the content of a report on `run`.
 
     `region` selects parallel constructs for Scope.REGION, as select_regions takes them. Without samples
     it takes a small part of the time, and a finding that needs them is not made.
@@ -114,7 +114,7 @@ def collect(
 
 
 def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -> dict[int, str]:
-    """The names of critical constructs, as far as they are known; empty: it has none."""
+    """Returns the names of critical constructs, as far as they are known; empty: it has none."""
     names = {
         wait.construct: resolver.critical_name(run.definitions[wait.construct])
         for wait in waits
@@ -126,7 +126,7 @@ def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -
 def _samples(
     run: Run, locations: Mapping[int, Location], groups: Mapping[int, int]
 ) -> tuple[SampleContent | None, tuple[str, ...]]:
-    """The samples, or why they cannot be read: the rest of the report stands without them."""
+    """Returns the samples, or why they cannot be read: the rest of the report stands without them."""
     try:
         return collect_samples(run, locations, groups), ()
     except DamagedRunError as error:
@@ -156,7 +156,7 @@ def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
 
 
 def select_regions(run: Run, locations: Mapping[int, Location], text: str) -> frozenset[int]:
-    """The parallel constructs that `text` names: a construct number, `file:line`, or a function.
+    """Returns the parallel constructs that `text` names: a construct number, `file:line`, or a function.
 
     NothingToShowError lists what there is when nothing fits.
     """

@@ -78,7 +78,7 @@ class Bar(NamedTuple):
 
 
 def words(kind: Kind, value: Any) -> str:
-    """A value as people read it, as wide as it looks; bars are drawn instead."""
+    """Returns a value as people read it, as wide as it looks; bars are drawn instead."""
     if value is None:
         return "-"
     return "" if kind.is_bar else visible(_WORDS.get(kind, str)(value))
@@ -105,7 +105,7 @@ class Column:
 
 
 def data(key: str, of: str | Callable[[Any], Any] = "") -> Column:
-    """A column for programs alone."""
+    """Returns a column for programs alone."""
     return Column(key, "", Kind.DATA, of)
 
 
@@ -128,7 +128,7 @@ class Table:
 
     @classmethod
     def of(cls, title: str, columns: Iterable[Column], items: Iterable[Any], **fields: Any) -> Table:
-        """The table with a row for each item."""
+        """Returns the table with a row for each item."""
         columns = tuple(columns)
         return cls(title, columns, tuple(tuple(c.value(item) for c in columns) for item in items), **fields)
 
@@ -170,7 +170,7 @@ class Report:
 
 
 def sentence(text: str) -> str:
-    """The words of a finding as a sentence of their own."""
+    """Returns the words of a finding as a sentence of their own."""
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -187,7 +187,7 @@ def state_fields(states: Any, prefix: str = "") -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A report, table or any part of one as plain values of JSON."""
+    """Returns a report, table or any part of one as plain values of JSON."""
     if isinstance(value, Report):
         return plain(value.values)
     if isinstance(value, Table):

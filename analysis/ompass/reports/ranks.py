@@ -20,7 +20,7 @@ _MOST_RANKS: Final = 32
 
 
 def job_of_reports(contents: Sequence[ReportContent]) -> Job | None:
-    """The job whose ranks these runs are; None when they are not the ranks of one job."""
+    """Returns the job whose ranks these runs are; None when they are not the ranks of one job."""
     return job_of([_rank(content) for content in contents])
 
 
@@ -41,7 +41,7 @@ def _rank(content: ReportContent) -> Rank | None:
 
 
 def job_report(job: Job) -> Report:
-    """The overview of all ranks; on a terminal, of many those with most work."""
+    """Returns the overview of all ranks; on a terminal, of many those with most work."""
     most = max(job.ranks, key=lambda rank: rank.states.work_ns)
     said = (
         f"Rank {most.rank} has most work, {job.imbalance:.2f} times the mean. Were it spread evenly, up to "
@@ -99,7 +99,7 @@ def _ranks(job: Job, ranks: Sequence[Rank]) -> Table:
 
 
 def ranks_to_show(job: Job, contents: Sequence[ReportContent]) -> list[ReportContent]:
-    """The runs with least and with most work: the page shows these two of a job in full."""
+    """Returns the runs with least and with most work: the page shows these two of a job in full."""
     order = sorted(job.ranks, key=lambda rank: rank.states.work_ns)
     chosen = {order[-1].directory, order[0].directory}
     return [content for content in contents if str(content.run.path) in chosen]

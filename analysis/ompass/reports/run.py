@@ -95,7 +95,7 @@ _PRESENCE: Final = tuple(
 
 
 def run_report(content: ReportContent) -> Report:
-    """The whole report."""
+    """Returns the whole report."""
     run, breakdown = content.run, content.breakdown
     threads = _threads(breakdown.threads)
     regions, tasks, kernels = _regions(content), _tasks(content), _kernels(content)
@@ -344,7 +344,7 @@ def _work_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int] 
 
 
 def _of_timed(name: str) -> Any:
-    """A figure of tasks that were timed; None where there is none."""
+    """Returns a figure of tasks that were timed; None where there is none."""
     return lambda totals: getattr(totals, name) if totals.n_timed else None
 
 
@@ -353,7 +353,7 @@ def _by_thread(counts: tuple[tuple[int, int], ...]) -> list[dict[str, int]]:
 
 
 def counters_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int]:
-    """The counters of a construct by their names."""
+    """Returns the counters of a construct by their names."""
     return dict(zip(content.run.counters, totals.counters, strict=False))
 
 

@@ -117,7 +117,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def plain_grid(show_header: bool = True) -> Grid:
-    """A table of rich in the style of all of ours."""
+    """Returns a table of rich in the style of all of ours."""
     return Grid(
         box=box.SIMPLE_HEAD if show_header else None,
         show_header=show_header,

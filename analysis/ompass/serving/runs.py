@@ -53,7 +53,7 @@ class ServedRuns:
         return [Excerpts(content) for content in self.traces]
 
     def page(self) -> str:
-        """The page, whose slow sections are asked for later."""
+        """Returns the page, whose slow sections are asked for later."""
         later = {"schedule": "Schedule", "graph": "Task graph"}
         parts = []
         for content in self.shown:
@@ -122,7 +122,7 @@ class ServedRuns:
         return Answer.of_json(self._excerpts[int(question["run"])].of(int(question["construct"])))
 
     def _window(self, question: Question) -> Answer:
-        """The report of a window of every trace, as `ompass report --from events --window` has it."""
+        """Returns the report of a window of every trace, as `ompass report --from events --window` has it."""
         window = (int(question["begin"]), int(question["end"]))
         blocks = []
         for number, content in enumerate(self.traces, 1):

@@ -36,7 +36,7 @@ class Answer:
 
     @classmethod
     def of_json(cls, value: object) -> Answer:
-        """A value as JSON."""
+        """Returns a value as JSON."""
         return cls(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
 
 

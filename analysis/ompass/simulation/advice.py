@@ -206,7 +206,7 @@ class _Trial:
         return _gain(self.base, changed)
 
     def range_of(self, gain: float, **how: object) -> tuple[float, float]:
-        """The smallest and the largest gain over other seeds and other costs."""
+        """Returns the smallest and the largest gain over other seeds and other costs."""
         gains = [
             _gain(base, variant(**how)) for base, variant in zip(self._bases, self._variants, strict=True)
         ]
@@ -257,7 +257,7 @@ def _best(
     trial: _Trial, kind: str, construct: int | None, values: Sequence[int], run_of: Callable[[int], Simulate],
     at_most: bool = False,
 ) -> tuple[Change, Simulate]:  # fmt: skip
-    """The value with the shortest run, or in the middle of those with equally short ones."""
+    """Returns the value with the shortest run, or in the middle of those with equally short ones."""
     runs = [run_of(value)() for value in values]
     tried = [Tried(value, run.wall_ns) for value, run in zip(values, runs, strict=True)]
     queued = [run.n_tasks - run.n_inlined for run in runs]
@@ -275,7 +275,7 @@ def _best(
 
 
 def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
-    """Every change, with how to run it again."""
+    """Yields every change, with how to run it again."""
     program = trial.program
     shapes = [shape for shape in task_shapes(program) if shape.n_tasks]
     tasks = [shape for shape in shapes if shape.deepest > 0]
@@ -387,7 +387,7 @@ def _changed(
     trial: _Trial, kind: str, construct: int, change: Callable[[TaskProgram, int], TaskProgram],
     at_most: bool = False,
 ) -> tuple[Change, Simulate]:  # fmt: skip
-    """A change of one construct that has no values."""
+    """Returns a change of one construct that has no values."""
     programs = {0: change(trial.program, construct)}
     return _best(trial, kind, construct, [0], partial(_of_program, trial, programs), at_most=at_most)
 

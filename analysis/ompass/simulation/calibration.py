@@ -25,7 +25,7 @@ _TRACES = 8  # of each kind, of which the least disturbed counts
 
 
 def find_compiler() -> str:
-    """A clang, whose programs run on libomp. CannotRecordError when there is none."""
+    """Returns a clang, whose programs run on libomp. CannotRecordError when there is none."""
     for name in _COMPILERS:
         if path := shutil.which(name):
             return path
@@ -84,7 +84,7 @@ def _traced(trace: Path) -> list[str]:
 
 
 def _added_by_traces(program: Path, threads: int, folder: Path) -> dict[str, float]:
-    """The least that any of some traces of empty tasks on so many threads holds for each task, in ns."""
+    """Returns the least that any of some traces of empty tasks on so many threads holds for each task, in ns."""
     found: list[dict[str, float]] = []
     for k in range(_TRACES):
         trace = folder / f"{threads}-{k}.ompass"
@@ -109,7 +109,10 @@ def _added_by(trace: Path) -> dict[str, float]:
 
 
 def costs_from(figures: Mapping[str, float]) -> dict[str, float]:
-    """The simulator's costs. Dequeue stands for completion and wait as well, since they come together."""
+    """Returns the simulator's costs.
+
+    Dequeue stands for completion and wait as well, since they come together.
+    """
     create, pair, run = figures["create"], figures["pair"], figures["run"]
     dequeue = max(0.0, pair - create)
     between = max(0.0, run - dequeue)
@@ -131,7 +134,7 @@ def costs_from(figures: Mapping[str, float]) -> dict[str, float]:
 
 
 def as_toml(name: str, costs: Mapping[str, Mapping[str, float]]) -> str:
-    """A machine file with these costs."""
+    """Returns a machine file with these costs."""
     lines = [f'name = "{name}"', 'source = "ompass calibrate"', ""]
     for runtime, of_runtime in costs.items():
         lines += [f"[{runtime}]", *(f"{key} = {ns:.0f}" for key, ns in of_runtime.items()), ""]

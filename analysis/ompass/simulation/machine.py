@@ -73,7 +73,7 @@ class MemoryCosts:
     interleaved: bool = False
 
     def system(self, topology: Topology, n_threads: int) -> MemorySystem | None:
-        """The memory of that many threads, neighbours side by side; None when no caches are known."""
+        """Returns the memory of that many threads, neighbours side by side; None when no caches are known."""
         n = len(topology.cpus)
         if not topology.caches or not n:
             return None
@@ -116,7 +116,7 @@ class Machine:
         return {**self.costs, **self.by_runtime.get("libomp" if policy == "libomp" else "omp_ext", {})}
 
     def domains(self, n_threads: int) -> list[int]:
-        """The domain of each thread, neighbours sharing one; a domain is a last-level cache."""
+        """Returns the domain of each thread, neighbours sharing one; a domain is a last-level cache."""
         return self.topology.group_of_thread(n_threads) if self.topology else []
 
     def with_topology(self, text: str) -> Machine:
@@ -134,7 +134,10 @@ class Machine:
 
 
 def read_machine(name: str = DEFAULT) -> Machine:
-    """The machine of a file, or of one of ours by its bare name. UsageError says what is wrong with it."""
+    """Returns the machine of a file, or of one of ours by its bare name.
+
+    UsageError says what is wrong with it.
+    """
     path = Path(name)
     ours = MACHINES / f"{name}.toml"
     if not path.is_file() and ours.is_file():
@@ -264,7 +267,7 @@ def _memory(name: str, values: Mapping[str, Any]) -> MemoryCosts | None:
 
 
 def _default_memory(name: str) -> Mapping[str, Any]:
-    """The table of the reference machine, for what others leave out."""
+    """Returns the table of the reference machine, for what others leave out."""
     if name == DEFAULT:
         return {}
     table = tomllib.loads((MACHINES / f"{DEFAULT}.toml").read_text(encoding="utf-8"))["memory"]

@@ -158,7 +158,7 @@ class DeclaredData:
         return cls(topology, recorded_memory(program, system)) if system else None
 
     def system(self, machine: Machine, threads: int) -> MemorySystem | None:
-        """The memory of that machine; without a topology of its own it has that of the recorded one."""
+        """Returns the memory of that machine; without a topology of its own it has that of the recorded one."""
         topology = machine.topology or self.topology
         if machine.memory is None or threads > len(topology.cpus):
             return None

@@ -40,7 +40,7 @@ class SuiteJournal(Journal):
         self._finished[configuration.key, run["round"]] = run
 
     def runs(self) -> list[Run]:
-        """All finished measurements, in the order in which they were made."""
+        """Returns all finished measurements, in the order in which they were made."""
         return list(self._finished.values())
 
     def _load(self, plan: Plan) -> None:
@@ -68,7 +68,7 @@ class SuiteJournal(Journal):
 
 
 def _differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
-    """The names of the settings that differ; of the selection, which part of it."""
+    """Returns the names of the settings that differ; of the selection, which part of it."""
     names = []
     for name, value in expected.items():
         if found.get(name) == value:

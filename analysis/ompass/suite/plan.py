@@ -100,7 +100,7 @@ class Configuration:
         }
 
     def command(self) -> list[str]:
-        """The command line that measures it once."""
+        """Returns the command line that measures it once."""
         words = [str(self.path), "--class", self.input_class, "--json"]
         if self.cutoff is not None:
             words += ["--threads", str(self.threads), "--cutoff", self.cutoff]
@@ -109,7 +109,7 @@ class Configuration:
         return words
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """The environment to measure it in, made from the shell's."""
+        """Returns the environment to measure it in, made from the shell's."""
         made = dict(environ)
         for name, value in self.variables:
             before = made.get(name, "") if name == "LD_PRELOAD" else ""
@@ -146,7 +146,7 @@ def make_plan(
     extension: Path | None,
     environ: Mapping[str, str],
 ) -> Plan:
-    """The plan for a selection.
+    """Returns the plan for a selection.
 
     `built`: the programs per compiler family, under "libomp" and "libgomp". `extension`: libomp_ext.so.
     UsageError when the selection names what does not exist, or nothing is left.

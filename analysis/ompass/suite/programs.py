@@ -43,7 +43,10 @@ class BuiltProgram:
 
 
 def find_programs(directory: Path) -> list[BuiltProgram]:
-    """Every benchmark program in `directory`, by name. IncompleteInstallationError: one does not answer."""
+    """Returns every benchmark program in `directory`, by name.
+
+    IncompleteInstallationError: one does not answer.
+    """
     if not directory.is_dir():
         return []
     return [_ask(path) for path in sorted(directory.iterdir()) if _is_version(path)]

@@ -37,7 +37,7 @@ class Line:
 
 
 def summarise(runs: Sequence[Run]) -> list[Line]:
-    """A Line per configuration, in order of program, version, runtime and threads."""
+    """Returns a Line per configuration, in order of program, version, runtime and threads."""
     groups: dict[tuple[Any, ...], list[Run]] = defaultdict(list)
     for run in runs:
         groups[tuple(run[name] for name in _IDENTITY)].append(run)
@@ -116,7 +116,7 @@ def _per_unit(line: Line) -> str | None:
 
 
 def name_of(run: Run) -> str:
-    """A measurement in a few words."""
+    """Returns a measurement in a few words."""
     words = [f"{run['program']}-{run['version']}", run["class"], f"on {run['runtime']}"]
     if run["cutoff"] is not None:
         words += [plural(run["threads"], "thread"), f"cut-off {run['cutoff']}"]

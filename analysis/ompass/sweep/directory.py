@@ -47,14 +47,14 @@ class Done:
         return cls(job, *(values[name] for name in ("wall_ns", "printed_ns", "run", "others")))
 
     def entry(self) -> dict[str, Any]:
-        """The job as an entry of the journal."""
+        """Returns the job as an entry of the journal."""
         values = asdict(self)
         job: dict[str, Any] = values.pop("job")
         return job | values
 
 
 def is_sweep_directory(path: Path) -> bool:
-    """Whether `path` holds a sweep (nothing is read)."""
+    """True if `path` holds a sweep (nothing is read)."""
     return (path / "sweep.json").is_file()
 
 
@@ -141,7 +141,7 @@ def _begin(path: Path, spec: SweepSpec, program: Path) -> SweepSpec:
 
 
 def _agree(path: Path, spec: SweepSpec | None, program: Path | None, *, begun: bool) -> SweepSpec:
-    """The specification on the disk, which must be the one asked for; writes it when there is none."""
+    """Returns the specification on the disk, which must be the one asked for; writes it when there is none."""
     file = path / "sweep.json"
     if not file.is_file():
         assert spec is not None and program is not None

@@ -16,7 +16,7 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def users_own(environ: Mapping[str, str]) -> str:
-    """The variable by which the user pins threads; empty when there is none."""
+    """Returns the variable by which the user pins threads; empty when there is none."""
     return next((name for name in _USERS_OWN if environ.get(name)), "")
 
 

@@ -55,7 +55,7 @@ class SweepSpec:
         return {BASELINE: self.baseline, ELISION: self.elision}.get(kind, self.command)
 
     def depends_on_threads(self, kind: str) -> bool:
-        """Whether the command of this kind of job has `{threads}` in it."""
+        """True if the command of this kind of job has `{threads}` in it."""
         return any(PLACEHOLDER in word for word in self.command_of(kind))
 
 
@@ -100,7 +100,7 @@ def one_round(spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repea
 def jobs_of(
     spec: SweepSpec, threads: tuple[int, ...], repeats: int, unrecorded: bool = False
 ) -> Iterator[Job]:
-    """All jobs in order: round after round, each round begun elsewhere.
+    """Yields all jobs in order: round after round, each round begun elsewhere.
 
     So a machine that grows slower or warmer meets all numbers of threads alike.
     """

@@ -84,7 +84,7 @@ def load_runs(
 
 
 def _finished_rounds(spec: SweepSpec, done: Mapping[Job, Done], p: int) -> list[dict[str, Job]]:
-    """The jobs of every round in which all that this number of threads needs is done."""
+    """Returns the jobs of every round in which all that this number of threads needs is done."""
     value = p if spec.depends_on_threads(RECORDED) else 0
     rounds = []
     for repeat in sorted({job.repeat for job in done}):
@@ -106,5 +106,5 @@ def _others(done: Mapping[Job, Done], jobs: Mapping[str, Job]) -> float:
 
 
 def _time_ns(done: Done) -> int:
-    """The seconds that the program printed, where they were asked for; else the time of its process."""
+    """Returns the seconds that the program printed, where they were asked for; else the time of its process."""
     return done.wall_ns if done.printed_ns is None else done.printed_ns

@@ -24,7 +24,7 @@ _MOST_CODE: Final = 1 << 20  # of a function
 
 
 def critical_name(path: Path, offset: int) -> str | None:
-    """The name of the critical construct whose call returns to `offset`, an ELF virtual address.
+    """Returns the name of the critical construct whose call returns to `offset`, an ELF virtual address.
 
     Empty: it has none. None: that is not known, as of a stripped file.
     """
@@ -42,7 +42,7 @@ def critical_name(path: Path, offset: int) -> str | None:
 
 
 def _handed_over(path: Path, offset: int, locks: dict[int, str]) -> dict[int, str]:
-    """The lock whose address is in the register for it when the call is made."""
+    """Returns the lock whose address is in the register for it when the call is made."""
     if read_facts(path).machine != "EM_X86_64":
         return {}
     start = read_functions(path).start_of(offset - 1)

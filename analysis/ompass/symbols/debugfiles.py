@@ -26,7 +26,7 @@ class DebugFile:
 
 
 def find_debug_file(module: Module, recorded_ns: int = 0, roots: Sequence[Path] = DEBUG_ROOTS) -> DebugFile:
-    """The best description of `module` on this machine.
+    """Returns the best description of `module` on this machine.
 
     A file with another build id than recorded is never used: its lines would be wrong. `recorded_ns`
     (start of the run since the epoch) guards modules without a build id by their modification time.

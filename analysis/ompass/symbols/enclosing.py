@@ -21,7 +21,7 @@ _LARGEST_DEBUG_INFO_BYTES = 32 << 20
 
 
 def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
-    """The readable name of the function around file:line in the unit that covers `address`; or empty."""
+    """Returns the readable name of the function around file:line in the unit that covers `address`; or empty."""
     try:
         dwarf = _debug_info(path, path.stat().st_mtime_ns)
         for unit in dwarf.iter_CUs() if dwarf else ():

@@ -53,7 +53,7 @@ _SYSTEM: Final = frozenset({"libc", "libstdc++", "Fortran runtime"})
 
 
 def group_of(module: str, function: str) -> str:
-    """The group of one function by the path of its module and its name."""
+    """Returns the group of one function by the path of its module and its name."""
     name = PurePosixPath(module).name
     if runtime_kind(name):
         return RUNTIME
@@ -64,7 +64,7 @@ def group_of(module: str, function: str) -> str:
 
 
 def group_of_calls(groups: Sequence[str]) -> str:
-    """The group of a chain of calls, innermost first: what the program's own code has called.
+    """Returns the group of a chain of calls, innermost first: what the program's own code has called.
 
     MPI that copies memory is MPI, and a `new` that calls malloc is malloc.
     """

@@ -105,7 +105,7 @@ def _symbolic_lookup(path: Path) -> Callable[[int], tuple[Frame, ...]] | None:
 
 @functools.cache
 def _external_tool() -> tuple[str, ...] | None:
-    """The command line of an installed symbolizer that answers in addr2line's form."""
+    """Returns the command line of an installed symbolizer that answers in addr2line's form."""
     for name in ("llvm-symbolizer", *(f"llvm-symbolizer-{version}" for version in _LLVM_VERSIONS)):
         if found := shutil.which(name):
             return (found, "--output-style=GNU", "--functions=linkage", "--inlines", "--no-demangle")
@@ -119,7 +119,7 @@ def _ask_external(tool: Sequence[str], path: Path, address: int) -> tuple[Frame,
 
 
 def parse_addr2line(answer: str) -> tuple[Frame, ...]:
-    """Pairs of lines, function then file:line, with ?? for what is unknown."""
+    """Returns pairs of lines, function then file:line, with ?? for what is unknown."""
     lines = [line.strip() for line in answer.splitlines() if line.strip()]
     frames = []
     for function, place in zip(lines[::2], lines[1::2], strict=False):

@@ -32,7 +32,7 @@ _GFORTRAN_MODULE = re.compile(r"__(?P<module>[a-z0-9_]+)_MOD_(?P<name>[a-z0-9_]+
 
 
 def readable_name(symbol: str) -> str:
-    """The source name behind a symbol; empty when the symbol names only an outlined construct."""
+    """Returns the source name behind a symbol; empty when the symbol names only an outlined construct."""
     name = symbol
     while name:
         if _NAMELESS.fullmatch(name):
@@ -45,7 +45,7 @@ def readable_name(symbol: str) -> str:
 
 
 def demangle(name: str) -> str:
-    """A C++ or Fortran symbol as source text; any other name as it is."""
+    """Returns a C++ or Fortran symbol as source text; any other name as it is."""
     if name.startswith("_Z"):
         return _cxx_demangler()(name)
     if name in ("_QQmain", "MAIN__"):
@@ -59,7 +59,7 @@ def demangle(name: str) -> str:
 
 
 def short_name(function: str) -> str:
-    """A demangled C++ name without parameter list and return type, for narrow columns."""
+    """Returns a demangled C++ name without parameter list and return type, for narrow columns."""
     name = re.sub(r"( const| volatile| &&?| noexcept)+$", "", function)
     if not name.endswith(")"):
         return function
@@ -134,7 +134,7 @@ def _without_return_type(name: str) -> str:
 
 @functools.cache
 def _cxx_demangler() -> Callable[[str], str]:
-    """The best demangler there is: LLVM's, else that of an installed C++ runtime, else none.
+    """Returns the best demangler there is: LLVM's, else that of an installed C++ runtime, else none.
 
     A runtime knows the mangling of its own time, and fails on what newer compilers emit.
     """

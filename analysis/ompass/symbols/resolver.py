@@ -43,7 +43,7 @@ class Location:
         return f"{self.place} ({compact_name(self.function, 60)})" if self.function else self.place
 
     def is_named(self, text: str) -> bool:
-        """Whether a person means this by `text`: file:line with or without folders, or a function."""
+        """True if a person means this by `text`: file:line with or without folders, or a function."""
         bare = self.function.partition("(")[0].rpartition("::")[2]
         return bool(text) and text in (self.place, f"{self.file}:{self.line}", self.function, bare)
 
@@ -97,7 +97,7 @@ class Resolver:
         return self._known[key]
 
     def critical_name(self, definition: Definition) -> str | None:
-        """The name of a critical construct; empty: it has none, None: that is not known."""
+        """Returns the name of a critical construct; empty: it has none, None: that is not known."""
         key = (definition.module, definition.offset)
         if key not in self._names:
             known = 0 <= definition.module < len(self._modules) and definition.offset > 0

@@ -33,7 +33,7 @@ Rules = Mapping[str, tuple[str, ...]]
 
 
 def code_of(word: int | None) -> Code | None:
-    """The place in code that a word of a sample names."""
+    """Returns the place in code that a word of a sample names."""
     if word is None or not 0 < word >> _ADDRESS_BITS < _STACK:
         return None
     return (word >> _ADDRESS_BITS) - 1, word & _ADDRESS
@@ -56,7 +56,7 @@ class FrameTable:
 
     @classmethod
     def of_module(cls, module: Module) -> FrameTable:
-        """The tables of a recorded module; without any when its file is not the one that ran."""
+        """Returns the tables of a recorded module; without any when its file is not the one that ran."""
         path = Path(module.path)
         try:
             same = read_facts(path).build_id.lower() == module.build_id.lower()
@@ -66,7 +66,7 @@ class FrameTable:
 
     @classmethod
     def of_file(cls, path: Path) -> FrameTable:
-        """The tables of an executable or library; without any when it has none that can be read."""
+        """Returns the tables of an executable or library; without any when it has none that can be read."""
         try:
             from symbolic.cfi import CfiCache
             from symbolic.debuginfo import Archive
@@ -79,7 +79,7 @@ class FrameTable:
         return cls(text.decode("ascii", "replace"))
 
     def rules_at(self, address: int) -> Rules | None:
-        """The rules of the instruction at `address`; None where no function is known."""
+        """Returns the rules of the instruction at `address`; None where no function is known."""
         if address not in self._known:
             self._known[address] = self._find(address)
         return self._known[address]
@@ -161,7 +161,7 @@ class Unwinder:
 
 
 def _value(term: Sequence[str], values: Mapping[str, int], stack: Mapping[int, int]) -> int | None:
-    """A term in postfix form; None when it needs what the sample does not hold."""
+    """Returns a term in postfix form; None when it needs what the sample does not hold."""
     operands: list[int] = []
     for word in term:
         if word in ("+", "-") and len(operands) > 1:

@@ -118,7 +118,7 @@ def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place
 
 
 def headline(one: Compared) -> str:
-    """The change of the time in a sentence."""
+    """Returns the change of the time in a sentence."""
     time = one.time
     threads = (
         f"on {plural(one.threads_after, 'thread')}"

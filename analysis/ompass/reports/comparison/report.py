@@ -22,7 +22,7 @@ _MOST_ROWS: Final = 12
 
 
 def comparison_report(content: ComparisonContent) -> Report:
-    """The whole comparison."""
+    """Returns the whole comparison."""
     return Report(
         title=f"ompass compare · {content.before} to {content.after}",
         facts=(),

@@ -56,7 +56,7 @@ class _Edge:
 
 
 def graphml_graph(content: GraphContent) -> str:
-    """The graph as GraphML text."""
+    """Returns the graph as GraphML text."""
     ElementTree.register_namespace("", _NAMESPACE)
     root = ElementTree.Element(f"{{{_NAMESPACE}}}graphml")
     for scope, keys in (("node", _NODE_KEYS), ("edge", _EDGE_KEYS)):
@@ -84,7 +84,7 @@ def _add_values(element: ElementTree.Element, values: dict[str, Value]) -> None:
 
 
 def dot_graph(content: GraphContent) -> str:
-    """The graph as DOT text: creations are lines, dependences dashed, the critical path is red."""
+    """Returns the graph as DOT text: creations are lines, dependences dashed, the critical path is red."""
     lines = [
         "digraph tasks {",
         '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="DejaVu Sans", fontsize=10];',
@@ -177,7 +177,7 @@ def _edges(content: GraphContent) -> Iterator[_Edge]:
 
 
 def _members(content: GraphContent, group: int, listed: set[int]) -> list[str]:
-    """The node of a group; of an expanded one, nothing: its tasks' own children would be a guess."""
+    """Returns the node of a group; of an expanded one, nothing: its tasks' own children would be a guess."""
     return [] if group in listed else [f"g{group}"]
 
 

@@ -25,7 +25,7 @@ _MOST_ROWS: Final = 12
 
 
 def graph_report(content: GraphContent) -> Report:
-    """The whole report on one run."""
+    """Returns the whole report on one run."""
     graph = content.graph
     constructs = _constructs(content)
     return Report(
@@ -217,7 +217,7 @@ def _groups(content: GraphContent, groups: Iterable[GraphGroup]) -> Table:
 
 
 def _from_the_top(groups: Sequence[GraphGroup]) -> Iterator[GraphGroup]:
-    """Each group after the one that created it, those with most work first."""
+    """Yields each group after the one that created it, those with most work first."""
     children: dict[int, list[GraphGroup]] = {}
     for group in groups[1:]:
         children.setdefault(group.parent, []).append(group)

@@ -23,7 +23,7 @@ _FEW: Final = 200
 
 
 def latency_report(content: SampleContent) -> Report:
-    """The report on a run whose samples are of loads."""
+    """Returns the report on a run whose samples are of loads."""
     found = loads_by_owner(content.loads)
     n_loads = sum(of.n for of in found)
     facts = [plural(n_loads, "sampled load"), plural(content.n_threads, "thread")]

@@ -45,7 +45,10 @@ class ReuseContent:
 def collect_reuse(
     run: Run, options: ReuseOptions | None = None, progress: Progress | None = None
 ) -> ReuseContent:
-    """The reuse distances of a run. NothingToShowError when it declares no accesses, DamagedRunError."""
+    """Returns the reuse distances of a run.
+
+    NothingToShowError when it declares no accesses, DamagedRunError.
+    """
     options = options or ReuseOptions()
     topology = options.machine or recorded_topology(run.path)
     n_threads = 1 + max((thread.thread for thread in run.threads), default=0)

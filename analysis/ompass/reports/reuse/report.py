@@ -24,7 +24,7 @@ _BYTES = ("accessed_bytes", *(f"{name}_bytes" for name in CLASSES))
 
 
 def reuse_report(content: ReuseContent) -> Report:
-    """The report on one run."""
+    """Returns the report on one run."""
     profile, sample = content.profile, content.profile.sample
     n_accesses = sum(kernel.n_accesses for kernel in profile.kernels)
     facts = [
@@ -116,7 +116,7 @@ def _kernel_rows(values: Fields) -> Iterator[Fields]:
 
 
 def _histogram_fields(histogram: ReuseHistogram) -> Fields:
-    """The classes, and the bins from 1 byte up to the last one that is not empty."""
+    """Returns the classes, and the bins from 1 byte up to the last one that is not empty."""
     return {**{key: getattr(histogram, key) for key in _BYTES}, "bins": _bins(histogram)}
 
 
@@ -164,7 +164,7 @@ class _Row(NamedTuple):
 
 
 def _classes(content: ReuseContent) -> Table:
-    """A row for each group, and one for all where there are several."""
+    """Returns a row for each group, and one for all where there are several."""
     rows = [
         _Row(each.group.name, each.group.l2_bytes, each.group.llc_bytes, each.distinct_bytes, each.histogram)
         for each in content.profile.groups

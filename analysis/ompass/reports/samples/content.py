@@ -53,7 +53,7 @@ class SampleContent:
         return sum(sample.weight for sample in self.samples)
 
     def label(self, owner: Owner) -> str:
-        """An owner in words: `fib.c:12 (fib)`, `the serial part`, `idle`."""
+        """Returns an owner in words: `fib.c:12 (fib)`, `the serial part`, `idle`."""
         location = self.locations.get(owner.construct)
         if owner.kind in ("task", "kernel", "implicit") and location is not None:
             where = location.function if owner.kind == "kernel" else location.label()
@@ -132,7 +132,7 @@ class _Locator:
         self._tables: dict[int, FrameTable] = {}
 
     def located(self, thread: SampledThread) -> Iterator[LocatedSample]:
-        """The samples of one thread; those with the same calls and owner become one."""
+        """Yields the samples of one thread; those with the same calls and owner become one."""
         unwinder = Unwinder(thread.machine, self._table_of)
         known: dict[tuple[object, ...], tuple[tuple[Line, ...], str]] = {}
         counts: dict[tuple[Owner, tuple[Line, ...], str], int] = {}
@@ -147,7 +147,7 @@ class _Locator:
             yield LocatedSample(thread.thread, owner, calls, library, weight)
 
     def loads(self, thread: SampledThread) -> Iterator[SampledLoad]:
-        """The sampled loads of one thread; those that look the same become one."""
+        """Yields the sampled loads of one thread; those that look the same become one."""
         counts: Counter[tuple[Owner, int, str, bool]] = Counter()
         for s in thread.samples:
             counts[self._owner(s), s.cycles, s.source, s.was_modified] += s.weight
@@ -173,7 +173,7 @@ class _Locator:
         return Owner("serial", -1)
 
     def _calls(self, frames: tuple[Code, ...]) -> tuple[tuple[Line, ...], str]:
-        """The lines of the calls that belong to the task, and the group of libraries that it called."""
+        """Returns the lines of the calls that belong to the task, and the group of libraries that it called."""
         lines: list[Line] = []
         groups: list[str] = []
         for place, (module, address) in enumerate(frames):

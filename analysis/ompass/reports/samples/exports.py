@@ -15,7 +15,7 @@ def _name(line: Line) -> str:
 
 
 def folded_stacks(content: SampleContent) -> str:
-    """A line for each chain of calls: `construct;outermost;...;innermost samples`."""
+    """Returns a line for each chain of calls: `construct;outermost;...;innermost samples`."""
     counts: Counter[str] = Counter()
     for sample in content.samples:
         names = (content.label(sample.owner), *(_name(line) for line in reversed(sample.calls)))
@@ -24,7 +24,7 @@ def folded_stacks(content: SampleContent) -> str:
 
 
 def speedscope_profile(content: SampleContent) -> str:
-    """A profile for https://www.speedscope.app: one for each thread, constructs at the root."""
+    """Returns a profile for https://www.speedscope.app: one for each thread, constructs at the root."""
     frames: dict[tuple[str, str, int], int] = {}
 
     def number(name: str, file: str = "", line: int = 0) -> int:

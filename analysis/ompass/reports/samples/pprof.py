@@ -32,7 +32,7 @@ _MESSAGES: Final = {
 
 @functools.cache
 def _classes() -> dict[str, Any]:
-    """The messages, made by the library of Protocol Buffers."""
+    """Returns the messages, made by the library of Protocol Buffers."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     field = descriptor_pb2.FieldDescriptorProto
@@ -60,12 +60,12 @@ def _classes() -> dict[str, Any]:
 
 
 def parse_pprof(profile: bytes) -> Any:
-    """The message of a profile that pprof_profile wrote."""
+    """Returns the message of a profile that pprof_profile wrote."""
     return _classes()["Profile"].FromString(gzip.decompress(profile))
 
 
 def pprof_profile(content: SampleContent) -> bytes:
-    """The profile: samples and processor time, with the labels `construct` and `thread`.
+    """Returns the profile: samples and processor time, with the labels `construct` and `thread`.
 
     Samples of loads have no time.
     """

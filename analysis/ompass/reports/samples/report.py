@@ -34,7 +34,7 @@ _AT_WORK: Final = ("task", "kernel", "implicit", "serial")
 
 
 def samples_report(content: SampleContent) -> Report:
-    """All tables."""
+    """Returns all tables."""
     parts = tuple(sample_parts(content, whole=True))
     values = sample_fields(content) or {}
     return Report(
@@ -77,7 +77,7 @@ def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | 
 
 
 def sample_fields(content: SampleContent) -> dict[str, Any] | None:
-    """The JSON form; None for a run that nobody wanted to sample."""
+    """Returns the JSON form; None for a run that nobody wanted to sample."""
     if not content.frequency_hz:
         return None
     samples = content.samples

@@ -97,7 +97,7 @@ def default_scope(spec: SweepSpec) -> Scope:
 
 
 def read_sweep(path: Path, scope: Scope | None = None) -> ScalingContent:
-    """The content of what is finished of a sweep. UsageError, DamagedRunError, NothingToShowError."""
+    """Returns the content of what is finished of a sweep. UsageError, DamagedRunError, NothingToShowError."""
     with SweepDirectory.open(path, None, None) as sweep:
         chosen = scope or default_scope(sweep.spec)
         return collect_scaling(load_runs(sweep, chosen), sweep.spec, chosen, str(path), len(allowed_cpus()))
@@ -106,7 +106,7 @@ def read_sweep(path: Path, scope: Scope | None = None) -> ScalingContent:
 def collect_scaling(
     runs: Sequence[SweepRuns], spec: SweepSpec, scope: Scope, directory: str, n_cpus: int
 ) -> ScalingContent:
-    """The content of the report on a sweep."""
+    """Returns the content of the report on a sweep."""
     columns = tuple(_column(one, scope, n_cpus) for one in runs)
     content = ScalingContent(spec, scope, directory, columns, (), (), n_cpus)
     judged = content.judged
@@ -167,7 +167,7 @@ def _in_scope(finding: Finding, scope: Scope) -> bool:
 
 
 def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> ReportContent:
-    """The run whose time is the median one."""
+    """Returns the run whose time is the median one."""
     order = sorted(range(len(contents)), key=lambda k: times_ns[k])
     return contents[order[(len(order) - 1) // 2]]
 

@@ -36,7 +36,7 @@ _MOST_CONSTRUCTS: Final = 10
 
 
 def scaling_report(content: ScalingContent) -> Report:
-    """The whole report on a sweep."""
+    """Returns the whole report on a sweep."""
     judged, spec = content.judged, content.spec
     rounds = max(column.n_rounds for column in content.columns)
     return Report(
