@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ompass, the analysis side: reads a recorded OpenMP run and says where its thread-time went.
+"""Ompass, the analysis: reads a recorded OpenMP run and shows where its thread-time went.
 
     import ompass
     run = ompass.open("fib-1234.ompass")        # a Recording, see docs/python-api.md
     run.breakdown().states
 
-Layers, dependencies in one direction only:
+Dependencies between layers have one direction:
 commands -> reports -> metrics -> model <- readers; symbols and launch serve reports and commands.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `ompass`, also as `python -m ompass`: says in one line when the compiled part is missing."""
+"""The command `ompass`, also as `python -m ompass`. Reports in one line that the compiled part is missing."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What another program answers: compilers, symbolizers, the loader's cache. Nothing waits for it for ever."""
+"""Runs other programs (compilers, symbolizers, ldconfig) and returns their output. Calls time out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECONDS = 60
 def answer_of(
     command: Sequence[str], environ: Mapping[str, str] | None = None, *, errors_too: bool = False
 ) -> str | None:
-    """What the command prints (`errors_too`: on stderr as well); None when it cannot be run, or fails."""
+    """Returns the command's output (`errors_too`: and stderr); None if it cannot be run, or fails."""
     try:
         return subprocess.run(
             command,

@@ -21,17 +21,17 @@ from elftools.elf.segments import InterpSegment, NoteSegment
 
 
 class NotElfError(Exception):
-    """The file is no ELF file that can be read."""
+    """The file is not a readable ELF file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ElfFacts:
-    """What the dynamic loader and a debugger need to know of a file."""
+    """The facts of a file that the dynamic loader and a debugger need."""
 
     path: Path
     bits: int
     machine: str  # "EM_X86_64", ...
-    interpreter: str  # empty: no dynamic loader, so statically linked or a library
+    interpreter: str  # empty in static executables and in libraries
     is_dynamic: bool
     soname: str
     needed: tuple[str, ...]
@@ -51,7 +51,7 @@ class FunctionTable:
     functions: tuple[tuple[int, int, str], ...]  # (start, size, name)
 
     def start_of(self, address: int) -> int:
-        """Where the function begins that covers `address`; 0 when none does."""
+        """Returns the start of the function that covers `address`; 0 when none does."""
         k = bisect.bisect_right(self.starts, address) - 1
         return self.starts[k] if self.at(address) else 0
 
@@ -70,7 +70,7 @@ def _open(path: Path) -> Iterator[ELFFile]:
     try:
         with path.open("rb") as stream:
             yield ELFFile(stream)
-    # pyelftools lets a few low-level errors of truncated files through
+    # pyelftools raises a few low-level errors on truncated files
     except (ELFError, OSError, ValueError, KeyError, AttributeError, UnicodeDecodeError) as error:
         raise NotElfError(f"{path}: {error}") from error
 
@@ -84,7 +84,7 @@ def is_elf(path: Path) -> bool:
 
 
 def read_facts(path: Path) -> ElfFacts:
-    """Returns the facts of `path`; NotElfError when it is not ELF or cut off."""
+    """Returns the facts of `path`; NotElfError when it is not ELF, or truncated."""
     with _open(path) as elf:
         interpreter, build_id = "", ""
         dynamic: DynamicSegment | None = None
@@ -110,12 +110,12 @@ def read_facts(path: Path) -> ElfFacts:
             name = section.name
             if name == ".gnu_debuglink":
                 debug_link = section.data().split(b"\0", 1)[0].decode(errors="replace")
-            # A file that was split by objcopy keeps the section header without the content.
+            # objcopy leaves the section header of a split file, without the content.
             elif name in (".debug_line", ".zdebug_line") and section["sh_type"] != "SHT_NOBITS":
                 has_lines = True
             elif not build_id and isinstance(section, NoteSection):
                 build_id = _build_id(section)
-        # DF_1_PIE tells a position independent executable from a library
+        # DF_1_PIE distinguishes a position independent executable from a library
         executable = elf["e_type"] == "ET_EXEC" or bool(flags & 0x08000000) or bool(interpreter)
         return ElfFacts(
             path=path,
@@ -146,7 +146,7 @@ def _build_id(notes: Any) -> str:
 
 
 def dynamic_symbols(path: Path, wanted: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Which of `wanted` the file exports (defined) and which it imports (undefined)."""
+    """Returns which of `wanted` the file exports (defined), and which it imports (undefined)."""
     with _open(path) as elf:
         table = elf.get_section_by_name(".dynsym")
         return _sort_symbols(table, wanted)
@@ -155,7 +155,7 @@ def dynamic_symbols(path: Path, wanted: Collection[str]) -> tuple[frozenset[str]
 def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[str, str]]:
     """Returns (name, version) of the undefined symbols that begin with one of `prefixes`, without weak ones.
 
-    The version is empty where the file asks for none.
+    The version is empty where the file requires none.
     """
     with _open(path) as elf:
         table = elf.get_section_by_name(".dynsym")
@@ -172,7 +172,7 @@ def imported_symbols(path: Path, prefixes: tuple[str, ...]) -> frozenset[tuple[s
 
 
 def exported_symbols(path: Path, wanted: Collection[str]) -> frozenset[tuple[str, str]]:
-    """Returns (name, version) of those of `wanted` that the file defines; the version is empty for any."""
+    """Returns (name, version) of each of `wanted` that the file defines; the version is empty for any."""
     with _open(path) as elf:
         table = elf.get_section_by_name(".dynsym")
         if not isinstance(table, SymbolTableSection) or not _mentions(table, wanted):
@@ -210,7 +210,7 @@ class _Versions:
 
 
 def static_symbols(path: Path, wanted: Collection[str]) -> frozenset[str]:
-    """Which of `wanted` are defined in the file's full symbol table; empty for a stripped file."""
+    """Returns which of `wanted` the file's full symbol table defines; a stripped file has no such table."""
     with _open(path) as elf:
         return _sort_symbols(elf.get_section_by_name(".symtab"), wanted)[0]
 
@@ -218,7 +218,7 @@ def static_symbols(path: Path, wanted: Collection[str]) -> frozenset[str]:
 def _sort_symbols(table: Any, wanted: Collection[str]) -> tuple[frozenset[str], frozenset[str]]:
     defined: set[str] = set()
     undefined: set[str] = set()
-    # Decoding a million symbols takes Python many seconds; most files hold none of the names at all.
+    # Decoding a million symbols takes many seconds in Python; most files contain none of the names.
     if isinstance(table, SymbolTableSection) and _mentions(table, wanted):
         for symbol in table.iter_symbols():
             if symbol.name in wanted:
@@ -232,7 +232,7 @@ def _mentions(table: SymbolTableSection, wanted: Collection[str]) -> bool:
 
 
 def code_between(path: Path, begin: int, end: int) -> bytes:
-    """Returns the bytes at these virtual addresses, as far as one segment of the file has them."""
+    """Returns the bytes at these virtual addresses; empty unless one segment of the file has them all."""
     with _open(path) as elf:
         for segment in elf.iter_segments("PT_LOAD"):
             start, size = segment["p_vaddr"], segment["p_filesz"]
@@ -243,7 +243,7 @@ def code_between(path: Path, begin: int, end: int) -> bytes:
 
 
 def symbols_like(path: Path, part: str) -> dict[int, str]:
-    """Returns the defined symbols whose names contain `part`, by address; none of a stripped file."""
+    """Returns the defined symbols whose names contain `part`, by address; empty for a stripped file."""
     with _open(path) as elf:
         table = elf.get_section_by_name(".symtab")
         if not isinstance(table, SymbolTableSection) or not _mentions(table, (part,)):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors that a person can meet. Each says what happened, why, and what to do about it.
+"""The errors that a user can meet. Each states what happened, why, and what to do about it.
 
-Owns the exception types and the exit code that goes with each; printing them is left to commands.
+Owns the exception types and their exit codes; commands print them.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class OmpassError(Exception):
 
 
 class RunNotFoundError(OmpassError):
-    """The path given is no run directory."""
+    """The given path is not a run directory."""
 
     exit_code = 3
 
 
 class DamagedRunError(OmpassError):
-    """The run directory is ours but cannot be read."""
+    """The run directory is Ompass's but cannot be read."""
 
     exit_code = 4
 
 
 class NothingToShowError(OmpassError):
-    """The run is sound but holds nothing that the request asks for."""
+    """The run is sound but does not contain what was requested."""
 
     exit_code = 5
 
@@ -61,13 +61,13 @@ class OutputError(OmpassError):
 
 
 class IncompleteInstallationError(OmpassError):
-    """A native part of the package is missing or does not fit."""
+    """A native part of the package is missing or has another version."""
 
     exit_code = 8
 
 
 class IncompleteRunError(OmpassError):
-    """The run is sound, but lacks what the tool could not write."""
+    """The run is sound but lacks data that the tool could not write."""
 
     exit_code = 10
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was installed beside the Python code: libraries, headers, sources of Fortran modules, documents.
+"""The installed parts other than Python code: libraries, headers, Fortran modules' sources, documents.
 
-Owns the folders in which they lie; `cmake --install` lays out a prefix in the same way.
+Owns the directories that contain them; `cmake --install` lays out a prefix in the same way.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ class Component(str, Enum):
 
     @property
     def library(self) -> str:
-        """The name of the library, as the linker is told of it."""
+        """The name of the library for the linker's -l."""
         return {Component.TOOL: "ompass", Component.EXT: "omp_ext"}[self]
 
 
 def native_prefix() -> Path:
-    """Returns the installation inside this package; the folder is absent where only the sources are."""
+    """Returns the installation inside this package. A source tree has no such directory."""
     return Path(str(resources.files("ompass"))) / "_native"
 
 
 def source_tree() -> Path:
-    """Returns the repository that this module is part of, when it runs from sources."""
+    """Returns the repository of this module, when it runs from sources."""
     return Path(__file__).resolve().parents[2]
 
 
 def library_path(component: Component) -> Path:
-    """Returns the installed library. IncompleteInstallationError when it is not there."""
+    """Returns the path of the installed library. IncompleteInstallationError when it is not there."""
     path = native_prefix() / "lib" / f"lib{component.library}.so"
     if path.is_file():
         return path
     raise IncompleteInstallationError(
         f"{path.name} is not installed with this package",
         "hwloc.h was missing when it was built" if component is Component.EXT else f"{path} does not exist",
-        "install libhwloc-dev, then the package once more"
+        "install libhwloc-dev, then reinstall the package"
         if component is Component.EXT
         else "reinstall the package with `pip install .`",
     )
 
 
 def include_directory() -> Path:
-    """Returns the folder of ompass.h and omp_ext.h."""
+    """Returns the directory of ompass.h and omp_ext.h."""
     return native_prefix() / "include"
 
 
@@ -60,16 +60,16 @@ def fortran_source(component: Component) -> Path:
 
 
 def cmake_directory() -> Path:
-    """Returns the folder of OmpassConfig.cmake, for Ompass_DIR."""
+    """Returns the directory of OmpassConfig.cmake, for Ompass_DIR."""
     return native_prefix() / "lib" / "cmake" / "Ompass"
 
 
 def pkg_config_directory() -> Path:
-    """Returns the folder of ompass.pc and omp_ext.pc, for PKG_CONFIG_PATH."""
+    """Returns the directory of ompass.pc and omp_ext.pc, for PKG_CONFIG_PATH."""
     return native_prefix() / "lib" / "pkgconfig"
 
 
 def documents_directory() -> Path:
-    """Returns the folder of the documents: the installed ones, or else those of the source tree."""
+    """Returns the directory of the documents, or the source tree's where none are installed."""
     installed = native_prefix() / "share" / "doc" / "ompass"
     return installed if installed.is_dir() else source_tree() / "docs"

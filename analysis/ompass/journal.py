@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal of a suite or sweep: finished runs, safe from the moment at which they are written.
+"""The journal of a suite or sweep: the list of finished runs, which survives a kill.
 
-A text file with a JSON object a line. Each is forced to the disk before the next measurement starts. A line
-that a killed process left incomplete is cut off when the journal is opened again: that measurement was never
-noted, so it is made again. One process at a time holds a journal.
+A text file with one JSON object per line. Each line is synced to disk before the next measurement starts. A
+line that a killed process left incomplete is removed when the journal is opened again, so its measurement is
+repeated. One process at a time holds a journal.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from ompass.errors import OutputError, UsageError
 
 
 class Journal:
-    """Entries in a file that this process alone may write. Use as a context, or `close` it."""
+    """Entries in a file that this process alone writes. Use it as a context manager, or call `close`."""
 
     def __init__(self, path: Path, cure: str, header: Mapping[str, Any] | None = None) -> None:
-        """Open or begin the journal at `path`; `header` is to be its first line, if there is one.
+        """Opens or begins the journal at `path`, with `header` as its first line unless it is None.
 
         UsageError: another process holds it, or it is not a journal; OutputError: it cannot be written.
-        `cure` says what else a user may name.
+        `cure` names alternatives for the user.
         """
         self.path = path
         self._cure = cure
@@ -51,7 +51,7 @@ class Journal:
         self.close()
 
     def entries(self) -> Iterator[tuple[int, Any]]:
-        """(number, object) of every line when the journal was opened; None for what is not JSON."""
+        """Yields (number, object) of every line that the opened journal had; None for invalid JSON."""
         for number, line in enumerate(self._lines, 1):
             try:
                 yield number, json.loads(line)
@@ -59,7 +59,7 @@ class Journal:
                 yield number, None
 
     def append(self, entry: Mapping[str, Any]) -> None:
-        """Write an entry; when this returns, it survives a kill and a power cut. OutputError."""
+        """Writes an entry, which then survives a kill and a power cut. OutputError."""
         data = _line(entry)
         try:
             while data:
@@ -74,7 +74,7 @@ class Journal:
         os.close(self.descriptor)
 
     def remove(self) -> None:
-        """Delete the journal, after its entries have been saved elsewhere."""
+        """Deletes the journal, after its entries have been saved elsewhere."""
         self.path.unlink(missing_ok=True)
         self.close()
 
@@ -87,7 +87,7 @@ class Journal:
         except OSError as error:
             raise UsageError(
                 f"{self.path} is in use",
-                "another ompass is measuring, or a program that a killed one started still runs",
+                "another ompass is measuring, or a program of a killed ompass still runs",
                 f"wait for it, end it, or {self._cure}",
             ) from error
 

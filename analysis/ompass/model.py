@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was recorded, as immutable values: one `Run` holds modules, definitions, threads and time.
+"""A recording as immutable values: one `Run` holds modules, definitions, threads and times.
 
-The core describes its rows: fields, units, sums. Here is what only Python needs; metrics derive figures.
+The core documents its rows: fields, units, sums. This file adds what only Python needs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
     "WaitRow",
 ]
 
-# Numbers of OMPT (OpenMP 5.1, section 4.4.4), and our own: 62 and 63 of waits for dependences, 32 of masked.
+# OMPT's numbers (OpenMP 5.1, section 4.4.4), and our own: 62 and 63 for dependences, 32 for masked.
 WAITS: Final = {
     1: "barrier", 2: "implicit barrier", 3: "explicit barrier", 4: "implementation barrier", 5: "taskwait",
     6: "taskgroup", 7: "reduction", 8: "worksharing barrier", 9: "region barrier", 10: "teams barrier",
@@ -51,14 +51,14 @@ LOCKS: Final = {
     1: "lock", 2: "test lock", 3: "nest lock", 4: "test nest lock", 5: "critical", 6: "atomic", 7: "ordered"
 }  # fmt: skip
 WAIT_KINDS: Final = {**WAITS, **{kind | 128: name for kind, name in LOCKS.items()}}
-"""What Definition.flags of a wait says."""
+"""The meaning of Definition.flags of a wait."""
 LOOPS: Final = {
     1: "loop", 2: "sections", 3: "single", 5: "workshare", 6: "distribute", 7: "taskloop", 8: "scope",
     10: "static loop", 11: "dynamic loop", 12: "guided loop", 13: "loop", 32: "masked",
 }  # fmt: skip
-"""What Definition.flags of a loop says."""
+"""The meaning of Definition.flags of a loop."""
 UNSHARED_LOOPS: Final = frozenset({"single", "taskloop", "masked"})
-"""Of these one thread executes an instance."""
+"""One thread executes an instance of each of these."""
 
 OUTSIDE = -1
 """The construct number of time spent outside every parallel region."""
@@ -66,7 +66,7 @@ OUTSIDE = -1
 
 @dataclass(frozen=True, slots=True)
 class StateTimes:
-    """Thread-time by state; the states are disjoint, so that `total_ns` is the thread-time."""
+    """Thread-time by state; the states are disjoint, so their sum `total_ns` is the thread-time."""
 
     work_ns: int = 0
     create_ns: int = 0
@@ -102,12 +102,12 @@ class CpuTimes:
     """Thread-time by what the processors did; `total_ns` is the thread-time."""
 
     running_ns: int = 0  # on a processor
-    preempted_ns: int = 0  # taken from it although the thread could have run
-    blocked_ns: int = 0  # left by the thread itself, until it ran again
+    preempted_ns: int = 0  # off the processor although it could have run
+    blocked_ns: int = 0  # off the processor because it waited for something
 
     @classmethod
     def of(cls, total_ns: int, preempted_ns: int, blocked_ns: int) -> CpuTimes:
-        """Returns a time and the parts of it that the thread was on no processor."""
+        """Returns the parts of a time, given its off-CPU parts."""
         return cls(total_ns - preempted_ns - blocked_ns, preempted_ns, blocked_ns)
 
     def __add__(self, other: CpuTimes) -> CpuTimes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task graph of a run as immutable values, which the core describes. Times are integer nanoseconds."""
+"""The task graph of a run as immutable values. The core documents its fields. Times are integer ns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class TaskGraph(_core.TaskGraph):
 
     @property
     def region_span_ns(self) -> int:
-        """The critical path inside parallel regions."""
+        """The part of the critical path inside parallel regions."""
         return self.span_ns - self.span_outside_ns
 
     @property
@@ -32,5 +32,5 @@ class TaskGraph(_core.TaskGraph):
 
     @property
     def program_parallelism(self) -> float:
-        """The same for the whole program: no number of threads gives a greater speed-up."""
+        """Work / span of the whole program, an upper bound of its speed-up."""
         return (self.work_ns + self.outside_ns) / self.span_ns if self.span_ns else 0.0

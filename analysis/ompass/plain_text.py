@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text that programs chose (names of kernels, functions, files), made harmless for each kind of output.
 
-Owns which characters are harmful: those that steer a terminal, that XML forbids, or that turn the direction
-of writing. `visible` suits terminals, XML, HTML and pictures; what a form adds to that is below it.
+Owns the set of harmful characters: those that control a terminal, that XML forbids, or that change the
+writing direction. `visible` suits terminals, XML, HTML and pictures; the other functions add what their
+formats need.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _HARMFUL: Final = (*range(0x20), *range(0x7F, 0xA0), *_BIDI, *range(0xD800, 0xE0
 
 
 def _ranges(numbers: Iterable[int]) -> str:
-    """Returns the characters as ranges inside the brackets of a regular expression, surrogates aside."""
+    """Returns the characters as ranges for a regular expression's brackets, without surrogates."""
     found: list[list[int]] = []
     for number in sorted(set(numbers) - set(range(0xD800, 0xE000))):
         if found and found[-1][1] == number - 1:
@@ -27,7 +28,7 @@ def _ranges(numbers: Iterable[int]) -> str:
 
 
 HARMFUL_PATTERN: Final = f"[{_ranges(_HARMFUL)}]"
-"""The same characters as a regular expression of Rust, for columns of polars."""
+"""The same characters as a regular expression in Rust's syntax, for columns of polars."""
 
 REPLACEMENT: Final = "\ufffd"
 _PICTURES: Final = {
@@ -39,12 +40,12 @@ _IN_JSON: Final = re.compile("[\x7f-\x9f\ufeff" + "".join(map(chr, _BIDI)) + "]|
 
 
 def visible(text: str) -> str:
-    """One line of text in which every harmful character is a visible one of its own; ESC becomes `␛`."""
+    """Returns a line of text with a visible character for each harmful one; ESC becomes `␛`."""
     return text.translate(_PICTURES)
 
 
 def visible_lines(text: str) -> str:
-    """The same for several lines."""
+    """Returns the text as `visible` does, but keeps its line breaks."""
     return text.translate(_PICTURES_OF_TEXT)
 
 
@@ -58,17 +59,17 @@ def visible_values(value: Any) -> Any:
 
 
 def json_text(text: str) -> str:
-    """JSON with harmful characters escaped: it means the same, and steers no terminal."""
+    """Returns JSON with harmful characters escaped; its meaning stays the same."""
     return _IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def csv_cell(value: Any) -> Any:
-    """Returns a value for a CSV file; text that a spreadsheet would compute begins with an apostrophe."""
+    """Returns a value for a CSV file, with an apostrophe before text that a spreadsheet would compute."""
     if not isinstance(value, str):
         return value
     return visible(f"'{value}" if value.startswith(("=", "+", "-", "@")) else value)
 
 
 def dot_text(text: str) -> str:
-    """Returns the inside of a quoted string of DOT."""
+    """Returns text for the inside of a quoted DOT string."""
     return visible(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long CPUs have been busy, or stolen, by the kernel's account (/proc/stat) in steps of 10 ms."""
+"""How long CPUs have been busy or stolen, from the kernel's /proc/stat, in steps of 10 ms."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _BUSY_FIELDS = (0, 1, 2, 5, 6, _STEAL_FIELD)  # user, nice, system, irq, softirq
 
 
 def step_ns() -> int:
-    """Resolution of the kernel's account."""
+    """Returns the resolution of /proc/stat."""
     return 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> int | None:
-    """Returns sum of these fields of these CPUs; None where the kernel does not tell of all of them."""
+    """Returns the sum of these fields of these CPUs; None where the kernel does not report all of them."""
     tick_ns = step_ns()
     total, seen = 0, 0
     try:
@@ -34,11 +34,13 @@ def _counted_ns(fields: Collection[int], cpus: Collection[int], stat: Path) -> i
 
 
 def busy_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Time that these CPUs have been busy since the machine started; None where the kernel does not tell."""
+    """Returns how long these CPUs have been busy since the boot; None where the kernel does not report it."""
     return _counted_ns(_BUSY_FIELDS, cpus, stat) or None
 
 
 def stolen_ns(cpus: Collection[int], stat: Path = _STAT) -> int | None:
-    """Time that the host of a virtual machine has kept these CPUs for itself since the machine started; None
-    where the kernel does not tell. It is no part of the processor time of a thread."""
+    """Returns how long the host of a virtual machine has kept these CPUs for itself since the boot.
+
+    None where the kernel does not report it. It is not part of a thread's processor time.
+    """
     return _counted_ns((_STEAL_FIELD,), cpus, stat)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded run for notebooks and programs: its tables, its metrics and its figures, each by one call.
+"""A recorded run for notebooks and programs: its tables, metrics and figures, each by one call.
 
-Owns no figure of its own: readers read, metrics compute, figures draw. docs/python-api.md shows it in use.
+Computes no figures itself: readers read, metrics compute, figures draw. docs/python-api.md shows examples.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 class Recording:
-    """One run directory. What was read once is kept, but for rows of events.
+    """One run directory. Keeps everything that it has read, except rows of events.
 
-    `run` has what was recorded, in integer nanoseconds, counts and bytes; `report` what the report shows.
+    `run` has the recorded data, in integer nanoseconds, counts and bytes; `report` the content of the report.
     """
 
     def __init__(self, path: Path, run: Run) -> None:
@@ -47,15 +47,15 @@ class Recording:
         return f"<Recording {self.path} ({self.run.mode}, {len(self.run.threads)} threads)>"
 
     def _repr_html_(self) -> str:
-        """Returns the report, as a notebook shows it."""
+        """Returns the report in the form for notebooks."""
         return svg_report([run_report(self.report)])
 
     # ------------------------------------------------------------ tables
 
     def scan(self, table: str) -> polars.LazyFrame:
-        """A table of docs/query.md as a lazy frame: nothing is read before it is collected or written.
+        """Returns a table of docs/query.md as a lazy frame, read when it is collected or written.
 
-        UsageError for another name, NothingToShowError for rows of events of a run in profile mode.
+        UsageError for other names, NothingToShowError for rows of events without a trace.
         """
         return self._tables.scan(table)
 
@@ -65,11 +65,11 @@ class Recording:
         return self._collect(frame.select(columns) if columns else frame)
 
     def sql(self, query: str) -> polars.DataFrame:
-        """What a query over all tables selects, as `ompass query` does. UsageError with what is wrong."""
+        """Returns the result of a query over all tables, like `ompass query`. UsageError if it is wrong."""
         return self._collect(self._tables.sql(query))
 
     def events(self, *, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1) -> EventTable:
-        """Decoded events as numpy columns, of one thread (-1: of all) and a window (-1: to the end)."""
+        """Returns decoded events as numpy columns, for one thread (-1: all) and a window (-1: to the end)."""
         return read_events(self.path, thread=thread, start_ns=start_ns, end_ns=end_ns, limit=limit)
 
     # ------------------------------------------------------------ metrics
@@ -80,7 +80,7 @@ class Recording:
         return collect(self.run)
 
     def breakdown(self, scope: Scope = Scope.REGIONS) -> Breakdown:
-        """Thread-time by state, in all parallel regions or the whole program; adds up to the nanosecond."""
+        """Returns the thread-time by state, of all parallel regions or the whole program."""
         return time_breakdown(self.run, scope)
 
     @property
@@ -90,40 +90,40 @@ class Recording:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Why the run did not scale, with figures."""
+        """Reasons why the run did not scale, with figures."""
         return self.report.findings
 
     def location(self, construct: int) -> Location:
-        """Where a construct stands in the source."""
+        """Returns the location of a construct in the source."""
         return self.report.location(construct)
 
     def graph(self, depth: int = 3, max_tasks: int = 10_000) -> TaskGraph:
-        """Work, span and the task graph, folded below `depth` levels. DamagedRunError without a trace."""
+        """Returns work, span and task graph, folded below `depth` levels. DamagedRunError without a trace."""
         return read_task_graph(self.path, depth=depth, max_tasks=max_tasks)
 
     def schedule(
         self, *, start_ns: int = 0, end_ns: int = -1, limit: int = DEFAULT_LIMIT, by_home: bool = False,
         n_bins: int = 200,
     ) -> Schedule:  # fmt: skip
-        """Returns a window, states over time, who ran whose tasks. DamagedRunError without a trace.
+        """Returns a window, states over time, and who ran whose tasks. DamagedRunError without a trace.
 
-        Up to `limit` stretches are there one by one, more as bins; 0: none.
+        Up to `limit` state intervals are single bars, more become bins; 0: no bars.
         """
         return read_schedule(
             self.path, start_ns=start_ns, end_ns=end_ns, limit=limit, by_home=by_home, n_bins=n_bins
         )
 
     def reuse(self, options: ReuseOptions | None = None) -> ReuseContent:
-        """Kernel reuse distances. NothingToShowError when no kernel declares accesses, or without a trace."""
+        """Returns kernel reuse distances. NothingToShowError without declared accesses, or a trace."""
         return collect_reuse(self.run, options)
 
     # ------------------------------------------------------------ figures
 
     def figure(self, name: str) -> Shown:
-        """Returns a figure that a notebook shows: breakdown, threads, regions, constructs or granularity.
+        """Returns a figure for notebooks: breakdown, threads, regions, constructs or granularity.
 
-        Of a trace also schedule, over-time and matrix. UsageError for another name, NothingToShowError
-        when the run has nothing of it.
+        For a trace also schedule, over-time and matrix. UsageError for other names, NothingToShowError if the
+        run has no data for it.
         """
         schedules: dict[str, Callable[[], Spec | None]] = {
             "schedule": lambda: gantt(self.report, self.schedule(limit=picture_stretches(self.run))),
@@ -136,9 +136,9 @@ class Recording:
             spec = schedules[name]()
         else:
             known = ", ".join([*RUN_FIGURES, *schedules])
-            raise UsageError(f"figure {name!r}", "there is none of that name", f"choose one of {known}")
+            raise UsageError(f"figure {name!r}", "there is no such figure", f"choose one of {known}")
         if spec is None:
-            raise NothingToShowError(f"{self.path} has no {name}", "nothing of it was recorded")
+            raise NothingToShowError(f"{self.path} has no {name}", "it was not recorded")
         return Shown(spec)
 
     # ------------------------------------------------------------ what if
@@ -147,9 +147,9 @@ class Recording:
         self, *, threads: Sequence[int] = (), policies: Sequence[str] = ("libomp",), machine: str = "",
         seed: int = 1, untraced: bool = False,
     ) -> Simulation:  # fmt: skip
-        """Predicted runs; `machine`: a machine file or an hwloc synthetic string. UsageError for others.
+        """Returns predicted runs; `machine`: a machine file or an hwloc synthetic string. UsageError.
 
-        NothingToShowError without a trace or tasks; as recorded when `threads` is empty.
+        NothingToShowError without a trace or tasks. An empty `threads` means the recorded number.
         """
         return simulate(
             self.path,
@@ -161,7 +161,7 @@ class Recording:
         )
 
     def advise(self, *, threads: int = 0, machine: str = "") -> AdviceContent:
-        """Changes by predicted gain, and what each construct's speed is worth. Raises as simulate() does."""
+        """Returns changes by predicted gain, and the gain from faster constructs. Raises like simulate()."""
         return advise(self.path, machine=find_machine(machine), threads=threads)
 
     # ------------------------------------------------------------ inside
@@ -176,9 +176,9 @@ class Recording:
 
 
 def open_recording(path: str | PathLike[str]) -> Recording:
-    """Returns the run in a directory that `ompass run` or the tool wrote.
+    """Returns the run in a directory written by `ompass run` or the tool.
 
-    RunNotFoundError, DamagedRunError.
+    Raises RunNotFoundError, DamagedRunError.
     """
     directory = Path(path)
     return Recording(directory, open_run(directory))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names under which OpenMP runtimes go, and nothing else about them."""
+"""The file names of OpenMP runtimes."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ _NAMES = (
 
 
 def runtime_kind(name: str) -> str:
-    """Returns the kind of a library by its file name; empty when it is no OpenMP runtime."""
+    """Returns the kind of a library by its file name; empty when it is not an OpenMP runtime."""
     return next((kind for kind, pattern in _NAMES if pattern.fullmatch(name)), "")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bits of a deferred task's id: the creating thread in the high ones, its counter in the low 40.
 
-The tool makes them so (format.h); nothing else in Python takes them apart.
+The tool makes ids (format.h); in Python only this file decodes them.
 """
 
 from __future__ import annotations
@@ -17,5 +17,5 @@ def creator_of(task: int) -> int:
 
 
 def task_name(task: int) -> str:
-    """`2.17`: the 17th task that thread 2 created; `-` for 0, which is none."""
+    """Returns `2.17` for the 17th task that thread 2 created; `-` for 0, which is not a task."""
     return f"{creator_of(task)}.{task & ((1 << _COUNTER_BITS) - 1)}" if task else "-"

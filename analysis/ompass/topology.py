@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which CPUs share a last-level cache, and how large caches are: of the recorded or of a described machine.
+"""Cache groups and cache sizes of the recorded or a described machine.
 
-Descriptions are hwloc's synthetic strings, and hwloc itself reads them; only its XML is understood here.
+Descriptions are hwloc's synthetic strings, which hwloc reads; this file parses only hwloc's XML.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class CacheGroup:
 
     name: str
     cpus: tuple[int, ...]  # numbers of the operating system
-    l2_bytes: int  # 0: not known
-    llc_bytes: int  # 0: not known
+    l2_bytes: int  # 0: unknown
+    llc_bytes: int  # 0: unknown
 
     def with_sizes(self, l2_bytes: int = 0, llc_bytes: int = 0) -> CacheGroup:
-        """The same with the sizes given (0: its own, or else assumed ones)."""
+        """Returns a copy with the given sizes (0: its own, or else assumed ones)."""
         llc_bytes = llc_bytes or self.llc_bytes or _ASSUMED_LLC_BYTES
         return replace(
             self, l2_bytes=l2_bytes or self.l2_bytes or min(_ASSUMED_L2_BYTES, llc_bytes), llc_bytes=llc_bytes
@@ -45,26 +45,26 @@ class Caches:
     """The data caches of one level."""
 
     level: int
-    size_bytes: int  # of one; 0: not known
-    of_cpu: tuple[int, ...]  # which of them, by place in Topology.cpus
+    size_bytes: int  # of one cache; 0: unknown
+    of_cpu: tuple[int, ...]  # number of the cache, by place in Topology.cpus
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The cache groups of a machine; `cpus` are all of them in hwloc's order, neighbours side by side."""
+    """The cache groups of a machine; `cpus` are all of them in hwloc's order, with neighbours adjacent."""
 
     description: str  # "recorded machine", or the synthetic string
     groups: tuple[CacheGroup, ...]
     cpus: tuple[int, ...]
-    caches: tuple[Caches, ...] = ()  # by level, from the first on; those that every CPU has
-    nodes: tuple[int, ...] = ()  # the memory of each CPU, by its place
-    xml: str = field(default="", repr=False, compare=False)  # from which it was read
+    caches: tuple[Caches, ...] = ()  # by level, from the first on; only levels that every CPU has
+    nodes: tuple[int, ...] = ()  # memory node of each CPU, by place in `cpus`
+    xml: str = field(default="", repr=False, compare=False)  # its source
 
     def group_of_thread(self, n_threads: int, place: str = "compact") -> list[int]:
-        """Returns the index of the group of each thread, more threads than CPUs going round again.
+        """Returns the index of each thread's group; with more threads than CPUs, starts again at the first.
 
-        "compact": thread 0 on the first CPU, 1 on the next, a group being filled before the next one;
-        "scatter": from group to group.
+        "compact": thread 0 on the first CPU, 1 on the next, so one group fills after the other; "scatter":
+        threads alternate between groups.
         """
         by_cpu = self.group_of_cpu()
         order = [by_cpu[cpu] for cpu in self.cpus]
@@ -74,7 +74,7 @@ class Topology:
         return [order[thread % len(order)] for thread in range(n_threads)]
 
     def group_of_cpu(self) -> list[int]:
-        """Returns the index of the group by CPU number; 0 for numbers in between that no group has."""
+        """Returns the index of the group by CPU number; 0 for numbers without a group."""
         by_cpu = [0] * (max(self.cpus, default=-1) + 1)
         for index, group in enumerate(self.groups):
             for cpu in group.cpus:
@@ -83,7 +83,7 @@ class Topology:
 
 
 def recorded_topology(directory: Path) -> Topology:
-    """Returns the machine of a run, from its topology.xml; one group of unknown size when there is none."""
+    """Returns the machine of a run, from its topology.xml; one group of unknown size if there is none."""
     try:
         return _topology_of_xml(read_small_file(directory / "topology.xml"), "recorded machine")
     except (OSError, ElementTree.ParseError, ValueError, RecursionError):
@@ -91,7 +91,7 @@ def recorded_topology(directory: Path) -> Topology:
 
 
 def synthetic_topology(text: str, option: str = "--topology") -> Topology:
-    """Returns the machine of an hwloc synthetic string; UsageError, which names `option`, when there is none."""
+    """Returns the machine of an hwloc synthetic string. UsageError names `option`."""
     library = _hwloc()
     topology = ctypes.c_void_p()
     if library.hwloc_topology_init(ctypes.byref(topology)) != 0:
@@ -143,7 +143,7 @@ def _topology_of_xml(text: str, description: str) -> Topology:
         chains.append(above)
         caches = [element for element in above if _DATA_CACHE.fullmatch(element.get("type", ""))]
         packages = [element for element in above if element.get("type") == "Package"]
-        # The caches from the machine down: the first is the last level.
+        # Caches from the machine downwards: the first is the last level.
         shared = (caches or packages or [root])[0]
         cpus_of.setdefault(shared, []).append(cpu)
         cpus.append(cpu)
@@ -176,7 +176,7 @@ def _caches(chains: list[list[ElementTree.Element]]) -> tuple[Caches, ...]:
 
 
 def _nodes(chains: list[list[ElementTree.Element]]) -> tuple[int, ...]:
-    """hwloc lists memory beside the objects that are close to it."""
+    """Returns the memory node of each CPU. hwloc lists memory next to the objects that are close to it."""
 
     def with_memory(chain: list[ElementTree.Element]) -> ElementTree.Element:
         near = (e for e in reversed(chain) if any(c.get("type") == "NUMANode" for c in e.findall("object")))
@@ -193,7 +193,7 @@ def _numbered(elements: list[ElementTree.Element]) -> tuple[int, ...]:
 def _cpus(
     element: ElementTree.Element, above: list[ElementTree.Element]
 ) -> Iterator[tuple[int, list[ElementTree.Element]]]:
-    """(number, objects around it from the outermost in) of every CPU, in hwloc's order."""
+    """Yields (number, enclosing objects from the outermost on) of every CPU, in hwloc's order."""
     for child in element.findall("object"):
         if child.get("type") == "PU":
             yield int(child.get("os_index", "0")), above

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as a person reads them: durations, shares, counts and sizes, and back from text.
+"""Formats numbers for people (durations, shares, counts, sizes), and parses them.
 
-Owns the wording of quantities everywhere in ompass; computes nothing else.
+Owns the wording of quantities everywhere in Ompass; computes nothing else.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _DURATION_UNIT_NS = {
     "ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000
 }  # fmt: skip
 _LONGEST_NS = 10**18
-"""Some thirty years; what is added to it still fits 64 bits."""
+"""Some thirty years, so that sums with other times still fit 64 bits."""
 
 
 def duration(ns: float) -> str:
-    """Three significant digits with a unit: 1.23 s, 45.6 ms, 789 ns."""
+    """Returns three significant digits with a unit: 1.23 s, 45.6 ms, 789 ns."""
     for scale, unit in _DURATIONS:
-        # 999.6 of a smaller unit would be rounded to a four-digit 1000
+        # 999.6 of a smaller unit would be rounded to 1000, four digits
         if abs(ns) >= scale * 0.9995:
             return f"{_three_digits(ns / scale)} {unit}"
     return f"{_three_digits(ns)} ns"
@@ -36,19 +36,19 @@ def _three_digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Returns a share of 1 as a percentage; a tiny one is said to be tiny, not zero."""
+    """Returns a share of 1 as a percentage; a tiny one as <0.1%."""
     if 0 < share < 0.001:
         return "<0.1%"
     return f"{share * 100:.1f}%"
 
 
 def count(n: int) -> str:
-    """Returns an integer with thousands separated."""
+    """Returns an integer with thousands separators."""
     return f"{n:,}"
 
 
 def plural(n: int, word: str, words: str = "") -> str:
-    """`1 task`, `2 tasks`; `words` is the plural that takes more than an s."""
+    """Returns `1 task`, `2 tasks`; `words` is an irregular plural."""
     return f"{n:,} {word}" if n == 1 else f"{n:,} {words or word + 's'}"
 
 
@@ -62,13 +62,13 @@ def size(n_bytes: float) -> str:
 
 
 def parse_duration(text: str) -> int:
-    """Returns nanoseconds of `250us`, `1.5ms`, `2s`; a bare number is nanoseconds. ValueError otherwise."""
+    """Parses `250us`, `1.5ms` or `2s` to nanoseconds, the default unit. ValueError otherwise."""
     match = _DURATION_TEXT.fullmatch(text)
     if match is None:
         raise ValueError(f"`{text}` is not a time; write a number with ns, us, ms, s or m, such as 1.5ms")
     whole, _, fraction = match.group(1).partition(".")
     scale = _DURATION_UNIT_NS[match.group(2) or "ns"]
-    # integers, for a float would lose nanoseconds of long times
+    # integers, because a float would lose nanoseconds of long times
     ns = int(whole) * scale + (int(fraction) * scale // 10 ** len(fraction) if fraction else 0)
     if ns > _LONGEST_NS:
         raise ValueError(f"`{text}` is longer than any run")
@@ -80,7 +80,7 @@ _SIZE_TEXT = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(B|([KMGT])i?B?)?\s*", re.I
 
 
 def parse_size(text: str) -> int:
-    """Returns bytes of `512K`, `18MiB`, `1.5g`; units are binary, a bare number is bytes.
+    """Parses `512K`, `18MiB` or `1.5g` to bytes, the default unit; units are binary.
 
     ValueError otherwise.
     """
@@ -92,9 +92,9 @@ def parse_size(text: str) -> int:
 
 
 def parse_limit(text: str) -> int:
-    """Bytes of a limit of the trace, as parse_size, but a bare number is megabytes; ValueError `why; cure`.
+    """Returns the bytes of a trace limit, parsed as by parse_size; a bare number is megabytes.
 
-    The tool reads OMPASS_LIMIT_MB by the same rule (ompt_tool/src/options.cpp).
+    Raises ValueError with `why; cure`. The tool parses OMPASS_LIMIT_MB likewise (ompt_tool/src/options.cpp).
     """
     try:
         n_bytes = parse_size(text if text.strip()[-1:].isalpha() else f"{text}M")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the analysis of each run is done: in this process, in local ones, or on a Dask cluster's workers.
+"""Where runs are analysed: in this process, in local processes, or on a Dask cluster's workers.
 
-A result is the same wherever it is computed: it is a function of one run directory alone. Owns the processes,
-and what is said when a cluster cannot be used. Dask is loaded only when it is asked for.
+The place does not change a result, which depends on one run directory alone. Owns the processes, and the
+messages about unusable clusters. Dask is loaded only with --dask.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from ompass.errors import IncompleteInstallationError, OmpassError, UsageError
 Content = TypeVar("Content")
 
 _WORTH_PROCESSES_BYTES: Final = 64 << 20
-"""Logs that together are smaller are read before a second process has started."""
+"""A second process takes longer to start than smaller logs take to read."""
 
 _CONNECT_S: Final = 5
 
 
 class WorkerFailedError(OmpassError):
-    """A process or a cluster was lost while it worked for us."""
+    """A process or a cluster was lost while it analysed runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Where to work: `dask` is the address of a scheduler; without, `processes` here (0: one per CPU)."""
+    """`dask` is the address of a scheduler; without one, `processes` run here (0: one per CPU)."""
 
     dask: str = ""
     processes: int = 0
 
     def map(self, work: Callable[[Path], Content], paths: Sequence[Path]) -> list[Content]:
-        """`work` of every run directory, in their order.
+        """Returns the results of `work` for every run directory, in their order.
 
-        `work` is pickled: a function of a module, or a partial of one. What it returns is a dataclass with
-        the run in its field `run`. The first error is raised here as it was there.
+        `work` is pickled: a function of a module, or a partial of one. It returns is a dataclass with
+        a field `run`. The first error of a worker is raised here, too.
         """
         if self.dask:
             return [_called(content, path) for content, path in zip(
@@ -60,19 +60,19 @@ class Workers:
                 return list(pool.map(work, paths))
         except BrokenProcessPool as error:
             raise WorkerFailedError(
-                "a process that read a run was killed", "perhaps because memory ran out", "try --processes 1"
+                "an analysing process was killed", "perhaps because memory ran out", "try --processes 1"
             ) from error
 
 
 def _called(content: Content, path: Path) -> Content:
-    """Returns the content of a run by the name that the user gave it: a cluster knows it by an absolute one."""
+    """Returns the content with the run's path as the user gave it; a cluster uses an absolute path."""
     there: Any = content
     named: Content = replace(there, run=there.run.replace(path=path))
     return named
 
 
 def _log_bytes(path: Path) -> int:
-    """Disk space in use, as far as it can be seen; the reader of an unreadable run reports it."""
+    """Returns the disk space in use, 0 for an unreadable run: its reader reports the error."""
     try:
         return sum(512 * entry.stat().st_blocks for entry in path.iterdir())
     except OSError:
@@ -102,7 +102,7 @@ def _map_on_cluster(address: str, work: Callable[[Path], Content], paths: Sequen
         ) from error
     with client:
         _check_workers(client, address)
-        # What is computed is not remembered: a run directory may be recorded anew under its old name.
+        # Not cached (pure=False): a run directory may be recorded anew under the same name.
         absolute = [path.absolute() for path in paths]
         futures = client.map(work, absolute, pure=False)
         try:
@@ -115,7 +115,7 @@ def _map_on_cluster(address: str, work: Callable[[Path], Content], paths: Sequen
 
 
 def _check_workers(client: Any, address: str) -> None:
-    """Workers must be there, and compute by the same rules as we do."""
+    """Raises an error unless there are workers, and all have this version of ompass."""
     try:
         there: dict[str, str] = client.run(_version_there)
     except ImportError as error:

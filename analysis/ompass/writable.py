@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tries whether a file or folder can be written, before the work that fills it. Leaves nothing behind."""
+"""Tests whether a file or directory can be written, before the work that fills it. Leaves no traces."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _NAME_BYTES = 255  # where the file system does not say
 
 
 def file_problem(path: Path) -> str:
-    """Why this file cannot be written; empty when it can. A file that exists keeps its content."""
+    """Returns why this file cannot be written; empty when it can. Keeps the content of an existing file."""
     try:
         if path.is_dir():
             return "it is a directory"
         if path.exists():
-            return "" if os.access(path, os.W_OK) else "it may not be written"
+            return "" if os.access(path, os.W_OK) else "it is not writable"
         if not path.absolute().parent.is_dir():
             return "its directory does not exist"
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
@@ -27,7 +27,7 @@ def file_problem(path: Path) -> str:
 
 
 def folder_problem(path: Path, *, may_exist: bool = True) -> str:
-    """Why this folder and those above it cannot be made; empty when they can."""
+    """Returns why this directory and its parents cannot be made; empty when they can."""
     path = path.absolute()
     try:
         if path.is_dir():
@@ -55,7 +55,7 @@ def _longest_name(folder: Path) -> int:
 
 
 def _folder_problem(folder: Path) -> str:
-    """By trying: rights alone tell neither of read-only file systems nor of those like /proc."""
+    """Tests by trying: permissions do not show read-only file systems, or special ones such as /proc."""
     attempt = folder / f".ompass-{os.getpid()}"
     try:
         attempt.mkdir()

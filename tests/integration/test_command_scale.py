@@ -128,7 +128,7 @@ def test_every_form_of_the_report_says_the_same(
     assert "not repeats of one measurement" in mixed.stderr
     page = call(environment, tmp_path, "scale", "-o", "f.sweep").stdout
     assert f"{report['points'][-1]['speedup']:.2f}" in page
-    assert "T_1 leaves out the cost of queues" in " ".join(page.split())
+    assert "T_1 excludes the cost of queues" in " ".join(page.split())
 
 
 @pytest.mark.parametrize(

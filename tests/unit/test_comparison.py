@@ -124,7 +124,7 @@ def test_two_recorded_runs_are_compared_figure_by_figure() -> None:
         assert [change.before_mean, change.after_mean] == wanted
         assert change.p_value is None
     assert "single run" in headline(compared)
-    assert any("no change is tested" in note for note in content.notes)
+    assert any("changes are not tested" in note for note in content.notes)
     values = plain(comparison_report(content))["compared"][0]["changes"]
     assert sum(v["after_ns"] for v in values if v["figure"] in ("work", "create", "schedule", "sync", "idle")
                and v["construct"] is None) == pytest.approx(

@@ -86,7 +86,7 @@ def test_undeferred_fine_tasks_get_the_advice_to_branch() -> None:
             create_ns=50 * MS,
         )
     ]
-    assert "plain branch" in the(made_run(rows, tasks), "too_fine").cure
+    assert "by a branch that calls" in the(made_run(rows, tasks), "too_fine").cure
 
 
 def test_creation_that_no_construct_holds_is_charged_to_undeferred_tasks() -> None:
@@ -289,7 +289,10 @@ def test_short_tasks_with_counters_hold_their_reading() -> None:
     states = {"work_ns": 50 * MS, "create_ns": 30 * MS, "schedule_ns": 20 * MS, "n_tasks": 50_000}
     rows = team(0, [states] * 2)
     fine = [construct(1, k, [1000] * 50_000, create_ns=30 * MS) for k in range(2)]
-    assert "counters included" in the(made_run(rows, fine, counters=counters), "too_fine").because
+    assert (
+        "including the reading of hardware counters"
+        in the(made_run(rows, fine, counters=counters), "too_fine").because
+    )
     assert "counters" not in the(made_run(rows, fine), "too_fine").because
 
 
@@ -457,7 +460,7 @@ def test_loads_of_lines_that_other_threads_write_are_contention() -> None:
     assert math.isclose(numbers["modified_share"], 200 / 2200)
     assert "different cache lines" in found.cure
     (far,) = memory_findings(loads_of(source="other node", was_modified=False), QUICK_LOADS)
-    assert "where their data lie" in far.cure
+    assert "run tasks near their data" in far.cure
     (bounded,) = memory_findings(loads_of(period=10**6))
     assert bounded.cost_ns == 196 * MS, "no more than all work"
 

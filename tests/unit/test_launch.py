@@ -245,7 +245,7 @@ NOTHING = Ending(1, 0, 0)
     ("fields", "runtimes", "environ", "ending", "why"),
     [
         ({}, (), {}, NOTHING, "not linked with an OpenMP runtime"),
-        ({"interpreters": (Path("/bin/sh"),)}, (), {}, NOTHING, "nor a program that it started"),
+        ({"interpreters": (Path("/bin/sh"),)}, (), {}, NOTHING, "nor its child processes"),
         ({}, (LIBOMP,), {}, NOTHING, "was never started"),
         ({"is_privileged": True}, (LIBOMP,), {}, NOTHING, "raised privileges"),
         ({"has_own_tool": True}, (LIBOMP,), {}, NOTHING, "tool of its own"),

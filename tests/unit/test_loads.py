@@ -152,10 +152,10 @@ def ask_for_loads(run_dir: Path, error: int) -> None:
 @pytest.mark.parametrize(
     ("error", "says"),
     [
-        (ENODEV, "this processor, or the kernel for it, offers no such samples"),
-        (13, "perf_event_open says Permission denied"),
-        (None, "it was recorded without them"),
-        (0, "it ran too short for any"),
+        (ENODEV, "this processor, or the kernel for it, cannot sample loads"),
+        (13, "perf_event_open failed: Permission denied"),
+        (None, "it was recorded without --sample loads"),
+        (0, "it was too short"),
     ],
 )
 def test_a_run_without_loads_says_why_and_how_to_get_them(

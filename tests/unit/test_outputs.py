@@ -71,7 +71,7 @@ def test_file_that_can_be_written_is_left_as_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("", "a folder"),
+        ("", "a directory"),
         ("no/file", "does not exist"),
         ("n" * 300, "too long"),
         ("old/file", "does not exist"),

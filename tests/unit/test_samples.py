@@ -331,8 +331,8 @@ def said_of(content: SampleContent) -> str:
 def test_threads_watched_by_their_clocks_are_told_of() -> None:
     content = watched_by_clock(0, 60, 20, 0)
     assert (
-        "Of 20.0% of the time of all threads there are no samples: 2 threads switched so often that only "
-        "clocks were read, thread 1 for 60.0% of its time. Shares are of the rest." in said_of(content)
+        "20.0% of the time of all threads has no samples: 2 threads switched so often that only "
+        "clocks were read, thread 1 for 60.0% of its time. Shares exclude this time." in said_of(content)
     )
     fields = sample_fields(content)
     assert fields is not None
@@ -352,7 +352,7 @@ def test_a_refusal_is_one_sentence(run_dir: Path) -> None:
     fields = sample_fields(content)
     assert fields is not None
     assert fields["refusal"] == (
-        "No thread was sampled: perf_event_open says Permission denied; "
-        "it takes kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
+        "No thread was sampled: perf_event_open failed: Permission denied; "
+        "it needs kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
     )
     assert fields["samples"] == 0

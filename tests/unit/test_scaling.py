@@ -204,7 +204,7 @@ def test_gaps_are_differences_of_curves(threads: int, at_p: StateTimes, at_one: 
         assert gap.meaning
 
 
-def test_bends_are_told_apart() -> None:
+def test_each_kind_of_bend_is_reported() -> None:
     def sweep(
         work: dict[int, int], idle: dict[int, int], one: dict[int, int] | None = None
     ) -> tuple[str, ...]:
@@ -227,11 +227,11 @@ def test_bends_are_told_apart() -> None:
     (flat,) = sweep({2: 100, 4: 100, 8: 195}, none)
     assert "memory" in flat
     (falls,) = sweep({2: 100, 4: 150, 8: 400}, none)
-    assert "slower" in falls
+    assert "slow the program down" in falls
     (idle,) = sweep(steady, {2: 0, 4: 10, 8: 125})
     assert "lacks" in idle
     (bent,) = sweep(steady, none, {2: 0, 4: 0, 8: 60})
-    assert "overhead grows" in bent
+    assert "total work grows" in bent
     assert sweep({2: 100, 4: 100}, none) == ()
 
 

@@ -293,7 +293,7 @@ def test_results_are_read_back_as_they_were_written(tmp_path: Path, name: str) -
 )
 def test_other_files_are_no_results(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UsageError, match="holds no results"):
+    with pytest.raises(UsageError, match="contains no results"):
         read_results(tmp_path / name)
 
 

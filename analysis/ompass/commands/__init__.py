@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands: one module per subcommand; they parse options, call the layers below and print."""
+"""Commands: one module per subcommand. They parse options, call other layers and print."""

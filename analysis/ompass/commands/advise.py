@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass advise`: which change of a recorded program pays, by simulation."""
+"""`ompass advise`: ranks changes of a recorded program by their simulated effect."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def advise_command(
         typer.Option("--threads", metavar="N", min=0, help="For a run on N threads (default: as recorded)."),
     ] = 0,
     machine_file: Annotated[
-        str, typer.Option("--machine-file", metavar="FILE", help="As for `ompass simulate`.")
+        str, typer.Option("--machine-file", metavar="FILE", help="A machine file, as for `ompass simulate`.")
     ] = DEFAULT,
     as_json: JsonOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Try changes on a recorded program, and rank them by the time that they are predicted to save.
+    """Simulate changes of a recorded program, and rank them by the time that they save.
 
-    Cut-offs by depth and by time, coarser and finer grain, several producers, dependences instead of waits,
-    untied tasks, priorities, schedules and chunks of loops, the extension instead of libomp, placed subtrees,
-    more threads; and what each construct is worth if it were faster.
+    Tries cut-offs by depth and by time, coarser and finer grain, several producers, dependences instead of
+    waits, untied tasks, priorities, schedules and chunks of loops, the extension instead of libomp, placed
+    subtrees, and more threads. Also shows how much a faster construct would save.
     """
     check_form(as_json, False, output, "the terminal")
     with waiting(f"trying changes of {directory.name}"):

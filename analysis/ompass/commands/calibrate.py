@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def calibrate_command(
     compiler: Annotated[
-        str, typer.Option("--compiler", metavar="CC", help="A clang to build the measuring program with.")
+        str, typer.Option("--compiler", metavar="CC", help="The clang that builds the measuring program.")
     ] = "",
     threads: Annotated[
         int,
@@ -36,9 +36,9 @@ def calibrate_command(
     ] = 0,
     output: OutputOption = None,
 ) -> None:
-    """Measure what libomp and libomp_ext.so take here to create, queue, run and steal a task.
+    """Measure how long libomp and libomp_ext.so take to create, queue, run and steal a task.
 
-    Takes about half a minute, on an idle machine; writes a machine file for `ompass simulate`.
+    Takes about half a minute on an idle machine. Writes a machine file for `ompass simulate`.
     """
     with waiting("calibrating"):
         costs = calibrate(compiler, threads)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass compare`: what changed between two runs, two groups of repeated runs, or two sweeps."""
+"""`ompass compare`: compares two runs, two groups of repeated runs, or two sweeps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EPILOG = """
 
   ompass compare before.ompass after.ompass
 
-  ompass compare before/ after/             all runs in two folders: repeats, with significance
+  ompass compare before/ after/             all runs in two directories: repeats, with significance
 
   ompass compare old.sweep new.sweep        at every number of threads that both have
 
@@ -37,8 +37,8 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A run, a folder of runs, or a sweep.")],
-    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another of the same sort.")],
+    before: Annotated[Path, typer.Argument(metavar="BEFORE", help="A run, a directory of runs, or a sweep.")],
+    after: Annotated[Path, typer.Argument(metavar="AFTER", help="Another run, directory or sweep.")],
     scope: Annotated[
         ScopeName, typer.Option("--scope", help="All parallel regions together, or the whole program.")
     ] = ScopeName.REGIONS,
@@ -46,13 +46,13 @@ def compare(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", callback=output_file, metavar="FILE", help="Where JSON goes (default: stdout)."
+            "--output", "-o", callback=output_file, metavar="FILE", help="File for --json (default: stdout)."
         ),
     ] = None,
 ) -> None:
-    """Show what changed from BEFORE to AFTER: time, states, constructs and kernels, and how sure that is."""
+    """Show what changed from BEFORE to AFTER (time, states, constructs, kernels), and how certain it is."""
     if output is not None and not as_json:
-        raise UsageError("-o", "it says where JSON goes", "add --json")
+        raise UsageError("-o", "it needs --json", "add --json")
     chosen = Scope(scope.value)
     with waiting("reading both sides"):
         sides = _side(before, chosen), _side(after, chosen)
@@ -88,7 +88,7 @@ def _side(path: Path, scope: Scope) -> Side:
             raise RunNotFoundError(
                 f"{path}",
                 "it is neither a run nor a sweep, and contains no runs",
-                "name directories that ompass recorded",
+                "name directories that contain recordings",
             )
     contents = [collect(open_run(directory), scope=scope) for directory in directories]
     threads = {content.breakdown.n_threads for content in contents}
@@ -97,7 +97,7 @@ def _side(path: Path, scope: Scope) -> Side:
             f"{path}",
             f"its runs are on {', '.join(map(str, sorted(threads)))} threads, so they are not repeats "
             "of one measurement",
-            "keep runs on different numbers of threads in different folders, or use ompass scale",
+            "keep runs on different numbers of threads in different directories, or use ompass scale",
         )
     return side_of(str(path), {threads.pop(): [_timed(content) for content in contents]}, False)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass config`: how a program is compiled and linked with the libraries of this package."""
+"""`ompass config`: prints how to compile and link with the libraries of this package."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _EPILOG = """
 `ompass docs install` has whole examples.
 """
 
-# Some linkers drop a library in which the program calls nothing. Behind the extension, which answers the
-# calls for the OpenMP runtime, that would be the runtime itself; so there the option stays in force.
+# Some linkers drop a library whose functions the program does not call. Behind the extension, which answers
+# the calls for the OpenMP runtime, they would drop the runtime. So there the option stays in force.
 _KEPT = {
     Component.TOOL: ("-Wl,--push-state,--no-as-needed", "-lompass", "-Wl,--pop-state"),
     Component.EXT: ("-Wl,--no-as-needed", "-lomp_ext"),
@@ -55,19 +55,21 @@ def config(
     ] = Component.TOOL,
     cflags: Annotated[bool, typer.Option("--cflags", help="Options of the compiler.")] = False,
     libs: Annotated[
-        bool, typer.Option("--libs", help="Options of the linker; of the tool: every run is recorded.")
+        bool,
+        typer.Option("--libs", help="Options of the linker; with those of the tool, every run is recorded."),
     ] = False,
     fortran: Annotated[
-        bool, typer.Option("--fortran", help="The source of the Fortran module, to compile first.")
+        bool,
+        typer.Option("--fortran", help="The source file of the Fortran module, which is compiled first."),
     ] = False,
     cmake: Annotated[bool, typer.Option("--cmake", help="The folder for Ompass_DIR.")] = False,
     pkg_config: Annotated[bool, typer.Option("--pkg-config", help="The folder for PKG_CONFIG_PATH.")] = False,
 ) -> None:
-    """Say how programs are built with ompass.h, omp_ext.h and their libraries.
+    """Show how to build programs with ompass.h, omp_ext.h and their libraries.
 
-    What is asked for comes on one line, quoted for a shell. Without an option, everything is shown by name.
+    Prints the requested values on one line, quoted for a shell. Without options, shows all with their names.
     """
-    library = library_path(component)  # before anything is printed: it may not be there
+    library = library_path(component)  # first, because it raises an error if it is missing
     folder = str(library.parent)
     answers = {
         "cflags": (cflags, [f"-I{include_directory()}"]),

@@ -18,9 +18,9 @@ from ompass.installation import documents_directory
 _EPILOG = """
 [bold]Examples[/bold]
 
-  ompass docs              the pages, and what each is about
+  ompass docs              lists the pages with their titles
 
-  ompass docs metrics      what every figure of a report means
+  ompass docs metrics      the meaning of every figure of a report
 
   ompass docs usage | less
 """
@@ -32,18 +32,20 @@ def register(app: typer.Typer) -> None:
 
 def docs(
     page: Annotated[str, typer.Argument(metavar="[PAGE]", help="The page to show, such as `metrics`.")] = "",
-    path: Annotated[bool, typer.Option("--path", help="Print where the pages, or this page, lie.")] = False,
+    path: Annotated[
+        bool, typer.Option("--path", help="Print the path of the pages, or of this page.")
+    ] = False,
 ) -> None:
-    """Show a page of the documentation; without PAGE, list them.
+    """Show a page of the documentation. Without PAGE, list the pages.
 
-    On a terminal the page is laid out and goes through the pager; elsewhere it is printed as Markdown.
+    On a terminal, formats the page and shows it in the pager; elsewhere, prints Markdown.
     """
     pages = _pages()
     if not page:
         listing = "".join(f"{name:<16} {_title(file)}\n" for name, file in pages.items())
         write_result(f"{documents_directory()}\n" if path else listing, None)
         return
-    name = Path(page).name.removesuffix(".md")  # as links in other pages write it, too
+    name = Path(page).name.removesuffix(".md")  # accepts the links in other pages, too
     if name not in pages:
         raise UsageError(f"there is no page {page}", f"there are {', '.join(pages)}")
     if path:
@@ -65,7 +67,7 @@ def _pages() -> dict[str, Path]:
     pages = {file.stem: file for file in sorted(directory.glob("*.md")) if file.stem != "CHANGELOG"}
     if not pages:
         raise IncompleteInstallationError(
-            "the documents are not installed with this package", f"{directory} has none", "reinstall it"
+            "the documents are not installed with this package", f"{directory} has no pages", "reinstall it"
         )
     return pages
 

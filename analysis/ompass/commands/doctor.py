@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass doctor`: what recording needs on this machine, and whether a given program can be recorded."""
+"""`ompass doctor`: checks whether this machine, and a program, can be recorded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EPILOG = """
 
   ompass doctor                 check this machine
 
-  ompass doctor ./fib           can this program be recorded, and how
+  ompass doctor ./fib           check whether this program can be recorded
 
   ompass doctor --json
 """
@@ -42,12 +42,12 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    program: Annotated[str | None, typer.Argument(metavar="[PROGRAM]", help="A program to look at.")] = None,
+    program: Annotated[str | None, typer.Argument(metavar="[PROGRAM]", help="A program to check.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of lines.")] = False,
 ) -> None:
     """Check whether this machine, or PROGRAM, can be recorded, and name what is missing.
 
-    Exit code 6 when recording is not possible.
+    Exits with 6 when recording is not possible.
     """
     if program is None:
         _examine_machine(as_json)
@@ -119,7 +119,7 @@ def _print_program(name: str, program: Program, plan: Plan | None, refusal: Cann
             ("runtime", f"{runtime.kind}, {runtime.path}{', linked in' if runtime.is_static else ''}, {ompt}")
         )
     if not program.runtimes:
-        rows.append(("runtime", "it is linked with none"))
+        rows.append(("runtime", "the program is linked with none"))
     rows.append(("debug info", _lines_known(program)))
     if plan is not None:
         rows += [("warning", warning) for warning in plan.warnings]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass dump`: the events of a trace as text, one a line, filtered."""
+"""`ompass dump`: prints the events of a trace as text, one per line, filtered."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _EPILOG = """
 
   ompass dump t.ompass --kind start --kind complete --construct fib.c:12
 
-  ompass dump t.ompass --json --limit 1000          one JSON object a line
+  ompass dump t.ompass --json --limit 1000          one JSON object per line
 
-  ompass dump t.ompass --kinds                      list the kinds of event
+  ompass dump t.ompass --kinds                      list the kinds of events
 """
 
-_SLICE_EVENTS = 4_000_000  # read at once: bounds memory to a few hundred MB
-_EVENT_BYTES = 8  # the smallest: with it, the size of the logs bounds how many there are
+_SLICE_EVENTS = 4_000_000  # read at once, which limits memory to a few hundred MB
+_EVENT_BYTES = 8  # smallest size of an event, for an upper bound of their number
 
 
 def register(app: typer.Typer) -> None:
@@ -53,16 +53,16 @@ def dump(
     construct: Annotated[
         str,
         typer.Option(
-            "--construct", metavar="WHICH", help="Only of one construct: file:line, function, or id."
+            "--construct", metavar="WHICH", help="Only events of this construct: file:line, function or id."
         ),
     ] = "",
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="Stop after N events.")] = -1,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
-    kinds: Annotated[bool, typer.Option("--kinds", help="List the kinds of event and stop.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    kinds: Annotated[bool, typer.Option("--kinds", help="List the kinds of events and stop.")] = False,
 ) -> None:
     """Print recorded events in order of time: time, thread, kind, construct, task, value.
 
-    A ~ before a time marks an event without a time of its own: it has that of the event before it.
+    A ~ before a time marks an event without a time stamp, which shows the time of the preceding event.
     """
     run = open_run(directory)
     meanings = event_kinds()
@@ -104,7 +104,7 @@ def _rows(table: EventTable) -> Iterator[Row]:
 
 
 def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) -> Iterator[EventTable]:
-    """Events in order of time, read in pieces of the time window when there are many."""
+    """Yields events in order of time, from slices of the time window when there are many."""
     import numpy as np
 
     n_events = max(sum(t.n_events for t in run.threads), run.log_bytes // _EVENT_BYTES)
@@ -113,7 +113,7 @@ def _slices(run: Run, directory: Path, thread: int, start_ns: int, end_ns: int) 
     edges = [start_ns + (last_ns - start_ns) * k // n_slices for k in range(n_slices)] + [end_ns]
     for low, high in itertools.pairwise(edges):
         table = read_events(directory, thread=thread, start_ns=low, end_ns=high)
-        # Stable: what a thread did in one moment stays in its order.
+        # Stable: events of one thread at the same time keep their order.
         yield table.where(np.argsort(table.time_ns, kind="stable").astype(np.int64))
 
 
@@ -131,7 +131,9 @@ def _filtered(table: EventTable, kinds: list[int], constructs: list[int] | None)
 def _kind_numbers(names: list[str], wanted: list[str]) -> list[int]:
     for name in wanted:
         if name not in names:
-            raise UsageError(f"--kind {name}", "no such kind of event", f"the kinds are {', '.join(names)}")
+            raise UsageError(
+                f"--kind {name}", "there is no such kind of event", f"the kinds are {', '.join(names)}"
+            )
     return [names.index(name) for name in wanted]
 
 

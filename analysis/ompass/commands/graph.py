@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass graph`: work, span and critical path of a trace, and its tasks as a graph that can be read."""
+"""`ompass graph`: work, span and critical path of a trace, and its folded task graph."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _EPILOG = """
 
   ompass graph t.ompass --expand health.c:40 --dot t.dot     its tasks one by one
 
-  ompass graph t.ompass --time wall                 preempted or not
+  ompass graph t.ompass --time wall                 including preemption
 
   ompass graph t.ompass --json > t.json
 
@@ -59,7 +59,7 @@ def graph(
             metavar="N",
             min=1,
             max=30,
-            help="Levels of task nesting shown apart; deeper tasks are folded (default: as many as "
+            help="Levels of task nesting to show; deeper tasks are folded (default: as many as "
             "stay readable).",
         ),
     ] = None,
@@ -68,7 +68,7 @@ def graph(
         typer.Option(
             "--expand",
             metavar="WHICH",
-            help="Show a group's tasks one by one: its number, file:line, function.",
+            help="Show the tasks of this group one by one: its number, file:line or function.",
         ),
     ] = None,
     dot: Annotated[
@@ -83,8 +83,8 @@ def graph(
         TimeKind | None,
         typer.Option(
             "--time",
-            help="What work and span are made of: cpu leaves out the time in which threads were preempted "
-            "(default: cpu where that was recorded).",
+            help="Time that work and span consist of; cpu excludes preemption "
+            "(default: cpu where it was recorded).",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead (`ompass docs task-graph`).")] = False,
@@ -92,10 +92,10 @@ def graph(
     dask: DaskOption = "",
     processes: ProcessesOption = 0,
 ) -> None:
-    """Work, span, parallelism and the critical path, and the task graph with siblings folded into groups."""
+    """Show work, span, parallelism, the critical path, and the task graph with folded siblings."""
     if len(directories) > 1 and (dot or graphml or expand):
         raise UsageError(
-            "--dot, --graphml and --expand", "they are about one graph", "name a single run directory"
+            "--dot, --graphml and --expand", "they need one graph", "name a single run directory"
         )
     read = partial(_content, depth=depth, expand=tuple(expand or ()), time=time)
     with waiting(f"reading {plural(len(directories), 'trace')}"):
@@ -116,7 +116,7 @@ def graph(
 
 
 def _content(path: Path, depth: int | None, expand: tuple[str, ...], time: TimeKind | None) -> GraphContent:
-    """What a worker does for one run."""
+    """Returns the content of one run; runs in a worker."""
     run = open_run(path)
     if run.mode != "trace":
         raise NothingToShowError(

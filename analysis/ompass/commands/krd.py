@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass krd`: kernel reuse distance, per last-level cache of the recorded or of another machine."""
+"""`ompass krd`: kernel reuse distances, per last-level cache of the recorded or another machine."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ _EPILOG = """
 
   ompass krd *.ompass --csv --table kernels > kernels.csv
 
-The run must be a trace (--mode trace) of a program that declares its kernels' data with ompass.h. Distances,
-classes and the error bound of a sample are defined in `ompass docs reuse-distance`.
+The run must be a trace (--mode trace) of a program that declares the data of its kernels with ompass.h.
+`ompass docs reuse-distance` defines distances, classes and the error bound of a sample.
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
 
 
 class Place(str, Enum):
-    """How threads are mapped onto the CPUs of --topology."""
+    """How threads are assigned to the CPUs of --topology."""
 
     COMPACT = "compact"
     SCATTER = "scatter"
@@ -82,14 +82,13 @@ def krd(
         typer.Option(
             "--topology",
             metavar="SYNTHETIC",
-            help="Another machine, as an hwloc synthetic string; thread 0 is put on its first CPU, "
-            "and so on.",
+            help="Another machine, as an hwloc synthetic string; thread 0 runs on its first CPU, and so on.",
         ),
     ] = "",
     place: Annotated[
         Place,
         typer.Option(
-            "--place", help="With --topology: fill one cache before the next, or take the caches in turn."
+            "--place", help="With --topology: fill one cache after the other, or use all caches in turn."
         ),
     ] = Place.COMPACT,
     l2: Annotated[
@@ -102,18 +101,18 @@ def krd(
         bool,
         typer.Option(
             "--coherence/--no-coherence",
-            help="Count bytes that another group wrote since as "
+            help="Count bytes that another cache group wrote since as "
             "coherence misses (default), or by their distance.",
         ),
     ] = True,
     sample: Annotated[
         float,
         typer.Option(
-            "--sample", metavar="RATE", help="Follow this share of the address space only (0 < RATE <= 1)."
+            "--sample", metavar="RATE", help="Analyse only this share of the address space (0 < RATE <= 1)."
         ),
     ] = 1.0,
     jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", help="Threads of the analysis (default: one per CPU).")
+        int, typer.Option("--jobs", metavar="N", help="Threads for the analysis (default: one per CPU).")
     ] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON instead (`ompass docs reuse-distance`).")
@@ -135,10 +134,10 @@ def krd(
     dask: DaskOption = "",
     processes: ProcessesOption = 0,
 ) -> None:
-    """Show how far apart the program's kernels touch the same bytes, for each last-level cache.
+    """Show the reuse distances of the program's kernels, for each last-level cache.
 
-    Close reuse fits in the L2, near reuse in the last-level cache, far reuse in neither; cold bytes were
-    never touched there before; coherence misses were written under another cache since.
+    Close reuse fits in the L2, near reuse in the last-level cache, far reuse in neither. Cold bytes were not
+    accessed there before. Coherence misses were since written under another cache.
     """
     check_form(as_json, as_csv, output, "--figure FILE")
     if not 0 < sample <= 1:
@@ -176,7 +175,7 @@ def _size(option: str, text: str) -> int:
 
 
 def _content(path: Path, options: ReuseOptions, progress: Progress | None = None) -> ReuseContent:
-    """What a worker does for one run."""
+    """Returns the content of one run; runs in a worker."""
     run = open_run(path)
     check_has_accesses(run)
     return collect_reuse(run, options, progress)
@@ -184,7 +183,7 @@ def _content(path: Path, options: ReuseOptions, progress: Progress | None = None
 
 @contextmanager
 def _progress(name: str) -> Iterator[Progress | None]:
-    """A bar on the terminal while a long trace is read; nothing where nobody watches."""
+    """Shows a progress bar while a long trace is read, on a terminal only."""
     if not sys.stderr.isatty():
         yield None
         return

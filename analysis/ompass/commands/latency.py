@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass latency`: how long the loads of each construct took, and where their data came from."""
+"""`ompass latency`: how long loads of each construct took, and the source of their data."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def latency(
     ] = None,
     output: OutputOption = None,
 ) -> None:
-    """Show how long loads from memory took in each construct, and which cache or node the data came from.
+    """Show how long loads from memory took in each construct, and which cache or node served them.
 
-    Wants a run that was recorded with --sample loads, on a processor that samples them.
+    Needs a run recorded with --sample loads, on a processor that can sample loads.
     """
     check_form(as_json, as_csv, output, "--figure FILE")
     with waiting(f"reading {directory}"):
@@ -66,7 +66,7 @@ def latency(
         raise NothingToShowError(
             f"{directory} holds no sampled loads",
             _why_not(content),
-            "record it with --sample loads on a processor that samples them, and enough of them "
+            "record it with --sample loads on a processor that can sample loads, at a higher rate "
             "(--sample loads:10000)",
         )
     if figure is not None:
@@ -84,4 +84,4 @@ def _why_not(content: SampleContent) -> str:
     refusal = content.refusal() or content.loads_refusal()
     if refusal:
         return refusal.rstrip(".")
-    return "it ran too short for any" if content.wants_loads else "it was recorded without them"
+    return "it was too short" if content.wants_loads else "it was recorded without --sample loads"

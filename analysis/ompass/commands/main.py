@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command `ompass`: its subcommands, and how errors leave the process.
+"""The command `ompass`: its subcommands, and the handling of errors.
 
-Owns the one-line form of errors and the exit codes; a subcommand only raises.
+Owns the one-line form of errors and the exit codes; subcommands only raise errors.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ _EPILOG = """
 
   ompass report t.ompass                       report again
 
-  ompass scale --threads 1,2,4 -- ./fib 30     why does it not scale
+  ompass scale --threads 1,2,4 -- ./fib 30     explain why it does not scale
   ompass compare before.ompass after.ompass    what changed
-  ompass krd t.ompass                          reuse distance of its kernels
+  ompass krd t.ompass                          reuse distances of its kernels
 
-  ompass simulate t.ompass --threads 2,8,32    what would it be on more cores
+  ompass simulate t.ompass --threads 2,8,32    predict it on more cores
 
-  ompass advise t.ompass                       which change pays
+  ompass advise t.ompass                       rank changes by their gain
 
-  ompass doctor ./fib                          can it be recorded, and how
+  ompass doctor ./fib                          check whether it can be recorded
 
-  ompass docs                                  what there is to read
+  ompass docs                                  list the documentation
 
 [bold]Exit codes[/bold]
 
-  0 done · 2 wrong usage · 3 no such run · 4 damaged or inconsistent run · 5 nothing to show ·
+  0 done · 2 wrong usage · 3 not a run · 4 damaged or inconsistent run · 5 nothing to show ·
   6 cannot be recorded here · 7 cannot write · 8 incomplete installation ·
-  9 a program of a suite or a sweep failed · 10 the run lacks something (`validate`).
-  `run` ends as the program does; 125 when it could not be started for recording, 126 when it
-  is not executable, 127 when it is not found.
+  9 a program of a suite or sweep failed · 10 incomplete run (`validate`).
+  `run` ends as the program does; 125 if the program could not be started for recording, 126 if it
+  is not executable, 127 if it is not found.
 """
 
 COMMANDS: Final = (
@@ -73,7 +73,7 @@ COMMANDS: Final = (
     "config",
     "docs",
 )
-"""In the order of --help: the modules that have subcommands, by the names of these."""
+"""The modules of the subcommands, by name, in the order of --help."""
 
 
 def _show_version(asked: bool) -> None:
@@ -91,7 +91,7 @@ def _options(
 
 
 def application(commands: Sequence[str] = COMMANDS) -> typer.Typer:
-    """Returns the command with these subcommands; the modules of others are not loaded."""
+    """Returns the command with these subcommands; other modules are not loaded."""
     app = typer.Typer(
         name="ompass",
         help="Record any OpenMP task program and show where its time went.",
@@ -108,12 +108,12 @@ def application(commands: Sequence[str] = COMMANDS) -> typer.Typer:
 
 
 def _discard_stdout() -> None:
-    """What is still buffered goes nowhere, without a complaint at exit."""
+    """Discards buffered output, so that its flush at exit reports no second error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> None:
-    """The command, with its errors as lines and exit codes."""
+    """Runs the command, and turns errors into messages and exit codes."""
     prepare_streams()
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
@@ -122,7 +122,7 @@ def main() -> None:
         say(f"error: {error.one_line()}")
         sys.exit(error.exit_code)
     except BrokenPipeError:
-        # The reader of our output, `head` for one, has had enough.
+        # The reader of our output, such as `head`, has closed the pipe.
         _discard_stdout()
         sys.exit(0)
     except OSError as error:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Manual pages of the command and its subcommands, made from the same texts as --help.
+"""Manual pages of the command and its subcommands, generated from the texts of --help.
 
-Owns the layout of a page. The build runs `python -m ompass.commands.manual FOLDER VERSION [CORE]`, where
-CORE is the folder of a core that lies apart.
+Owns the layout of a page. The build runs `python -m ompass.commands.manual FOLDER VERSION [CORE]`, where CORE
+is the directory of a core that is outside of the package.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEADING = re.compile(r"\[bold\](.+)\[/bold\]")
 
 
 def man_pages(app: typer.Typer, version: str) -> dict[str, str]:
-    """The pages by file name, in the language of man(7): one for the command, one for each subcommand."""
+    """Returns pages in the language of man(7) by file name, one for the command and each subcommand."""
     group: Any = typer.main.get_command(app)
     top = typer.Context(group, info_name=group.name, **group.context_settings)
     names = [name for name in group.list_commands(top) if not group.get_command(top, name).hidden]
@@ -69,7 +69,7 @@ def _is_argument(parameter: Any) -> bool:
 
 
 def _synopsis(context: Any) -> str:
-    """[OPTIONS] and the arguments: in brackets those that may be left out, with dots those that repeat."""
+    """Returns [OPTIONS] and the arguments: optional ones in brackets, repeatable ones with dots."""
     if hasattr(context.command, "commands"):
         return "[OPTIONS] COMMAND [ARGUMENTS]..."
     words = ["[OPTIONS]"]
@@ -83,12 +83,12 @@ def _synopsis(context: Any) -> str:
 
 def _entries(entries: Iterable[tuple[str, str]]) -> Iterator[str]:
     for name, text in entries:
-        name = _escaped(name).replace("|", "|\\:")  # where a long one may be broken
+        name = _escaped(name).replace("|", "|\\:")  # long names may be broken here
         yield from (".TP", f".B {name}", _escaped(" ".join(text.split())))
 
 
 def _epilog(epilog: str) -> Iterator[str]:
-    """Yields its headings become sections; indented lines stay as they are, the others flow."""
+    """Yields the lines of an epilog: headings become sections, indented lines keep their layout."""
     between = ".SH NOTES"
     for block in re.split(r"\n[ \t]*\n", epilog.strip("\n")):
         if heading := _HEADING.fullmatch(block.strip()):
@@ -105,13 +105,13 @@ def _plain(marked_up: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """As man(7) shows it unchanged: hyphens that can be copied, no line that begins with a request."""
+    """Returns text that man(7) shows unchanged: copyable hyphens, and no line that begins with a request."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
 
 
 def main(folder: Path, version: str, *core_folder: str) -> None:
-    """Write the pages of `ompass` into a folder, which is made; the core may lie apart from the package."""
+    """Writes the pages of `ompass` into a new directory; the core may be outside of the package."""
     ompass.__path__.extend(core_folder)
     from ompass.commands.main import application  # only now, since it loads the core
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that several commands have: what is covered, which window, where many runs are analysed."""
+"""Options that several commands share: scope, time window, and where many runs are analysed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ompass.writable import file_problem, folder_problem
 
 
 class ScopeName(str, Enum):
-    """What the times cover; the values of metrics' Scope that can be asked for by name."""
+    """What the times include; the values of metrics' Scope that have an option."""
 
     REGIONS = "regions"
     PROGRAM = "program"
 
 
 class Colour(str, Enum):
-    """What the colours of a schedule tell of tasks."""
+    """What the colours of a schedule show of tasks."""
 
     CONSTRUCT = "construct"
     HOME = "home"
@@ -48,28 +48,28 @@ TracesArgument = Annotated[
 
 
 def output_file(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """Refuses a file that cannot be written, before any work; OutputError, which names the option."""
+    """Refuses a file that cannot be written, before any work. OutputError names the option."""
     if value is not None and str(value) != "-":
         refuse_output(_name_of(param), value, file_problem(value), "name another file")
     return value
 
 
 def output_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """The same of a folder, which may exist."""
+    """Refuses a directory that cannot be written; it may exist. OutputError names the option."""
     if value is not None:
         refuse_output(_name_of(param), value, folder_problem(value), "name another place")
     return value
 
 
 def new_folder(param: typer.CallbackParam, value: Path | None) -> Path | None:
-    """The same of a folder that must not exist."""
+    """Refuses a directory that cannot be made, or exists. OutputError names the option."""
     if value is not None:
         refuse_output(_name_of(param), value, folder_problem(value, may_exist=False), "name a new directory")
     return value
 
 
 def refuse_output(option: str, path: Path, problem: str, cure: str) -> None:
-    """Raises OutputError if there is a problem."""
+    """Raises OutputError if `problem` is not empty."""
     if problem:
         missing = problem.endswith("does not exist")
         raise OutputError(f"{option} {path} cannot be written", problem, "make it first" if missing else cure)
@@ -80,7 +80,7 @@ def _name_of(param: typer.CallbackParam) -> str:
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON instead.")]
-CsvOption = Annotated[bool, typer.Option("--csv", help="CSV instead, of the table that --table names.")]
+CsvOption = Annotated[bool, typer.Option("--csv", help="CSV instead, of the table named by --table.")]
 OutputOption = Annotated[
     Path | None,
     typer.Option(
@@ -88,14 +88,14 @@ OutputOption = Annotated[
         "-o",
         metavar="FILE",
         callback=output_file,
-        help="Where JSON or CSV goes (default: stdout).",
+        help="File for --json or --csv (default: stdout).",
     ),
 ]
 
 FromOption = Annotated[
-    str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; bare: ns).")
+    str, typer.Option("--from", metavar="TIME", help="From this time on (1.5ms, 2s; ns without a unit).")
 ]
-ToOption = Annotated[str, typer.Option("--to", metavar="TIME", help="Before this time.")]
+ToOption = Annotated[str, typer.Option("--to", metavar="TIME", help="Up to this time.")]
 
 DaskOption = Annotated[
     str,
@@ -107,7 +107,7 @@ DaskOption = Annotated[
 ]
 
 EachOption = Annotated[
-    bool, typer.Option("--each", help="Below the overview of several ranks, the whole report of each.")
+    bool, typer.Option("--each", help="Add the whole report of each rank to the overview.")
 ]
 
 ProcessesOption = Annotated[
@@ -116,24 +116,24 @@ ProcessesOption = Annotated[
         "--processes",
         metavar="N",
         min=0,
-        help="Read this many runs at a time (default: one per CPU once the logs are large).",
+        help="Read this many runs at a time (default: one per CPU if the logs are large).",
     ),
 ]
 
 
 def check_form(as_json: bool, as_csv: bool, output: Path | None, others: str) -> None:
-    """Refuse what --json, --csv and -o cannot mean together; `others` are options for other forms."""
+    """Refuses contradictory --json, --csv and -o; `others` names the options of other forms."""
     if as_json and as_csv:
         raise UsageError("--json and --csv", "only one form can be written at a time", "call ompass twice")
     if output is not None and not (as_json or as_csv):
-        raise UsageError("-o", "it says where JSON or CSV goes", f"add --json or --csv, or use {others}")
+        raise UsageError("-o", "it needs --json or --csv", f"add --json or --csv, or use {others}")
 
 
 def parse_from_to(start: str, end: str) -> tuple[int, int]:
-    """Returns nanoseconds of --from and --to; where one is empty, 0 and -1: the begin and the end of the run."""
+    """Returns --from and --to in ns; the defaults are 0 and -1, the begin and the end of the run."""
     start_ns, end_ns = _parse_time("--from", start, 0), _parse_time("--to", end, -1)
     if 0 <= end_ns <= start_ns:
-        raise UsageError("--from and --to", "the window is empty", "let --to be later than --from")
+        raise UsageError("--from and --to", "the window is empty", "choose a --to after --from")
     return start_ns, end_ns
 
 
@@ -147,7 +147,7 @@ def _parse_time(option: str, text: str, default: int) -> int:
 
 
 def parse_window(window: str) -> tuple[int, int]:
-    """Returns nanoseconds of `FROM:TO`; either may be left out. The end is -1 when it is the run's."""
+    """Returns the begin and end of `FROM:TO` in ns; either may be empty. The end is -1 for the run's end."""
     if not window:
         return 0, -1
     first, colon, last = window.partition(":")

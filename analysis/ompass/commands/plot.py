@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass plot`: one figure of recorded runs as SVG, PDF, PNG or as its Vega-Lite specification."""
+"""`ompass plot`: draws a figure of runs as SVG, PDF or PNG, or writes its Vega-Lite specification."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from ompass.reports.scaling import read_sweep
 from ompass.sweep import is_sweep_directory
 
 _TRACE_FIGURES = {
-    "schedule": "schedule of every thread (Gantt), of one trace",
-    "over-time": "threads in each state over time, of one trace",
-    "matrix": "tasks by the threads that created and ran them, of one trace",
-    "reuse": "kernel reuse distances, of traces with kernels",
+    "schedule": "schedule of every thread (Gantt), from one trace",
+    "over-time": "threads in each state over time, from one trace",
+    "matrix": "tasks by creating and executing threads, from one trace",
+    "reuse": "kernel reuse distances, from traces with kernels",
 }
 _EPILOG = (
     """
@@ -82,7 +82,7 @@ def plot(
             "-o",
             callback=output_file,
             metavar="FILE",
-            help="Picture to write; .svg, .pdf, .png or .json (default: FIGURE.svg).",
+            help="Output file: .svg, .pdf, .png or .json (default: FIGURE.svg).",
         ),
     ] = None,
     program: Annotated[
@@ -90,11 +90,13 @@ def plot(
     ] = False,
     window: Annotated[
         str,
-        typer.Option("--window", metavar="FROM:TO", help="Of a trace: this time only, such as 10ms:12ms."),
+        typer.Option(
+            "--window", metavar="FROM:TO", help="Restrict a trace to this window, such as 10ms:12ms."
+        ),
     ] = "",
     colour: ColourOption = Colour.CONSTRUCT,
 ) -> None:
-    """Draw one figure of one or more runs: a picture for a paper, from the same figures as the report."""
+    """Draw one figure of one or more runs, with the data of the report, for a paper."""
     name = str(which.value)
     scope = Scope.PROGRAM if program else None
     path = output or Path(f"{name}.svg")
@@ -124,8 +126,8 @@ def _of_runs(name: str, directories: list[Path], scope: Scope | None) -> Spec:
     if spec is None:
         raise NothingToShowError(
             f"there is nothing for the figure {name}",
-            f"the runs hold no {chosen.title.partition(',')[0]}",
-            "ompass report shows what they hold",
+            f"the runs contain no {chosen.title.partition(',')[0]}",
+            "see ompass report",
         )
     return spec
 
@@ -134,7 +136,7 @@ def _of_traces(name: str, directories: list[Path], window: str, colour: Colour) 
     if name == "reuse":
         return reuse_figure([collect_reuse(open_run(path)) for path in directories])
     if len(directories) != 1:
-        raise UsageError(f"figure {name}", "it is about one trace", "name a single directory")
+        raise UsageError(f"figure {name}", "it shows one trace", "name a single directory")
     run = open_run(directories[0])
     check_has_events(run)
     start_ns, end_ns = parse_window(window)
@@ -155,5 +157,5 @@ def _of_traces(name: str, directories: list[Path], window: str, colour: Colour) 
 
 def _of_sweep(name: str, directories: list[Path], scope: Scope | None) -> Spec:
     if len(directories) != 1:
-        raise UsageError(f"figure {name}", "it is about one sweep", "name a single directory")
+        raise UsageError(f"figure {name}", "it shows one sweep", "name a single directory")
     return SWEEP_FIGURES[name].make(read_sweep(directories[0], scope))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees while a command works: a bar for measurements, the seconds of anything else.
+"""Progress for people: a bar during measurements, elapsed seconds during other work.
 
-On a terminal only, on stderr, and gone when the work is done.
+Shown on stderr, on a terminal only, and removed when the work is done.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BETWEEN_S = 0.25
 
 
 def measuring_bar(shown: bool, transient: bool = False) -> Progress:
-    """A bar that is drawn when told to, between measurements: a thread that drew it would disturb them."""
+    """Returns a bar that is drawn only on request: a drawing thread would disturb measurements."""
     return Progress(
         BarColumn(),
         MofNCompleteColumn(),
@@ -37,9 +37,9 @@ def measuring_bar(shown: bool, transient: bool = False) -> Progress:
 
 @contextmanager
 def waiting(what: str) -> Iterator[None]:
-    """Show `what` and how long it has taken, from the first second on. Nothing may be printed meanwhile.
+    """Shows `what` and the elapsed seconds, from the first second on. Meanwhile, nothing else may be printed.
 
-    A thread draws it, so that work inside of the core, which gives no word of itself, shows as well.
+    A thread draws it, so work inside of the core shows as well.
     """
     if not sys.stderr.isatty():
         yield

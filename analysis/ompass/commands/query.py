@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass query`: SQL over a recorded run; `ompass export`: its tables as Parquet."""
+"""`ompass query`: queries a run in SQL; `ompass export`: writes its tables as Parquet."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _EPILOG = """
 
   ompass query t.ompass "SELECT * FROM waits WHERE kind = 'critical'" -o locks.csv
 
-  ompass query t.ompass --tables                         tables, columns and what they mean
+  ompass query t.ompass --tables                         tables, columns and their meaning
 
-`ompass docs query` has more. The dialect is that of polars.
+See also `ompass docs query`. The SQL dialect is that of polars.
 """
 
 _EXPORT_EPILOG = """
@@ -57,7 +57,7 @@ def register(app: typer.Typer) -> None:
 
 def query(
     directory: RunArgument,
-    sql: Annotated[str, typer.Argument(metavar="SELECT", help="The query.")] = "",
+    sql: Annotated[str, typer.Argument(metavar="SELECT", help="The SQL query.")] = "",
     tables: Annotated[bool, typer.Option("--tables", help="List the tables and their columns.")] = False,
     rows: Annotated[
         int, typer.Option("--rows", metavar="N", help="Rows shown on the terminal.", min=1)
@@ -73,7 +73,7 @@ def query(
             "-o",
             callback=output_file,
             metavar="FILE",
-            help="All rows to a .csv, .jsonl or .parquet file.",
+            help="Write all rows to a .csv, .jsonl or .parquet file.",
         ),
     ] = None,
 ) -> None:
@@ -83,14 +83,16 @@ def query(
         return
     if not sql:
         raise UsageError(
-            "ompass query", "no query is given", "write one after the directory, or see --tables"
+            "ompass query", "the query is missing", "write it after the directory, or see --tables"
         )
     if as_csv + as_json + (output is not None) > 1:
         raise UsageError(
             "--csv, --json and -o", "only one form can be written at a time", "call ompass twice"
         )
     if output is not None and output.suffix.lower() not in _SINKS:
-        raise UsageError(f"{output}", "its name has no known ending", f"let it end in {', '.join(_SINKS)}")
+        raise UsageError(
+            f"{output}", "the format is unknown", f"name a file that ends in {', '.join(_SINKS)}"
+        )
     of_run = _tables(directory)
     found = of_run.sql(sql)
     if output is not None:
@@ -114,7 +116,7 @@ def export(
             "--parquet",
             callback=new_folder,
             metavar="OUT",
-            help="The new directory: a file per table, TABLE.parquet.",
+            help="New directory, with one file TABLE.parquet per table.",
         ),
     ],
     table: Annotated[
@@ -136,7 +138,7 @@ def export(
         for name, frame in frames.items():
             _write(of_run, frame, parquet / f"{name}.parquet")
     except BaseException:
-        shutil.rmtree(parquet, ignore_errors=True)  # half of it would look like all of it
+        shutil.rmtree(parquet, ignore_errors=True)  # a part would look complete
         raise
     say(f"wrote {plural(len(frames), 'table')} into {parquet}")
 
@@ -148,7 +150,7 @@ def _tables(directory: Path) -> Tables:
 
 
 def _harmless(frame: polars.LazyFrame) -> polars.LazyFrame:
-    """Returns the frame with the text of the program such that it steers no terminal, and is one line."""
+    """Returns the frame with harmful characters in its texts replaced."""
     import polars as pl
 
     return frame.with_columns(pl.col(pl.String).str.replace_all(HARMFUL_PATTERN, REPLACEMENT))

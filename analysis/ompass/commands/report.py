@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass report`: where the time of recorded runs went, on the terminal or as a page, JSON, CSV, SVG."""
+"""`ompass report`: shows where the time of runs went, in the terminal or as page, JSON, CSV, SVG."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ _EPILOG = """
 """
 
 _MOST_TASKS_DRAWN: Final = 2_000_000
-"""Of longer traces `ompass graph` and `ompass view` have the task graph."""
+"""`ompass graph` and `ompass view` show the task graph of longer traces."""
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
 
 
 class Source(str, Enum):
-    """What the figures are computed from."""
+    """Where the figures come from."""
 
     PROFILE = "profile"
     EVENTS = "events"
@@ -108,7 +108,8 @@ def report(
         typer.Option("--region", metavar="WHICH", help="One parallel region: file:line, function, or id."),
     ] = "",
     source: Annotated[
-        Source, typer.Option("--from", help="The profile that the tool kept, or the events of a trace.")
+        Source,
+        typer.Option("--from", help="Compute figures from the profile, or from the events of a trace."),
     ] = Source.PROFILE,
     as_json: Annotated[
         bool, typer.Option("--json", help="JSON instead (`ompass docs report-schema`).")
@@ -140,7 +141,7 @@ def report(
         ),
     ] = "",
     sources: Annotated[
-        bool, typer.Option("--sources", help="With --html: lines of the program's source, with their cost.")
+        bool, typer.Option("--sources", help="With --html: show source lines with their cost.")
     ] = False,
     output: OutputOption = None,
     each: EachOption = False,
@@ -149,15 +150,15 @@ def report(
 ) -> None:
     """Show where the time of a run went: thread-time, regions, tasks by cost, granularity, findings.
 
-    Of the ranks of an MPI job: how evenly the work is spread over them, too.
+    For the ranks of an MPI job, also shows how evenly the work is distributed.
     """
     check_form(as_json, as_csv, output, "--html FILE")
     if sources and html is None:
-        raise UsageError("--sources", "only a page shows source", "add --html FILE")
+        raise UsageError("--sources", "only a page shows sources", "add --html FILE")
     start_ns, end_ns = parse_window(window)
     if window and html is None and source is not Source.EVENTS:
         raise UsageError(
-            "--window", "the profile has the whole run alone", "add --from events, or --html FILE"
+            "--window", "a profile covers only the whole run", "add --from events, or --html FILE"
         )
     if region and scope is ScopeName.PROGRAM:
         raise UsageError("--region and --scope program", "they exclude each other", "drop one of them")
@@ -166,7 +167,7 @@ def report(
     runs = [path for path in directories if not is_sweep_directory(path)]
     if len(runs) < len(directories) and (as_csv or svg):
         raise UsageError("--csv and --svg", "sweeps have other tables", "use ompass scale -o SWEEP")
-    script = BrowserScript() if html is not None else None  # is made while the runs are read
+    script = BrowserScript() if html is not None else None  # built while the runs are read
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
         sweeps = [read_sweep(path) for path in directories if is_sweep_directory(path)]
         contents = Workers(dask, processes).map(read, runs)
@@ -184,7 +185,7 @@ def report(
 
 
 def _content(path: Path, source: str, scope: Scope, region: str, window: tuple[int, int]) -> ReportContent:
-    """What a worker does for one run."""
+    """Returns the content of one run; runs in a worker."""
     return collect(open_run(path, source, window), scope=scope, region=region)
 
 
@@ -199,7 +200,7 @@ def _print(contents: list[ReportContent], sweeps: list[ScalingContent], each: bo
         for content in contents:
             print_report(console, run_report(content))
     else:
-        say("--each shows the reports of the ranks as well; name one run directory for that of one")
+        say("--each also shows the report of each rank; for one rank, name its run directory")
 
 
 def _page(
@@ -210,7 +211,7 @@ def _page(
     sources: bool,
     script: BrowserScript | None,
 ) -> str:
-    """Returns the page: of a job, the overview of all ranks and the reports of two, or of each."""
+    """Returns the page. Of a job, it has the overview of all ranks and the reports of two, or of each."""
     start_ns, end_ns = parse_window(window)
     job = job_of_reports(contents)
     shown = ranks_to_show(job, contents) if job and not each else contents
@@ -225,7 +226,7 @@ def _page(
 
 
 def _pyramid(content: ReportContent) -> Pyramid | None:
-    """What the page has of the events of a trace; where these are damaged or missing, it shows the rest."""
+    """Returns the pyramid of a trace; None for damaged or missing events: the page shows the rest."""
     if content.run.mode != "trace":
         return None
     try:
@@ -240,7 +241,7 @@ def _schedule(pyramid: Pyramid | None, start_ns: int, end_ns: int) -> Schedule |
 
 
 def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | None:
-    """Returns the task graph of a trace that is soon read."""
+    """Returns the task graph of a trace that is small enough to read quickly."""
     if pyramid is None or not 0 < content.n_tasks <= _MOST_TASKS_DRAWN:
         return None
     try:
@@ -251,7 +252,7 @@ def _graph(content: ReportContent, pyramid: Pyramid | None) -> GraphContent | No
 
 
 def _reuse(content: ReportContent) -> ReuseContent | None:
-    """Returns the reuse distances of a trace whose program declared the data of its kernels."""
+    """Returns the reuse distances of a trace whose program declares the data of its kernels."""
     try:
         check_has_accesses(content.run)
         return collect_reuse(content.run)
@@ -263,7 +264,7 @@ def _reuse(content: ReportContent) -> ReuseContent | None:
 
 
 def _json_of(contents: list[ReportContent], sweeps: list[ScalingContent]) -> object:
-    """One run or sweep: its report; several: lists in an object, with the job whose ranks the runs are."""
+    """Returns one report, or an object with lists of reports and, for ranks, with their job."""
     reports = [run_report(content) for content in contents]
     scalings = [scaling_report(sweep) for sweep in sweeps]
     if len(reports) + len(scalings) == 1:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass run`: record a program and report.
+"""`ompass run`: records a program and reports.
 
-Owns the order of things: look, plan, run, find what was recorded, report. The program's streams, signals
-and ending are its own; everything of ours goes to stderr, before it starts and after it has ended.
+Owns the order of steps: look, plan, run, find the recordings, report. The program keeps its streams, signals
+and exit status. Messages of ompass go to stderr, before the program starts and after it has ended.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ _EPILOG = """
 
   ompass run --threads 8 --mode trace -o fib.ompass -- ./fib 30
 
-  ompass run --no-brackets --no-report -- ./fib 30     least disturbance, report later
+  ompass run --no-brackets --no-report -- ./fib 30     lowest overhead; report later
 
-  ompass run --json fib.json -q -- ./fib 30            for scripts
+  ompass run --json fib.json -q -- ./fib 30            in scripts
 
-The report goes to stderr after the program has ended; its output and exit status are its own.
+The report goes to stderr after the program has ended. Output and exit status are the program's.
 """
 
 
@@ -75,7 +75,7 @@ class Mode(str, Enum):
 
 
 def register(app: typer.Typer) -> None:
-    # What follows the program's name belongs to the program.
+    # Options after the program's name belong to the program.
     app.command("run", epilog=_EPILOG, context_settings={"allow_interspersed_args": False})(run)
 
 
@@ -85,7 +85,7 @@ def run(
     ],
     mode: Annotated[
         Mode | None,
-        typer.Option("--mode", help="profile: statistics in constant space (default); trace: every event."),
+        typer.Option("--mode", help="profile: statistics of constant size (default); trace: every event."),
     ] = None,
     threads: Annotated[
         str,
@@ -118,8 +118,8 @@ def run(
         typer.Option(
             "--sample",
             metavar="HZ|loads[:HZ]",
-            help="How often a second of its processor time each thread is sampled (100), or off; loads: by "
-            "what it loads from memory (`ompass latency`).",
+            help="Samples of each thread per second of processor time (default 100), or off. loads: sample "
+            "the loads from memory (`ompass latency`).",
         ),
     ] = "",
     limit_mb: Annotated[
@@ -127,14 +127,14 @@ def run(
         typer.Option(
             "--limit-mb",
             metavar="SIZE",
-            help="Largest trace, in megabytes or with a unit (500, 500M, 1.5G); beyond it only the profile "
+            help="Largest trace, in megabytes or with a unit (500, 500M, 1.5G). Beyond it, only the profile "
             "is recorded.",
         ),
     ] = "",
     libomp: Annotated[
         Path | None,
         typer.Option(
-            "--libomp", metavar="FILE", help="Run on this OpenMP runtime (a libomp.so.5 or libiomp5.so)."
+            "--libomp", metavar="FILE", help="Use this OpenMP runtime (a libomp.so.5 or libiomp5.so)."
         ),
     ] = None,
     report: Annotated[
@@ -149,8 +149,8 @@ def run(
 ) -> None:
     """Record PROGRAM and show where its time went.
 
-    Sets up everything for the OpenMP runtime that the program uses. A program built with gcc is run on
-    LLVM's runtime, which speaks OMPT; where that is not possible, it says why and what to do.
+    Sets up everything for the OpenMP runtime that the program uses. Runs a program built with gcc on LLVM's
+    runtime, which supports OMPT. Where that is not possible, explains why and what to do.
     """
     options = RunOptions(
         mode=mode.value if mode else None,
@@ -163,7 +163,7 @@ def run(
     )
     with scratch_directory() as scratch:
         try:
-            if json_file is not None:  # found out before the program runs, not after hours of it
+            if json_file is not None:  # refused before the program runs, not hours later
                 refuse_output("--json", json_file, file_problem(json_file), "name another file")
             program = inspect_program(command[0], os.environ)
             _, plan = plan_here(program, options, os.environ, scratch)
@@ -185,7 +185,7 @@ def run(
             produced = find_produced(directory, before, ending.pid, launch)
             _after(produced, program, plan, ending, report=report, json_file=json_file, quiet=quiet)
         except OmpassError as error:
-            # The program's own ending is what a script must see, whatever becomes of the report.
+            # A script must see the program's exit status, even if the report fails.
             say(f"error: {error.one_line()}")
     sys.stdout.flush()
     sys.stderr.flush()
@@ -208,7 +208,7 @@ def _checked_sample(text: str) -> str:
         return text
     raise UsageError(
         f"--sample {text}",
-        "not a number of samples a second",
+        "not a number of samples per second",
         f"write 0 to {_MOST_HZ}, off, loads or loads:{_MOST_HZ}",
     )
 
@@ -232,7 +232,7 @@ def _place(output: str, program: Program) -> tuple[str, str]:
 
 
 def _environment(plan: Plan, directory: str) -> dict[str, str]:
-    # The report replaces the tool's own summary, unless that was asked for.
+    # The report replaces the tool's summary, unless the user asks for that.
     defaults = {"OMPASS_SUMMARY": "off"}
     return {**defaults, **os.environ, **plan.variables, "OMPASS_DIR": directory}
 
@@ -268,17 +268,17 @@ def _after(
 
 
 def say_others(others: Sequence[Path]) -> None:
-    """A line for each of a few runs, one line for many."""
+    """Prints a line for each of a few runs, one line for many."""
     if len(others) <= _MOST_LINES:
         for other in others:
-            say(f"a process that it started recorded too, in {_shown(other)}")
+            say(f"a child process was also recorded, in {_shown(other)}")
     else:
         first, last = _shown(others[0]), _shown(others[-1])
-        say(f"{len(others)} processes that it started recorded too, in {first} to {last}")
+        say(f"{len(others)} child processes were also recorded, in {first} to {last}")
 
 
 def _shown(path: Path) -> str:
-    """Relative to here when that is shorter."""
+    """Returns the path relative to the working directory when it is below it."""
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

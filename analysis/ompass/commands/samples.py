@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass samples`: the functions, lines and libraries that a run was in, inside each construct."""
+"""`ompass samples`: hot functions, lines and libraries of a run, inside each construct."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
 
 def samples(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Run directory (NAME.ompass).")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run directory (NAME.ompass).")],
     speedscope: Annotated[
         Path | None,
         typer.Option(
@@ -71,7 +71,7 @@ def samples(
     with waiting(f"reading {directory}"):
         content = samples_of(directory)
     if not content.samples:
-        why = content.refusal().rstrip(".") or "it was recorded without them, or ran too short for any"
+        why = content.refusal().rstrip(".") or "it was recorded without sampling, or was too short"
         if content.unsampled:
             why = "its threads switched so often that only their clocks were read"
         raise NothingToShowError(f"{directory} holds no samples", why, "record it with --sample 1000")
@@ -88,7 +88,7 @@ def samples(
 
 
 def samples_of(directory: Path) -> SampleContent:
-    """What was sampled in a run, maybe nothing."""
+    """Returns the samples of a run, which may be none."""
     run = open_run(directory)
     resolver = Resolver.of_run(run)
     locations = {definition.id: resolver.locate(definition) for definition in run.definitions}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass scale`: run a program on several numbers of threads and say why it does not scale.
+"""`ompass scale`: runs a program on several numbers of threads, and explains why it does not scale.
 
-Owns the order of things: check everything, run what is not yet done, report. A sweep that was interrupted, or
-killed is resumed by the same command.
+Owns the order of steps: check everything, execute the missing runs, report. The same command resumes a sweep
+that was interrupted or killed.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _EPILOG = """
 
   ompass scale -t 1,2 --baseline "./sort-serial" --seconds "seconds +([0-9.]+)" -- ./sort-tasks
 
-  ompass scale -o s.sweep --figure curves.pdf          report on a sweep again, or resume it
+  ompass scale -o s.sweep --figure curves.pdf          report on a sweep again
 
-Runs are interleaved over the numbers of threads, and pinned. The same command resumes a killed sweep.
+Runs with different numbers of threads alternate, and are pinned. The same command resumes a killed sweep.
 """
 
 Table = Enum("Table", {name.upper(): name for name in CSV_TABLES}, type=str)  # type: ignore[misc]
@@ -69,7 +69,7 @@ def scale(
         str, typer.Option("--threads", "-t", metavar="LIST", help="Numbers of threads, separated by commas.")
     ] = "",
     baseline: Annotated[
-        str, typer.Option("--baseline", metavar="COMMAND", help="The best serial program: gives T_s.")
+        str, typer.Option("--baseline", metavar="COMMAND", help="The best serial program, for T_s.")
     ] = "",
     elision: Annotated[
         str,
@@ -92,8 +92,8 @@ def scale(
         ScopeName | None,
         typer.Option(
             "--scope",
-            help="What is timed: all parallel regions, or the whole process (default with a baseline or an "
-            "elision, unless --seconds says what these take for the same part).",
+            help="What is timed: all parallel regions, or the whole process (default with a baseline or "
+            "an elision, unless --seconds gives their times for the same part).",
         ),
     ] = None,
     seconds: Annotated[
@@ -101,14 +101,15 @@ def scale(
         typer.Option(
             "--seconds",
             metavar="REGEX",
-            help="Pattern whose ( ) matches the seconds in the output of unrecorded programs.",
+            help="Pattern whose group ( ) matches the seconds in the output of unrecorded programs.",
         ),
     ] = "",
     unrecorded: Annotated[
-        bool, typer.Option("--unrecorded", help="Time everything without the tool as well.")
+        bool, typer.Option("--unrecorded", help="Also time everything without the tool.")
     ] = False,
     brackets: Annotated[
-        bool, typer.Option("--brackets/--no-brackets", help="Measure task creation, or estimate it.")
+        bool,
+        typer.Option("--brackets/--no-brackets", help="Measure task creation (default), or estimate it."),
     ] = True,
     pin: Annotated[bool, typer.Option("--pin/--no-pin", help="Give each thread a core of its own.")] = True,
     libomp: Annotated[
@@ -133,17 +134,19 @@ def scale(
             "--html", callback=output_file, metavar="FILE", help="Write the report as one page to FILE."
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
-    """Run a program on several numbers of threads and explain why it does not scale.
+    """Run a program on several numbers of threads, and explain why it does not scale.
 
-    Speed-up, OVR, WTI, the breakdown of the thread-time, factored speed-up curves with their gaps, inflation
-    by source line, and the disease in words: tasks too fine, too coarse, memory bound, or none.
+    Shows speed-up, OVR, WTI, the breakdown of thread-time, factored speed-up curves with their gaps,
+    inflation by source line, and a verdict: tasks too fine, tasks too coarse, memory bound, or none.
     """
     check_form(as_json, as_csv, None, "")
     counts = _counts(threads)
     if command and not counts:
-        raise UsageError("--threads", "it is missing", "name the numbers of threads, such as --threads 1,2,4")
+        raise UsageError(
+            "--threads", "the option is missing", "name the numbers of threads, such as --threads 1,2,4"
+        )
     directory = _directory(output, command)
     spec = _spec(command, baseline, elision, brackets, pin, seconds, libomp) if command else None
     program = inspect_program(command[0], os.environ).path if command else None
@@ -178,7 +181,9 @@ def _directory(output: Path | None, command: list[str] | None) -> Path:
     if output is not None:
         return output
     if not command:
-        raise UsageError("ompass scale", "neither a program nor a sweep is named", "see ompass scale --help")
+        raise UsageError(
+            "ompass scale", "neither a program nor a sweep (-o) was given", "see ompass scale --help"
+        )
     return Path(f"{Path(command[0]).name}.sweep")
 
 
@@ -200,7 +205,7 @@ def _spec(
             raise UsageError(
                 f"--seconds {seconds}",
                 "it must have one group",
-                "put ( ) around the number, as in time ([0-9.]+)",
+                "write ( ) around the number, as in time ([0-9.]+)",
             )
     return SweepSpec(
         command=tuple(command),
@@ -218,11 +223,11 @@ def _words(option: str, text: str) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(text))
     except ValueError as error:
-        raise UsageError(f"{option} {text}", str(error), "write it as for a shell, quotes closed") from error
+        raise UsageError(f"{option} {text}", str(error), "quote it as for a shell") from error
 
 
 def _run_all(sweep: SweepDirectory, jobs: list[Job], quiet: bool) -> None:
-    """Run the jobs that are not yet done, in order."""
+    """Executes the missing runs, in order."""
     done = sweep.done()
     left = [job for job in jobs if job not in done]
     if not left:
@@ -230,7 +235,7 @@ def _run_all(sweep: SweepDirectory, jobs: list[Job], quiet: bool) -> None:
     if str(Path.cwd()) != sweep.spec.working_directory:
         raise UsageError(
             f"{sweep.path}",
-            f"its sweep was begun in {sweep.spec.working_directory}",
+            f"the sweep was started in {sweep.spec.working_directory}",
             "resume it from there",
         )
     with contextlib.ExitStack() as stack:
@@ -255,4 +260,4 @@ def _announce(executor: Executor, sweep: SweepDirectory, n_jobs: int, n_left: in
         say(f"resuming {sweep.path}: {n_jobs - n_left} of {plural(n_jobs, 'run')} are done")
     own = users_own(os.environ)
     if sweep.spec.pinned and own:
-        say(f"{own} is set and decides how threads are pinned")
+        say(f"{own} is set and determines the pinning")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass simulate`: a recorded program on another machine, under other schedulers."""
+"""`ompass simulate`: predicts a recorded program on other machines, under other schedulers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 
 def parse_threads(text: str) -> list[int]:
-    """Returns numbers of threads, separated by commas; UsageError with what is wrong."""
+    """Parses numbers of threads, separated by commas. UsageError."""
     try:
         threads = [int(part) for part in text.split(",")] if text else []
     except ValueError:
@@ -57,8 +57,8 @@ def simulate_command(
         typer.Option(
             "--machine",
             metavar="SYNTHETIC",
-            help="Cores and caches, as an hwloc synthetic string (default: those of the machine file, or as "
-            "many cores as --threads asks for under one cache).",
+            help="Cores and caches, as an hwloc synthetic string (default: the topology of the machine file, "
+            "or as many cores as --threads needs, under one cache).",
         ),
     ] = "",
     machine_file: Annotated[
@@ -66,28 +66,28 @@ def simulate_command(
         typer.Option(
             "--machine-file",
             metavar="FILE",
-            help="Costs of runtime operations, and a topology: TOML, or the name of one that comes with "
+            help="Costs of runtime operations, and a topology: a TOML file, or the name of a machine file of "
             "Ompass (`ompass docs simulation`).",
         ),
     ] = DEFAULT,
     threads: Annotated[
         str,
-        typer.Option("--threads", metavar="N,...", help="Numbers of threads (default: the recorded one)."),
+        typer.Option("--threads", metavar="N,...", help="Numbers of threads (default: as recorded)."),
     ] = "",
     policy: Annotated[
-        str, typer.Option("--policy", metavar="NAME,...", help="Schedulers, see below (default: libomp).")
+        str, typer.Option("--policy", metavar="NAME,...", help="Schedulers, listed below (default: libomp).")
     ] = "libomp",
     seed: Annotated[
         int,
         typer.Option(
-            "--seed", metavar="N", min=0, help="Of random victims; the same seed gives the same run."
+            "--seed", metavar="N", min=0, help="Seed for random victims; the same seed gives the same run."
         ),
     ] = 1,
     untraced: Annotated[
         bool,
         typer.Option(
             "--untraced",
-            help="Take off what recording added to each task, so that runs without Ompass are predicted.",
+            help="Subtract the recording overhead of each task, to predict runs without Ompass.",
         ),
     ] = False,
     record: Annotated[
@@ -96,15 +96,15 @@ def simulate_command(
             "--record",
             callback=new_folder,
             metavar="DIR",
-            help="Write the simulated run, one, as a run directory for the other commands.",
+            help="Write the simulated run (only one) as a run directory for other commands.",
         ),
     ] = None,
     as_json: JsonOption = False,
     output: OutputOption = None,
 ) -> None:
-    """Predict a recorded program on other numbers of threads, other machines and other schedulers.
+    """Predict a recorded program on other numbers of threads, machines and schedulers.
 
-    Costs are in the machine file; `ompass calibrate` measures those of this machine.
+    The machine file has the costs of operations; `ompass calibrate` measures the costs on this machine.
     """
     check_form(as_json, False, output, "the terminal")
     chosen = read_machine(machine_file)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where commands print: one-line messages to stderr, results to stdout or a file.
+"""Output of commands: one-line messages on stderr, results on stdout or in a file.
 
-Owns what happens to characters that the reader's terminal does not have, and what is said of NO_COLOR.
+Owns the replacement of characters that the terminal lacks, and the interpretation of NO_COLOR.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def _replace_nearest(error: UnicodeError) -> tuple[str, int]:
 
 
 def prepare_streams() -> None:
-    """Let no output fail for want of a character; called once when the command starts."""
+    """Replaces characters that an output cannot encode; called once when the command starts."""
     codecs.register_error("ompass-nearest", _replace_nearest)
-    if sys.stdout is None:  # closed by the caller: what goes there is gone, and no error
+    if sys.stdout is None:  # closed by the caller: output is discarded without an error
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -42,14 +42,14 @@ def prepare_streams() -> None:
 
 
 def say(message: str) -> None:
-    """One line on stderr, marked as ours."""
+    """Prints one line on stderr, with the prefix `ompass:`."""
     print(f"ompass: {visible(message)}", file=sys.stderr, flush=True)
 
 
 def console_for(stderr: bool = False) -> TerminalConsole:
-    """Returns a console on stdout or stderr; into a file or pipe, lines are wide and without colours.
+    """Returns a console on stdout or stderr. In a file or pipe, lines are wide and have no colours.
 
-    NO_COLOR (https://no-color.org) switches every attribute off, bold and dim ones too.
+    NO_COLOR (https://no-color.org) switches off every attribute, including bold and dim.
     """
     stream = sys.stderr if stderr else sys.stdout
     known = stream.isatty() or "COLUMNS" in os.environ
@@ -62,7 +62,7 @@ def console_for(stderr: bool = False) -> TerminalConsole:
 
 
 def write_result(result: str | bytes, path: Path | None) -> None:
-    """A result to a file, or to stdout without a path (or to `-`). OutputError when it cannot be written."""
+    """Writes a result to a file, or to stdout when `path` is None or `-`. OutputError."""
     if path is None or str(path) == "-":
         if isinstance(result, bytes):
             sys.stdout.buffer.write(result)

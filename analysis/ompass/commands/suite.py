@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass suite`: measure the benchmark programs, all of them or some, on every runtime there is.
+"""`ompass suite`: measures benchmark programs on every installed runtime.
 
-Owns the options and the loop; what there is to measure, measuring and results are in ompass.suite.
+Owns the options and the loop; ompass.suite owns plans, measurements and results.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _EPILOG = """
 
   ompass suite --show all.json
 
-The same command resumes a suite that was stopped or killed: finished measurements are kept in
-FILE.journal until FILE is complete.
+The same command resumes a suite that was stopped or killed. FILE.journal keeps finished measurements until
+FILE is complete.
 """
 
 Class = Enum("Class", {name.upper(): name for name in CLASSES}, type=str)  # type: ignore[misc]
@@ -85,7 +85,7 @@ def suite(
     cutoffs: Annotated[
         str,
         typer.Option(
-            "--cutoffs", metavar="NAME,...", help="none, if, final, manual; default: the program's."
+            "--cutoffs", metavar="NAME,...", help="none, if, final, manual; default: as in each program."
         ),
     ] = DEFAULT,
     kinds: Annotated[Kinds, typer.Option("--tied", help="Kinds of tasks.")] = _TIED,
@@ -94,7 +94,7 @@ def suite(
         typer.Option(
             "--runtimes",
             metavar="NAME,...",
-            help=f"Of {', '.join(RUNTIMES)} (default: all that are installed).",
+            help=f"From {', '.join(RUNTIMES)} (default: all installed).",
         ),
     ] = "",
     rounds: Annotated[
@@ -109,7 +109,7 @@ def suite(
             "--json",
             callback=output_file,
             metavar="FILE",
-            help="File of the results (default: suite.json); .parquet writes Parquet.",
+            help="Results file (default: suite.json); a name in .parquet selects Parquet.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -125,13 +125,16 @@ def suite(
             "--bots",
             metavar="DIR",
             envvar="OMPASS_BOTS",
-            help="The programs as built by clang (./run: its own).",
+            help="The programs built by clang (default in ./run: its own).",
         ),
     ] = Path("build/release/bots"),
     bots_gcc: Annotated[
         Path | None,
         typer.Option(
-            "--bots-gcc", metavar="DIR", envvar="OMPASS_BOTS_GCC", help="As built by gcc (default: DIR-gcc)."
+            "--bots-gcc",
+            metavar="DIR",
+            envvar="OMPASS_BOTS_GCC",
+            help="The programs built by gcc (default: DIR-gcc).",
         ),
     ] = None,
     extension: Annotated[
@@ -146,7 +149,7 @@ def suite(
 ) -> None:
     """Measure the benchmark programs on every OpenMP runtime, and on oneTBB.
 
-    Rounds are interleaved. Every result is verified; failures are results too.
+    Rounds alternate between configurations. Every result is verified, and failures are recorded, too.
     """
     if show is not None:
         print_summary(console_for(), read_results(show).runs)
@@ -190,7 +193,7 @@ def _plan(selection: Selection, bots: Path, bots_gcc: Path, extension: Path | No
         raise IncompleteInstallationError(
             f"there are no benchmark programs in {bots}",
             "",
-            "build them (./run build, ./run suite), or name their folder with --bots",
+            "build them (./run build, ./run suite), or name their directory with --bots",
         )
     if extension is None:
         beside = bots.absolute().parent / "lib" / "libomp_ext.so"
@@ -206,8 +209,8 @@ def _journal(result: Path, plan: Plan, *, named: bool) -> SuiteJournal:
     if result.exists() and not named and not path.exists():
         raise UsageError(
             f"{result} already exists",
-            "the results in it are not overwritten",
-            "name it, or another file, with --json",
+            "its results are not overwritten",
+            "name it with --json to replace it, or name another file",
         )
     journal = SuiteJournal(path, plan)
     if len(journal):
@@ -227,13 +230,13 @@ def _measure_all(plan: Plan, journal: SuiteJournal, timeout_s: float) -> None:
             journal.note(configuration, run)
             progress.advance(bar)
             if not shown:
-                say(f"{len(journal)}/{plan.n_measurements} {_told(run)}")
+                say(f"{len(journal)}/{plan.n_measurements} {_outcome(run)}")
             elif run["error"]:
-                progress.console.print(_told(run), style="red")
+                progress.console.print(_outcome(run), style="red")
         progress.update(bar, description="", refresh=True)
 
 
-def _told(run: Run) -> str:
+def _outcome(run: Run) -> str:
     return f"{name_of(run)}: {run['error'] or duration(1e9 * run['seconds'])}"
 
 

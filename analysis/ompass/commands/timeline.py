@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass timeline`: what each thread did when, for viewers of other projects or as a Gantt figure."""
+"""`ompass timeline`: exports the timeline of threads for other viewers, or as a Gantt figure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _EPILOG = """
 
   ompass timeline t.ompass --otf2 t-otf2                 otf2-print t-otf2/traces.otf2
 
-  ompass timeline t.ompass --figure gantt.pdf            the whole run, as fine as it can be seen
+  ompass timeline t.ompass --figure gantt.pdf            the whole run, at the resolution of the figure
 
   ompass timeline t.ompass --figure gantt.svg --from 1ms --to 2ms --colour home
 
@@ -87,15 +87,15 @@ def timeline(
         list[int] | None, typer.Option("--thread", metavar="N", help="Only this thread; may be repeated.")
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="Refuse to export more slices than this.", min=1)
+        int, typer.Option("--limit", metavar="N", help="Refuse to export more than N slices.", min=1)
     ] = 1_000_000,
 ) -> None:
-    """Export the timeline of every thread: regions, tasks, waits, locks, creations and kernels."""
+    """Export the timeline of all threads: regions, tasks, waits, locks, creations and kernels."""
     exported = [path for path in (perfetto, otf2, jedule) if path]
     if not (exported or figure):
         raise UsageError(
             "ompass timeline",
-            "no output is named",
+            "no output was named",
             "add --perfetto FILE, --otf2 DIR, --jedule FILE or --figure FILE",
         )
     start_ns, end_ns = parse_from_to(start, end)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass top`: a recorded program while it runs."""
+"""`ompass top`: watches a recorded program while it runs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _EPILOG = """
 
   ompass top solver-r*.ompass           the ranks of an MPI job
 
-  ompass top 1234                       the process of this number
+  ompass top 1234                       the process with this id
 
-  ompass top -- ./fib 40                starts the program, and records it
+  ompass top -- ./fib 40                start and record a program
 """
 _START_S: Final = 10.0
 
@@ -38,21 +38,25 @@ def register(app: typer.Typer) -> None:
 
 def top(
     what: Annotated[
-        list[str], typer.Argument(metavar="DIR...|PID|PROGRAM [ARG...]", help="What to watch, or to start.")
+        list[str],
+        typer.Argument(
+            metavar="DIR...|PID|PROGRAM [ARG...]",
+            help="Run directories or a process to watch, or a program to start.",
+        ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Run directory of a program that is started."),
+        typer.Option("--output", "-o", metavar="DIR", help="Run directory, for a program to start."),
     ] = None,
 ) -> None:
-    """Watch a recorded program while it runs: states, threads, constructs and findings, once a second.
+    """Watch a recorded program while it runs: states, threads, constructs and findings, every second.
 
-    It looks less often where the program leaves no processor free. What the program records anyway is read
-    from its logs. Keys are shown at the bottom; q ends the view, and the program goes on. A program that was
-    started here writes to a file meanwhile, which is shown when it and the view have ended.
+    Updates less often if the program leaves no processor idle. Reads the program's logs, which are recorded
+    anyway. The bottom line lists the keys; q closes the view, and the program continues. The output of a
+    program that ompass top started goes to a file, and is printed when program and view have ended.
     """
     if not sys.stdout.isatty():
-        raise UsageError("ompass top", "it draws on a terminal", "use ompass report for the figures alone")
+        raise UsageError("ompass top", "it needs a terminal", "use ompass report for the figures")
     if all(is_run_directory(Path(word)) for word in what):
         _show([Path(word) for word in what])
     elif len(what) == 1 and what[0].isdigit():
@@ -65,7 +69,7 @@ def top(
 
 
 def _show(directories: list[Path]) -> None:
-    # Textual is large, and loaded for this command alone.
+    # Textual is large, and only this command needs it.
     from ompass.live.screen import Top
     from ompass.live.watch import Watch
 
@@ -74,7 +78,7 @@ def _show(directories: list[Path]) -> None:
 
 @contextmanager
 def _started(command: list[str], output: Path | None) -> Iterator[Path]:
-    """Starts the program, recorded; waits for it after the view."""
+    """Starts the program, recorded; after the view, waits for its end."""
     directory = output or Path(f"{Path(command[0]).name}-{time.time_ns() // 1_000_000}.ompass")
     with tempfile.TemporaryFile() as written:
         program = subprocess.Popen(
@@ -87,7 +91,7 @@ def _started(command: list[str], output: Path | None) -> Iterator[Path]:
             _wait_for(directory, program)
             yield directory
             if program.poll() is None:
-                say("the program goes on; Ctrl-C ends it")
+                say("the program is still running; Ctrl-C ends it")
             program.wait()
         except KeyboardInterrupt:
             program.wait()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass validate`: is a run directory sound, byte by byte and sum by sum."""
+"""`ompass validate`: checks whether the logs and sums of a run directory are consistent."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def register(app: typer.Typer) -> None:
 
 
 def validate(directories: RunsArgument, as_json: JsonOption = False) -> None:
-    """Check logs and figures: every record, the thread-time identity, and the profile against the trace.
+    """Check logs and figures: all records, the thread-time identity, and the profile against the trace.
 
-    Exit code 4 when anything is wrong; 10 when all that is there is right, but the tool could not write
-    everything.
+    Exits with 4 if anything is wrong, and with 10 if everything recorded is correct, but the tool could not
+    write all of it.
     """
     found = {}
     missing: dict[str, list[str]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass view`: the report and the timeline of recorded runs in a browser, at every zoom."""
+"""`ompass view`: shows report and timeline of runs in a browser, at every zoom."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _EPILOG = """
 
   ompass view solver-r*.ompass                 the ranks of an MPI job
 
-  ompass view t.ompass --no-browser            the address alone, for a browser elsewhere (ssh -L)
+  ompass view t.ompass --no-browser            only print the address, for a browser elsewhere (ssh -L)
 """
 
 
@@ -43,11 +43,10 @@ def view(
     ] = True,
     processes: ProcessesOption = 0,
 ) -> None:
-    """Look at runs in a browser: the report, and of traces the timeline at every zoom.
+    """Show runs in a browser: their reports and, for traces, the timeline at every zoom.
 
-    The page comes from this machine (127.0.0.1) and is seen only under the address that is printed. A trace
-    that is opened for the first time is read once, and a summary kept beside it (pyramid.cache). Ends with
-    Ctrl-C, or when the page is closed.
+    This machine serves the page (on 127.0.0.1), only under the printed address. The first view of a trace
+    reads it once and keeps a summary in it (pyramid.cache). Ends with Ctrl-C, or when the page is closed.
     """
     with waiting(f"reading {plural(len(directories), 'directory', 'directories')}"):
         runs = ServedRuns(Workers("", processes).map(_content, directories))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Doctor: what of this machine recording needs or profits from, and what to install where it is missing."""
+"""Doctor: checks what recording needs or uses on this machine, and advises what to install."""
 
 from ompass.doctor.checks import Check, Verdict, examine_machine
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens the perf events that the tool opens, for the calling thread, and closes them again.
+"""Opens the tool's perf events for the calling thread, and closes them.
 
 Owns a copy of the attributes in ompt_tool/src/processor_ring.cpp and samples.cpp. Containers (seccomp) and
-security modules refuse events whatever kernel.perf_event_paranoid is: only trying shows what a run will get.
+security modules refuse events independently of kernel.perf_event_paranoid, so only a trial shows the result.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def open_samples() -> int:
 
 
 def paranoid_level() -> str:
-    """` (perf_event_paranoid is 2)`; empty where there is no such file."""
+    """Returns ` (perf_event_paranoid is 2)`; empty without that file."""
     try:
         return f" (perf_event_paranoid is {int(_PARANOID.read_text(encoding='ascii'))})"
     except (OSError, ValueError):
@@ -50,7 +50,7 @@ def paranoid_level() -> str:
 
 
 def advice(error: int) -> str:
-    """What to do about a refusal."""
+    """Returns advice on a refusal."""
     if error in (errno.ENOSYS, errno.ENOENT, errno.EOPNOTSUPP, errno.EINVAL):
         return "use a kernel with perf events (CONFIG_PERF_EVENTS), not gVisor or an emulation"
     if error in (errno.EMFILE, errno.ENFILE):
@@ -91,7 +91,9 @@ def _open(attributes: bytes) -> int:
     if descriptor < 0:
         return ctypes.get_errno()
     try:
-        mmap.mmap(descriptor, 2 * mmap.PAGESIZE).close()  # the ring, which locked memory may have no room for
+        mmap.mmap(
+            descriptor, 2 * mmap.PAGESIZE
+        ).close()  # the ring, which may exceed the limit of locked memory
     except OSError as error:
         return error.errno or errno.EPERM
     finally:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes: small experiments that ask the machine instead of assuming.
+"""Probes: small experiments on the machine.
 
-Libraries are loaded in a process of their own, so that a broken one cannot harm the doctor.
+Libraries are loaded in another process, so a broken library cannot harm the doctor.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ except OSError as error:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeAnswer:
-    """What a runtime said when it was started."""
+    """A runtime's answer to its start."""
 
     has_ompt: bool
     version: str
-    problem: str  # why it cannot be recorded; empty when it can
+    problem: str  # why it cannot be recorded; empty if it can
 
 
 def ask_runtime(path: Path) -> RuntimeAnswer:
-    """Start the runtime in a process and see whether it looks for an OMPT tool."""
+    """Starts the runtime in a process, and checks whether it looks for an OMPT tool."""
     environ = {
         k: v
         for k, v in os.environ.items()
         if not k.startswith(("OMP_", "KMP_", "OMPASS_")) and k != "LD_PRELOAD"
     }
-    # A tool that is not there: only a runtime with OMPT goes looking for it.
+    # Names a missing tool: only a runtime with OMPT looks for it.
     environ |= {
         "OMP_TOOL_VERBOSE_INIT": "stdout",
         "OMP_TOOL_LIBRARIES": "/nonexistent/ompass-doctor.so",
@@ -60,22 +60,22 @@ def ask_runtime(path: Path) -> RuntimeAnswer:
 
 
 def loading_problem(path: Path) -> str:
-    """Why a shared library does not load; empty when it does. The tool is told not to record."""
+    """Returns why a shared library does not load; empty if it does. The tool does not record."""
     environ = {**os.environ, "OMPASS_ENABLED": "off"}
     answer = answer_of([sys.executable, "-c", _LOAD, str(path)], environ, errors_too=True)
     if answer is None:
-        return "it cannot be looked at"
+        return "it cannot be tested"
     return answer.strip()
 
 
 def first_line_of_version(path: str) -> str:
-    """What `path --version` says first."""
+    """Returns the first line that `path --version` prints."""
     lines = (answer_of([path, "--version"]) or "").strip().splitlines()
     return lines[0] if lines else "version unknown"
 
 
 def find_shared(*names: str) -> str:
-    """The path, or else the name, of the first of the shared libraries that loads; empty when none does."""
+    """Returns the path, or the name, of the first library that loads; empty if none does."""
     for name in names:
         try:
             ctypes.CDLL(name)
@@ -104,7 +104,7 @@ class MachineShape:
 
 
 def machine_shape() -> MachineShape:
-    """Counts from sysfs; what it does not tell is counted as one."""
+    """Returns counts from sysfs; 1 for unknown ones."""
     cpus = sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology"))
     packages, cores = set(), set()
     for cpu in cpus:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Timelines for other programs: Perfetto, OTF2, Jedule. They compute no figure."""
+"""Timelines for other programs: Perfetto, OTF2, Jedule. They compute no figures."""
 
 from ompass.exports.jedule import write_jedule
 from ompass.exports.otf2_archive import write_otf2

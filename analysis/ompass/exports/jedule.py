@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A timeline as XML like Jedule's: a cluster of threads, and one node per stretch of a task or kernel."""
+"""A timeline as XML in Jedule's form: a cluster of threads, and a node per interval of a task or kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SHOWN = (SliceKind.TASK, SliceKind.KERNEL)
 
 
 def write_jedule(timeline: Timeline, names: Mapping[int, str], path: Path) -> None:
-    """Write tasks and kernels with times in seconds since the start; OutputError when not possible."""
+    """Writes tasks and kernels with times in seconds since the start. OutputError."""
     try:
         with path.open("w", encoding="utf-8") as file:
             file.write(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A timeline as an OTF2 archive: a location per thread; a region per construct, wait and lock.
 
-A task that goes on after it was suspended is in a region of its own, "... (resumed)": tasks can be counted.
+A resumed task has a separate region, "... (resumed)", so tasks can be counted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _NS_PER_S = 1_000_000_000
 def write_otf2(
     timeline: Timeline, names: Mapping[int, str], places: Mapping[int, Location], path: Path
 ) -> None:
-    """Write the archive into the directory `path`, which must not exist; its anchor is traces.otf2.
+    """Writes the archive into the new directory `path`; its anchor is traces.otf2.
 
-    `names` and `places` of constructs. OutputError when it cannot be written.
+    `names` and `places` are those of constructs. OutputError.
     """
     import otf2
     from otf2.enums import LocationGroupType, LocationType, Paradigm, RegionRole

@@ -17,7 +17,7 @@ _BATCH_PACKETS = 10_000
 
 
 def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> None:
-    """Write the trace to `path`; OutputError when that is not possible. `names` of constructs."""
+    """Writes the trace to `path`. `names` are names of constructs. OutputError."""
     from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
     run = timeline.run
@@ -102,7 +102,7 @@ def write_perfetto(timeline: Timeline, names: Mapping[int, str], path: Path) -> 
 
 
 def _counters(timeline: Timeline) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """(time, number) of tasks that threads are in, and of tasks created in the window but not started."""
+    """Returns (time, number) of running tasks, and of tasks created in the window but not yet started."""
     running: list[tuple[int, int]] = []
     queued: list[tuple[int, int]] = []
     created = {
@@ -120,7 +120,7 @@ def _counters(timeline: Timeline) -> tuple[list[tuple[int, int]], list[tuple[int
 
 
 def _running_sum(changes: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """(time, value after all changes of that time)."""
+    """Returns (time, value after all changes at that time)."""
     sums: dict[int, int] = {}
     value = 0
     for time_ns, change in sorted(changes):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures as Vega-Lite specifications: one for the page of a browser, for SVG, PDF and PNG alike.
+"""Figures as Vega-Lite specifications, for the browser, SVG, PDF and PNG.
 
-A figure is a function of what is to be shown that returns a specification with its data inside; it computes
-no metric.
-Rendering is render.py's, the looks that all figures share are style.py's.
+A figure is a function of a report's content that returns a specification with its data inside; it computes no
+metrics. render.py renders it, style.py has the common looks.
 """
 
 from ompass.figures.render import FORMATS, render

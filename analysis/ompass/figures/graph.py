@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The speed-up that work and span allow: no schedule does better, a greedy one does no worse."""
+"""The speed-up bounds by work and span: no schedule is faster, a greedy schedule is not slower."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bounds_figure(content: GraphContent) -> Spec | None:
 
     line = {"mark": {"type": "line", "point": True, "color": ACCENT}}
     return figure(
-        "Speed-up that work and span allow: at most, and at least under a greedy scheduler",
+        "Bounds of the speed-up by work and span: at most, and at least under a greedy scheduler",
         rows,
         height=_HEIGHT,
         layer=[

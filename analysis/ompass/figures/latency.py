@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long loads took: cumulative distributions by construct, and the sources of the data beside them."""
+"""Latencies of loads: cumulative distributions by construct, and the sources of the data."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _SHARE_AXIS: Final = {"format": ".0%"}
 
 
 def latency_figure(content: SampleContent) -> Spec:
-    """Returns the distributions of the constructs whose loads took longest, and where their data came from."""
+    """Returns the latency distributions of the slowest constructs, and the sources of their data."""
     shown = plain(latency_report(content))["constructs"][:_MOST_CURVES]
     labels = _labels(shown)
     return side_by_side(
         (_distributions(shown, labels), _sources(shown, labels)),
-        description="Loads by the cycles until their data were there, and by where these came from",
+        description="Loads by the cycles until their data arrived, and by source",
         resolve={"scale": {"color": "independent"}},
     )
 
 
 def _labels(shown: list[dict[str, Any]]) -> list[str]:
-    """Returns the constructs in words, no two the same."""
+    """Returns unique names of the constructs."""
     labels = [of["in"] for of in shown]
     return [
         label if labels.count(label) == 1 else f"{label} ({number})" for number, label in enumerate(labels, 1)
@@ -42,7 +42,7 @@ def _distributions(shown: list[dict[str, Any]], labels: list[str]) -> Spec:
         for point in of["distribution"]
     ]
     return figure(
-        "Loads whose data were there within so many cycles",
+        "Loads whose data arrived within so many cycles",
         values,
         mark={"type": "line", "interpolate": "step-after"},
         height=_HEIGHT,

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A specification as a file: SVG, PDF, PNG, or the Vega-Lite JSON itself.
+"""Writes a specification as SVG, PDF, PNG, or Vega-Lite JSON, by the file's name.
 
-vl-convert does it, with Vega's own code inside and nothing fetched; it is large, and so loaded only when a
-picture is made. Owns the choice by file name.
+vl-convert contains Vega and fetches nothing. It is large, so it is loaded only when a picture is made.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ def _json(spec: Spec) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A figure that a notebook shows by itself, as a picture; `spec` is its Vega-Lite specification."""
+    """A figure that notebooks display as a picture; `spec` is its Vega-Lite specification."""
 
     spec: Spec
 
@@ -82,12 +81,10 @@ FORMATS: Final[dict[str, Callable[[Spec], bytes]]] = {
 
 
 def render(spec: Spec, path: Path) -> None:
-    """Write the figure in the format that the file's name ends in. UsageError, OutputError."""
+    """Writes the figure in the format of the file's name. UsageError, OutputError."""
     convert = FORMATS.get(path.suffix.lower())
     if convert is None:
-        raise UsageError(
-            f"{path}", "its name has no ending of a picture", f"let it end in {', '.join(FORMATS)}"
-        )
+        raise UsageError(f"{path}", "the format is unknown", f"name a file that ends in {', '.join(FORMATS)}")
     picture = convert(visible_values(spec))
     try:
         path.write_bytes(picture)
@@ -98,14 +95,14 @@ def render(spec: Spec, path: Path) -> None:
 
 
 class BrowserScript:
-    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with all that it needs.
+    """The JavaScript that draws specifications in a browser: window.vegaEmbed, with its dependences.
 
-    Another process makes it, because that takes seconds, in which Python here could do nothing else. It is
-    kept in the user's cache, if it can be.
+    Another process builds it: that takes seconds, in which this process could do nothing else. The user's
+    cache keeps it, if possible.
     """
 
     def __init__(self) -> None:
-        """Begins to make it, unless it is there."""
+        """Starts the build, unless the script is cached."""
         cache = os.environ.get("XDG_CACHE_HOME") or f"{os.environ.get('HOME', '')}/.cache"
         self._kept = Path(cache) / "ompass" / f"figures-{version('vl-convert-python')}-{_VEGA_LITE}.js"
         self._maker: subprocess.Popen[bytes] | None = None
@@ -115,16 +112,16 @@ class BrowserScript:
 
     @cached_property
     def text(self) -> str:
-        """Waits for it. IncompleteInstallationError."""
+        """Waits for the script and returns it. IncompleteInstallationError."""
         if self._maker is None:
             return self._kept.read_text(encoding="utf-8")
         made, _ = self._maker.communicate()
         if self._maker.returncode != 0:
             raise IncompleteInstallationError(
-                "the scripts of figures cannot be made", "vl-convert failed", "install the package again"
+                "the script of figures cannot be built", "vl-convert failed", "install the package again"
             )
         if self._kept.is_absolute():
-            with suppress(OSError):  # next time it is made again
+            with suppress(OSError):  # it is then built again next time
                 self._kept.parent.mkdir(parents=True, exist_ok=True)
                 own = self._kept.with_suffix(f".{os.getpid()}")
                 own.write_bytes(made)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reuse distances of one or more runs: bytes by distance, and how much lies beyond each window."""
+"""Reuse distances of runs: bytes by distance, and the bytes beyond each window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BIN_PIXELS: Final = 26
 
 
 def reuse_figure(contents: Sequence[ReuseContent]) -> Spec:
-    """Returns both figures below, side by side."""
+    """Returns both figures below, next to each other."""
     histogram = reuse_histogram(contents)
     histogram["width"] = _BIN_PIXELS * (len(_bins(contents)) + len(_ENDS))
     description = "Bytes by reuse distance, and bytes that miss in a cache of each size"
@@ -26,7 +26,7 @@ def reuse_figure(contents: Sequence[ReuseContent]) -> Spec:
 
 
 def reuse_histogram(contents: Sequence[ReuseContent]) -> Spec:
-    """Shares of the accessed bytes by reuse distance, the runs side by side."""
+    """Returns shares of the accessed bytes by reuse distance, with the runs next to each other."""
     labels, bins = _distinct_labels(contents), _bins(contents)
     return figure(
         "Bytes by reuse distance",
@@ -54,7 +54,7 @@ def reuse_histogram(contents: Sequence[ReuseContent]) -> Spec:
 
 
 def reuse_beyond(contents: Sequence[ReuseContent]) -> Spec:
-    """What a fully associative LRU cache of each size would miss, with the sizes of the caches."""
+    """Returns the misses in a fully associative LRU cache of each size, with the sizes of the caches."""
     labels = _distinct_labels(contents)
     window = {"field": "window_bytes", "type": "quantitative"}
     curve = {
@@ -105,7 +105,7 @@ def _colour(labels: Sequence[str]) -> Spec:
 
 
 def _bins(contents: Sequence[ReuseContent]) -> range:
-    """From the first to the last bin that any run has bytes in."""
+    """Returns the range from the first to the last bin that is not empty in any run."""
     used = [k for content in contents for k, n in enumerate(content.profile.total.bins) if n]
     return range(min(used, default=0), max(used, default=0) + 1)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of recorded runs: thread-time by run, thread and region, task constructs by cost, granularity.
 
-Each takes the contents of one or more runs and shows them one beside the other.
+Each shows the contents of one or more runs next to each other.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ompass.reports.ranks import job_of_reports
 from ompass.units import duration, percent
 
 _MOST_BARS: Final = 16
-"""Constructs or regions in one figure: the most expensive ones; tables show all."""
+"""Constructs or regions in a figure: the most expensive ones. Tables show all."""
 _BAR_PIXELS: Final = 24
 _MOST_PIXELS: Final = 960
 
@@ -45,7 +45,7 @@ def _state_rows(bar: str, run: str, order: int, states: StateTimes) -> list[Spec
 
 
 def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
-    """Stacked bars of thread-time, one below the other; one group a run when there are several."""
+    """Returns stacked bars of thread-time, grouped by run if there are several."""
     if not rows:
         return None
     several = len({row["run"] for row in rows}) > 1 and any(row["run"] != row["bar"] for row in rows)
@@ -74,7 +74,7 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
         title,
         rows,
         mark={"type": "bar", "height": {"band": 0.8}},
-        # Each run of several has as many bars as it needs.
+        # Each of several runs has as many bars as it needs.
         height={"step": _BAR_PIXELS} if several else _height(len({row["bar"] for row in rows})),
         encoding=encoding,
         **({"resolve": {"scale": {"y": "independent"}}} if several else {}),
@@ -82,7 +82,7 @@ def _state_bars(title: str, rows: Sequence[Spec]) -> Spec | None:
 
 
 def _seconds_axis(title: str) -> Spec:
-    """Seconds in the unit that a person would choose, as many as there is room for."""
+    """Returns an axis of seconds, in a readable unit, with as many labels as fit."""
     return {
         "title": title,
         "tickCount": 6,
@@ -92,12 +92,12 @@ def _seconds_axis(title: str) -> Spec:
 
 
 def _height(n_bars: int) -> int:
-    """Of a thousand ranks every bar is still a pixel high."""
+    """Returns the height in pixels; a bar has at least one, even among a thousand ranks."""
     return max(min(_BAR_PIXELS * n_bars, _MOST_PIXELS), n_bars)
 
 
 def breakdown(contents: Sequence[ReportContent]) -> Spec | None:
-    """Thread-time by state, a bar per run (Olivier et al., Figs. 2, 4, 10), or per rank of an MPI job."""
+    """Returns thread-time by state, a bar per run (Olivier et al., Figs. 2, 4, 10) or rank of an MPI job."""
     rows: list[Spec] = []
     job = job_of_reports(contents)
     if job is not None:
@@ -112,7 +112,7 @@ def breakdown(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def threads(contents: Sequence[ReportContent]) -> Spec | None:
-    """Thread-time by state, a bar per thread."""
+    """Returns thread-time by state, a bar per thread."""
     rows: list[Spec] = []
     for content in contents:
         for share in content.breakdown.threads:
@@ -123,7 +123,7 @@ def threads(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def regions(contents: Sequence[ReportContent]) -> Spec | None:
-    """Thread-time by state, a bar per parallel region."""
+    """Returns thread-time by state, a bar per parallel region."""
     rows: list[Spec] = []
     for content in contents:
         for order, share in enumerate(content.regions[:_MOST_BARS]):
@@ -134,7 +134,7 @@ def regions(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def constructs(contents: Sequence[ReportContent]) -> Spec | None:
-    """Work and creation of every task construct, most expensive first."""
+    """Returns work and creation of every task construct, most expensive first."""
     rows = [
         {
             "bar": content.location(task.construct).label(),
@@ -154,7 +154,7 @@ def constructs(contents: Sequence[ReportContent]) -> Spec | None:
 
 
 def granularity(contents: Sequence[ReportContent]) -> Spec | None:
-    """How many tasks are how long, on a logarithmic scale."""
+    """Returns the number of tasks by duration, on a logarithmic scale."""
     rows = [
         {
             "run": _run_name(content),
@@ -178,7 +178,7 @@ def granularity(contents: Sequence[ReportContent]) -> Spec | None:
                 "title": "duration of a task",
                 "grid": False,
                 "tickCount": 8,
-                # 2^k ns, in the unit that a person would choose
+                # 2^k ns, in a readable unit
                 "labelExpr": "format(datum.value * 1e-9, '.3~s') + 's'",
             },
         },

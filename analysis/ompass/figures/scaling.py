@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of a sweep: the factored speed-up plot (Acar et al., Fig. 2), and the thread-time by number of
-threads (Olivier et al., Fig. 2) in times of the serial program: equal work gives bars of equal height.
+threads (Olivier et al., Fig. 2) in multiples of the serial time: equal work gives bars of equal height.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CURVES: Final = {  # name on the figure, colour
 
 @dataclass(frozen=True, slots=True)
 class SweepFigure:
-    """A figure of a sweep: its name on the command line, what it shows, how it is made."""
+    """A figure of a sweep: its name on the command line, its title, and its function."""
 
     name: str
     title: str
@@ -36,7 +36,7 @@ class SweepFigure:
 
 
 def factored(content: ScalingContent) -> Spec:
-    """Returns the factored speed-up curves over the number of threads; whiskers are the rounds' spread."""
+    """Returns the factored speed-up curves over the number of threads; whiskers show the rounds' spread."""
     rows: list[Spec] = [
         {"threads": column.point.threads, "curve": _CURVES[name][0], "speedup": value}
         for column in content.columns
@@ -59,7 +59,7 @@ def factored(content: ScalingContent) -> Spec:
         "field": "threads",
         "type": "quantitative",
         "axis": {"title": "threads", "values": threads, "format": "d", "grid": False},
-        # One number of threads is a point, not a line along the axis.
+        # A single number of threads is a point, not a line along the axis.
         "scale": {"domain": [min(threads) - (len(threads) == 1), max(threads) + (len(threads) == 1)]},
     }
     return figure(
@@ -99,7 +99,7 @@ def factored(content: ScalingContent) -> Spec:
 
 
 def thread_time(content: ScalingContent) -> Spec:
-    """Thread-time by state, a bar per number of threads."""
+    """Returns thread-time by state, a bar per number of threads."""
     rows: list[Spec] = []
     for column in content.columns:
         point = column.point
@@ -131,7 +131,7 @@ def thread_time(content: ScalingContent) -> Spec:
 
 
 def both(content: ScalingContent) -> Spec:
-    """Returns both in one picture, titled by the command."""
+    """Returns both figures in one picture, with the command as its title."""
     widths = (380, max(180, 46 * len(content.columns)))
     command = " ".join(content.spec.command)
     return side_by_side(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a trace: the schedule of a window, the states over time, and which thread ran whose tasks.
+"""The figures of a trace: the schedule of a window, states over time, and which thread ran whose tasks.
 
 Sources: Olivier et al., Figs. 12 and 18; for the matrix, Contreras and Martonosi on steals.
 """
@@ -19,7 +19,7 @@ from ompass.reports.content import ReportContent
 from ompass.reports.model import STATES
 from ompass.units import count, duration
 
-_CONSTRUCT_COLOURS: Final = (  # none that a state has already
+_CONSTRUCT_COLOURS: Final = (  # different from the colours of states
     "#0072b2", "#56b4e9", "#1b9e77", "#b8a500", "#7b5fb0", "#2f4b7c", "#8c564b"
 )  # fmt: skip
 _OTHERS: Final = "other tasks"
@@ -35,15 +35,15 @@ _FIXED_COLOURS: Final = {
     _OUTSIDE: "#dddddd",
 }
 _ROW_PIXELS: Final = 22
-_ROW_FILLED: Final = 0.85  # the rest parts it from the next one
+_ROW_FILLED: Final = 0.85  # the rest separates it from the next row
 
 
 @dataclass(frozen=True, slots=True)
 class _Bar:
-    """A stretch, or a part of a bin, with its place in words."""
+    """A state interval, or a part of a bin, with its place in words."""
 
     thread: int
-    kind: str  # what its colour tells
+    kind: str  # meaning of its colour
     place: str
     begin_ns: int
     end_ns: int
@@ -52,16 +52,16 @@ class _Bar:
 
 
 def picture_stretches(run: Run) -> int:
-    """Returns the limit of a schedule that is drawn once: no bar is shorter than half a pixel."""
+    """Returns the limit of state intervals for a picture: no bar is shorter than half a pixel."""
     return 4 * WIDTH * max(len(run.threads), 1)
 
 
 def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) -> Spec | None:
-    """A row per thread over time: work in the colour of its task construct, the other states in theirs.
+    """Returns a row per thread over time: work in the colour of its task construct, other states in theirs.
 
-    Where stretches are too short to be seen, every kind has its proportion of the height. `by_home`: in the
-    colour of the locality domain that the task was placed in, or else of the thread that created it; the
-    schedule must have been read so.
+    Where state intervals are too short to be visible, each kind has its share of the height. `by_home`: work
+    has the colour of the locality domain where its task was placed, or else of the thread that created it;
+    the schedule must have been read with `by_home`.
     """
     bars = list(_bars(content, schedule, by_home))
     if not bars:
@@ -112,7 +112,7 @@ def gantt(content: ReportContent, schedule: Schedule, *, by_home: bool = False) 
             },
             "x2": {"field": "end"},
             "color": kind,
-            "stroke": kind,  # without, the paper shines through between neighbours of one colour
+            "stroke": kind,  # without it, gaps show between neighbours of one colour
             "tooltip": [
                 *tooltip("kind", "length", "place", "thread"),
                 {"field": "start", "type": "quantitative", "format": ".6f", "title": "start [ms]"},
@@ -125,7 +125,7 @@ def _row(bar: _Bar, kind: str, schedule: Schedule) -> Spec:
     """Returns the bar in a row of height 1; the last bin ends with the run."""
     length = bar.end_ns - bar.begin_ns
     top = _ROW_FILLED * bar.before_ns / length
-    told = duration(bar.part_ns)
+    length_text = duration(bar.part_ns)
     return {
         "thread": bar.thread,
         "start": bar.begin_ns / 1e6,
@@ -133,7 +133,7 @@ def _row(bar: _Bar, kind: str, schedule: Schedule) -> Spec:
         "top": top,
         "bottom": top + _ROW_FILLED * bar.part_ns / length,
         "kind": kind,
-        "length": f"{told} of {duration(length)}" if schedule.is_binned else told,
+        "length": f"{length_text} of {duration(length)}" if schedule.is_binned else length_text,
         "place": bar.place,
     }
 
@@ -157,7 +157,7 @@ def _bars(content: ReportContent, schedule: Schedule, by_home: bool) -> Iterator
 
 
 def _label(content: ReportContent, key: int, by_home: bool) -> str:
-    """What work with this key is called."""
+    """Returns the name of work with this key."""
     if key == OTHERS:
         return _OTHERS
     if by_home:
@@ -177,7 +177,7 @@ def _home_colours(bars: list[_Bar]) -> dict[str, str]:
 
 
 def _construct_colours(bars: list[_Bar]) -> dict[str, str]:
-    """Returns the constructs with a colour of their own: those with most time in the window."""
+    """Returns the constructs with their own colours: those with most time in the window."""
     time: Counter[str] = Counter()
     for bar in bars:
         if bar.kind not in _FIXED_COLOURS:
@@ -187,7 +187,7 @@ def _construct_colours(bars: list[_Bar]) -> dict[str, str]:
 
 
 def over_time(schedule: Schedule) -> Spec | None:
-    """Threads in each state, over the window."""
+    """Returns the number of threads in each state over the window."""
     edges = schedule.edges_ns.tolist()
     rows: list[Spec] = [
         {
@@ -221,7 +221,7 @@ def over_time(schedule: Schedule) -> Spec | None:
 
 
 def who_ran_whose(schedule: Schedule) -> Spec | None:
-    """Returns a matrix: tasks by the thread that created them and the thread that ran them."""
+    """Returns a matrix: tasks by the creating and the executing thread."""
     rows: list[Spec] = [
         {"creator": creator, "thread": thread, "tasks": n, "number": count(n)}
         for creator, row in enumerate(schedule.ran)
@@ -231,7 +231,7 @@ def who_ran_whose(schedule: Schedule) -> Spec | None:
         return None
     side = max(len(schedule.ran), 2)
     return figure(
-        "Deferred tasks by the thread that created them and the thread that ran them",
+        "Deferred tasks by creating and executing thread",
         rows,
         mark={"type": "rect"},
         height=min(max(side * 24, 80), 400),

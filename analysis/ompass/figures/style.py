@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all figures look like: colours of the states, fonts, sizes; and what a figure is.
+"""The common look of figures: colours of states, fonts, sizes; and the type of a figure.
 
-Owns the palette. The colours are Okabe and Ito's, which people of every colour vision tell apart
+Owns the palette. The colours are Okabe and Ito's, which all kinds of colour vision can distinguish
 (https://jfly.uni-koeln.de/color/).
 """
 
@@ -18,7 +18,7 @@ Spec: TypeAlias = dict[str, Any]
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
 WIDTH: Final = 640
-"""Of a figure on its own, in pixels; within a page it takes the room that there is."""
+"""Width of a figure alone, in pixels; on a page, it fills the available width."""
 
 STATE_COLOURS: Final = {
     "work": "#009e73",
@@ -42,9 +42,9 @@ CONFIG: Final[Spec] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure of recorded runs: its name on the command line, what it shows, how it is made.
+    """A figure of recorded runs: its name on the command line, its title, and its function.
 
-    `make` returns None when the runs hold nothing for it.
+    `make` returns None if the runs have no data for it.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Figure:
 
 
 def axis(field: str, title: str | None, kind: str = "quantitative", **more: Any) -> Spec:
-    """Returns a channel of position; what is given more goes to its axis."""
+    """Returns a channel of position; `more` goes to its axis."""
     return {"field": field, "type": kind, "axis": {"title": title, **more}}
 
 
@@ -68,20 +68,20 @@ def state_colours(states: Sequence[str] = STATES) -> Spec:
 
 
 def tooltip(*names: str) -> list[Spec]:
-    """Fields that show where the pointer is."""
+    """Returns the fields shown at the pointer."""
     return [{"field": name, "type": "nominal"} for name in names]
 
 
 def side_by_side(specs: Iterable[Spec], **more: Any) -> Spec:
-    """Figures in one picture, each under its description."""
+    """Returns figures next to each other in one picture, each under its description."""
     dropped = ("$schema", "config", "autosize", "description")
     parts = [{**{k: v for k, v in s.items() if k not in dropped}, "title": s["description"]} for s in specs]
     return {"$schema": SCHEMA, "config": CONFIG, **more, "hconcat": parts}
 
 
 def figure(title: str, values: Sequence[Spec], **parts: Any) -> Spec:
-    """Returns a specification with `values` as its rows. `title` describes it to those who do not see it."""
-    faceted = "row" in parts.get("encoding", {})  # then the width is that of the bars alone
+    """Returns a specification with `values` as its rows. `title` is also the text for unsighted readers."""
+    faceted = "row" in parts.get("encoding", {})  # then the width covers only the bars
     size: Spec = {"width": WIDTH} | (
         {} if faceted else {"autosize": {"type": "fit-x", "contains": "padding"}}
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch: what a program is, how it can be recorded here, and running it under the tool."""
+"""Launch: inspects a program, plans how to record it here, and runs it under the tool."""
 
 from ompass.launch.child import Ending, run_child
 from ompass.launch.plan import Plan, RunOptions, plan_here, plan_recording, unrecorded_variables

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the program as if we were not there: its streams, files, signals and ending are its own.
+"""Runs the program as if it were started directly: with its own streams, files, signals and exit status.
 
-Owns the forwarding of signals. Must be called from the main thread, before any other thread exists: a
-thread that blocks no signals takes them away from this one (numpy starts such threads when imported).
+Owns the forwarding of signals. Must be called from the main thread, before other threads exist: a thread
+that does not block signals would receive them (numpy starts such threads when imported).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _FORWARDED = frozenset(
     }
 )
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT})
-# Python ignores these in its own process; a child would inherit that.
+# Python ignores these signals in its own process; a child would inherit that.
 _PYTHON_IGNORES = (signal.SIGPIPE, signal.SIGXFSZ)
-_LOOK_SECONDS = 0.5  # should a signal be lost all the same, the end of the program is still noticed
+_LOOK_SECONDS = 0.5  # poll interval, in case SIGCHLD is lost
 _FROM_KERNEL = 0x80  # si_code of signals that a terminal sends to its whole foreground group
 
 
@@ -46,9 +46,9 @@ class Ending:
     pid: int
     exit_code: int
     signal: int  # 0 when it exited
-    cpu_ns: int = 0  # of it and of the children that it waited for
-    told: int = 0  # the last signal that we had, and passed on, to end; 0: none
-    late: bool = False  # it was killed because it took too long
+    cpu_ns: int = 0  # of the process and the children that it waited for
+    interrupt: int = 0  # the last ending signal that was received and forwarded; 0: none
+    late: bool = False  # killed by the time limit
 
     def describe(self) -> str:
         if self.signal:
@@ -70,14 +70,14 @@ def run_child(
     streams: Mapping[int, int] = MappingProxyType({}),
     timeout_s: float = math.inf,
 ) -> Ending:
-    """Start `path` with `argv`, forward signals until it ends, and say how it did.
+    """Starts `path` with `argv`, forwards signals until it ends, and returns how it ended.
 
-    `streams`: descriptors of ours that take the place of the child's 0, 1 and 2; others are ours as they are.
-    A child that takes longer than `timeout_s` is killed. Raises ProgramNotFoundError,
-    ProgramNotExecutableError when it cannot be started.
+    `streams`: our descriptors for the child's 0, 1 and 2; it inherits the others. A child that takes longer
+    than `timeout_s` is killed. Raises ProgramNotFoundError or ProgramNotExecutableError if it cannot be
+    started.
     """
     waited = _FORWARDED | {signal.SIGCHLD}
-    # Blocked before the child exists: a signal that comes now stays pending until the loop takes it.
+    # Blocked before the child exists: an earlier signal stays pending until the loop receives it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     old_chld = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
@@ -106,7 +106,7 @@ def _spawn(
             setsigdef=_PYTHON_IGNORES,
         )
     except FileNotFoundError as error:
-        # of a script, it is the interpreter that is missing
+        # for a script, the interpreter is missing
         raise ProgramNotFoundError(
             path, error.strerror or "no such file", "check its first line (#!)"
         ) from error
@@ -117,7 +117,7 @@ def _spawn(
 
 
 def _wait(pid: int, waited: frozenset[signal.Signals], deadline_s: float) -> Ending:
-    told = 0
+    interrupt = 0
     late = False
     while True:
         left_s = deadline_s - time.monotonic()
@@ -126,8 +126,8 @@ def _wait(pid: int, waited: frozenset[signal.Signals], deadline_s: float) -> End
             os.kill(pid, signal.SIGKILL)
         received = signal.sigtimedwait(waited, min(max(left_s, 0.001), _LOOK_SECONDS))
         if received is not None and received.si_signo != signal.SIGCHLD:
-            told = received.si_signo if received.si_signo in _ENDING else told
-            # A terminal has signalled the child already, being in the same group.
+            interrupt = received.si_signo if received.si_signo in _ENDING else interrupt
+            # The terminal has already signalled the child, which is in the same process group.
             if received.si_code != _FROM_KERNEL:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, received.si_signo)
@@ -137,14 +137,14 @@ def _wait(pid: int, waited: frozenset[signal.Signals], deadline_s: float) -> End
             cpu_ns = round((usage.ru_utime + usage.ru_stime) * 1e9)
             if os.WIFSIGNALED(status):
                 number = os.WTERMSIG(status)
-                return Ending(pid, 128 + number, number, cpu_ns, told, late)
-            return Ending(pid, os.WEXITSTATUS(status), 0, cpu_ns, told, late)
+                return Ending(pid, 128 + number, number, cpu_ns, interrupt, late)
+            return Ending(pid, os.WEXITSTATUS(status), 0, cpu_ns, interrupt, late)
 
 
 def end_as(ending: Ending) -> NoReturn:
-    """Leave this process the way the program left: same exit code, or killed by the same signal."""
+    """Ends this process as the program ended: with the same exit code, or by the same signal."""
     if ending.signal:
-        # one core file, the program's, is enough
+        # the program has written a core file; suppress a second one
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
         number = ending.signal
         with contextlib.suppress(OSError, ValueError):

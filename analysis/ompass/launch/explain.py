@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a program that ran under the tool left nothing behind: the likeliest reason, and the cure."""
+"""Finds the most likely reason why a program recorded nothing, and its cure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ompass.launch.program import Program
 
 
 def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[str, str]) -> tuple[str, str]:
-    """(why, what to do) when no run directory appeared."""
+    """Returns (reason, cure) when no run directory appeared."""
     if environ.get("OMPASS_ENABLED", "").strip().lower() in ("off", "0", "false", "no"):
         return f"OMPASS_ENABLED={environ['OMPASS_ENABLED']} switches the tool off", "unset OMPASS_ENABLED"
     if program.is_privileged:
@@ -27,18 +27,18 @@ def why_nothing(program: Program, plan: Plan, ending: Ending, environ: Mapping[s
     if ending.signal:
         return (
             f"the program {ending.describe()} before recording began",
-            f"run {program.path} without ompass: if it ends like that too, the fault is in the program; "
-            "if not, please report a fault of ompass",
+            f"run {program.path} without ompass: if it ends likewise, the fault is in the program; "
+            "otherwise, please report a fault of ompass",
         )
     if program.is_script and plan.runtime is None:
         return (
-            f"neither {program.path} nor a program that it started used an OpenMP runtime of the LLVM family",
-            "if it starts a program built with gcc, record that one, or name a runtime with --libomp FILE",
+            f"neither {program.path} nor its child processes used an OpenMP runtime of the LLVM family",
+            "if it starts a program built with gcc, record that program, or use --libomp FILE",
         )
     if plan.runtime is None:
         return (
             f"{program.path} is not linked with an OpenMP runtime and loaded none of the LLVM family",
-            "compile and link it with -fopenmp; for a gcc library that it loads by itself, use --libomp FILE",
+            "compile and link it with -fopenmp; for a gcc library loaded at run time, use --libomp FILE",
         )
     return (
         f"the OpenMP runtime {plan.runtime.path} was never started",

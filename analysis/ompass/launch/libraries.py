@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which shared libraries a program will load, as the dynamic loader of glibc would find them.
+"""Finds the shared libraries that a program will load, as glibc's dynamic loader does.
 
-Owns the search order (RPATH, LD_LIBRARY_PATH, RUNPATH, the loader's cache, the system directories);
-nothing is executed but `ldconfig -p`.
+Owns the search order (RPATH, LD_LIBRARY_PATH, RUNPATH, the loader's cache, the system directories). Executes
+nothing except `ldconfig -p`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _LDCONFIG_LINE = re.compile(r"\s*(?P<name>\S+) \((?P<abi>[^)]*)\) => (?P<path>/.
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A library that the program needs, and where it is; `facts` None: not found."""
+    """A library that the program needs; `facts` is None if it was not found."""
 
     name: str
     facts: ElfFacts | None
 
 
 def loaded_libraries(program: ElfFacts, environ: Mapping[str, str]) -> tuple[Loaded, ...]:
-    """Returns every library that the program needs, directly or not, in the order in which it is loaded."""
+    """Returns all libraries that the program needs, directly or indirectly, in loading order."""
     found: dict[str, Loaded] = {}
     queue: list[tuple[ElfFacts, tuple[ElfFacts, ...]]] = [(program, ())]
     while queue:
@@ -49,10 +49,10 @@ def loaded_libraries(program: ElfFacts, environ: Mapping[str, str]) -> tuple[Loa
 def find_library(
     name: str, user: ElfFacts, ancestors: tuple[ElfFacts, ...], environ: Mapping[str, str]
 ) -> ElfFacts | None:
-    """Returns the file that `user` gets for the needed `name`."""
+    """Returns the file that the loader gives to `user` for `name`."""
     if "/" in name:
         return _fitting(Path(name), user)
-    # RPATH is inherited from those who needed us, and ignored where RUNPATH is present
+    # RPATH is inherited from the libraries that need this one, and ignored where RUNPATH is present
     inherited: list[Path] = []
     if not user.runpath:
         for elf in (user, *reversed(ancestors)):
@@ -71,7 +71,7 @@ def find_library(
 
 
 def expand_origin(directories: tuple[str, ...], elf: ElfFacts) -> list[Path]:
-    """Run paths with $ORIGIN, $LIB and $PLATFORM filled in."""
+    """Returns run paths with expanded $ORIGIN, $LIB and $PLATFORM."""
     origin = str(elf.path.resolve().parent)
     values = {"ORIGIN": origin, "LIB": "lib64" if elf.bits == 64 else "lib", "PLATFORM": os.uname().machine}
     expanded = []
@@ -84,7 +84,7 @@ def expand_origin(directories: tuple[str, ...], elf: ElfFacts) -> list[Path]:
 
 
 def _fitting(path: Path, user: ElfFacts) -> ElfFacts | None:
-    """The file's facts when it exists and is of the same word size and machine, as the loader demands."""
+    """Returns the file's facts if it exists and has the word size and machine that the loader requires."""
     if not is_elf(path):
         return None
     try:
@@ -96,7 +96,7 @@ def _fitting(path: Path, user: ElfFacts) -> ElfFacts | None:
 
 @functools.cache
 def loader_cache() -> dict[str, tuple[Path, ...]]:
-    """Returns the loader's cache: library name to paths, best first; empty where there is no ldconfig."""
+    """Returns the loader's cache: library name to paths, best first; empty without ldconfig."""
     tool = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
     if tool is None:
         return {}
@@ -105,7 +105,7 @@ def loader_cache() -> dict[str, tuple[Path, ...]]:
 
 
 def parse_loader_cache(text: str) -> dict[str, tuple[Path, ...]]:
-    """What `ldconfig -p` prints, by library name."""
+    """Returns the paths in the output of `ldconfig -p`, by library name."""
     cache: dict[str, list[Path]] = {}
     for line in text.splitlines():
         if match := _LDCONFIG_LINE.fullmatch(line):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program to measure it: on CPUs of its own, for a limited time, timed, its output in files.
+"""Runs a program to measure it: on given CPUs, with a time limit, with its output in files.
 
-Sweeps and suites start all their programs here. They give measurements their meaning.
+Sweeps and suites start all their programs here, and interpret the measurements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ompass.launch.child import Ending, run_child
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a program ended, and how long its process took."""
+    """How a program ended, and the wall time of its process."""
 
     ending: Ending
     wall_ns: int
@@ -35,18 +35,18 @@ def run_measured(
     held: int = -1,
     timeout_s: float = float("inf"),
 ) -> Outcome:
-    """Run `path` to its end. Its input is empty; `stdout` and `stderr` are descriptors that take its output.
+    """Runs `path` to its end, with empty input; `stdout` and `stderr` are descriptors for its output.
 
-    `cpus`: where it may run (none: where we may); `held`: a descriptor that it inherits, so that a lock on it
-    is held as long as the program lives. KeyboardInterrupt when we were told to end meanwhile: the program
-    was told as well, and has ended. Errors as in run_child.
+    `cpus`: CPUs for the program (empty: ours). `held`: a descriptor that it inherits, so it holds the
+    descriptor's lock until it ends. Raises KeyboardInterrupt if we received an ending signal meanwhile, which
+    the program received, too. Otherwise raises the errors of run_child.
     """
     with _inherited(held), _on(cpus), Path(os.devnull).open("rb") as nothing:
         streams = {0: nothing.fileno(), 1: stdout, 2: stderr}
         started = time.monotonic_ns()
         ending = run_child(path, argv, environ, streams, timeout_s)
         wall_ns = time.monotonic_ns() - started
-    if ending.told:
+    if ending.interrupt:
         raise KeyboardInterrupt
     return Outcome(ending, wall_ns)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names the run directory of a run, and finds those that the program and its children made.
+"""Names the run directory of a run, and finds the directories that the program and its children made.
 
-Owns the rule of the tool's names: NAME.ompass, then NAME-2.ompass and so on, with % patterns in NAME.
+Owns the tool's naming rule: NAME.ompass, then NAME-2.ompass and so on, with % patterns in NAME.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ompass.writable import folder_problem
 
 _SUFFIX = ".ompass"
 LAUNCH = "OMPASS_LAUNCH"
-"""Names the launch of a process and of all that it starts; the tool writes it into meta.json."""
+"""Identifies the launch of a process and its descendants; the tool writes it into meta.json."""
 RANK_VARIABLES = (
     "OMPI_COMM_WORLD_RANK",
     "PMIX_RANK",
@@ -37,7 +37,7 @@ _EXPANSIONS = {"e": r"[^/]*", "p": r"\d+", "r": r"\d+", "h": r"[^/]*", "%": "%"}
 
 @dataclass(frozen=True, slots=True)
 class ProducedRuns:
-    """The run directories of one launch; `main` None: nothing was recorded."""
+    """The run directories of one launch; `main` is None if nothing was recorded."""
 
     main: Path | None
     others: tuple[Path, ...]
@@ -46,28 +46,28 @@ class ProducedRuns:
 def choose_directory(program: Path, environ: Mapping[str, str], pid: int) -> str:
     """Returns a value of OMPASS_DIR that no other launch uses: the program's name and our process id.
 
-    One name for the whole process tree, so that directories of children are found by their numbers.
+    The whole process tree shares the name, so directories of children differ in their numbers.
     """
     rank = "-r%r" if any(environ.get(name, "").isdigit() for name in RANK_VARIABLES) else ""
     return f"{program.name.replace('%', '%%')}{rank}-{pid}{_SUFFIX}"
 
 
 def absolute_pattern(pattern: str) -> str:
-    """Returns the pattern as an absolute one, for a program that changes its directory before OpenMP starts."""
+    """Returns the pattern as an absolute path: a program may change its directory before OpenMP starts."""
     if pattern.startswith("/"):
         return pattern
     return f"{str(Path.cwd()).replace('%', '%%')}/{pattern}"
 
 
 def check_place(pattern: str, named: str) -> None:
-    """Refuses a place that cannot be written before the program runs for hours; OutputError.
+    """Refuses a place that cannot be written, before the program runs. OutputError.
 
-    `named`: the option or variable that it comes from.
+    `named`: the option or variable that sets the pattern.
     """
     path = Path(pattern)
     for part in (*reversed(path.parents), path):
         if _PATTERN.search(part.name.replace("%%", "")):
-            # What the tool writes in place of the pattern is not known yet: the folder above it is.
+            # The tool's replacement of the pattern is not known yet, so the directory above is checked.
             path = part.parent
             break
     problem = folder_problem(Path(str(path).replace("%%", "%")))
@@ -76,16 +76,16 @@ def check_place(pattern: str, named: str) -> None:
 
 
 def new_launch(environ: Mapping[str, str]) -> str:
-    """Returns a value of OMPASS_LAUNCH for what this process starts: the launches around it, and a new one.
+    """Returns a value of OMPASS_LAUNCH for child processes: the enclosing launches, and a new one.
 
-    Ranks of an MPI job have the pattern of their names in common, and their parent too, but no launch.
+    Ranks of an MPI job share the name pattern and a parent, but not a launch.
     """
     own = f"{os.getpid():x}.{time.time_ns():x}.{secrets.token_hex(4)}"
     return f"{environ[LAUNCH]}/{own}" if environ.get(LAUNCH) else own
 
 
 def candidates(pattern: str) -> set[Path]:
-    """Run directories on disk that an absolute pattern can have led to."""
+    """Returns existing run directories whose names match an absolute pattern."""
     parent, name = os.path.split(pattern.rstrip("/"))
     folder = Path(_PATTERN.sub(lambda m: "%" if m[1] == "%" else m[0], parent))
     stem = name[: -len(_SUFFIX)] if name.endswith(_SUFFIX) else name
@@ -97,7 +97,7 @@ def candidates(pattern: str) -> set[Path]:
         for k, piece in enumerate(pieces)
     )
     wanted = re.compile(expression + r"(-\d+)?" + ending)
-    # A pattern in the folder part names one folder per rank or host: look at all of them.
+    # A pattern in the directory part stands for one directory per rank or host: search all of them.
     folders = [folder] if not _PATTERN.search(parent.replace("%%", "")) else _matching_folders(parent)
     return {
         entry
@@ -114,23 +114,23 @@ def _matching_folders(parent: str) -> list[Path]:
 
 
 def find_produced(pattern: str, before: set[Path], pid: int, launch: str) -> ProducedRuns:
-    """Returns the runs that this launch made since `before` was taken.
+    """Returns the runs of this launch that are not in `before`.
 
-    The main one is that of process `pid`, else the largest. Other launches may have the same pattern, such as
-    the ranks of a job.
+    The main run belongs to process `pid`, or else is the largest. Other launches, such as ranks of a job, may
+    share the pattern.
     """
     metas = {path: read_meta(path) for path in candidates(pattern) - before}
     new = sorted((path for path, meta in metas.items() if _is_of(meta, pid, launch)), key=_number)
     if not new:
         return ProducedRuns(None, ())
     own = [path for path in new if metas[path].pid == pid]
-    # A process that replaced itself with exec has several; the one with the most in it is meant.
+    # A process that replaced itself with exec has several runs; the one with most data is the main one.
     main = max(own or new, key=_bytes_of)
     return ProducedRuns(main, tuple(path for path in new if path != main))
 
 
 def _is_of(meta: Meta, pid: int, launch: str) -> bool:
-    """True for descendants of the launch, and where a full disk left no description."""
+    """True for descendants of the launch, and for runs without a description (after a full disk)."""
     theirs = meta.environment.get(LAUNCH, "")
     return meta.pid in (0, pid) or theirs == launch or theirs.startswith(launch + "/")
 
@@ -141,5 +141,5 @@ def _number(path: Path) -> tuple[int, str]:
 
 
 def _bytes_of(path: Path) -> int:
-    """Disk space in use: log files are allocated ahead, so their length says nothing."""
+    """Returns the disk space in use. Log files are allocated ahead, so their lengths do not show it."""
     return sum(entry.stat().st_blocks for entry in path.iterdir() if entry.is_file())

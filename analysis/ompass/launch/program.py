@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the program to record is: an ELF executable or a script, its libraries, its OpenMP runtime."""
+"""Inspects the program to record: an ELF executable or a script, its libraries, its OpenMP runtime."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _RUNTIME_SYMBOLS = {"__kmpc_fork_call": "libomp", "GOMP_parallel": "libgomp"}
 
 
 class ProgramNotFoundError(CannotRecordError):
-    """No such program; the exit code is the one of a shell."""
+    """The program does not exist; the exit code is a shell's."""
 
     exit_code = 127
 
 
 class ProgramNotExecutableError(CannotRecordError):
-    """The program is there but cannot be executed; the exit code is the one of a shell."""
+    """The program exists but cannot be executed; the exit code is a shell's."""
 
     exit_code = 126
 
@@ -43,7 +43,7 @@ class Program:
     libraries: tuple[Loaded, ...]
     runtimes: tuple[Runtime, ...]
     has_own_tool: bool  # exports ompt_start_tool itself
-    is_privileged: bool  # set-user-ID or the like: the loader ignores LD_PRELOAD
+    is_privileged: bool  # set-user-ID or similar: the loader ignores LD_PRELOAD
 
     @property
     def is_script(self) -> bool:
@@ -51,12 +51,12 @@ class Program:
 
     @property
     def is_static(self) -> bool:
-        """Linked without a dynamic loader, so that nothing can be loaded into it."""
+        """Linked without a dynamic loader, so no library can be loaded into it."""
         return self.elf is not None and not self.elf.is_dynamic
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Needed libraries that are not to be found."""
+        """Needed libraries that were not found."""
         return tuple(loaded.name for loaded in self.libraries if loaded.facts is None)
 
 
@@ -114,7 +114,7 @@ def find_executable(name: str, environ: Mapping[str, str]) -> Path:
 
 
 def read_interpreter(path: Path, environ: Mapping[str, str]) -> Path | None:
-    """Returns the program that runs a script, seen through `env`; None when `path` is no script."""
+    """Returns the program that runs a script, after `env`; None if `path` is not a script."""
     try:
         with path.open("rb") as stream:
             first = stream.readline(512)
@@ -144,7 +144,7 @@ def _as_runtime(loaded: Loaded) -> Runtime | None:
 
 
 def _built_in(path: Path) -> list[Runtime]:
-    """Returns a runtime that was linked into the program itself, by the symbols that it defines."""
+    """Returns the runtime that is linked into the program, identified by its symbols."""
     defined = static_symbols(path, _RUNTIME_SYMBOLS) | dynamic_symbols(path, _RUNTIME_SYMBOLS)[0]
     if not defined:
         return []
@@ -159,7 +159,7 @@ def _has_static(runtimes: list[Runtime]) -> bool:
 
 
 def _is_privileged(path: Path) -> bool:
-    """True if the loader will run in secure mode and drop LD_PRELOAD."""
+    """True if the loader runs in secure mode and ignores LD_PRELOAD."""
     try:
         status = path.stat()
     except OSError:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OpenMP runtimes: recognising one, and finding those installed that speak OMPT and the GOMP interface.
+"""OpenMP runtimes: identifies them, and finds installed ones that support OMPT and the GOMP interface.
 
-Owns the names under which runtimes go and the places where they are installed.
+Owns the places where runtimes are installed.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _INSTALLED_AT = (
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """An OpenMP runtime library, or one that is part of the program (`path` is the program then)."""
+    """An OpenMP runtime library, or one that is linked into the program (then `path` is the program)."""
 
     kind: str  # "libomp", "libiomp5", "libgomp", "libnvomp"
     path: Path
     has_ompt: bool
-    has_gomp: bool  # offers the entry points that gcc's programs call
+    has_gomp: bool  # has the entry points that gcc's programs call
     is_static: bool = False
 
     @property
@@ -44,18 +44,18 @@ class Runtime:
 
 
 def read_runtime(kind: str, path: Path) -> Runtime | None:
-    """What the library at `path` offers; None when it cannot be read."""
+    """Returns the runtime in the library at `path`; None if it cannot be read."""
     try:
         defined, undefined = dynamic_symbols(path, _ENTRY_POINTS)
     except NotElfError:
         return None
-    # A runtime without OMPT neither offers nor asks for a tool's entry point.
+    # A runtime without OMPT neither defines nor imports a tool's entry point.
     has_ompt = "ompt_start_tool" in defined | undefined
     return Runtime(kind, path, has_ompt, "GOMP_parallel" in defined)
 
 
 def find_runtimes(environ: Mapping[str, str]) -> tuple[Runtime, ...]:
-    """Installed runtimes of the LLVM family, newest libomp first, each file once."""
+    """Returns installed runtimes of the LLVM family, newest libomp first, each file once."""
     found: dict[Path, Runtime] = {}
     for path in _candidates(environ):
         real = path.resolve()
@@ -82,5 +82,5 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def version_key(path: Path) -> tuple[int, ...]:
-    """Returns the numbers in a path, so that llvm-19 sorts after llvm-9."""
+    """Returns the numbers in a path, which sort llvm-19 after llvm-9."""
     return tuple(int(digits) for digits in re.findall(r"\d+", str(path)))

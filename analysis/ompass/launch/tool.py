@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the tool library is, and under which name the loader can be told of it."""
+"""Finds the tool library, and a name for it that LD_PRELOAD can hold."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _LIBRARY = "libompass.so"
 
 
 def find_tool_library(environ: Mapping[str, str]) -> Path:
-    """Returns the tool library: OMPASS_LIBRARY, else the one in the package, else that of the source tree.
+    """Returns the tool library: OMPASS_LIBRARY, or the package's, or the source tree's.
 
-    IncompleteInstallationError when there is none.
+    Raises IncompleteInstallationError if there is none.
     """
     named = environ.get("OMPASS_LIBRARY")
     if named:
         if not Path(named).is_file():
             raise IncompleteInstallationError(
-                f"OMPASS_LIBRARY={named}", "no such file", f"unset it, or let it name a {_LIBRARY}"
+                f"OMPASS_LIBRARY={named}", "no such file", f"unset it, or set it to a {_LIBRARY}"
             )
         return Path(named).absolute()
     for path in _candidates():
@@ -40,12 +40,12 @@ def find_tool_library(environ: Mapping[str, str]) -> Path:
 def preloadable(path: Path, scratch: Path) -> Path:
     """Returns a name of the library that LD_PRELOAD can hold: itself, or a link in `scratch`.
 
-    Spaces and colons separate the names in that variable and cannot be escaped.
+    Spaces and colons separate names in that variable and cannot be escaped.
     """
     if not set(str(path)) & set(" :"):
         return path
     for number in itertools.count():
-        # a folder of its own for each: two libraries may have one file name
+        # a directory for each, because two libraries may have the same file name
         link = scratch / str(number) / path.name
         if not link.is_symlink():
             link.parent.mkdir(exist_ok=True)
@@ -61,7 +61,7 @@ def _candidates() -> tuple[Path, ...]:
 
 @contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """Where preloadable may put its links, while the context lasts."""
+    """A directory for preloadable's links, removed after the context."""
     place = "/tmp" if set(tempfile.gettempdir()) & set(" :") else None
     with tempfile.TemporaryDirectory(prefix="ompass-", dir=place) as name:
         yield Path(name)

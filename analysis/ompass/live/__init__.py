@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running programs, watched through the profile that they keep in their logs."""
+"""Watches running programs through the profiles in their logs."""

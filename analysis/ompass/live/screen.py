@@ -33,7 +33,7 @@ Columns = Sequence[tuple[str, AlignMethod]]
 _BAR: Final = 40
 _MOST_FINDINGS: Final = 5
 _POLITE: Final = 10
-"""Added to the niceness of a view that has begun: it gives way to the program that it shows."""
+"""Added to the niceness of a running view, so that it yields to the observed program."""
 _THREADS: Final[Columns] = (("thread", "left"), ("work", "right"), ("idle", "right"), ("states", "left"))
 _CONSTRUCTS: Final[Columns] = (
     *((title, "right") for title in ("tasks", "per second", "work", "mean", "creation")),
@@ -47,7 +47,7 @@ _SORTS: Final[dict[str, Callable[[Cost], int]]] = {
 
 
 def state_bar(states: StateTimes, width: int = _BAR) -> Text:
-    """Returns the shares of the states, in their colours."""
+    """Returns the shares of the states in their colours."""
     text, at = Text(), 0
     done = 0.0
     total = states.total_ns
@@ -62,9 +62,9 @@ def state_bar(states: StateTimes, width: int = _BAR) -> Text:
 
 
 class Lines(ScrollView, can_focus=True):
-    """Lines of text, of which those that are seen are drawn.
+    """Lines of text, of which only the visible ones are drawn.
 
-    Prose is folded to the width; what may not be wrapped is moved sideways.
+    Prose is wrapped at the width; lines without wrapping scroll sideways.
     """
 
     DEFAULT_CSS = "Lines { padding: 0 1; scrollbar-gutter: stable; }"
@@ -75,7 +75,7 @@ class Lines(ScrollView, can_focus=True):
         self._lines: Sequence[Text] = ()
 
     def show(self, texts: Iterable[Text]) -> None:
-        """Shows these from now on."""
+        """Replaces the shown texts."""
         self._texts = tuple(texts)
         self._fold()
 
@@ -102,13 +102,13 @@ class Lines(ScrollView, can_focus=True):
 
 
 class Top(App[None]):
-    """Looks once a second, or less often where no processor is free, and shows what it saw."""
+    """Updates every second, or less often if no processor is idle, and shows the result."""
 
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "quit"),
         Binding("space", "pause", "pause"),
-        Binding("l", "last", "last look / since start"),
+        Binding("l", "last", "last update / since start"),
         Binding("s", "sort", "sort constructs by"),
     ]
 
@@ -158,12 +158,12 @@ class Top(App[None]):
     # ------------------------------------------------------------ what is shown
 
     def tick(self) -> None:
-        """Looks again, unless nothing changes any more."""
+        """Updates, unless all programs have ended."""
         if self.paused or (self.now is not None and self.now.has_ended and self.latest is not None):
             return
         try:
             now = self.runs.look()
-        except OmpassError as error:  # a file that is just being made
+        except OmpassError as error:  # a file may just be created
             self.lines.show([Text(visible(error.one_line()), style="bold red")])
             return
         self.latest = change(self.now, now) if self.now else None
@@ -171,7 +171,7 @@ class Top(App[None]):
         self.show()
 
     def show(self) -> None:
-        """Draws the last look."""
+        """Draws the latest data."""
         if self.now is None:
             return
         parts = (self._head, self._states, self._threads, self._constructs, self._findings)
@@ -228,15 +228,15 @@ class Top(App[None]):
     def _findings(self, now: Look) -> Iterator[Text]:
         yield Text()
         for content in now.contents:
-            # That its figures end here is what a view of a running program is for.
-            told = [each for each in content.findings if now.has_ended or each.kind != "cut_short"]
-            for finding in told[:_MOST_FINDINGS]:
+            # A running program is never complete, so that finding is omitted.
+            shown = [each for each in content.findings if now.has_ended or each.kind != "cut_short"]
+            for finding in shown[:_MOST_FINDINGS]:
                 text = Text(f"• {visible(finding.title)}", style="bold")
                 yield text.append(f"  {visible(finding.because)}", style="not bold")
 
 
 def _table(columns: Columns, rows: Iterable[Sequence[Text]]) -> Iterator[Text]:
-    """Yields the rows below the titles of their columns."""
+    """Yields the rows below the column titles."""
     whole = [[Text(title, style="bold") for title, _ in columns], *rows]
     widths = [max(cell.cell_len for cell in column) for column in zip(*whole, strict=True)]
     yield Text()

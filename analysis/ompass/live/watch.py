@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What running programs have done so far, and since the last look. Reads their logs, and nothing else.
+"""The progress of running programs: in total, and since the last look. Reads only their logs.
 
-Owns how a run directory is found by the number of its process.
+Owns the search for a run directory by its process id.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ompass.symbols import Resolver
 
 _LOG: Final = re.compile(r"(/.*)/process\.log( \(deleted\))?$")
 Thread = tuple[int, int]
-"""Number of the run, and of the thread in it."""
+"""Number of the run, and of the thread within it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A construct, over all runs and threads."""
+    """The cost of a construct, over all runs and threads."""
 
     n_tasks: int = 0
     work_ns: int = 0
@@ -41,7 +41,7 @@ class Cost:
         )
 
     def since(self, before: Cost) -> Cost:
-        """What has come since `before`; shares of sampled work may fall a little, and count as nothing."""
+        """Returns the increase since `before`; slight decreases of sampled work count as 0."""
         return Cost(
             max(self.n_tasks - before.n_tasks, 0),
             max(self.work_ns - before.work_ns, 0),
@@ -57,11 +57,11 @@ class Look:
     at_s: float = 0.0
     threads: Mapping[Thread, StateTimes] = field(default_factory=dict)
     constructs: Mapping[str, Cost] = field(default_factory=dict)
-    has_ended: bool = False  # all runs: these figures are their last
+    has_ended: bool = False  # True if all runs have ended: the figures are final
 
     @cached_property
     def states(self) -> StateTimes:
-        """Over all threads, as the report adds them up."""
+        """The sum over all threads, as in the report."""
         return sum((content.breakdown.states for content in self.contents), StateTimes())
 
     @property
@@ -71,7 +71,7 @@ class Look:
 
 @dataclass(frozen=True)
 class Change:
-    """From one look to the next."""
+    """The increase from one look to the next."""
 
     seconds: float
     states: StateTimes
@@ -81,17 +81,17 @@ class Change:
 
 
 class Watch:
-    """Looks at the runs of these directories, again and again."""
+    """Reads the runs in these directories repeatedly."""
 
     def __init__(self, directories: Sequence[Path]) -> None:
         self.directories = tuple(directories)
         self._resolvers: dict[Path, tuple[int, Resolver]] = {}
 
     def look(self) -> Look:
-        """Returns the runs as they are now. RunNotFoundError, DamagedRunError."""
+        """Returns the current state of the runs. RunNotFoundError, DamagedRunError."""
         contents = tuple(self._content(path) for path in self.directories)
         has_ended = all(_has_ended(content.run) for content in contents)
-        if has_ended:  # perhaps while they were read
+        if has_ended:  # perhaps during the first read
             contents = tuple(self._content(path, with_samples=True) for path in self.directories)
         threads: dict[Thread, StateTimes] = {}
         constructs: dict[str, Cost] = {}
@@ -104,7 +104,7 @@ class Watch:
                 constructs[label] = constructs.get(label, Cost()) + cost
         return Look(contents, time.monotonic(), threads, constructs, has_ended)
 
-    # Samples would have to be unwound again for each look, on a processor that the program needs.
+    # Samples would be unwound again for each look, on a processor that the program needs.
     def _content(self, path: Path, *, with_samples: bool = False) -> ReportContent:
         run = open_run(path)
         known = self._resolvers.get(path)
@@ -114,7 +114,7 @@ class Watch:
 
 
 def change(before: Look, now: Look) -> Change:
-    """What happened between two looks."""
+    """Returns the changes between two looks."""
     threads = {
         thread: _since(states, before.threads.get(thread, StateTimes()))
         for thread, states in now.threads.items()

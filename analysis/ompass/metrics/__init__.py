@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics: pure functions of the model. They print nothing, read no file and know no symbol."""
+"""Metrics: pure functions of the model. They print nothing, read no files and resolve no symbols."""
 
 from ompass.metrics.breakdown import Breakdown, RegionShare, Scope, ThreadShare, time_breakdown
 from ompass.metrics.constructs import ConstructTotals, construct_totals

@@ -2,7 +2,7 @@
 """The thread-time identity: thread-time = work + create + schedule + sync + idle, to the nanosecond.
 
 Owns the scopes (all regions, one region, the whole program) and the sums per region and per thread.
-The definitions are those of docs/metrics.md.
+docs/metrics.md has the definitions.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ompass.metrics.presence import Presence, after_all, of_rows, together
 from ompass.metrics.shares import share, sums
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes
 
-_PARTS = "implicit_ns lock_ns n_tasks"  # of times and counts, alike for threads, regions and all
+_PARTS = "implicit_ns lock_ns n_tasks"  # times and counts that threads, regions and the whole have
 
 
 class Scope(enum.Enum):
-    """What a breakdown covers."""
+    """The part of the program that a breakdown covers."""
 
     REGIONS = "regions"  # all parallel regions together
     REGION = "region"  # the instances of chosen parallel constructs
@@ -36,8 +36,8 @@ class ThreadShare:
     implicit_ns: int  # part of work in implicit tasks
     lock_ns: int  # part of sync in locks
     n_tasks: int
-    outside_ns: int  # part of the thread-time outside every region; 0 unless the scope is the program
-    presence: Presence | None = None  # None: not known
+    outside_ns: int  # part of the thread-time outside every region; 0 unless the scope is PROGRAM
+    presence: Presence | None = None  # None: unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class RegionShare:
 
     @property
     def imbalance(self) -> float:
-        """Largest work of a thread over the mean; 1 is perfect, 0 when nothing worked."""
+        """Largest work of a thread over the mean; 1 is perfect, 0 if no thread worked."""
         mean = self.states.work_ns / len(self.threads) if self.threads else 0.0
         return max(t.states.work_ns for t in self.threads) / mean if mean > 0 else 0.0
 
@@ -73,7 +73,7 @@ class Breakdown:
     """Thread-time of a scope. thread_time_ns == states.total_ns == sum over threads, always."""
 
     scope: Scope
-    fell_back: bool  # regions were asked for, none was recorded, so this is the program
+    fell_back: bool  # True if no region was recorded, so the scope is the program instead of regions
     n_threads: int
     wall_ns: int
     thread_time_ns: int
@@ -83,15 +83,15 @@ class Breakdown:
     n_tasks: int
     threads: tuple[ThreadShare, ...]
     regions: tuple[RegionShare, ...]
-    stretched_ns: int  # what had to be added to the run's wall time to hold its threads; 0 in a sound run
+    stretched_ns: int  # added to the run's wall time so that all thread times fit in it; 0 in a sound run
 
     @property
     def presence(self) -> Presence | None:
-        """On how much of it threads were on a processor; None where that is not known of every thread."""
+        """The parts of the thread-time on and off processors; None if unknown for any thread."""
         return together(t.presence for t in self.threads)
 
     def share(self, part_ns: float) -> float:
-        """Returns a part of the thread-time, 0 to 1; 0 of an empty scope."""
+        """Returns a part over the thread-time, 0 to 1; 0 in an empty scope."""
         return share(part_ns, self.thread_time_ns)
 
 
@@ -104,8 +104,8 @@ def time_breakdown(
 ) -> Breakdown:
     """Returns the identity for `scope`.
 
-    `regions` names the parallel constructs of Scope.REGION. `groups` maps construct numbers to the one
-    that stands for them (several addresses of one source line); numbers that it lacks stand for themselves.
+    `regions` lists the parallel constructs of Scope.REGION. `groups` maps construct numbers to the one
+    that represents them (several addresses of one source line); missing numbers represent themselves.
     A run without any parallel region falls back to Scope.PROGRAM.
     """
     groups = groups or {}
@@ -182,9 +182,9 @@ def region_shares(run: Run, rows: Iterable[RegionRow], groups: Mapping[int, int]
 
 
 def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -> Breakdown:
-    """N times the wall time: what no row of a thread covers is idle, for there is no work for it then.
+    """Returns the breakdown over the whole wall time; a thread's time without a row is idle.
 
-    A thread of kind "other" that never took part in OpenMP has no row and does not count towards N.
+    A thread of kind "other" that never took part in OpenMP has no row, and is not counted.
     """
     recorded = {t.thread: t for t in thread_shares(run, run.regions)}
     rows = {t.thread: t for t in run.threads}

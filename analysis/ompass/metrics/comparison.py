@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed between two groups of runs, figure by figure, and how sure that is.
+"""Changes between two groups of runs, figure by figure, with their significance.
 
-Owns the figures that are compared and the words for their changes. Which constructs of two programs are the
-same one is decided by whoever names them.
+Owns the compared figures and the words for their changes. The caller decides which constructs of two
+programs are the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VERDICTS: Final = {
     "more": "more",
     "less": "less",
     "same": "no difference shown",
-    "few": "too few runs to tell",
+    "few": "too few runs to decide",
     "single": "one run: not tested",
     "noise": "within recording's noise",
 }
@@ -44,13 +44,13 @@ class Repeat(Generic[Key]):
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[Key]):
-    """One figure in both groups, one value per run each. All are times in nanoseconds."""
+    """One figure in both groups, with one value per run, in nanoseconds."""
 
     figure: str  # "time", "thread-time", a state, "work" or "create" of a construct
-    key: Key | None  # the construct; None for figures of the whole
+    key: Key | None  # the construct; None for figures of the whole run
     before: tuple[float, ...]
     after: tuple[float, ...]
-    n_events: float  # readings of the clock that the figure rests on, in the larger of the two
+    n_events: float  # clock readings behind the figure, in the group with more of them
 
     @property
     def before_mean(self) -> float:
@@ -66,22 +66,22 @@ class Change(Generic[Key]):
 
     @property
     def ratio(self) -> float | None:
-        """after / before; None when there was nothing before."""
+        """after / before; None when it was 0 before."""
         return self.after_mean / self.before_mean if self.before_mean else None
 
     @property
     def noise(self) -> float:
-        """What recording alone may do to this figure, either way, in the unit of the values."""
+        """The largest change of this figure by recording alone, in the unit of the values."""
         return self.n_events * thresholds.NOISE_PER_EVENT_NS
 
     @property
     def p_value(self) -> float | None:
-        """Of the difference of means; None when a group is a single run."""
+        """The p-value of the difference of means; None when a group has a single run."""
         return _p_value(self.before, self.after) if min(len(self.before), len(self.after)) > 1 else None
 
     @property
     def verdict(self) -> str:
-        """What can be said: one of VERDICTS."""
+        """The conclusion: one of VERDICTS."""
         p = self.p_value
         if p is None:
             return "noise" if abs(self.difference) <= self.noise else "single"
@@ -96,7 +96,7 @@ def _p_value(before: tuple[float, ...], after: tuple[float, ...]) -> float:
 
 
 def changes(before: Sequence[Repeat[Key]], after: Sequence[Repeat[Key]]) -> tuple[Change[Key], ...]:
-    """Time, thread-time and states of the whole, then constructs with the largest difference first.
+    """Returns changes of time, thread-time and states, then of constructs by decreasing difference.
 
     ValueError for an empty group.
     """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Task constructs and kernels, summed over threads.
 
-Owns how per-thread counts merge (sums, minima, maxima) and the means derived from them.
+Owns how counts of threads are merged (sums, minima, maxima), and the means derived from them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ConstructTotals(ConstructRow):
 
     @property
     def sampled(self) -> bool:
-        """Whether minimum, maximum and histogram rest on a part of the tasks."""
+        """True if minimum, maximum and histogram cover only a part of the tasks."""
         return self.n_timed < self.n_completed
 
     @property
@@ -50,21 +50,21 @@ class ConstructTotals(ConstructRow):
 
     @property
     def moved_share(self) -> float:
-        """Part of the tasks that ran on another thread than the one that created them."""
+        """Part of the tasks that did not run on the thread that created them."""
         return share(self.n_other_thread, self.n_completed)
 
     @property
     def cost_ns(self) -> int:
-        """Thread-time that this construct accounts for by itself: its work and its creation."""
+        """Thread-time that this construct causes directly: its work and its creation."""
         return self.work_ns + self.create_ns
 
 
 def construct_totals(
     run: Run, kind: str = "task", groups: Mapping[int, int] | None = None
 ) -> tuple[ConstructTotals, ...]:
-    """Returns all constructs of one kind ("task", "kernel"), most expensive first.
+    """Returns all constructs of one kind ("task", "kernel") by decreasing cost.
 
-    `groups` as in time_breakdown.
+    `groups` is used as in time_breakdown.
     """
     groups = groups or {}
     rows_of: dict[int, list[ConstructRow]] = {}
@@ -76,7 +76,7 @@ def construct_totals(
 
 
 def merge_counts(construct: int, kind: str, rows: Sequence[ConstructRow]) -> ConstructTotals:
-    """Returns the rows of one construct as one."""
+    """Returns the merged rows of one construct."""
     return ConstructTotals(
         functools.reduce(operator.add, rows).replace(construct=construct),
         kind,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the factored speed-up curves say in words: the four gaps and the bends (Acar et al., 2.4 and 2.5)."""
+"""Interpretation of factored speed-up curves: the four gaps and the bends (Acar et al., 2.4 and 2.5)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
             "C",
             "maximal",
             "inflation",
-            f"inflation: busy threads took {_signed(grown)} of the time on one thread more, "
+            f"inflation: busy threads took {_signed(grown)} more time than one thread, "
             f"{_signed(user)} in the program's own code, the rest in the runtime",
         ),
         gap(
@@ -66,7 +66,7 @@ def gaps(point: ScalingPoint) -> tuple[Gap, ...]:
 
 
 def bends(points: Sequence[ScalingPoint]) -> tuple[str, ...]:
-    """Sentences on the shape of the curves; none with fewer than three numbers of threads above one."""
+    """Returns sentences on the shapes of the curves; empty below three numbers of threads above one."""
     ordered = sorted((p for p in points if p.threads > 1), key=lambda p: p.threads)
     if len(ordered) < 3:
         return ()
@@ -74,29 +74,28 @@ def bends(points: Sequence[ScalingPoint]) -> tuple[str, ...]:
     slope = {name: _last_slope(ordered, name) for name in ("maximal", "idle", "inflation")}
     if slope["maximal"] < thresholds.BENT_SLOPE:
         found.append(
-            "The maximal curve bends: the program does more work the more threads it has, so its overhead "
-            "grows with them (a cut-off that depends on their number does this)."
+            "The maximal curve bends: total work grows with the number of threads, so overhead "
+            "grows, too (for instance if a cut-off depends on that number)."
         )
     if slope["inflation"] < 0:
         found.append(
-            "The inflation curve falls: further threads make the program slower, as contended atomics, locks "
-            "or false sharing do."
+            "The inflation curve falls: more threads slow the program down, for instance by contended "
+            "atomics, locks or false sharing."
         )
     elif slope["inflation"] < thresholds.FLAT_SLOPE:
         found.append(
-            "The inflation curve flattens: the time of further threads goes into inflated work, as when the "
+            "The inflation curve flattens: the time of more threads becomes inflated work, for instance when "
             "memory is the bottleneck."
         )
     if slope["idle"] < thresholds.FLAT_SLOPE <= slope["maximal"]:
         found.append(
-            "The idle-time curve flattens: further threads find nothing to run, so the program lacks "
-            "parallelism for them."
+            "The idle-time curve flattens: more threads find no work, so the program lacks parallelism."
         )
     return tuple(found)
 
 
 def _last_slope(ordered: Sequence[ScalingPoint], name: str) -> float:
-    """Speed-up gained per thread between the last two points, against speed-up per thread at the first."""
+    """Returns the slope between the last two points, over the speed-up per thread at the first point."""
     before, last = ordered[-2], ordered[-1]
     first = (ordered[0].curve(name) or 0.0) / ordered[0].threads
     gained = ((last.curve(name) or 0.0) - (before.curve(name) or 0.0)) / (last.threads - before.threads)

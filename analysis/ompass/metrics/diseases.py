@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names what keeps a program from scaling: tasks too fine, too coarse, memory bound, or nothing at all.
+"""Names the cause that keeps a program from scaling: tasks too fine, too coarse, memory bound, or none.
 
-Owns how the loss P * T_P - T_s is shared out among causes. The shares add up to it, exactly:
+Owns the division of the loss P * T_P - T_s among causes. The shares add up exactly:
 
     P * T_P - T_s  =  (T_1 - T_s)  +  I_P - I_1  +  (create, schedule, sync)_P - (...)_1  +  W_P - W_1
 
-What the single runs found (findings) tells apart what a sum cannot: whether runtime time is that of fine
-tasks, and why threads were idle.
+The findings of single runs separate causes that sums cannot: whether fine tasks cause the runtime's time, and
+why threads are idle.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _SYNC_FINDINGS = ("critical_contention", "lock_contention", "short_regions", "sy
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known beside the times of the point."""
+    """Facts about a point in addition to its times."""
 
     findings: tuple[Finding, ...]  # of one run on P threads
     fine_inflation_ns: float  # W_P,c - W_1,c of the constructs whose tasks are too fine
-    n_cpus: int  # that the threads could run on; 0: unknown
-    n_tasks: int = 0  # that completed in that run
+    n_cpus: int  # CPUs that the threads could use; 0: unknown
+    n_tasks: int = 0  # tasks completed in that run
     others: float = 0.0  # part of these CPUs' time that other programs took
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Thread-time that went into one cause."""
+    """Thread-time lost to one cause."""
 
     kind: str  # too_fine, too_coarse, memory_bound, synchronization, dispatch, algorithm
     ns: float
@@ -49,7 +49,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What ails the program at one number of threads."""
+    """The diagnosis of the program at one number of threads."""
 
     kind: str  # a kind of Loss; "scales", "mixed", "oversubscribed", "throttled" or "disturbed"
     title: str
@@ -57,7 +57,7 @@ class Verdict:
     cure: str
     also: tuple[str, ...]  # titles of further causes above the threshold
     losses: tuple[Loss, ...]  # all, largest first
-    finding: Finding | None  # of the run itself, which names a construct
+    finding: Finding | None  # the finding of the run that names a construct
 
 
 _TITLES = {
@@ -79,7 +79,7 @@ _TITLES_OF_LOSSES = ("too_fine", "too_coarse", "memory_bound", "synchronization"
 
 
 def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
-    """Returns the verdict for one number of threads, which should be above one."""
+    """Returns the verdict for one number of threads, which should exceed one."""
     found = losses(point, evidence)
     named = [loss for loss in found if loss.share >= thresholds.DISEASE_SHARE]
     if 0 < evidence.n_cpus < point.threads:
@@ -108,7 +108,7 @@ def diagnose(point: ScalingPoint, evidence: Evidence) -> Verdict:
 
 
 def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
-    """Returns all causes with their thread-time, largest first; a negative one is a gain."""
+    """Returns all causes with their thread-time, largest first; negative times are gains."""
     states, one = point.states, point.one
     price_ns = point.one_thread_overhead_ns
     tasks_on_one_ns = point.one_time_ns - point.elision_ns if point.elision_ns is not None else 0.0
@@ -118,7 +118,7 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
         or tasks_on_one_ns >= thresholds.TASK_OVERHEAD_ON_ONE * point.one_time_ns
         or _fine_altogether(point, evidence.n_tasks, handling_ns)
     )
-    # Without an elision the price of tasks on one thread is not told from that of another algorithm.
+    # Without an elision, the cost of tasks on one thread cannot be separated from another algorithm's.
     of_tasks_ns = tasks_on_one_ns if point.elision_ns is not None else (price_ns if fine else 0.0)
     fine_inflation_ns = evidence.fine_inflation_ns if fine else 0.0
     parts = {
@@ -135,7 +135,7 @@ def losses(point: ScalingPoint, evidence: Evidence) -> tuple[Loss, ...]:
 
 
 def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> bool:
-    """Many small tasks of several constructs, none of which stands out, that cost a tenth of what they do."""
+    """True if many small tasks of several constructs together cost a tenth of their work or more."""
     if n_tasks < thresholds.FINE_MIN_TASKS or point.states.work_ns >= n_tasks * thresholds.FINE_WORK_NS:
         return False
     if handling_ns > n_tasks * thresholds.PLAUSIBLE_DISPATCH_NS:
@@ -145,7 +145,7 @@ def _fine_altogether(point: ScalingPoint, n_tasks: int, handling_ns: float) -> b
 
 
 def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
-    """Returns the finding of the run that backs the verdict, and that names a line."""
+    """Returns the most expensive finding that supports the verdict and names a line."""
     kinds = {
         "too_fine": ("too_fine",),
         "too_coarse": _IDLE_FINDINGS,
@@ -157,7 +157,7 @@ def _finding_of(kind: str, findings: Sequence[Finding]) -> Finding | None:
 
 
 def _title(kind: str, finding: Finding | None) -> str:
-    """Idle time has many reasons: coarse tasks only if the run says so."""
+    """Returns the title; idle time is called coarse tasks only if a finding of the run confirms it."""
     if kind != "too_coarse" or finding is None or finding.kind in _COARSE_FINDINGS:
         return _TITLES[kind]
     return f"{finding.title}: threads are idle"
@@ -172,18 +172,18 @@ def _explain(
         return f"{speedup}, {percent(point.efficiency)} of the linear one", ""
     if kind == "oversubscribed":
         return (
-            f"{point.threads} threads on {evidence.n_cpus} CPUs take turns, which looks like both "
-            "inflation and idle time: the figures allow no verdict on the program",
-            "judge it at no more threads than CPUs",
+            f"{point.threads} threads take turns on {evidence.n_cpus} CPUs, which looks like both "
+            "inflation and idle time, so these figures allow no verdict",
+            "use at most as many threads as CPUs",
         )
     if kind == "throttled":
         of_run = next(finding for finding in evidence.findings if finding.kind == kind)
         return f"{speedup}; {of_run.because}", of_run.cure
     if kind == "disturbed":
         return (
-            f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs: "
-            "threads that could not run look idle, slow to get tasks, or inflated; and where "
-            "one thread could not run, more of them look fast",
+            f"{speedup}, but other programs took {percent(evidence.others)} of the time of its CPUs. "
+            "Threads that could not run look idle, slow to get tasks, or inflated; and if "
+            "the run on one thread was disturbed, runs on more threads look fast",
             "measure on a quiet machine; more rounds (--repeat) may find quiet moments",
         )
     if kind == "mixed":
@@ -203,23 +203,23 @@ def _explain(
     elif kind == "memory_bound":
         factor = point.states.work_ns / point.one.work_ns if point.one.work_ns else 0.0
         because += (
-            f"is inflation: the same work takes {factor:.2f} times as long as on one thread, while idle time "
-            "and runtime do not explain it. Threads share caches and memory bandwidth, or each other's "
+            f"is inflation: the same work takes {factor:.2f} times as long as on one thread, which idle time "
+            "and runtime do not explain. Threads share caches and memory bandwidth, or each other's "
             "cache lines"
         )
         cure = (
-            "touch less memory per task (block the data for the cache), run tasks where their data are, "
+            "touch less memory per task (block the data for the cache), run tasks near their data, "
             "place memory where it is used, keep data of different threads on different cache lines"
         )
     elif kind == "algorithm":
-        because += f"is lost on one thread already: it takes {point.one_time_ns / point.serial_ns:.2f} times "
+        because += f"is lost even on one thread, which takes {point.one_time_ns / point.serial_ns:.2f} times "
         because += "the serial program"
-        cure = "take the serial code for the leaves; compare optimised programs of one algorithm"
+        cure = "use the serial code for the leaves; compare optimised programs with the same algorithm"
     elif kind == "synchronization":
         because += "is spent on locks, barriers and waits"
         cure = "wait less often and do less under locks"
     else:
-        because += "passes after a task is ready and before a thread starts it"
+        because += "passes between a task being ready and its start"
         cure = "bind threads, and create tasks on the threads that will run them"
     if finding is not None:
         because += f". The finding of the run: {finding.because}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folds a task graph until it can be read: below a depth, groups of one construct become one.
+"""Folds a task graph until it is readable: below a depth, groups of the same construct become one.
 
-A group deeper than `depth` is counted in the group at that depth: in its ancestor when that has its construct
-(a recursion), else in the ancestor's sibling of its construct. All sums are kept.
+A group deeper than `depth` is counted in a group at that depth: in its ancestor if that has the same
+construct (a recursion), else in the ancestor's sibling of the same construct. All sums are preserved.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from ompass.model_graph import GraphGroup, GroupDependence, TaskGraph
 def fold(
     graph: TaskGraph, depth: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """The graph with at most `depth` levels of groups below the program, and each old group's new number.
+    """Returns the graph with at most `depth` levels of groups, and each old group's new number.
 
-    `same` maps construct numbers to the one that stands for them, as in time_breakdown. Expanded tasks and
+    `same` maps construct numbers to a representative, as in time_breakdown. Expanded tasks and
     the critical path name the new groups.
     """
     same = same or {}
@@ -61,7 +61,7 @@ def fold(
 def fold_to(
     graph: TaskGraph, most_groups: int, same: Mapping[int, int] | None = None
 ) -> tuple[TaskGraph, tuple[int, ...]]:
-    """Returns the deepest folding with at most so many groups; at least the first level of tasks is kept."""
+    """Returns the deepest folding with at most so many groups; keeps at least the first level of tasks."""
     deepest = max(group.depth for group in graph.groups)
     for depth in range(deepest, 2, -1):
         folded, place = fold(graph, depth, same)
@@ -77,7 +77,7 @@ def _representative(
     below: dict[tuple[int, int], int],
     depth: int,
 ) -> tuple[int, bool]:
-    """(number of the group that counts this one, whether it was folded); len(kept): a new one."""
+    """Returns the number of the group that counts this one (len(kept): a new one), and if it was folded."""
     if not kept or kept[parent].depth < depth:
         return below.get((parent, group.construct), len(kept)), False
     if kept[parent].construct == group.construct and kept[parent].kind == group.kind:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long tasks are: the log2 histogram of task durations, trimmed to the bins in use."""
+"""Durations of tasks: their log2 histogram, trimmed to the used bins."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Bin:
 
 
 def granularity(totals: Sequence[ConstructTotals]) -> tuple[Bin, ...]:
-    """Bins from the shortest to the longest timed task, empty ones in between included."""
+    """Returns the bins from the shortest to the longest timed task, including empty ones."""
     return trim_bins(sum_histograms(t.histogram for t in totals))
 
 
 def trim_bins(histogram: Sequence[int]) -> tuple[Bin, ...]:
-    """Bin k covers [2^k, 2^(k+1)) ns; bin 0 begins at 0."""
+    """Returns the used bins; bin k covers [2^k, 2^(k+1)) ns, bin 0 begins at 0."""
     used = [k for k, n in enumerate(histogram) if n]
     if not used:
         return ()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work time inflation by construct: which line of the source takes longer on many threads, and by how much.
+"""Work time inflation by construct: which source lines take longer on many threads, and by how much.
 
-Owns the comparison; a construct is named by whoever gives the work (`Key`), alike in all runs.
+Owns the comparison. The caller names constructs (`Key`), in the same way in all runs.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class WorkOf:
 
     work_ns: int
     n_runs: int  # tasks, executions of a kernel, instances of a region
-    create_ns: int = 0  # to create all of them
+    create_ns: int = 0  # time to create all of them
 
 
 @dataclass(frozen=True, slots=True)
 class Inflation(Generic[Key]):
-    """One construct on P threads against the same on one thread. Means over the rounds."""
+    """One construct on P threads and on one thread. Means over the rounds."""
 
     key: Key
     threads: int
@@ -35,12 +35,12 @@ class Inflation(Generic[Key]):
     one_work_ns: float
     n_runs: float
     one_n_runs: float
-    low: float  # least and greatest factor of any round
+    low: float  # smallest and largest factor of any round
     high: float
 
     @property
     def factor(self) -> float:
-        """W_P,c / W_1,c; 0 when it did nothing on one thread."""
+        """W_P,c / W_1,c; 0 when it did no work on one thread."""
         return share(self.work_ns, self.one_work_ns)
 
     @property
@@ -50,14 +50,14 @@ class Inflation(Generic[Key]):
 
     @property
     def same_work(self) -> bool:
-        """Whether it ran as often on one thread; if not, the factor compares different things."""
+        """True if it ran as often on one thread. Otherwise the factor compares different work."""
         return abs(self.n_runs - self.one_n_runs) <= 0.01 * max(self.n_runs, self.one_n_runs)
 
 
 def inflation(
     threads: int, recorded: Sequence[Mapping[Key, WorkOf]], one: Sequence[Mapping[Key, WorkOf]]
 ) -> tuple[Inflation[Key], ...]:
-    """Returns every construct of the runs (one mapping per round), the largest excess first."""
+    """Returns all constructs of the runs (one mapping per round) by decreasing excess."""
     keys: dict[Key, None] = {}
     for run in (*recorded, *one):
         keys.update(dict.fromkeys(run))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the loads of each construct took, and where their data came from, counted from sampled loads."""
+"""Latencies of the loads of each construct, and the sources of their data, from sampled loads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ompass.metrics.samples import Owner
 from ompass.metrics.shares import share
 
 SOURCES: Final = ("L1", "under way", "L2", "L3", "memory", "other node", "unknown")
-"""Where data come from, nearest first. Under way: the line was being fetched already."""
+"""Sources of data, nearest first. Under way: the line was already being fetched."""
 
 _MOST_POINTS: Final = 200  # of a curve
 
@@ -24,11 +24,11 @@ class SampledLoad:
 
     thread: int
     owner: Owner
-    cycles: int  # until the datum was there; 0: less than the processor tells
+    cycles: int  # until the data arrived; 0: below the processor's resolution
     source: str  # one of SOURCES
-    was_modified: bool  # another core had written to the line, and had it in its cache
+    was_modified: bool  # True if another core's cache had a modified copy of the line
     weight: int  # samples
-    period: int  # loads for which one sample stands
+    period: int  # number of loads that one sample represents
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,12 @@ class OwnerLoads:
     """The sampled loads of one owner."""
 
     owner: Owner
-    counts: Mapping[int, int]  # samples by cycles, in order
-    by_source: Mapping[str, int]  # samples; every source is there
+    counts: Mapping[int, int]  # samples by cycles, ascending
+    by_source: Mapping[str, int]  # samples; has every source
     cycles_by_source: Mapping[str, int]
-    n_modified: int  # samples of lines that another core had written to
+    n_modified: int  # samples of lines that another core had modified
     slowed_cycles: int  # of samples whose data came from another node or from a modified line
-    waited_cycles: int  # the same of all loads for which these samples stand
+    waited_cycles: int  # the same cycles for all loads that these samples represent
 
     @property
     def n(self) -> int:
@@ -56,7 +56,7 @@ class OwnerLoads:
         return self.cycles / self.n
 
     def quantile(self, part: float) -> int:
-        """Returns the cycles within which this part of the loads had their data."""
+        """Returns the latency, in cycles, that this part of the loads did not exceed."""
         wanted = max(math.ceil(part * self.n), 1)
         for cycles, n in self.counts.items():
             wanted -= n
@@ -72,7 +72,7 @@ class OwnerLoads:
         return share(self.n_modified, self.n)
 
     def distribution(self) -> list[tuple[int, float]]:
-        """Which share of the loads had their data within so many cycles; only points that show."""
+        """Returns (cycles, share of the loads that took no longer), without points too close to see."""
         points: list[tuple[int, float]] = []
         n, below = self.n, 0
         for cycles, count in self.counts.items():
@@ -84,7 +84,7 @@ class OwnerLoads:
 
 
 def loads_by_owner(loads: Iterable[SampledLoad]) -> tuple[OwnerLoads, ...]:
-    """Of each owner, the one that waited longest first."""
+    """Returns the loads of each owner, the owner with the most cycles first."""
     by_owner: dict[Owner, list[SampledLoad]] = defaultdict(list)
     for load in loads:
         by_owner[load.owner].append(load)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tasks by the locality domain where libomp_ext.so placed them and the one where they ran, and its steals.
+"""Tasks by the locality domains where libomp_ext.so placed them and where they ran, and its steals.
 
-The definitions are those of docs/metrics.md.
+docs/metrics.md has the definitions.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ompass.model import Run
 
 @dataclass(frozen=True, slots=True)
 class Locality:
-    """Of all regions of a run that the extension scheduled."""
+    """Figures over all regions of a run that the extension scheduled."""
 
     matrix: tuple[tuple[int, ...], ...]
-    """Tasks by the domain where they were placed (rows) and the domain where they ran (columns)."""
+    """Tasks by the domain where they were placed (rows) and where they ran (columns)."""
     n_rescued: int
     n_steals: int
     n_failed_steals: int
@@ -39,14 +39,14 @@ class Locality:
 
     @property
     def steal_success(self) -> float:
-        """Successful attempts over all, 0 to 1; 0 when there were none."""
+        """Successful attempts over all attempts, 0 to 1; 0 when there were none."""
         return share(self.n_steals, self.n_steals + self.n_failed_steals)
 
 
 def locality(run: Run) -> Locality | None:
-    """Returns the figures of a run; None when no task was held by the extension.
+    """Returns the figures of a run; None when the extension held no task.
 
-    Domains beyond the last that the format counts share its place.
+    Domains beyond the format's last are counted in the last.
     """
     rows = [row for row in run.regions if row.domain >= 0]
     if not rows:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On how much of their thread-time threads were on a processor: running, preempted and blocked.
+"""Thread-time by what processors did: running, preempted and blocked.
 
     thread-time = running + preempted + blocked        integer nanoseconds, no remainder
 
-The definitions are those of docs/metrics.md.
+docs/metrics.md has the definitions.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ SWITCHES = "switches"
 
 @dataclass(frozen=True, slots=True)
 class Presence:
-    """Thread-time by what the processors did: the totals are the thread-time and the work."""
+    """Thread-time and work, each split by what processors did."""
 
     whole: CpuTimes
-    work: CpuTimes | None  # None: the source does not tell in which state a thread was
-    source: str  # "switches": the kernel's records; "clocks": those of each thread
+    work: CpuTimes | None  # None: the source does not distinguish states
+    source: str  # "switches": the kernel's records of switches; "clocks": each thread's clocks
 
     @property
     def off_in_work(self) -> float:
-        """Part of the thread-time that is work on no processor, 0 to 1."""
+        """Off-CPU part of the work, over the thread-time, 0 to 1."""
         if self.work is None or not self.whole.total_ns:
             return 0.0
         return self.work.absent_ns / self.whole.total_ns
 
 
 def knows_switches(run: Run) -> bool:
-    """True if every thread knew its switches: then rows of constructs have preempted and blocked times."""
+    """True if every thread's switches were recorded: then constructs have preempted and blocked times."""
     return bool(run.threads) and all(t.cpu_source == SWITCHES for t in run.threads)
 
 
 def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
-    """Returns the rows of one thread, whose times come from `source`; None where that is empty."""
+    """Returns the sum of one thread's rows, whose times come from `source`; None if that is empty."""
     if not source:
         return None
     whole, work = CpuTimes(), CpuTimes()
@@ -49,7 +49,7 @@ def of_rows(rows: Sequence[RegionRow], source: str) -> Presence | None:
 
 
 def together(parts: Iterable[Presence | None]) -> Presence | None:
-    """Returns the sum; None where a part is not known. Its source is the poorest of the parts'."""
+    """Returns the sum; None if a part is unknown. Its source is the least detailed one."""
     whole, work = CpuTimes(), CpuTimes()
     sources = set()
     for part in parts:
@@ -65,7 +65,9 @@ def together(parts: Iterable[Presence | None]) -> Presence | None:
 
 
 def after_all(known: Presence | None, thread: ThreadRow, rest_ns: int, wall_ns: int) -> Presence | None:
-    """With the rest of the run, which no account covers; a thread that is not there is blocked."""
+    """Adds the rest of the run, which no row covers. Before its start and after its end, a thread counts
+    as blocked.
+    """
     if not thread.cpu_source:
         return None
     known = known or of_rows((), thread.cpu_source)

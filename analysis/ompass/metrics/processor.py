@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What threads did on processors, for judges of findings; where that is not known, they ran all the time."""
+"""Processor times of threads, for findings. Where they are unknown, threads count as running all the time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Timed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProcessorTime:
-    """Of something that has states."""
+    """Processor times of a scope, region or thread."""
 
     running_ns: int
     preempted_ns: int
@@ -30,12 +30,12 @@ class ProcessorTime:
 
     @property
     def other_running_ns(self) -> int:
-        """On a processor, outside of work."""
+        """Running time outside of work."""
         return max(self.running_ns - self.work_running_ns, 0)
 
 
 def processor_time(part: Timed) -> ProcessorTime:
-    """What it did on processors."""
+    """Returns the processor times of `part`."""
     whole = part.presence.whole if part.presence else None
     work = part.presence.work if part.presence else None
     return ProcessorTime(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many processors a process may really use, by its affinity and the quota of its control groups."""
+"""The number of processors that a process may use, by its affinity and its control groups' quota."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ompass.model import Run
 
 
 def allowed_processors(n_cpus: int, quota_us: int, period_us: int) -> float:
-    """Returns a number such as 1.5; 0: not known."""
+    """Returns a number such as 1.5; 0: unknown."""
     quota = quota_us / period_us if quota_us and period_us else 0.0
     return min(quota, n_cpus) if quota and n_cpus else quota or float(n_cpus)
 
 
 def describe_processors(n_cpus: int, quota_us: int, period_us: int) -> str:
-    """`2`, or `1.0 of 2` under a quota; empty where nothing is known."""
+    """Returns `2`, or `1.0 of 2` under a quota; empty if unknown."""
     allowed = allowed_processors(n_cpus, quota_us, period_us)
     if n_cpus and allowed == n_cpus:
         return str(n_cpus)
@@ -24,17 +24,17 @@ def describe_processors(n_cpus: int, quota_us: int, period_us: int) -> str:
 
 
 def processors_of(run: Run) -> float:
-    """Returns the processors that the threads of the run could use at a time, on average; 0: not known."""
+    """Returns the processors that the threads of the run could use at a time, on average; 0: unknown."""
     return allowed_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
 
 
 def described(run: Run) -> str:
-    """The same in words."""
+    """Returns processors_of(run) in words."""
     return describe_processors(run.n_usable_cpus, run.quota_us, run.quota_period_us)
 
 
 def processor_values(run: Run) -> dict[str, Any]:
-    """Returns all of it as values of JSON."""
+    """Returns the affinity, the quota and its effects as JSON values."""
     return {
         "usable": run.n_usable_cpus,
         "allowed": processors_of(run),
@@ -46,10 +46,10 @@ def processor_values(run: Run) -> dict[str, Any]:
 
 
 def held_back_ns(run: Run, thread_time_ns: int, wall_ns: int, shared_ns: int) -> int:
-    """Thread-time that the quota kept from the processors, beside `shared_ns`, by which threads share them.
+    """Returns the thread-time that the quota withheld, besides `shared_ns`, lost by sharing processors.
 
-    It is the kernel's count. Where that is not known (the run was killed), it is what the threads could have
-    used beyond the quota.
+    The kernel counts it. Where the count is unknown (the run was killed), returns the excess of the
+    thread-time over the quota.
     """
     if not run.quota_us or run.n_throttled == 0:
         return 0

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of one MPI job, and how evenly the work is spread over them.
+"""The ranks of one MPI job, and how evenly the work is distributed over them.
 
-Owns when several runs are one job, and the figures of a job:
+Owns the rule by which several runs form one job, and the job's figures:
 
     imbalance  =  largest work of a rank / mean work of the ranks             (1: balanced)
     lost_ns    =  sum over ranks of  threads * (longest scope time - own)     (thread-time that ends early)
 
-What a rank does outside of the scope (communication, mostly) is not seen, so `lost_ns` is the most that a
-better spread of the work could gain.
+A rank's time outside of the scope (mostly communication) is not seen, so `lost_ns` is an upper bound of the
+gain by a better distribution.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All ranks, by number. At least two."""
+    """All ranks (at least two), by number."""
 
     ranks: tuple[Rank, ...]
 
     @property
     def states(self) -> StateTimes:
-        """Of all ranks together."""
+        """Sum over all ranks."""
         return sum_states(rank.states for rank in self.ranks)
 
     @property
     def wall_ns(self) -> int:
-        """Of the rank that takes longest."""
+        """The longest wall time of a rank."""
         return max(rank.wall_ns for rank in self.ranks)
 
     @property
@@ -60,18 +60,18 @@ class Job:
 
     @property
     def lost_share(self) -> float:
-        """Part of the thread-time that the job would have if all ranks took as long as the longest."""
+        """Part of the thread-time that would be lost if every rank took as long as the longest."""
         whole = sum(rank.n_threads for rank in self.ranks) * self.wall_ns
         return self.lost_ns / whole if whole else 0.0
 
     def relative_work(self, rank: Rank) -> float:
-        """Returns the rank's work over the mean of all."""
+        """Returns the rank's work over the mean of all ranks."""
         mean = fmean(each.states.work_ns for each in self.ranks)
         return rank.states.work_ns / mean if mean > 0 else 0.0
 
 
 def job_of(ranks: Sequence[Rank | None]) -> Job | None:
-    """The job that all these runs are; None for a single run, one without a rank, or two of the same rank."""
+    """Returns the job of these runs; None for one run, runs without a rank, or two runs of one rank."""
     known = [rank for rank in ranks if rank is not None]
     if len(known) < 2 or len(known) < len(ranks) or len({rank.rank for rank in known}) < len(known):
         return None

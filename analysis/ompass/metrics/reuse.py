@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernel reuse distance: bytes by distance, per cache group and kernel, and how far a sample may be off.
+"""Kernel reuse distances: bytes by distance, per cache group and kernel, and the error bound of samples.
 
-Pure functions of what the core counted; docs/reuse-distance.md defines every figure.
+Pure functions of the core's counts; docs/reuse-distance.md defines every figure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ompass.model import Run
 from ompass.topology import CacheGroup
 
 if TYPE_CHECKING:
-    import numpy as np  # at run time only where a sample is judged: it is slow to load
+    import numpy as np  # imported lazily where a sample is judged, because it loads slowly
     from numpy.typing import NDArray
 
     from ompass import _core
@@ -29,7 +29,7 @@ _COLD, _COHERENCE = N_BINS * _BINS_PER_OCTAVE, N_BINS * _BINS_PER_OCTAVE + 1
 
 @dataclass(frozen=True, slots=True)
 class ReuseHistogram:
-    """Bytes of accesses by reuse distance; cold + coherence + close + near + far are all of them.
+    """Bytes of accesses by reuse distance: cold + coherence + close + near + far are all bytes.
 
     bins[k]: bytes whose distance is in (2**(k-1), 2**k], bin 0 up to 1; they sum to close + near + far.
     """
@@ -47,7 +47,7 @@ class ReuseHistogram:
 
     @property
     def n_bins(self) -> int:
-        """Bins up to the last one that is not empty."""
+        """Number of bins up to the last non-empty one."""
         return max((k + 1 for k, n_bytes in enumerate(self.bins) if n_bytes), default=0)
 
     def __add__(self, other: ReuseHistogram) -> ReuseHistogram:
@@ -61,7 +61,7 @@ class ReuseHistogram:
         )
 
     def scaled_to(self, total_bytes: int) -> ReuseHistogram:
-        """The same shares of `total_bytes`, in whole bytes that still add up; itself when it has no bytes."""
+        """Returns the same shares of `total_bytes`, in whole bytes; itself if it is empty."""
         if self.accessed_bytes in (0, total_bytes):
             return self
         classes = _shared_out(
@@ -74,7 +74,7 @@ class ReuseHistogram:
 
 
 def _shared_out(parts: Sequence[int], total: int) -> list[int]:
-    """Integers in proportion to `parts` that sum to `total`."""
+    """Returns integers proportional to `parts` that sum to `total`."""
     whole = sum(parts)
     if whole == 0:
         return [0] * len(parts)
@@ -84,7 +84,7 @@ def _shared_out(parts: Sequence[int], total: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class KernelReuse:
-    """What one kernel's accesses add."""
+    """One kernel's part of the accesses."""
 
     construct: int
     name: str
@@ -94,24 +94,24 @@ class KernelReuse:
 
 @dataclass(frozen=True, slots=True)
 class GroupReuse:
-    """One cache group's stream."""
+    """The stream of one cache group."""
 
     group: CacheGroup
-    threads: tuple[int, ...]  # mapped onto it; empty where threads belong to the group of the CPU they run on
+    threads: tuple[int, ...]  # mapped threads; empty if threads belong to the group of their current CPU
     histogram: ReuseHistogram
     kernels: tuple[KernelReuse, ...]
-    distinct_bytes: int  # touched; of a sample: estimated
+    distinct_bytes: int  # touched bytes; estimated from a sample
 
 
 @dataclass(frozen=True, slots=True)
 class SampleQuality:
-    """How a sample was taken, and how far its shares may be off."""
+    """How a sample was taken, and the error bound of its shares."""
 
     rate: float
     block_bytes: int
-    n_sampled_bytes: int  # accessed bytes that were in the sample
+    n_sampled_bytes: int  # accessed bytes in the sample
     error_share: (
-        float  # of accessed bytes, at 95% confidence: of every class, and of every sum of bins up to one
+        float  # of accessed bytes, at 95% confidence, for every class and every cumulative sum of bins
     )
 
 
@@ -121,7 +121,7 @@ class ReuseProfile:
 
     total: ReuseHistogram
     groups: tuple[GroupReuse, ...]
-    kernels: tuple[KernelReuse, ...]  # of all groups together, most far bytes first
+    kernels: tuple[KernelReuse, ...]  # over all groups, most far bytes first
     coherent: bool
     sample: SampleQuality | None
 
@@ -131,7 +131,7 @@ def sum_histograms(histograms: Iterable[ReuseHistogram]) -> ReuseHistogram:
 
 
 def sum_kernels(groups: Iterable[GroupReuse]) -> tuple[KernelReuse, ...]:
-    """Per kernel over all groups, most far bytes first, then cold and coherence ones."""
+    """Returns the kernels summed over all groups, by decreasing far, cold and coherence bytes."""
     totals: dict[int, KernelReuse] = {}
     for kernel in itertools.chain.from_iterable(group.kernels for group in groups):
         known = totals.get(kernel.construct)
@@ -167,7 +167,7 @@ def reuse_profile(
     coherent: bool,
     group_of_thread: Sequence[int] = (),
 ) -> ReuseProfile:
-    """The figures of what the core counted of `run` in `groups`; NothingToShowError for an empty sample."""
+    """Returns the figures of the core's counts for `run`; NothingToShowError if the sample is empty."""
     counted = tuple(
         _group(run, group, row, _threads(group_of_thread, index), rate)
         for index, (group, row) in enumerate(zip(groups, reuse.groups, strict=True))
@@ -234,13 +234,13 @@ def _quality(reuse: _core.Reuse, rate: float) -> SampleQuality | None:
 def sample_error(
     replicates: Sequence[Sequence[int]], *, rate: float, block_bytes: int, accessed_bytes: int
 ) -> float:
-    """How far the shares of a sample may be off (0 to 1), at 95% confidence.
+    """Returns the error bound of the shares of a sample (0 to 1), at 95% confidence.
 
-    `replicates`: bytes by distance of random parts of the sampled blocks, as the core gives them. The bound
-    is the largest over all powers of two of: the spread over the parts (delete-one jackknife), and what the
-    shares would be were each distance, itself an estimate from rate * distance / block_bytes blocks, off by
-    two of its standard errors. Bytes missing from the sample beyond chance, those of a few blocks that are
-    accessed most, are added.
+    `replicates`: bytes by distance of random parts of the sampled blocks, from the core. The bound is the
+    maximum, over all powers of two, of the sum of two terms: the spread over the parts (delete-one
+    jackknife), and the change of the shares if each distance were off by two of its standard errors (a
+    distance is an estimate from rate * distance / block_bytes blocks). Bytes missing from the sample beyond
+    chance are added: they belong to a few blocks with most accesses.
     """
     import numpy as np
 
@@ -251,7 +251,7 @@ def sample_error(
     n_parts = len(parts)
 
     def shares(bytes_by_bin: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Cumulative shares up to each fine bin, then the shares of cold and of coherence."""
+        """Returns cumulative shares up to each fine bin, then the shares of cold and coherence bytes."""
         by_distance = np.cumsum(bytes_by_bin[:_COLD])
         whole = max(bytes_by_bin.sum(), 1.0)
         cumulative: NDArray[np.float64] = np.append(by_distance, bytes_by_bin[_COLD : _COHERENCE + 1]) / whole
@@ -278,7 +278,7 @@ _T_95 = 2.04  # Student's t of 31 degrees of freedom, both sides
 
 
 def fine_bin(distance: float) -> int:
-    """Returns the fine bin that holds a distance, by the rule of the core."""
+    """Returns the fine bin of a distance, by the rule of the core."""
     whole = min(int(distance), 2**63)
     if whole < _BINS_PER_OCTAVE:
         return whole

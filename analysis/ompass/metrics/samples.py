@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hot functions, lines and libraries inside each construct, counted from samples.
 
-A sample has an owner: the kernel, task, implicit task or serial part in which the thread worked, or the
-state in which it did not. Counts are of samples, and shares are of processor time in user code.
+A sample's owner is the kernel, task, implicit task or serial part in which the thread worked, or its state
+without work. Counts are numbers of samples; shares are shares of processor time in user code.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose time it was: `kind` is kernel, task, implicit, serial, or one of the states without work."""
+    """The owner of samples: `kind` is kernel, task, implicit, serial, or a state without work."""
 
     kind: str
-    construct: int  # of the kernel, task or region; of a state, the task that the thread was in; -1: none
+    construct: int  # of the kernel, task or region; in a state, of the thread's task; -1: none
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the source, in a function; file and line are empty where they are not known."""
+    """A source line in a function; file and line are empty if unknown."""
 
     function: str
     file: str
@@ -43,14 +43,14 @@ class LocatedSample:
 
     thread: int
     owner: Owner
-    calls: tuple[Line, ...]  # where the thread was, inlined functions apart, and outwards to what called it
-    library: str  # the group of libraries that was called; empty: the program's own code
+    calls: tuple[Line, ...]  # from the innermost (inlined functions separate) outwards to its callers
+    library: str  # group of the called libraries; empty: the program's own code
     weight: int
 
 
 @dataclass(frozen=True, slots=True)
 class Hot(Generic[Key]):
-    """How many samples of an owner fell on one thing."""
+    """The number of an owner's samples in one function, line or library."""
 
     owner: Owner
     what: Key
@@ -60,13 +60,13 @@ class Hot(Generic[Key]):
 
     @property
     def error(self) -> float:
-        """The standard error of `share`, which is a count of independent samples."""
+        """Standard error of `share`, as a share of independent samples."""
         of_owner = self.n / self.share if self.share else 0
         return math.sqrt(self.share * (1 - self.share) / of_owner) if of_owner else 0.0
 
 
 def owners_by_samples(samples: Sequence[LocatedSample]) -> tuple[tuple[Owner, int], ...]:
-    """How many samples each owner has, most first."""
+    """Returns the number of samples of each owner, largest first."""
     counts: Counter[Owner] = Counter()
     for sample in samples:
         counts[sample.owner] += sample.weight
@@ -74,12 +74,12 @@ def owners_by_samples(samples: Sequence[LocatedSample]) -> tuple[tuple[Owner, in
 
 
 def hot_lines(samples: Sequence[LocatedSample]) -> tuple[Hot[Line], ...]:
-    """Returns the lines on which samples fell, by owner and count."""
+    """Returns the lines with samples, by owner and count."""
     return _hottest(samples, lambda sample: sample.calls[:1])
 
 
 def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], int]:
-    """How many samples fell on each line of a file, whoever they belong to."""
+    """Returns the number of samples of each source line, over all owners."""
     counts: Counter[tuple[str, int]] = Counter()
     for sample in samples:
         if sample.calls and sample.calls[0].line:
@@ -89,7 +89,7 @@ def samples_by_line(samples: Sequence[LocatedSample]) -> dict[tuple[str, int], i
 
 @dataclass(frozen=True, slots=True)
 class SampleNode:
-    """Samples of an owner, of a function in it, or of a line of that; the rest is in no known one."""
+    """Samples of an owner, a function in it, or a line of that. Samples without a place have no part."""
 
     what: Owner | str
     n: int
@@ -97,7 +97,7 @@ class SampleNode:
 
 
 def samples_tree(samples: Sequence[LocatedSample], most: int = 12) -> tuple[SampleNode, ...]:
-    """Owners, functions and lines by samples; of each the `most` with most of them."""
+    """Returns owners, functions and lines by samples; at each level, the `most` largest."""
     counts: Counter[tuple[Owner, str, str]] = Counter()
     for sample in samples:
         call = sample.calls[0] if sample.calls else None
@@ -124,17 +124,17 @@ def samples_tree(samples: Sequence[LocatedSample], most: int = 12) -> tuple[Samp
 
 
 def hot_functions(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], ...]:
-    """Returns the functions, with their modules, in which samples fell."""
+    """Returns the functions with samples, with their modules."""
     return _hottest(samples, lambda sample: [(c.function or c.place, c.module) for c in sample.calls[:1]])
 
 
 def hot_calls(samples: Sequence[LocatedSample]) -> tuple[Hot[tuple[str, str]], ...]:
-    """The same with all that the functions call."""
+    """Returns the functions with samples in them or in their callees, with their modules."""
     return _hottest(samples, lambda sample: {(c.function or c.place, c.module) for c in sample.calls})
 
 
 def hot_libraries(samples: Sequence[LocatedSample]) -> tuple[Hot[str], ...]:
-    """Returns the libraries that were called, by purpose; empty: the program's own code."""
+    """Returns the called libraries, by purpose; empty: the program's own code."""
     return _hottest(samples, lambda sample: [sample.library])
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scaling: speed-up, OVR_N and WTI_N (Pericàs et al.), factored speed-ups (Acar et al.), from repeated runs.
 
-Owns the formulas. Every figure is a ratio of means over the repeats, never a mean of ratios; its spread is
-the least and the greatest that any one round of the sweep gives by itself. With P threads, T_P their wall
-time, T_1 the wall time on one thread (for the same `{threads}`), T_s the serial baseline, I_P the idle time
-and W_P the work:
+Owns the formulas. Every figure is a ratio of means over the repeats, never a mean of ratios. Its spread is
+the smallest and largest value of a single round of the sweep. With P threads, T_P is their wall time, T_1 the
+wall time on one thread (for the same `{threads}`), T_s the serial baseline, I_P the idle time and W_P the
+work:
 
     P * T_P  =  W_P + create + schedule + sync + I_P
     speed-up =  T_s / T_P  =  P / (OVR_P * WTI_P),   OVR_P = P * T_P / W_P,   WTI_P = W_P / T_s
@@ -30,14 +30,14 @@ class Measured:
     time_ns: int
     states: StateTimes
     n_seen: int  # threads that took part
-    misfit: bool  # more thread-time was recorded than n_threads * time_ns: the program chose its own teams
+    misfit: bool  # True if recorded thread-time exceeds n_threads * time_ns: the program chose its team sizes
 
 
 def measured(run: Run, n_threads: int, scope: Scope, process_ns: int) -> Measured:
-    """What one run contributes. `process_ns`: wall time of its process, for Scope.PROGRAM.
+    """Returns the measurement from one run. `process_ns`: wall time of its process, for Scope.PROGRAM.
 
-    Threads that are missing from a team count as idle: the machine has them, whether or not they are used.
-    For the whole program, time before and after the recording is work of one thread.
+    Threads missing from a team count as idle, because the machine has them. For the whole program, time
+    before and after the recording counts as work of one thread.
     """
     breakdown = time_breakdown(run, scope)
     time_ns, states = breakdown.wall_ns, breakdown.states
@@ -76,14 +76,14 @@ class Samples:
         )
 
     def round(self, k: int) -> Samples:
-        """Round k by itself."""
+        """Returns round k alone."""
         parts = {each.name: getattr(self, each.name)[k : k + 1] for each in fields(self)[1:]}
         return Samples(self.threads, **parts)
 
 
 @dataclass(frozen=True, slots=True)
 class MeanStates:
-    """StateTimes over several runs: means, so not whole nanoseconds."""
+    """Means of StateTimes over several runs, so not integers."""
 
     work_ns: float
     create_ns: float
@@ -110,7 +110,7 @@ class ScalingPoint:
     one: MeanStates  # on one thread
     one_time_ns: float  # T_1
     serial_ns: float  # T_s
-    has_baseline: bool  # False: the work on one thread stands for the serial program
+    has_baseline: bool  # False: the work on one thread replaces the serial program
     elision_ns: float | None
 
     @property
@@ -138,26 +138,26 @@ class ScalingPoint:
 
     @property
     def inflation_ns(self) -> float:
-        """F_P = P * T_P - I_P - T_1, the runtime's own inflation included (Acar et al., fact 2.8)."""
+        """F_P = P * T_P - I_P - T_1, including the runtime's inflation (Acar et al., fact 2.8)."""
         return self.thread_time_ns - self.states.idle_ns - self.one_time_ns
 
     @property
     def work_inflation_ns(self) -> float:
-        """W_P - W_1: what the program's own code takes longer than on one thread."""
+        """W_P - W_1: additional time of the program's own code compared with one thread."""
         return self.states.work_ns - self.one.work_ns
 
     @property
     def runtime_inflation_ns(self) -> float:
-        """create + schedule + sync beyond those of one thread."""
+        """Increase of create + schedule + sync compared with one thread."""
         return self.states.overhead_ns - self.one.overhead_ns
 
     @property
     def one_thread_overhead_ns(self) -> float:
-        """T_1 - T_s: the price of being parallel that one thread pays already."""
+        """T_1 - T_s: the cost of parallelism on one thread."""
         return self.one_time_ns - self.serial_ns
 
     def curve(self, name: str) -> float | None:
-        """Returns a value of CURVES; None for the elision when it was not timed."""
+        """Returns a value of CURVES; None for an elision that was not timed."""
         if name == "linear":
             return float(self.threads)
         if name == "actual":
@@ -175,7 +175,7 @@ class ScalingPoint:
 def scaling_point(samples: Samples) -> ScalingPoint:
     """Returns the figures of one number of threads.
 
-    ValueError without a recorded run on P and on one thread.
+    Raises ValueError without a recorded run on P threads and one on one thread.
     """
     if not samples.recorded or not samples.one_thread:
         raise ValueError(f"no recorded run on {samples.threads} or on one thread")
@@ -193,7 +193,7 @@ def scaling_point(samples: Samples) -> ScalingPoint:
 
 
 def spread(samples: Samples, figure: Callable[[ScalingPoint], float | None]) -> tuple[float, float] | None:
-    """Least and greatest of a figure over single rounds; None where it has no value."""
+    """Returns smallest and largest value of a figure over single rounds; None if it has no value."""
     values = [figure(scaling_point(samples.round(k))) for k in range(samples.n_rounds)]
     known = [value for value in values if value is not None]
     return (min(known), max(known)) if known else None
@@ -201,15 +201,15 @@ def spread(samples: Samples, figure: Callable[[ScalingPoint], float | None]) -> 
 
 @dataclass(frozen=True, slots=True)
 class RecordingCost:
-    """What recording did to the times, from runs with and without the tool in the same rounds."""
+    """The effect of recording on times, from recorded and unrecorded runs in the same rounds."""
 
     factor: float  # process time recorded / not recorded
-    unrecorded_speedup: float  # T_s (else the time on one thread) / T_P, nothing recorded
+    unrecorded_speedup: float  # T_s (or the time on one thread) / T_P, both unrecorded
     against_baseline: bool
 
 
 def recording_cost(samples: Samples) -> RecordingCost | None:
-    """None unless unrecorded runs were made."""
+    """Returns the cost of recording; None without unrecorded runs."""
     if not samples.unrecorded_ns or not samples.recorded_process_ns:
         return None
     serial = samples.baseline_ns or samples.unrecorded_one_ns

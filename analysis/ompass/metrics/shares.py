@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of a whole, where the whole may be nothing; sums of rows, field by field."""
+"""Shares of a whole that may be zero; sums of rows, field by field."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 def share(part: float, whole: float, of_nothing: float = 0.0) -> float:
-    """part / whole; `of_nothing` where the whole is 0."""
+    """Returns part / whole; `of_nothing` if the whole is 0."""
     return part / whole if whole else of_nothing
 
 
 def sums(rows: Sequence[Any], names: str) -> dict[str, Any]:
-    """Returns the sum over the rows of each attribute that `names` lists."""
+    """Returns the sums over the rows of the attributes listed in `names`."""
     return {name: sum(getattr(row, name) for row in rows) for name in names.split()}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two groups of measurements differ by more than chance: a permutation test of their means.
+"""Significance of the difference between two groups of measurements: a permutation test of their means.
 
-If a label (before, after) said nothing, every way of giving labels to the measurements would be as likely.
-The p-value is the part of these ways whose means differ at least as much as the measured ones (Fisher;
-two-sided). It assumes no distribution, and is exact for the few repeats that runs have.
+If the labels (before, after) had no meaning, all assignments of labels to the measurements would be equally
+likely. The p-value is the part of the assignments whose means differ at least as much as the measured means
+(Fisher; two-sided). The test assumes no distribution, and is exact for the few repeats that runs have.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _DRAWN_WAYS: Final = 20_000
 
 
 def least_p(n_before: int, n_after: int) -> float:
-    """The smallest p-value that so many measurements can give: one extreme, or two that mirror each other."""
+    """Returns the smallest possible p-value: one extreme assignment, or two that mirror each other."""
     ways = math.comb(n_before + n_after, n_before)
     return (2 if n_before == n_after else 1) / ways
 
 
 def permutation_p(before: Sequence[float], after: Sequence[float]) -> float:
-    """Two-sided p-value of the difference of means, 0 to 1. ValueError for an empty group.
+    """Returns the two-sided p-value of the difference of means, 0 to 1. ValueError for an empty group.
 
-    Exact up to 100,000 ways of labelling, of a fixed random sample of the ways beyond.
+    Exact up to 100,000 assignments; above, estimated from a fixed random sample of them.
     """
     if not before or not after:
         raise ValueError("no measurements to compare")
@@ -39,10 +39,10 @@ def permutation_p(before: Sequence[float], after: Sequence[float]) -> float:
     mean = total / len(everything)
 
     def distance(part: Sequence[float]) -> float:
-        """Of the mean of n measurements from that of all; the other group's follows from it."""
+        """Returns the distance of one group's mean from the mean of all; it determines the other group's."""
         return abs(math.fsum(part) / n - mean)
 
-    # Sums of one set in another order differ in their last bits.
+    # Sums of the same values in another order differ in their last bits.
     measured = distance(before) * (1 - 1e-9)
     if math.comb(len(everything), n) <= _EXACT_WAYS:
         ways = list(itertools.combinations(everything, n))
@@ -53,6 +53,6 @@ def permutation_p(before: Sequence[float], after: Sequence[float]) -> float:
 
 
 def relative_spread(values: Sequence[float]) -> float:
-    """Largest minus smallest, over the mean; 0 for fewer than two."""
+    """Returns (largest - smallest) / mean; 0 for fewer than two values."""
     mean = fmean(values) if values else 0.0
     return (max(values) - min(values)) / mean if len(values) > 1 and mean else 0.0

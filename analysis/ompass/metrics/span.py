@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work and span: what the longest chain allows on other numbers of threads, and which constructs it has."""
+"""Work and span: bounds of the speed-up on other numbers of threads, and constructs on the critical path."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ompass.model_graph import TaskGraph
 
 @dataclass(frozen=True, slots=True)
 class SpeedupBounds:
-    """Speed-up of the parallel regions on `threads`, if work did not grow."""
+    """Bounds of the speed-up of the parallel regions on `threads`, if work does not grow."""
 
     threads: int
-    most: float  # min(P, work / span): no schedule does better
-    least: float  # work / (work / P + burdened span): what a greedy scheduler reaches (Brent), with its costs
+    most: float  # min(P, work / span): no schedule is faster
+    least: float  # work / (work / P + burdened span): reached by a greedy scheduler (Brent), with overhead
 
 
 @dataclass(frozen=True, slots=True)
 class CriticalConstruct:
-    """One construct's part of the critical path and of the work."""
+    """One construct's parts of the critical path and of the work."""
 
     construct: int
     kind: str  # "program", "parallel", "task"
@@ -33,7 +33,7 @@ class CriticalConstruct:
 def speedup_bounds(
     graph: TaskGraph, threads: tuple[int, ...] = (2, 4, 8, 16, 32, 64, 128)
 ) -> tuple[SpeedupBounds, ...]:
-    """Bounds for each number of threads; none without a span."""
+    """Returns bounds for each number of threads; empty without a span."""
     if not graph.region_span_ns:
         return ()
     return tuple(
@@ -49,9 +49,9 @@ def speedup_bounds(
 def critical_constructs(
     graph: TaskGraph, groups: Mapping[int, int] | None = None
 ) -> tuple[CriticalConstruct, ...]:
-    """Returns all constructs, the one that most of the critical path belongs to first.
+    """Returns all constructs by decreasing part of the critical path.
 
-    `groups` maps construct numbers to the one that stands for them, as in time_breakdown.
+    `groups` maps construct numbers to a representative, as in time_breakdown.
     """
     groups = groups or {}
     sums: dict[tuple[str, int], list[int]] = {}

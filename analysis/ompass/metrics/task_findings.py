@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges of tasks: what they cost, and why threads found none to run.
+"""Judges tasks: what they cost, and why threads found none to run.
 
-Each yields evidence for the kind of the same name in the table of findings.
+Each function yields evidence for the finding of the same name.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from ompass.units import count, duration, percent, plural
 
 @dataclass(frozen=True, slots=True)
 class _FineTasks:
-    """A construct whose tasks do little more than pay for themselves."""
+    """A construct whose tasks are small compared with their cost."""
 
     task: ConstructTotals
-    work_ns: float  # of one task, on a processor
-    cost_ns: float  # of its creation and dispatch
-    deferred: float  # part of them
+    work_ns: float  # mean work of a task on a processor
+    cost_ns: float  # mean cost of creation and dispatch
+    deferred: float  # share of deferred tasks
 
 
 def too_fine(facts: Facts) -> Iterator[Evidence]:
-    """Constructs whose tasks do little more than pay for themselves."""
+    """Yields constructs whose tasks are small compared with their cost."""
     for fine in _fine_tasks(facts):
         yield _too_fine(facts, fine)
 
 
 def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
     breakdown, processor = facts.breakdown, facts.processor
-    # Threads that wait for a processor inside the runtime make no task costlier.
+    # Time in which threads of the runtime wait for a processor is not a cost of tasks.
     others_ns = breakdown.thread_time_ns - breakdown.states.work_ns
     on_processor = processor.other_running_ns / others_ns if others_ns else 1.0
     schedule_ns = breakdown.states.schedule_ns * on_processor
@@ -59,7 +59,10 @@ def _fine_tasks(facts: Facts) -> Iterator[_FineTasks]:
 
 
 def _undeferred_cost_ns(facts: Facts) -> float:
-    """Creation time per undeferred task that regions hold and no construct: too short to be told apart."""
+    """Returns the creation time per undeferred task that belongs to regions, not to constructs.
+
+    Such creations are too short to be measured separately.
+    """
     n_undeferred = sum(t.n_undeferred for t in facts.tasks)
     rest_ns = facts.breakdown.states.create_ns - sum(t.create_ns for t in facts.tasks)
     return max(rest_ns, 0) / n_undeferred if n_undeferred else 0.0
@@ -70,17 +73,17 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
     target_ns = cost_ns * thresholds.TARGET_WORK_PER_COST
     total_ns = cost_ns * task.n_completed
     measured = "an estimated" if facts.run.create_estimated else "a measured"
-    counted = " (the reading of hardware counters included)" if facts.run.counters else ""
+    counted = " (including the reading of hardware counters)" if facts.run.counters else ""
     because = (
         f"{count(task.n_completed)} tasks did {duration(work_ns)} of work each{counted}, against "
         f"{measured} {duration(cost_ns)} to create and dispatch one: "
         f"{percent(facts.breakdown.share(total_ns))} of the thread-time"
     )
     if deferred < 0.5:
-        because += f"; {percent(1.0 - deferred)} of them were undeferred, and an undeferred task still costs"
+        because += f"; {percent(1.0 - deferred)} of them were undeferred, which still has a cost"
         cure = (
-            "replace the if or final clause by a plain branch that calls the serial code, "
-            f"so that a task does at least {duration(target_ns)} of work"
+            "replace the if or final clause by a branch that calls the serial code, "
+            f"so that each task does at least {duration(target_ns)} of work"
         )
     else:
         cure = (
@@ -105,7 +108,7 @@ def _too_fine(facts: Facts, fine: _FineTasks) -> Evidence:
 
 
 def _is_starving(facts: Facts) -> bool:
-    """True if threads of regions with tasks went without, so that a reason is worth looking for."""
+    """True if threads of regions with tasks lacked tasks for long enough to look for the reason."""
     return (
         facts.n_threads > 1
         and facts.breakdown.share(facts.idle_ns(facts.task_regions)) >= thresholds.IDLE_SHARE
@@ -119,7 +122,7 @@ def _idle_text(facts: Facts) -> str:
 
 
 def undeferred(facts: Facts) -> Iterator[Evidence]:
-    """Idle threads beside tasks that only their creators could run."""
+    """Yields idle threads while tasks were undeferred, so only their creators could run them."""
     n_created = sum(t.n_created for t in facts.tasks)
     n_undeferred = sum(t.n_undeferred for t in facts.tasks)
     if not n_created or n_undeferred / n_created < thresholds.UNDEFERRED_SHARE or not _is_starving(facts):
@@ -127,8 +130,8 @@ def undeferred(facts: Facts) -> Iterator[Evidence]:
     blamed = max(facts.tasks, key=lambda t: (t.n_undeferred, -t.construct))
     idle_ns = facts.idle_ns(facts.task_regions)
     yield evidence(
-        f"{percent(n_undeferred / n_created)} of the tasks were undeferred (an if clause, or inside a final "
-        f"task), so that only the thread that created them could run them; {_idle_text(facts)}",
+        f"{percent(n_undeferred / n_created)} of the tasks were undeferred (by an if clause, or inside a "
+        f"final task), so only the thread that created them could run them; {_idle_text(facts)}",
         idle_ns,
         blamed.construct,
         undeferred_share=n_undeferred / n_created,
@@ -137,7 +140,7 @@ def undeferred(facts: Facts) -> Iterator[Evidence]:
 
 
 def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
-    """Yields a taskwait or taskgroup for nearly every task."""
+    """Yields a taskwait or taskgroup that waits for nearly every task separately."""
     waits = [w for w in facts.waits if w.kind in ("taskwait", "taskgroup", "taskwait depend")]
     worst = max(waits, key=lambda w: (w.n_waits, -w.construct), default=None)
     if worst is None or worst.n_waits < thresholds.WAIT_LEAST or not _is_starving(facts):
@@ -147,9 +150,9 @@ def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
         return
     n_active = facts.n_active(facts.task_regions)
     yield evidence(
-        f"{plural(facts.n_deferred, 'task')} met {count(worst.n_waits)} waits here, so that "
+        f"{plural(facts.n_deferred, 'task')} met {count(worst.n_waits)} waits here, so "
         f"{n_active:.1f} threads "
-        f"had something to do at a time; {_idle_text(facts)}",
+        f"had work at a time; {_idle_text(facts)}",
         facts.idle_ns(facts.task_regions),
         worst.construct,
         waits=worst.n_waits,
@@ -158,7 +161,7 @@ def wait_in_loop(facts: Facts) -> Iterator[Evidence]:
 
 
 def dependence_chain(facts: Facts) -> Iterator[Evidence]:
-    """Tasks that run one after the other because each depends on the one before."""
+    """Yields tasks that run one after the other, because each depends on the previous one."""
     chained = [w for w in facts.waits if w.kind == "dependence"]
     n_chained = sum(w.n_waits for w in chained)
     if not n_chained or not _is_starving(facts):
@@ -171,8 +174,8 @@ def dependence_chain(facts: Facts) -> Iterator[Evidence]:
     blamed = max(chained, key=lambda w: (w.delay_ns, -w.construct))
     work_ns = sum(r.states.work_ns for r in facts.task_regions)
     yield evidence(
-        f"{count(n_chained)} of {plural(facts.n_deferred, 'task')} had to wait for a task that they depend "
-        f"on, {duration(blamed.delay_ns / max(blamed.n_waits, 1))} each, and {duration(work_ns)} of work "
+        f"{count(n_chained)} of {plural(facts.n_deferred, 'task')} had to wait for tasks that they depend "
+        f"on, for {duration(blamed.delay_ns / max(blamed.n_waits, 1))} each, and {duration(work_ns)} of work "
         f"kept {facts.n_active(facts.task_regions):.1f} threads busy at a time; {_idle_text(facts)}",
         idle_ns,
         blamed.construct,
@@ -182,7 +185,7 @@ def dependence_chain(facts: Facts) -> Iterator[Evidence]:
 
 
 def serial_producer(facts: Facts) -> Iterator[Evidence]:
-    """One thread that creates all tasks, too slowly for the others."""
+    """Yields a thread that creates all tasks, but too slowly for the other threads."""
     created: dict[int, int] = {}
     for task in facts.tasks:
         for thread, n in task.created_by:
@@ -199,12 +202,12 @@ def serial_producer(facts: Facts) -> Iterator[Evidence]:
     if produced < thresholds.PRODUCER_CREATED or busy < thresholds.PRODUCER_BUSY:
         return
     counts = {t.construct: dict(t.created_by).get(producer, 0) for t in facts.tasks}
-    # Larger tasks would free it: what the others lack then follows from that disease.
+    # Larger tasks would relieve it: then fine tasks are the cause of the idle threads.
     fine_ns = sum(counts[f.task.construct] * f.task.mean_create_ns for f in _fine_tasks(facts))
     yield evidence(
         f"thread {producer} created {percent(produced)} of the tasks, one every "
-        f"{duration(busy_ns / n_by_producer)}, and spent {percent(busy)} of its time on that and on its own "
-        f"code; {_idle_text(facts)}",
+        f"{duration(busy_ns / n_by_producer)}, and spent {percent(busy)} of its time on creation and on its "
+        f"own code; {_idle_text(facts)}",
         facts.idle_ns(facts.task_regions),
         max(counts, key=lambda c: (counts[c], -c)),
         is_note=fine_ns >= thresholds.PRODUCER_FINE * busy_ns,
@@ -215,7 +218,7 @@ def serial_producer(facts: Facts) -> Iterator[Evidence]:
 
 
 def too_coarse(facts: Facts) -> Iterator[Evidence]:
-    """Too few tasks, or one too long, to keep all threads busy until the end."""
+    """Yields too few tasks, or one task too long, to keep all threads busy until the end."""
     breakdown, n_threads = facts.breakdown, facts.n_threads
     n_instances = sum(r.n_instances for r in facts.task_regions if r.level == 1)
     timed = [t for t in facts.tasks if t.n_timed]
@@ -228,7 +231,7 @@ def too_coarse(facts: Facts) -> Iterator[Evidence]:
     mean_work_ns = sum(r.states.work_ns for r in facts.task_regions) / n_instances
     per_thread = facts.n_completed / (n_threads * n_instances)
     bound = mean_work_ns / longest.max_ns if longest.max_ns else float(n_threads)
-    # A task that was kept from running takes long without being coarse.
+    # A preempted task takes long without being coarse.
     least_ns = max(longest.max_ns - facts.processor.preempted_ns, 0)
     limited = mean_work_ns < thresholds.COARSE_BOUND * n_threads * least_ns
     if not limited and per_thread >= thresholds.COARSE_TASKS_PER_THREAD:
@@ -240,7 +243,7 @@ def too_coarse(facts: Facts) -> Iterator[Evidence]:
     if limited:
         because += (
             f"; the longest took {duration(longest.max_ns)} of {duration(mean_work_ns)} of work, "
-            f"so no number of threads gives a speed-up above {bound:.2f}"
+            f"which limits the speed-up on any number of threads to {bound:.2f}"
         )
     yield evidence(
         f"{because}; {_idle_text(facts)}",
@@ -255,7 +258,7 @@ def too_coarse(facts: Facts) -> Iterator[Evidence]:
 
 
 def starved(facts: Facts) -> Iterator[Evidence]:
-    """Threads without a task to run, though the tasks themselves are not to blame."""
+    """Yields threads without tasks, where the tasks themselves are not the cause."""
     if not _is_starving(facts):
         return
     breakdown = facts.breakdown
@@ -283,7 +286,7 @@ def starved(facts: Facts) -> Iterator[Evidence]:
 
 
 def slow_dispatch(facts: Facts) -> Iterator[Evidence]:
-    """Ready tasks that take long to reach a thread although they are large enough."""
+    """Yields ready tasks that start late although they are large enough."""
     breakdown = facts.breakdown
     schedule_ns = facts.unexplained(breakdown.states.schedule_ns)
     if breakdown.share(schedule_ns) < thresholds.SCHEDULE_SHARE or not facts.n_deferred:
@@ -295,7 +298,7 @@ def slow_dispatch(facts: Facts) -> Iterator[Evidence]:
     yield evidence(
         f"threads spent {percent(breakdown.share(schedule_ns))} of the thread-time without work "
         f"while tasks were ready; a task was ready for {duration(mean_ready_ns)} before it started, "
-        f"and {percent(stolen)} of the tasks ran on another thread than the one that created them",
+        f"and {percent(stolen)} of the tasks did not run on the thread that created them",
         schedule_ns,
         blamed.construct if blamed else None,
         schedule_share=breakdown.share(schedule_ns),
@@ -305,7 +308,7 @@ def slow_dispatch(facts: Facts) -> Iterator[Evidence]:
 
 
 def blocked(facts: Facts) -> Iterator[Evidence]:
-    """Tasks, or other code of regions, that slept or waited outside of OpenMP."""
+    """Yields tasks, or other code of regions, that slept or waited outside of OpenMP."""
     breakdown = facts.breakdown
     blocked_ns = facts.processor.work_blocked_ns
     if breakdown.share(blocked_ns) < thresholds.BLOCKED_SHARE:
@@ -319,10 +322,10 @@ def blocked(facts: Facts) -> Iterator[Evidence]:
     if in_tasks is not None and 2 * in_tasks.blocked_ns >= blocked_ns:
         construct = in_tasks.construct
         each = share_of(in_tasks.blocked_ns, in_tasks.work_ns)
-        part = f"; these tasks did nothing for {percent(each)} of their time"
+        part = f"; these tasks were blocked for {percent(each)} of their time"
     yield evidence(
         f"threads slept or waited outside of OpenMP for {duration(blocked_ns)}, "
-        f"{percent(breakdown.share(blocked_ns))} of the thread-time, in the middle of the program's own "
+        f"{percent(breakdown.share(blocked_ns))} of the thread-time, inside the program's "
         f"code{part}",
         blocked_ns,
         construct,

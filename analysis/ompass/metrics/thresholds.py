@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every number above which a figure becomes a finding, in one place, with the reason for each.
+"""All thresholds from which a figure becomes a finding, each with its reason.
 
 A share is a part of the thread-time of the scope, 0 to 1.
 """
@@ -9,96 +9,96 @@ from __future__ import annotations
 from typing import Final
 
 SHOWN_SHARE: Final = 0.02
-"""Waits and loops that cost less than this part of the thread-time are left out of the report for people."""
+"""Reports for people omit waits and loops below this part of the thread-time."""
 
 JUDGED_THREAD_TIME_NS: Final = 1_000_000
-"""Below a millisecond of thread-time, start-up costs drown everything: no problem is named."""
+"""Below a millisecond of thread-time, start-up dominates: no problem is reported."""
 
 OFF_PROCESSOR_SHARE: Final = 0.02
-"""Every machine interrupts its threads now and then: below this part, that is not worth a line."""
+"""Every machine interrupts its threads sometimes: below this part, reports omit it."""
 
 FINE_WORK_PER_COST: Final = 10.0
-"""A task should do at least ten times the work that creating and dispatching it costs (10% overhead)."""
+"""A task's work should be at least ten times the cost of its creation and dispatch (10% overhead)."""
 
 TARGET_WORK_PER_COST: Final = 20.0
-"""The granularity that the advice asks for: overhead about 5%, with room for error."""
+"""The granularity that the advice recommends: about 5% overhead, with a margin for error."""
 
 FINE_WORK_NS: Final = 100_000
-"""A task of this length is not fine, whatever its dispatch costs: something else is wrong then."""
+"""A task of this length is not too fine. If its dispatch is expensive, there is another cause."""
 
 PLAUSIBLE_DISPATCH_NS: Final = 5_000
-"""Handing out a ready task costs a runtime well under a microsecond: threads that waited longer than this
-for each task were held up by something else (no free core, say), which says nothing about the tasks."""
+"""A runtime dispatches a ready task in well under a microsecond. Threads that waited longer than this for
+each task had another cause (such as no free core), which has nothing to do with the tasks."""
 
 FINE_MIN_TASKS: Final = 100
-"""Fewer tasks of a construct cannot be blamed for a total; their means are noise."""
+"""With fewer tasks, a construct cannot explain a total, and its means are noise."""
 
 FINE_SHARE: Final = 0.05
-"""Creation and dispatch of a construct below 5% of the thread-time are not worth a change."""
+"""Creation and dispatch of a construct are not worth a change below 5% of the thread-time."""
 
 IDLE_SHARE: Final = 0.10
-"""Idle time from which lack of parallelism is named."""
+"""Idle time from which lack of parallelism is reported."""
 
 COARSE_TASKS_PER_THREAD: Final = 4.0
-"""With fewer tasks than this per thread and region instance, the end of a region cannot be balanced."""
+"""With fewer tasks per thread and region instance, threads cannot finish a region at the same time."""
 
 COARSE_BOUND: Final = 0.95
-"""The longest task limits the speed-up when work / longest task is below this part of the threads."""
+"""The longest task limits the speed-up if work / longest task is below this part of the threads."""
 
 UNDEFERRED_SHARE: Final = 0.9
-"""With this part of the tasks undeferred, idle threads could not have been given any."""
+"""If this part of the tasks is undeferred, idle threads could not have run any."""
 
 PRODUCER_CREATED: Final = 0.9
-"""One thread that created this part of all tasks is a single producer ..."""
+"""A thread that created this part of all tasks is a single producer ..."""
 
 PRODUCER_BUSY: Final = 0.5
-"""... and a bottleneck when it spent this part of its own time on creating and on its own code."""
+"""... and a bottleneck if it spent this part of its time on creation and on its own code."""
 
 PRODUCER_FINE: Final = 0.5
-"""A producer that spends this part of that time on creating tasks that are too fine suffers from these."""
+"""If creation of too fine tasks takes this part of a producer's time, fine tasks are the cause."""
 
 COUNTED_WORK_NS: Final = 500_000
-"""Tasks that are shorter on average hold a visible part of the reading of counters: twice 50 us at worst."""
+"""On average shorter tasks include a visible cost of reading counters: twice 50 us at worst."""
 
 PREEMPTED_SHARE: Final = 0.05
-"""Threads that waited for this part of their time for a processor which others used are disturbed: one wait
-of a thread is multiplied by all that wait for it."""
+"""Threads that waited for this part of their time for a processor used by others are disturbed: all threads
+that wait for a delayed thread multiply its delay."""
 
 THROTTLED_SHARE: Final = 0.05
-"""The same of threads that the quota of a control group held back."""
+"""The same limit for threads that a control group's quota throttled."""
 
 CROWDED: Final = 1.05
-"""This much more thread-time than the processors have is that of more threads than processors."""
+"""Thread-time that exceeds the processors' time by this factor shows more threads than processors."""
 
 CROWDED_SHARE: Final = 0.05
-"""Part of the processors' time that threads burn in waits, while others of their own wait for a processor."""
+"""Part of the processors' time that threads spin in waits while other threads of the run need a processor."""
 
 BLOCKED_SHARE: Final = 0.10
-"""Thread-time in user code that sleeps or waits outside of OpenMP from which it is named."""
+"""Thread-time of blocked user code (outside of OpenMP) from which it is reported."""
 
 ACTIVE_PART: Final = 0.9
-"""Fewer active threads than this part of the processors leave a processor without work."""
+"""With fewer active threads than this part of the processors, processors lack work."""
 
 SERIALISED_ACTIVE: Final = 1.25
-"""With no more active threads than this, on average, one runs after the other."""
+"""With on average no more active threads than this, threads run one after the other."""
 
 CHAINED_PART: Final = 0.8
-"""With this part of the tasks waiting for predecessors when they are created, dependences rule the order."""
+"""If this part of the tasks waits for predecessors at creation, dependences determine the order."""
 
 WAIT_LEAST: Final = 20
-"""Fewer waits than this are no wait in a loop."""
+"""Fewer waits are not a wait in a loop."""
 
 TASKS_PER_WAIT: Final = 1.5
-"""A wait for fewer tasks than this, on average, is a wait for each task."""
+"""A wait for on average fewer tasks is a wait for each task."""
 
 SERIAL_SHARE: Final = 0.05
-"""Serial part of all work from which Amdahl's bound is shown (5%: never more than 20x)."""
+"""Serial part of all work from which Amdahl's bound is shown (5%: at most 20x)."""
 
 SERIAL_COST: Final = 0.10
-"""Part of what the threads could have done, lost to a serial part, from which that is a problem."""
+"""Capacity of the threads lost to a serial part from which it is a problem."""
 
 SERIAL_FLOOR_NS: Final = 10_000_000
-"""Starting a program and its runtime takes a few milliseconds, which no change to the program removes."""
+"""Starting a program and its runtime takes some milliseconds, which no change of the program removes."""
 
 IMBALANCE_RATIO: Final = 1.2
 """Largest work of a thread over the mean from which a region is called imbalanced."""
@@ -107,75 +107,74 @@ IMBALANCE_SHARE: Final = 0.05
 """Thread-time lost to the imbalance of a region from which it is named."""
 
 UNDIVIDED_PART: Final = 0.95
-"""With this part of the work of a region without tasks, one thread does all of it."""
+"""If one thread does this part of the work of a region without tasks, the region is undivided."""
 
 LOCK_SHARE: Final = 0.05
 """Thread-time in locks and critical sections from which contention is named."""
 
 SYNC_SHARE: Final = 0.10
-"""Thread-time in barriers and waits, locks left out, from which their cost is named."""
+"""Thread-time in barriers and waits, without locks, from which their cost is reported."""
 
 SHORT_REGION_NS: Final = 50_000
-"""Regions in which a thread works for less than this pay as much for fork and join as for their content."""
+"""Regions in which a thread works for less spend as much on fork and join as on their content."""
 
 SHORT_STEP_NS: Final = 50_000
-"""Threads that work for less than this between two barriers pay as much for the barriers."""
+"""Threads that work for less between two barriers spend as much on the barriers."""
 
 SCHEDULE_SHARE: Final = 0.10
-"""Thread-time spent on getting ready tasks to threads from which it is named."""
+"""Thread-time spent on dispatching ready tasks from which it is reported."""
 
 OTHER_DOMAIN_SHARE: Final = 0.30
-"""Part of the tasks run outside the memory domain of their creator from which locality is mentioned."""
+"""Part of the tasks run outside of their creators' memory domain from which locality is mentioned."""
 
 BY_CLOCK_SHARE: Final = 0.10
-"""Part of the recorded time without records of switches from which that is mentioned."""
+"""Part of the recorded time without records of switches from which it is mentioned."""
 
 BY_CLOCK_NAMED: Final = 0.01
-"""Part of the time of threads without samples from which the report on samples says so."""
+"""Part of the time of threads without samples from which the report on samples mentions it."""
 
 SCALES_EFFICIENCY: Final = 0.85
-"""Speed-up from this part of the number of threads on is called good scaling."""
+"""Speed-up, as a part of the number of threads, from which a program scales well."""
 
 DISEASE_SHARE: Final = 0.10
-"""A cause that takes this part of P * T_P is named as what keeps a program from scaling: without it, speed-up
-would be at least a tenth higher."""
+"""Part of P * T_P from which a cause is reported: removing it raises the speed-up by a tenth or more."""
 
 TASK_OVERHEAD_ON_ONE: Final = 0.10
-"""One thread that spends this part of its time on what the elision leaves out has tasks that are too fine."""
+"""If one thread spends this part of its time on what the elision omits, tasks are too fine."""
 
 FLAT_SLOPE: Final = 0.25
-"""A curve that gains less than this part of what a thread first gained, per further thread, has flattened."""
+"""Gain per further thread, as a part of the first threads' gain, below which a curve has flattened."""
 
 BENT_SLOPE: Final = 0.75
-"""The maximal curve should be a straight line: below this slope its overhead grows with the threads."""
+"""The maximal curve should be straight: below this slope, overhead grows with the number of threads."""
 
 RECORDING_COST: Final = 1.05
-"""From this factor on, what recording costs is pointed out beside the figures of recorded runs."""
+"""Recording cost factor from which reports on recorded runs mention it."""
 
 DISTURBED_SHARE: Final = 0.05
-"""A run whose CPUs other programs used for more than this is disturbed, and left out while others remain."""
+"""A run is disturbed if other programs used more of its CPUs, and omitted while others remain."""
 
 SPOILT_SHARE: Final = 0.20
-"""From this part on a disturbed run says nothing of its program."""
+"""From this part on, a disturbed run allows no conclusion about its program."""
 
 READABLE_GROUPS: Final = 40
-"""A task graph with more nodes than this cannot be taken in at a glance, and is folded further."""
+"""Task graphs with more nodes cannot be read at a glance, and are folded further."""
 
 NOISE_PER_EVENT_NS: Final = 50
-"""What recording one event adds to the stretch of time that it ends (docs/cost.md: 17 to 42 ns), rounded up.
-A change that is smaller for all events of a figure together may be recording's own."""
+"""Recording of one event adds this to the interval that it ends (docs/cost.md: 17 to 42 ns, rounded up).
+Recording may cause any change below this sum over all events of a figure."""
 
 EVENTS_PER_TASK: Final = 4
-"""Creation, its bracket, start and completion."""
+"""Creation, its wrapper, start and completion."""
 
 LEAST_LOADS = 100
-"""Sampled loads of a construct below which they are not judged: the error of a share is 5 points at 100."""
+"""Constructs with fewer sampled loads are not judged: at 100, the error of a share is 5 points."""
 
 SLOWED_PART = 0.25
-"""Part of the cycles of loads that goes into other cores' lines and other nodes from which it is named."""
+"""Part of the load cycles spent on modified lines and other nodes from which it is reported."""
 
 LOADS_SHARE = 0.1
-"""Part of the thread-time that these cycles take, if none of them overlap."""
+"""Part of the thread-time that these cycles take if none overlap."""
 
 LEAST_SAMPLES = 10
-"""Samples of the serial part below which it is not said what ran there."""
+"""With fewer samples of the serial part, its content is not reported."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits and loops, summed over threads: where threads waited, for what, and how evenly loops were shared.
 
-Owns how the rows of one place merge. What a wait costs is thread-time that the breakdown has too.
+Owns how the rows of one place are merged. The breakdown also contains the thread-time of waits.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class WaitShare:
 
     @property
     def wait_ns(self) -> int:
-        """Thread-time that it waited there."""
+        """Thread-time spent waiting there, without the tasks run inside."""
         return self.schedule_ns + self.sync_ns + self.idle_ns
 
 
 @dataclass(frozen=True, slots=True)
 class WaitedFor:
-    """What threads waited for in the end: a task construct, region or loop."""
+    """The task construct, region or loop that threads waited for last."""
 
     construct: int
     kind: str
@@ -53,13 +53,13 @@ class WaitTotals:
     idle_ns: int
     inside_ns: int
     max_ns: int
-    delay_ns: int  # of a dependence: time from creation to ready of its tasks; no thread's
+    delay_ns: int  # of a dependence: time of its tasks from creation to ready; not thread-time
     waited_for: tuple[WaitedFor, ...]
     threads: tuple[WaitShare, ...]
 
     @property
     def wait_ns(self) -> int:
-        """Thread-time that threads waited there."""
+        """Thread-time spent waiting there, without the tasks run inside."""
         return self.schedule_ns + self.sync_ns + self.idle_ns
 
 
@@ -72,12 +72,12 @@ class LoopShare:
     n_chunks: int
     n_taken: int  # iterations
     time_ns: int
-    imbalance_ns: int  # idle behind it until the last thread came
+    imbalance_ns: int  # idle behind it until the last thread arrived
 
 
 @dataclass(frozen=True, slots=True)
 class LoopTotals:
-    """One loop, or another construct that shares work, over all threads, in their order."""
+    """One loop or other worksharing construct over all threads, in their order."""
 
     construct: int
     kind: str
@@ -91,12 +91,12 @@ class LoopTotals:
 
     @property
     def tells_chunks(self) -> bool:
-        """Whether the runtime told who took which chunks."""
+        """True if the runtime reported which thread took which chunks."""
         return self.n_chunks > 0
 
     @property
     def max_thread_ns(self) -> int:
-        """The most time that a thread spent in it."""
+        """The longest time of a thread in it."""
         return max((t.time_ns for t in self.threads), default=0)
 
     @property
@@ -105,14 +105,14 @@ class LoopTotals:
 
     @property
     def imbalance(self) -> float:
-        """How much longer than the mean the busiest thread took; 0 of what one thread executes."""
+        """Excess of the busiest thread over the mean; 0 if one thread executes it all."""
         if self.kind in UNSHARED_LOOPS or not self.time_ns:
             return 0.0
         return self.max_thread_ns / self.mean_thread_ns - 1.0
 
 
 def wait_totals(run: Run, groups: Mapping[int, int] | None = None) -> tuple[WaitTotals, ...]:
-    """Returns all waits of the run, the costliest first. `groups` as in time_breakdown."""
+    """Returns all waits of the run, the most expensive first. `groups` as in time_breakdown."""
     rows: dict[int, list[WaitRow]] = {}
     for row in run.waits:
         rows.setdefault((groups or {}).get(row.construct, row.construct), []).append(row)
@@ -153,7 +153,7 @@ def _waited_for(run: Run, rows: Sequence[WaitRow], groups: Mapping[int, int]) ->
     found: dict[int, tuple[int, int]] = {}
     for row in rows:
         for construct, n, ns in zip(row.waited_for, row.waited_for_n, row.waited_for_ns, strict=True):
-            if construct:  # else those for which a thread's row had no more place
+            if construct:  # 0: those for which a thread's row had no room
                 key = groups.get(construct, construct)
                 before = found.get(key, (0, 0))
                 found[key] = (before[0] + n, before[1] + ns)

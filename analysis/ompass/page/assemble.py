@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report as one HTML page: sections, their figures, style and script in a single file.
 
-Owns the frame of the page. Nothing is fetched: the policy in the head forbids it, and what draws the figures
-is inside.
+Owns the frame of the page. It fetches nothing: the policy in the head forbids it, and the script that draws
+the figures is inside.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _TO_SERVER: Final = (
     "; script-src-elem 'unsafe-inline' 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'"
 )
 FIGURE_SCRIPT: Final = "figures.js"
-"""What page.js asks a server for, when the first figure comes into sight: it is large, and made slowly."""
+"""The file that page.js requests when the first figure becomes visible: it is large and slow to build."""
 
 _READY: Final = "document.documentElement.dataset.ready = '';"
-"""The last thing that the scripts do: from then on everything that can be pressed answers."""
+"""The last statement of the scripts: from here on, everything that can be pressed works."""
 _CLIENT: Final = ("bins", "picture", "chosen", "timeline", "graph")
-"""The files of page/client, in their order."""
+"""The files of page/client, in loading order."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """One run on the page, and what only a trace has.
+    """One run on the page, with the parts that only a trace has.
 
-    `later`: sections, by key and title, that the page asks its server for when they come into sight.
+    `later`: sections, by key and title, that the page requests from its server when they become visible.
     """
 
     content: ReportContent
@@ -73,12 +73,11 @@ def html_report(
     sources: bool = False,
     script: BrowserScript | None = None,
 ) -> str:
-    """Returns the page of one or more runs and sweeps, as text.
+    """Returns the page of one or more runs and sweeps as text.
 
-    `compared`: the runs that are set side by side, where these are more than those shown one by one.
-    `sources`: with lines of the program's source, where it is found.
-    `served`: by a local server that is asked for the data of the timeline; else the page holds it.
-    `script`: what draws its figures, when that is being made already.
+    `compared`: the runs to compare, if there are more than the runs shown in full. `sources`: show source
+    lines, if the files are found. `served`: a local server delivers the data of the timeline; otherwise the
+    page contains it. `script`: the script for figures, if it is being built already.
     """
     policy = _POLICY + (_TO_SERVER if served else "")
     files = Sources()
@@ -145,7 +144,7 @@ def html_report(
             ),
             element("nav", element("ul", *(element("li", link) for link in links)), aria_label="Sections"),
             element("main", *parts, id="report", tabindex="-1"),
-            element("footer", f"Made by ompass {__version__}. Nothing on this page comes from a network."),
+            element("footer", f"Made by ompass {__version__}. This page loads nothing from a network."),
             Markup(f'<script type="application/json" id="figures">{_as_json(figures)}</script>'),
             _data(timeline, served, sources) if timeline else "",
             Markup(f"<script>{_as_script(drawing)}</script>") if drawing else "",
@@ -186,7 +185,7 @@ def _data(timeline: Timeline, served: bool, sources: bool) -> Markup:
 
 
 def _program(served: bool) -> str:
-    """Returns the client: its files are parts of one function, so that no name of theirs is the page's."""
+    """Returns the client: its files form one function, so their names are local."""
     files = [*(f"client/{name}.js" for name in _CLIENT), *(["client/server.js"] if served else [])]
     parts = "\n".join(_file(name) for name in files)
     return f"{_file('page.js')}\n(() => {{\n'use strict';\n{parts}\n}})();\n{_READY}"
@@ -197,7 +196,7 @@ def _file(name: str) -> str:
 
 
 def _as_json(value: object) -> str:
-    # "<" begins no tag inside a script then, whatever the names in the data are
+    # Without "<", no tag can begin inside the script, whatever names the data contain
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of source around a construct, read where the program's debug information says that they are.
+"""Excerpts of the source around constructs, located by the program's debug information.
 
-With the heat of each line: how many samples fell on it.
+With the heat of each line: its number of samples.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ompass.symbols.resolver import Location
 from ompass.units import percent
 
 _AROUND: Final = 4  # lines before and after
-_MOST_BEHIND: Final = 40  # lines behind a construct on which samples fell, and that are shown with it
-_MOST_HOT: Final = 24  # lines of the section on the source
+_MOST_BEHIND: Final = 40  # sampled lines behind a construct that its excerpt includes
+_MOST_HOT: Final = 24  # lines in the section Source
 _LARGEST_BYTES: Final = 8 << 20
 _LONGEST_LINE: Final = 160
 
@@ -36,7 +36,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line as it is shown; `part` of the samples of the line with most."""
+    """A line to show; `part` is its samples over the hottest line's."""
 
     number: int
     text: str
@@ -49,7 +49,7 @@ class SourceLine:
 def numbered_lines(
     excerpt: Excerpt, heat: Mapping[int, int], most: int = 0, said: Mapping[int, str] | None = None
 ) -> list[SourceLine]:
-    """Returns the lines of an excerpt; `most`: samples on the hottest line, of the excerpt unless given."""
+    """Returns the lines of an excerpt; `most`: samples on the hottest line (default: in the excerpt)."""
     most = most or max(heat.values(), default=0)
     said = said or {}
     return [
@@ -66,13 +66,13 @@ def numbered_lines(
 
 
 class Sources:
-    """Reads each file once. Files that are gone, too large or not text have no excerpts."""
+    """Reads each file once. Missing, too large and binary files have no excerpts."""
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, ...]] = {}
 
     def around(self, location: Location, last: int = 0) -> Excerpt | None:
-        """Returns the lines around a construct; up to `last` and what is around that, if it is near."""
+        """Returns the lines around a construct, and around `last` if it is given."""
         if not location.file or not location.line:
             return None
         lines = self._lines(location.file)
@@ -83,7 +83,7 @@ class Sources:
         return Excerpt(first, location.line, tuple(line[:_LONGEST_LINE] for line in lines[first - 1 : last]))
 
     def lines(self, file: str, first: int, last: int) -> Excerpt | None:
-        """Returns the lines of a file from `first` to `last`, none of them marked; None when there is none."""
+        """Returns the lines of a file from `first` to `last`, none of them marked; None without any."""
         found = self._lines(file)[max(first, 1) - 1 : last]
         return Excerpt(max(first, 1), 0, tuple(line[:_LONGEST_LINE] for line in found)) if found else None
 
@@ -97,13 +97,13 @@ class Sources:
                         path.read_text(encoding="utf-8", errors="replace").expandtabs(4).splitlines()
                     )
             except OSError:
-                pass  # unreadable is the same as absent: the place is still named
+                pass  # an unreadable file is like a missing one: the place is still named
             self._files[name] = lines
         return self._files[name]
 
 
 class Excerpts:
-    """The excerpts of one run, with the samples on each line."""
+    """The excerpts of one run, with the number of samples on each line."""
 
     def __init__(self, content: ReportContent, sources: Sources | None = None) -> None:
         self._content = content
@@ -111,20 +111,20 @@ class Excerpts:
         self.heat = samples_by_line(content.samples.samples) if content.samples else {}
 
     def around(self, construct: int) -> Excerpt | None:
-        """Returns the lines around a construct, up to the sampled ones behind it."""
+        """Returns the lines around a construct, including sampled lines behind it."""
         location = self._content.location(construct)
         near = range(location.line, location.line + _MOST_BEHIND)
         hot = [line for line in near if self.heat.get((location.file, line))]
         return self._sources.around(location, max(hot, default=0))
 
     def heat_of(self, construct: int, excerpt: Excerpt) -> dict[int, int]:
-        """Samples by line of the excerpt."""
+        """Returns samples by line of the excerpt."""
         file = self._content.location(construct).file
         lines = range(excerpt.first, excerpt.first + len(excerpt.lines))
         return {line: n for line in lines if (n := self.heat.get((file, line), 0))}
 
     def hottest(self) -> Iterator[tuple[str, list[list[SourceLine]]]]:
-        """By file, hottest first: the lines with most samples or thread-time, and those around them."""
+        """Yields files, hottest first: the lines with most samples or thread-time, and their neighbours."""
         said = self._said()
         total = sum(self.heat.values())
         hot = {place: share(n, total) for place, n in self.heat.items()}
@@ -145,7 +145,7 @@ class Excerpts:
                 yield visible(file), ranges
 
     def _said(self) -> dict[tuple[str, int], tuple[float, str]]:
-        """Of the lines with constructs, the share of the thread-time and what it went into."""
+        """Returns the share of the thread-time of lines with constructs, and its cause in words."""
         content = self._content
         whole = content.breakdown.states.total_ns
         costs: dict[tuple[str, int], list[tuple[int, str]]] = {}
@@ -165,7 +165,7 @@ class Excerpts:
         }
 
     def of(self, construct: int) -> dict[str, Any] | None:
-        """Returns the excerpt as page/client/chosen.js takes it; None when there is none."""
+        """Returns the excerpt in the form of page/client/chosen.js; None if there is none."""
         excerpt = self.around(construct)
         if excerpt is None:
             return None
@@ -179,7 +179,7 @@ class Excerpts:
 
 
 def _joined(lines: Iterable[int]) -> list[tuple[int, int]]:
-    """Ranges around lines, those that meet made one."""
+    """Returns ranges around lines, with adjacent ones merged."""
     ranges: list[tuple[int, int]] = []
     for line in lines:
         first, last = max(line - _AROUND, 1), line + _AROUND

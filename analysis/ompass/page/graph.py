@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section of a task graph: its tables, bounds, and what page/client/graph.js draws."""
+"""The section of a task graph: its tables, its bounds, and the data that page/client/graph.js draws."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ompass.reports.model import Section
 
 
 def graph_part(content: GraphContent, of_run: ReportContent) -> Part:
-    """Returns the part of one run; `of_run` names constructs as the timeline does."""
+    """Returns the part for one run; `of_run` names constructs as the timeline does."""
     report = graph_report(content)
     parts = [part for section in report.sections if not section.drawn for part in section.parts]
     notes = [f"Note: {note}" for note in report.notes]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small pieces of HTML: escaping, elements, tables of a report that a reader can sort.
+"""HTML helpers: escaping, elements, sortable tables.
 
-Owns the markup that page.css and page.js rely on.
+Owns the markup that page.css and page.js expect.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ompass.reports.model import STATES, Column, Kind, Table, words
 from ompass.units import percent, plural
 
 MOST_ROWS: Final = 500
-"""Rows of a table that stand on the page; page.js turns to the others."""
+"""Rows of a table in the page; page.js inserts the others on demand."""
 
 
 class Markup(str):
-    """Text that is HTML already; anything else is escaped."""
+    """Text that is already HTML; other text is escaped."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ def escape(value: object) -> Markup:
 
 
 def element(tag: str, *children: object, **attributes: object) -> Markup:
-    """`<tag ...>children</tag>`. None leaves an attribute out, True gives it no value; `_` is `-`."""
+    """Returns `<tag ...>children</tag>`. None omits an attribute, True gives it no value; `_` becomes `-`."""
     text = ""
     for name, value in attributes.items():
         if value is None or value is False:
@@ -45,9 +45,9 @@ def join(parts: Iterable[object]) -> Markup:
 
 
 def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
-    """Returns a table whose columns sort and whose rows unfold `details`, by the row's number.
+    """Returns a table with sortable columns; its rows unfold `details`, by row number.
 
-    Its title is for those who do not see the page.
+    The title is for readers who cannot see the page.
     """
     details = details or {}
     columns = [(k, c) for k, c in enumerate(shown.columns) if c.title or c.kind.is_bar]
@@ -83,7 +83,7 @@ def table(shown: Table, details: Mapping[int, Markup] | None = None) -> Markup:
         "table",
         element("thead", element("tr", *head)),
         element("tbody", *first),
-        # Not a part of the page before a script asks for it.
+        # Not part of the page until a script inserts it.
         element("template", element("table", element("tbody", *rest))) if rest else "",
     )
     hidden = len(shown.rows) - MOST_ROWS
@@ -100,7 +100,7 @@ _UNFOLD = element("button", "▸", type="button", class_="unfold", aria_expanded
 
 
 def _cell(column: Column, value: Any, shown: Table, k: int) -> Markup:
-    """What a cell shows, and what it is sorted by."""
+    """Returns a table cell: its content, and its key for sorting."""
     text: object = words(column.kind, value)
     key: object = value
     if value is None:
@@ -124,7 +124,7 @@ def _cell(column: Column, value: Any, shown: Table, k: int) -> Markup:
 
 
 def state_bar(states: Any) -> Markup:
-    """Returns a stacked bar of the five states, in pure HTML, with its figures as a tooltip."""
+    """Returns a stacked bar of the five states, in pure HTML, with the shares as a tooltip."""
     total = states.total_ns
     if not total:
         return Markup("")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reader can do on the page: switch light and dark, sort tables, unfold rows. Draws the figures when they come
-// into sight. Without scripts the page is complete but for the figures.
+// The reader's actions on the page: switch between light and dark, sort tables, unfold rows. Draws figures
+// when they become visible. Without scripts, only the figures are missing.
 "use strict";
 (() => {
     const root = document.documentElement;
@@ -10,7 +10,7 @@
 
     const isDark = () => root.dataset.theme === "dark";
 
-    // Legends of long names have a name a line, others three.
+    // Legends with long names have a name per line, others three.
     function makeNarrow(colour, room) {
         if (!colour || !colour.legend || colour.type !== "nominal") return;
         const long = colour.legend.labelLimit > 200;
@@ -23,7 +23,7 @@
         const ink = dark ? "#e4e8ec" : "#1d2126";
         const spec = structuredClone(specs[place.id]);
         const room = Math.max(place.clientWidth, 240);
-        const faceted = spec.encoding && spec.encoding.row; // its width is that of the bars alone
+        const faceted = spec.encoding && spec.encoding.row; // its width covers only the bars
         spec.width = faceted ? Math.max(room - 140, 160) : room;
         Object.assign(spec.config, { title: { color: ink } });
         for (const part of ["axis", "legend", "header"])
@@ -47,7 +47,7 @@
         });
     }
 
-    // What draws figures: on the page already, or asked of the server when there is a first one to draw.
+    // Returns the script for figures: part of the page, or requested from the server for the first figure.
     let asked = null;
     function embedder() {
         asked ||= window.vegaEmbed ? Promise.resolve(window.vegaEmbed) : new Promise((resolve, reject) => {
@@ -59,7 +59,7 @@
         });
         return asked;
     }
-    // A page with a server has its first picture without it.
+    // A page with a server shows its first picture without the script.
     window.addEventListener("load", () => plots.length && requestIdleCallback(() => embedder().catch(() => {})));
 
     const inSight = new IntersectionObserver((entries) => {
@@ -73,7 +73,7 @@
         plots.push(...found);
     }
     watch(document);
-    // Figures that came later.
+    // Draws figures that were added later.
     window.ompassAdopt = (root, figures) => {
         Object.assign(specs, figures);
         root.querySelectorAll(".table").forEach(equip);
@@ -100,10 +100,10 @@
     document.getElementById("theme").addEventListener("click", () => setTheme(!isDark()));
 
     const ROWS_ON_PAGE = 500;
-    const books = new WeakMap(); // of tables
+    const books = new WeakMap(); // by table
 
-    // All rows of a table, of which some stand on the page: those of a filter, in an order, ROWS_ON_PAGE at a time. A row
-    // is sorted together with what unfolds below it.
+    // All rows of a table, of which the page shows some: filtered, ordered, ROWS_ON_PAGE at a time. A row
+    // moves together with its details.
     class Book {
         constructor(table) {
             this.table = table;
@@ -140,7 +140,7 @@
             this.turn(0);
         }
 
-        // `first`: the number of the row that the page begins with.
+        // `first`: the number of the page's first row.
         turn(first) {
             this.first = Math.max(Math.min(first, Math.floor(Math.max(this.chosen.length - 1, 0) / ROWS_ON_PAGE) * ROWS_ON_PAGE), 0);
             const shown = this.chosen.slice(this.first, this.first + ROWS_ON_PAGE);
@@ -165,7 +165,7 @@
         return element;
     };
 
-    // A filter of the rows, where they are many, buttons to turn pages, and the rows that are chosen as CSV.
+    // Adds a filter, buttons to turn pages if there are many rows, and an export of the chosen rows as CSV.
     function equip(place) {
         const table = place.querySelector("table");
         const book = new Book(table);
@@ -198,7 +198,7 @@
         const copy = made("button", { type: "button" }, "Copy as CSV");
         copy.addEventListener("click", () => {
             const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-            // A spreadsheet would compute what begins like this; numbers it may have.
+            // Spreadsheets would compute text that begins so; numbers may begin so.
             const harmless = (text) => (/^[=+\-@\t]/.test(text) && !Number.isFinite(Number(text)) ? `'${text}` : text);
             const lines = [...table.querySelectorAll("thead tr"), ...book.chosen].map((row) =>
                 [...row.children].filter((each) => !each.querySelector(".unfold, .unseen"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a timeline: runs, and in them threads, in groups that the reader opens where they are many.
+"""The rows of a timeline: runs, and their threads, in groups if there are many.
 
-Threads are grouped by domain, and those of a domain by core, where they stayed on one; else by number. Ranks
+Threads are grouped by domain, and within a domain by core if they stayed on one; otherwise by number. Ranks
 are grouped by host.
 """
 
@@ -16,11 +16,11 @@ from ompass.readers.meta import Meta, read_meta
 
 Row = dict[str, Any]
 _IN_GROUP: Final = 16
-_SINGLE: Final = 64  # a run with more threads, and a page with more runs, has them in groups
+_SINGLE: Final = 64  # more threads of a run, or runs of a page, are grouped
 
 
 def rows_of(runs: Sequence[tuple[Run, Sequence[int]]]) -> list[Row]:
-    """Returns a row for each run, which has the rows of its threads; with each run the CPUs of its threads."""
+    """Returns a row for each run with the rows of its threads. `runs`: a run and the CPUs of its threads."""
     metas = [read_meta(run.path) for run, _ in runs]
     rows = [
         _of_run(k, run, cpus, meta, len(runs))
@@ -38,7 +38,7 @@ def rows_of(runs: Sequence[tuple[Run, Sequence[int]]]) -> list[Row]:
 
 
 def _of_run(number: int, run: Run, cpus: Sequence[int], meta: Meta, n_runs: int) -> Row:
-    """Returns all threads in one, and below it the threads, in groups where they are many."""
+    """Returns a row of all threads, and below it the threads, in groups if there are many."""
     leaves: list[Row] = [
         {"id": f"{number}.{row.thread}", "label": f"thread {row.thread}", "run": number,
          "threads": [row.thread], "rows": []}
@@ -55,10 +55,11 @@ def _of_run(number: int, run: Run, cpus: Sequence[int], meta: Meta, n_runs: int)
 
 
 def _places(run: Run, cpus: Sequence[int], meta: Meta) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """Domain and core by thread, as far as they are known."""
+    """Returns the known domains and cores by thread."""
     known = {thread: meta.places[cpu] for thread, cpu in enumerate(cpus) if 0 <= cpu < len(meta.places)}
     domains = {thread: domain for thread, (_, domain) in known.items()}
-    domains |= {row.thread: row.domain for row in run.regions if row.domain >= 0}  # as the extension has them
+    # The extension's domains take precedence.
+    domains |= {row.thread: row.domain for row in run.regions if row.domain >= 0}
     return domains, {thread: core for thread, (core, _) in known.items()}
 
 
@@ -90,13 +91,13 @@ def _by_place(run: int, leaves: list[Row], domains: Mapping[int, int], cores: Ma
 
 
 def _group(run: int, label: str, above: str, rows: list[Row]) -> Row:
-    """`above`: what tells its name from that of others."""
+    """Returns a group; `above` makes its id unique."""
     threads = [thread for row in rows for thread in row["threads"]]
     return {"id": f"{run}.{above}{label}", "label": label, "run": run, "threads": threads, "rows": rows}
 
 
 def _parted(rows: Iterable[Row], name: Callable[[Row], str]) -> dict[str, list[Row]]:
-    """By name, in the order of numbers in them."""
+    """Returns the rows by name, in the order of the numbers in the names."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(name(row), []).append(row)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of a report as HTML: sentences, findings and tables, with the figures that belong to them.
+"""The sections of a report as HTML: sentences, findings and tables, with their figures.
 
-What only a page shows is here too: lines of source below each task construct, the schedule of a trace.
+Also has what only a page shows: source lines below each task construct, and the schedule of a trace.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from ompass.reports.run import counters_of, run_report
 from ompass.reports.scaling import ScalingContent, scaling_report
 from ompass.units import count, duration, plural
 
-_AROUND_BARS: Final = 108  # pixels of a figure's axes and legend, on a narrow page as well
+_AROUND_BARS: Final = 108  # pixels for a figure's axes and legend, also on a narrow page
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A section with what the page adds: figures by name, and what unfolds below rows of its first table."""
+    """A section with the page's additions: figures by name, and details below rows of its first table."""
 
     section: Section
     figures: Mapping[str, Spec | None] = field(default_factory=dict)
     details: Mapping[int, Markup] = field(default_factory=dict)
-    drawn: Markup | None = None  # what the client draws into
+    drawn: Markup | None = None  # the element into which the client draws
 
 
 def comparison_part(contents: Sequence[ReportContent]) -> Part:
-    """Returns the thread-time of several runs, one beside the other; of the ranks of a job, how even it is."""
+    """Returns the thread-time of several runs in one figure; for ranks of a job, with the job's balance."""
     job = job_of_reports(contents)
     section = job_report(job).sections[0] if job else Section("runs", "All runs", ())
     return Part(section, {"runs": RUN_FIGURES["breakdown"].make(contents)})
@@ -52,9 +52,9 @@ def comparison_part(contents: Sequence[ReportContent]) -> Part:
 def run_parts(
     content: ReportContent, excerpts: Excerpts | None, schedule: Schedule | None, reuse: ReuseContent | None
 ) -> Iterator[Part]:
-    """The parts of one run, findings first. A trace has a schedule, and reuse distances of its kernels.
+    """Yields the parts of one run, findings first. A trace has a schedule, and reuse distances of kernels.
 
-    Source is shown where there are `excerpts`.
+    With `excerpts`, source lines are shown.
     """
     figures = {"threads": "threads", "granularity": "granularity", "tasks": "constructs"}
     sections = run_report(content).sections
@@ -101,18 +101,18 @@ def reuse_part(content: ReuseContent) -> Part:
 def schedule_part(schedule: Schedule) -> Part:
     window = f"From {duration(schedule.start_ns)} to {duration(schedule.end_ns)}"
     tasks = plural(schedule.n_tasks, "deferred task")
-    section = Section("schedule", "Schedule", (f"{window} of the run, in all of which {tasks} started.",))
+    section = Section("schedule", "Schedule", (f"{window} of the run. {tasks} started in the whole run.",))
     return Part(section, {"over-time": over_time(schedule), "matrix": who_ran_whose(schedule)})
 
 
 def section_later(key: str, title: str, number: str) -> Markup:
-    """Returns a section that client/server.js fills when it comes into sight."""
+    """Returns a section that client/server.js fills when it becomes visible."""
     waiting = element("p", "…", class_="note")
     return element("section", element("h3", title), waiting, id=f"{key}{number}", data_later=key)
 
 
 def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
-    """Returns a part as HTML, and the figures that page.js draws into it; `number` tells several runs apart."""
+    """Returns a part as HTML, and the figures that page.js draws in it; `number` distinguishes runs."""
     section = part.section
     figures = {f"figure-{name}{number}": visible_values(spec) for name, spec in part.figures.items() if spec}
     blocks = [element("h3", section.title)]
@@ -132,8 +132,8 @@ def part_markup(part: Part, number: str) -> tuple[Markup, dict[str, Spec]]:
 
 
 def _figure(name: str, spec: Spec) -> Markup:
-    """Where page.js draws a figure, with its description for those who do not see it."""
-    # Its room is kept: what moves while it is pressed would lose the click.
+    """Returns the place where page.js draws a figure, with a description for readers who cannot see it."""
+    # Reserves the height: a link that moves while it is pressed would miss the click.
     height = spec["height"] + _AROUND_BARS if isinstance(spec["height"], int) else 0
     style = f"min-height:{height}px"
     plot = element("div", class_="plot", id=name, role="img", aria_label=spec["description"], style=style)
@@ -154,7 +154,7 @@ def _advice(advice: Advice) -> Markup:
 def _task_details(content: ReportContent, task: ConstructTotals, excerpts: Excerpts | None) -> Markup:
     location = content.location(task.construct)
     excerpt = excerpts and excerpts.around(task.construct)
-    absent = "The source file was not found." if excerpts else "--sources puts the source here."
+    absent = "The source file was not found." if excerpts else "--sources shows the source here."
     parts = [
         source_lines(numbered_lines(excerpt, excerpts.heat_of(task.construct, excerpt)))
         if excerpts and excerpt
@@ -166,7 +166,7 @@ def _task_details(content: ReportContent, task: ConstructTotals, excerpts: Excer
         f"{count(task.n_created)} created, {count(task.n_cancelled)} cancelled, "
         f"{count(task.n_undeferred)} undeferred",
         f"longest wait from ready to start {duration(task.ready_max_ns)}",
-        f"{count(task.n_other_thread)} ran on another thread than created them, "
+        f"{count(task.n_other_thread)} did not run on the creating thread, "
         f"{count(task.n_other_core)} on another core, {count(task.n_other_domain)} in another domain",
     ]
     if task.sampled and task.n_timed:
@@ -178,7 +178,7 @@ def _task_details(content: ReportContent, task: ConstructTotals, excerpts: Excer
 
 
 def _mini_histogram(bins: Sequence[Bin]) -> Markup:
-    """Durations of one construct's tasks as a list of bars: readable without any script."""
+    """Returns durations of one construct's tasks as a list of bars, readable without scripts."""
     most = max((b.n_tasks for b in bins), default=0)
     return element("dl", *_histogram_bars(bins, most), class_="histogram") if most else Markup("")
 
@@ -191,7 +191,7 @@ def _histogram_bars(bins: Iterable[Bin], most: int) -> Iterator[Markup]:
 
 
 def source_part(excerpts: Excerpts) -> Part | None:
-    """The hottest lines of the program with those around them; None when no source of theirs is found."""
+    """Returns the hottest lines of the program and their neighbours; None if no source file was found."""
     blocks = []
     for file, ranges in excerpts.hottest():
         blocks.append(element("h4", element("code", file.rsplit("/", 1)[-1], title=file)))
@@ -199,14 +199,14 @@ def source_part(excerpts: Excerpts) -> Part | None:
     if not blocks:
         return None
     said = (
-        "The bar of a line is the share of the samples that fell on it. Behind a line that creates tasks, or "
-        "waits, stands what that took of the thread-time."
+        "The bar of a line shows its share of the samples. Behind a line that creates tasks, or "
+        "waits, stands its cost in thread-time."
     )
     return Part(Section("source", "Source", (said,)), drawn=join(blocks))
 
 
 def source_lines(lines: Iterable[SourceLine]) -> Markup:
-    """Returns lines with their numbers, a bar for the samples on each, and what is said of them."""
+    """Returns lines with their numbers, bars for their samples, and their remarks."""
     rows = [
         element(
             "span",

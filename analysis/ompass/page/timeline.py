@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The timeline of one or more traces, as page/client draws it: rows, legends, tiles, stretches of a window.
+"""The timeline of traces for page/client: rows, legends, tiles, state intervals of a window.
 
-A legend has the keys of a dimension that take most time, over all runs; every tile has a column for each, one
-for the rest of the work, and one for each other state. Computes no figure: sums are the core's.
+A legend has the keys of a dimension with most time, over all runs. Every tile has a column for each key, one
+for the rest of the work, and one for each other state. Computes no figures: the core sums.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
     Bins = NDArray[np.uint64]
 
 MOST_KEYS: Final = 12
-"""Entries of a legend with a colour of their own."""
+"""Entries of a legend with their own colours."""
 MOST_STRETCHES: Final = 20_000
-"""Of one window, that a page draws one by one."""
+"""Most state intervals of a window that a page draws one by one."""
 _MOST_RECORDS: Final = 2_000_000
-"""That are read for one question, of all threads together."""
-_BAKED_BYTES: Final = 1_800_000  # of all runs on a page that stands alone, before base64
+"""Most records read for one request, over all threads."""
+_BAKED_BYTES: Final = 1_800_000  # for all runs on a self-contained page, before base64
 _BAKED_STRETCHES: Final = 12_000
 _BAKED_DEPENDENCES: Final = 20_000
 _WITH_LEGEND: Final = ("construct", "home", "depth", "kernel")
 _REST: Final = "#7a8a99"
-# None of them is like that of a state, which is drawn beside them.
+# All differ from the colours of states, which are drawn next to them.
 _CONSTRUCTS: Final = (
     "#0072b2", "#009e73", "#56b4e9", "#b8a500", "#332288", "#44aa99",
     "#882255", "#88ccee", "#117733", "#6a51a3", "#7b6d47", "#2f4b7c",
@@ -59,16 +59,16 @@ class _Legend:
     entries: tuple[_Entry, ...]
     keys: tuple[
         Mapping[int, int], ...
-    ]  # of each run: key of the core -> entry; those that it lacks are the rest
+    ]  # for each run: key of the core -> entry; missing keys belong to the rest
 
 
 class Timeline:
-    """The traces of a page. Safe to use from several threads."""
+    """The traces of a page. Several threads may use it at a time."""
 
     def __init__(
         self, traces: Sequence[tuple[ReportContent, Pyramid]], *, window: tuple[int, int] = (0, -1)
     ) -> None:
-        """Of `window` (-1: to the end)."""
+        """Restricts the timeline to `window` (-1: to the end)."""
         self.contents = tuple(content for content, _ in traces)
         self.pyramids = tuple(pyramid for _, pyramid in traces)
         last_ns = max(pyramid.end_ns for pyramid in self.pyramids)
@@ -80,7 +80,7 @@ class Timeline:
     # ------------------------------------------------------------ for the page
 
     def describe(self) -> Value:
-        """Returns all that the client must know before it draws."""
+        """Returns everything that the client needs before it draws."""
         return {
             "begin": self.begin_ns,
             "end": self.end_ns,
@@ -112,9 +112,9 @@ class Timeline:
     def tile(
         self, run: int, dimension: str, shift: int, first: int, n: int, rows: Sequence[Sequence[int]]
     ) -> Bins:
-        """Returns nanoseconds by row, bin and column of the legend; by state when the dimension is `state`.
+        """Returns nanoseconds by row, bin and column of the legend; for the dimension `state`, by state.
 
-        When it is `absent`, the time preempted and blocked of each state.
+        For the dimension `absent`, returns the preempted and blocked time of each state.
         """
         if dimension in ("state", "absent"):
             return self.pyramids[run].read_tile(rows, DIMENSIONS.index(dimension), [], shift, first, n)
@@ -133,25 +133,25 @@ class Timeline:
     def stretches(
         self, run: int, threads: Sequence[int], begin_ns: int, end_ns: int, limit: int = MOST_STRETCHES
     ) -> Value | None:
-        """Returns the stretches of a window as columns; None when they are too many to be drawn."""
+        """Returns the state intervals of a window as columns; None if they are too many to draw."""
         rows = self.pyramids[run].read_stretches(threads, begin_ns, end_ns, limit)
         if rows is None:
             return None
         return _columns(rows)
 
     def links(self, run: int, task: int, thread: int, at_ns: int) -> Value:
-        """Returns a task that runs on `thread` then, and those before and after it by dependences."""
+        """Returns a task that runs on `thread` at `at_ns`, with its predecessors and successors."""
         return _columns(self.pyramids[run].read_links(task, thread, at_ns, _MOST_RECORDS))
 
     def moment(self, run: int, threads: Sequence[int], at_ns: int) -> Value:
-        """What each of these threads does at a moment, and until when it waits."""
+        """Returns what each of these threads does at a moment, and until when it waits."""
         most = _MOST_RECORDS // max(len(threads), 1)
         return _columns(self.pyramids[run].read_moment(threads, at_ns, most))
 
     def baked(self, sources: bool = False) -> Value:
-        """What a page that stands alone holds: every dimension in bins as fine as there is room for.
+        """Returns the data of a self-contained page: every dimension in bins as fine as the space allows.
 
-        `sources`: the lines around each construct of runs whose stretches are there, too.
+        `sources`: also the lines around each construct of runs with single state intervals.
         """
         names = ["state", *(name for name, legend in self._legends.items() if legend.entries)]
         names += ["absent"] * self.has_absences
@@ -181,7 +181,7 @@ class Timeline:
             shift += 1
         first = self.begin_ns >> shift
         n = ((self.end_ns - 1) >> shift) - first + 1
-        # Parts of a bin in 65,535ths: a page needs no more, and half the room.
+        # Parts of a bin in 65,535ths, which are precise enough for a page and need half the space.
         tiles = {
             name: b64encode(
                 (
@@ -245,12 +245,12 @@ _NOWHERE: Final = "implicit tasks"
 
 def _columns(rows: WindowStretches | TaskLinks) -> Value:
     columns: Value = {name: column.tolist() for name, column in rows.as_dict().items()}
-    columns["task"] = [str(task) for task in columns["task"]]  # 64 bits are more than a number of JavaScript
+    columns["task"] = [str(task) for task in columns["task"]]  # 64 bits exceed a number of JavaScript
     return columns
 
 
 def construct_label(number: int, content: ReportContent) -> str:
-    """What the legend calls a construct."""
+    """Returns the name of a construct in the legend."""
     if number == 0:
         return "outside of regions"
     definition = content.run.definitions[number] if number < len(content.run.definitions) else None
@@ -258,7 +258,7 @@ def construct_label(number: int, content: ReportContent) -> str:
 
 
 def _label(name: str, key: int, content: ReportContent) -> str:
-    """What a key of the core is called; empty: it belongs to the rest."""
+    """Returns the name of a key of the core; empty: it belongs to the rest."""
     if name in ("construct", "kernel"):
         return construct_label(key, content)
     if name == "depth":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readers: from a run directory to the model, through the C++ core, which alone knows the bytes."""
+"""Readers: convert a run directory to the model, through the C++ core, which alone knows the file format."""
 
 from ompass.readers.events import EventTable, event_kinds, read_events
 from ompass.readers.graph import read_task_graph

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The errors of the C++ core as ours, with what to do about them."""
+"""Converts errors of the C++ core to Python errors with advice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ompass.errors import DamagedRunError, RunNotFoundError
 
 @contextmanager
 def core_errors(directory: Path) -> Iterator[None]:
-    """Turn LogError and file errors of the core into typed errors that name the directory."""
+    """Turns LogError and file errors of the core into typed errors that name the directory."""
     try:
         yield
     except LogError as error:
@@ -27,7 +27,7 @@ def core_errors(directory: Path) -> Iterator[None]:
 
 
 def check_directory(path: Path) -> None:
-    """Refuse what cannot be a run directory, with the reason, before the core sees it."""
+    """Refuses a path that cannot be a run directory, with the reason, before the core opens it."""
     if not path.exists():
         raise RunNotFoundError(
             f"{path}",
@@ -41,11 +41,11 @@ def check_directory(path: Path) -> None:
     if (path / "meta.json").exists():
         raise RunNotFoundError(
             f"{path}",
-            "it has no process.log: the process ended before anything was recorded, or the file is lost",
+            "it has no process.log: the process ended before it recorded anything, or the file is lost",
             "record the program again",
         )
     raise RunNotFoundError(
         f"{path}",
-        "it is not a run directory: it holds neither meta.json nor process.log",
+        "it is not a run directory: it contains neither meta.json nor process.log",
         "name a directory that `ompass run` or the tool wrote (NAME.ompass)",
     )

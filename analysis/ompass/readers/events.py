@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decoded events of a trace, as columns; what they mean is left to whoever shows them."""
+"""Decoded events of a trace, as columns; the caller interprets them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["EventTable", "event_kinds", "read_events"]
 
 
 def event_kinds() -> list[tuple[str, str]]:
-    """(name, meaning) of every event kind, indexed by its number."""
+    """Returns (name, meaning) of every event kind, indexed by its number."""
     return _core.event_kinds()
 
 
 def read_events(
     path: Path, *, thread: int = -1, start_ns: int = 0, end_ns: int = -1, limit: int = -1
 ) -> EventTable:
-    """Events of one thread (-1: of all) in [start_ns, end_ns) (-1: to the end), at most `limit` (-1: all).
+    """Returns events of one thread (-1: all) in [start_ns, end_ns) (-1: to the end), `limit` or all (-1).
 
-    Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
+    Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
     """
     check_directory(path)
     with core_errors(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small files of a run directory, which anything may have put there: FIFOs and devices are refused."""
+"""Reads small files of a run directory, which may contain anything: FIFOs and devices are refused."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _LARGEST_BYTES: Final = 64 << 20
 
 
 def read_small_file(path: Path) -> str:
-    """Returns the text of a regular file, broken characters replaced.
+    """Returns the text of a regular file, with replacements for broken characters.
 
-    OSError for any other kind, and for 64 MiB.
+    Raises OSError for other kinds of files, and above 64 MiB.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a FIFO has no writer to wait for
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # waits for no FIFO's writer
     with os.fdopen(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The task graph of a trace, from the C++ core; folding and judging are metrics'."""
+"""The task graph of a trace, from the C++ core; metrics fold and judge it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def read_task_graph(
     max_tasks: int = 10_000,
     on_processors: bool = False,
 ) -> TaskGraph:
-    """Returns the graph with `depth` levels of task nesting told apart, and the tasks of `expanded` groups.
+    """Returns the graph with `depth` separate levels of task nesting, and the tasks of `expanded` groups.
 
-    `on_processors`: work and span leave out the time in which threads were preempted.
+    `on_processors`: work and span exclude the time in which threads were preempted.
 
-    Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
+    Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
     """
     check_directory(path)
     with core_errors(path):

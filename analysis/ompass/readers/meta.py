@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""meta.json of a run directory: who ran what, where, on which runtime.
+"""meta.json of a run directory: command, host, runtime and environment of the run.
 
-Owns defaults for what an interrupted start left out; figures are never taken from here.
+Owns defaults for fields missing after an interrupted start. Figures never come from this file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ompass.readers.files import read_small_file
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What the tool wrote when the run began; empty and 0 for what is missing."""
+    """The tool's description from the start of the run; missing fields are empty or 0."""
 
     pid: int = 0
     parent_pid: int = 0
@@ -30,12 +30,12 @@ class Meta:
     ompass_version: str = ""
     mode: str = ""
     places: tuple[tuple[int, int], ...] = ()
-    """Core and domain of each CPU; shorter or empty where they are not known."""
+    """Core and domain of each CPU; shorter or empty if unknown."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_meta(directory: Path) -> Meta:
-    """Returns the meta data of a run; of a missing or broken file, an empty one (the logs stand without it)."""
+    """Returns the description of a run; an empty one if the file is missing or broken."""
     try:
         values = _values(directory)
     except (OSError, ValueError):
@@ -57,7 +57,7 @@ def read_meta(directory: Path) -> Meta:
 
 
 def meta_problems(directory: Path) -> list[str]:
-    """What is wrong with meta.json, a sentence at most; that it is missing is no problem."""
+    """Returns the problem of meta.json, at most one sentence; a missing file is not a problem."""
     try:
         _values(directory)
     except FileNotFoundError:
@@ -68,13 +68,13 @@ def meta_problems(directory: Path) -> list[str]:
 
 
 def _values(directory: Path) -> dict[str, Any]:
-    """OSError, or ValueError when it holds something else than one object of JSON."""
+    """Raises OSError, or ValueError unless the file contains exactly one JSON object."""
     try:
         values = json.loads(read_small_file(directory / "meta.json"))
     except RecursionError:
         raise ValueError("its values are nested too deeply") from None
     if not isinstance(values, dict):
-        raise ValueError("it does not hold an object")
+        raise ValueError("it does not contain an object")
     return values
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What threads did over time, at every zoom; the core owns the rules, and the file beside a trace."""
+"""Activity of threads over time, at every zoom; the core owns its rules and its file."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ompass.readers.core import check_directory, core_errors
 __all__ = ["DIMENSIONS", "NO_HOME", "Pyramid", "TaskLinks", "WindowStretches", "open_pyramid"]
 
 DIMENSIONS: Final = ("state", "construct", "home", "depth", "kernel", "absent")
-"""By the numbers of the core."""
+"""By their numbers in the core."""
 
 
 def open_pyramid(path: Path, *, keep: bool = True) -> Pyramid:
-    """Returns the pyramid of a trace, kept beside it for the next time if it can be (`keep`).
+    """Returns the pyramid of a trace; `keep` saves it in the run directory, if possible, for the next time.
 
-    Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
+    Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
     """
     check_directory(path)
     with core_errors(path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accesses that a run declared, counted by reuse distance in the core; metrics make figures of them."""
+"""Declared accesses of a run, counted by reuse distance in the core; metrics derive figures."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def read_reuse(
     n_jobs: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> _core.Reuse:
-    """What the core counts of a trace's accesses, one stream per cache group.
+    """Returns the core's counts of a trace's accesses, one stream per cache group.
 
-    `group_of_thread`: the index of the group of every thread; where it is -1 or missing, threads are in the
-    group of the CPU that they were recorded on. `class_bytes`: (L2, last level) per group. `n_jobs` 0: as
-    many as this process has CPUs. `progress` is called with the share done. Raises NothingToShowError when
-    the run has no accesses, DamagedRunError.
+    `group_of_thread`: index of each thread's group; if it is -1 or missing, a thread belongs to the group of
+    the CPU that it was recorded on. `class_bytes`: (L2, last level) per group. `n_jobs`: threads, 0 for one
+    per CPU of this process. `progress` receives the finished share. Raises NothingToShowError if the run has
+    no accesses, and DamagedRunError.
     """
     check_has_accesses(run)
     with core_errors(run.path):
@@ -46,7 +46,7 @@ def read_reuse(
 
 
 def check_has_accesses(run: Run) -> None:
-    """NothingToShowError, with what to do, for a run without declared accesses in a trace."""
+    """Raises NothingToShowError, with advice, unless a trace has declared accesses."""
     if run.mode != "trace":
         raise NothingToShowError(
             f"{run.path} holds no accesses",
@@ -56,6 +56,6 @@ def check_has_accesses(run: Run) -> None:
     if not any(row.read_bytes or row.write_bytes for row in run.constructs):
         raise NothingToShowError(
             f"{run.path} holds no accesses",
-            "the program declares none",
+            "the program declares no accesses",
             "mark its kernels and their data with ompass_kernel_begin, ompass_read, ompass_write (ompass.h)",
         )

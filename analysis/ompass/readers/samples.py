@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The samples of a run: where its threads were, some hundred times a second."""
+"""The samples of a run: code addresses of its threads, taken at regular times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["STACK_WORD", "Sample", "SampledThread", "Samples", "read_samples"]
 
 
 def read_samples(path: Path) -> Samples:
-    """Returns all samples, by thread; of a run without any, no threads.
+    """Returns all samples, by thread; no threads for a run without samples.
 
     Raises RunNotFoundError, DamagedRunError.
     """

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ran when and where in a window of a trace: states over time, what threads did, who ran whose tasks.
+"""A window of a trace: states over time, each thread's activity, and which threads ran whose tasks.
 
-Out of the pyramid of the trace: stretches one by one where they are few, else bins that hold all of them in
-their proportions.
+Read from the trace's pyramid: as state intervals if they are few, else as bins with the same proportions.
 """
 
 from __future__ import annotations
@@ -21,25 +20,26 @@ if TYPE_CHECKING:  # numpy starts threads, and `ompass run` must not have any
 __all__ = ["DEFAULT_LIMIT", "Bars", "Schedule", "read_schedule", "schedule_of"]
 
 DEFAULT_LIMIT: Final = 5_000
-"""Stretches in a window unless more are asked for: as many as a figure still shows."""
-_KINDS_IN_BIN: Final = 4  # as a rule, at most
-_FEWEST_BINS: Final = 16  # of a thread
+"""Default limit of state intervals in a window: as many as a figure can show."""
+_KINDS_IN_BIN: Final = 4  # usually, at most
+_FEWEST_BINS: Final = 16  # per thread
 _MOST_KEYS: Final = 24
 _N_STATES: Final = 5
 OTHERS: Final = -1
-"""The key of work in many constructs or of many homes."""
+"""The key of work in all other constructs or homes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """What threads did: from `begin_ns` to `end_ns` a thread spent `part_ns` so, `before_ns` lies above it.
+    """Activity of threads. From `begin_ns` to `end_ns`, a thread spent `part_ns` so, below `before_ns`.
 
-    Columns of one length. Of a stretch that is there just as it was, part is all; of a bin, one of its kinds.
+    Columns of equal length. For a state interval, `part_ns` is its whole length; for a bin, the length of one
+    kind.
     """
 
     thread: NDArray[np.int64]
     state: NDArray[np.int64]
-    absence: NDArray[np.int64]  # 1 preempted, 2 blocked: a part of the stretch above it; 0: a stretch
+    absence: NDArray[np.int64]  # 0: a state interval; 1 preempted, 2 blocked: off-CPU part of the one above
     key: NDArray[np.int64]  # construct or home of work; OTHERS
     begin_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
@@ -56,7 +56,7 @@ class Schedule:
 
     start_ns: int
     end_ns: int
-    edges_ns: NDArray[np.int64]  # of the bins, one more than these; the outer ones are not cut at the window
+    edges_ns: NDArray[np.int64]  # of the bins, one more than bins; outer bins may exceed the window
     bins: NDArray[np.uint64]  # thread-time by bin and state
     bars: Bars
     is_binned: bool  # the bars are parts of bins
@@ -78,9 +78,9 @@ def read_schedule(
     n_bins: int = 200,
     threads: Collection[int] = (),
 ) -> Schedule:
-    """Returns the schedule in [start_ns, end_ns) (-1: to the end), as schedule_of() has it.
+    """Returns the schedule in [start_ns, end_ns) (-1: to the end), as schedule_of() does.
 
-    Raises RunNotFoundError, DamagedRunError (also when the run has no trace).
+    Raises RunNotFoundError, DamagedRunError (also if the run has no trace).
     """
     pyramid = open_pyramid(path, keep=False)
     return schedule_of(
@@ -104,10 +104,10 @@ def schedule_of(
     n_bins: int = 200,
     threads: Collection[int] = (),
 ) -> Schedule:
-    """Returns the window in bars, if `limit` is not 0, and at most `n_bins` bins of states.
+    """Returns the window as bars, unless `limit` is 0, and at most `n_bins` bins of states.
 
-    Up to `limit` stretches are shown one by one; more of them as bins. `by_home`: work has homes as keys, not
-    constructs. `threads`: those with bars (none: all).
+    Up to `limit` state intervals have a bar each; more of them become bins. `by_home`: the keys of work are
+    homes, not constructs. `threads`: threads with bars (empty: all).
     """
     import numpy as np
 
@@ -159,7 +159,7 @@ class _Bins:
 
 
 def _bins_of(pyramid: Pyramid, first_ns: int, last_ns: int, most: int) -> _Bins:
-    """At most so many bins."""
+    """Returns at most so many bins of the smallest possible size."""
     shift = 0
     while ((last_ns - 1) >> shift) - (first_ns >> shift) >= most:
         shift += 1
@@ -169,7 +169,7 @@ def _bins_of(pyramid: Pyramid, first_ns: int, last_ns: int, most: int) -> _Bins:
 def _bars_of(found: WindowStretches, key: str) -> Bars:
     import numpy as np
 
-    chosen = (found.absent == 0) | (found.state == 0)  # those of other states would hide what they are
+    chosen = (found.absent == 0) | (found.state == 0)  # other off-CPU intervals would hide the state
     rows = found.where(chosen)
     return Bars(
         thread=rows.thread.astype(np.int64),
@@ -184,7 +184,7 @@ def _bars_of(found: WindowStretches, key: str) -> Bars:
 
 
 def _binned_bars(bins: _Bins, threads: Sequence[int], key: str) -> Bars:
-    """The keys of work, other work and other states of each bin, one below the other; absences over work."""
+    """Returns work by key, other work and other states of each bin, stacked; off-CPU parts lie over work."""
     import numpy as np
 
     keys = [each for each, _ in bins.pyramid.totals(DIMENSIONS.index(key))[:_MOST_KEYS]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Task programs for the simulator, and their simulated runs, from the C++ core."""
+"""Task programs for the simulator, and simulated runs, from the C++ core."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Costs = Mapping[str, Sequence[tuple[int, float]]]
 
 
 def read_task_program(path: Path) -> TaskProgram:
-    """What every task of a recorded run does.
+    """Returns the program: the actions of every task of a recorded run.
 
-    Raises RunNotFoundError, DamagedRunError, NothingToShowError when the run holds no trace or no tasks.
+    Raises RunNotFoundError, DamagedRunError, and NothingToShowError if the run has no trace or no tasks.
     """
     check_directory(path)
     with core_errors(path):
@@ -66,12 +66,13 @@ def run_simulation(
     record_in: Path | None = None,
     recorded_run: Path | None = None,
 ) -> SimulatedRun:
-    """One simulated run; NothingToShowError when its tasks wait for each other.
+    """Returns one simulated run; NothingToShowError if its tasks wait for each other.
 
-    `serialised`: of tasks that a team of one ran, ns to take off the work of each, off that of its creator,
-    and what its creation takes elsewhere; `as_recorded`: not on one thread, where they take what they took.
+    `serialised`: for tasks of a team of one, ns to subtract from the work of each and from its creator's
+    work, and the cost of its creation in a larger team. `as_recorded`: except on one thread, where recorded
+    times stay.
 
-    `record_in`, an existing directory, gets its logs, with the definitions of `recorded_run`.
+    `record_in`, an existing directory, receives its logs, with the definitions of `recorded_run`.
     """
     try:
         return _core.simulate(
@@ -99,44 +100,44 @@ def run_simulation(
         )
     except LogError as error:
         raise NothingToShowError(
-            f"{policy} on {threads} threads does not end",
+            f"{policy} on {threads} threads never ends",
             str(error),
             "record the whole program, without pauses or a size limit",
         ) from error
 
 
 def task_shapes(program: TaskProgram) -> tuple[TaskShape, ...]:
-    """How the tasks of each construct are created."""
+    """Returns how the tasks of each construct are created."""
     return _core.shapes(program)
 
 
 def loop_shapes(program: TaskProgram) -> tuple[LoopShape, ...]:
-    """Returns the worksharing loops of several threads, in which these did nothing but work."""
+    """Returns the worksharing loops of several threads that contain only work."""
     return _core.loops(program)
 
 
 def coarser(program: TaskProgram, construct: int, grain: int) -> TaskProgram:
-    """Returns the program with each `grain` leaf tasks of the construct, created in a row, as one."""
+    """Returns the program with every `grain` consecutive leaf tasks of the construct merged."""
     return _core.coarsen(program, construct, grain)
 
 
 def finer(program: TaskProgram, construct: int, parts: int) -> TaskProgram:
-    """Returns the program with each task of the construct that only works as `parts` tasks."""
+    """Returns the program with each task of the construct that only works split into `parts` tasks."""
     return _core.refine(program, construct, parts)
 
 
 def spread_out(program: TaskProgram, construct: int, least: int, parts: int) -> TaskProgram:
-    """Returns the program whose creators of `least` tasks of the construct share that out to `parts` tasks."""
+    """Returns the program in which `parts` tasks create the tasks of creators of `least` tasks or more."""
     return _core.spread(program, construct, least, parts)
 
 
 def without_phases(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program whose tasks of the construct keep only the last of their taskwaits."""
+    """Returns the program with only the last taskwait in each task of the construct."""
     return _core.join_phases(program, construct)
 
 
 def with_dependences(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program whose tasks of the construct depend on declared data instead of waiting for all."""
+    """Returns the program with dependences on declared data instead of waits in tasks of the construct."""
     return _core.depend_on_data(program, construct)
 
 
@@ -146,25 +147,25 @@ def untied(program: TaskProgram, construct: int) -> TaskProgram:
 
 
 def prioritised(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program whose tasks of the construct have a priority above that of others."""
+    """Returns the program with a higher priority for tasks of the construct."""
     return _core.prioritise(program, construct)
 
 
 def balanced(program: TaskProgram, construct: int) -> TaskProgram:
-    """Returns the program in which each instance of the worksharing loop takes its threads equally long."""
+    """Returns the program in which all threads work equally long in each instance of the worksharing loop."""
     return _core.balance_loop(program, construct)
 
 
 def as_taskloop(program: TaskProgram, construct: int, tasks: int) -> TaskProgram:
-    """Returns the program with a taskloop of so many tasks in place of each instance of the worksharing loop."""
+    """Returns the program with a taskloop of so many tasks in place of each instance of the loop."""
     return _core.loop_to_tasks(program, construct, tasks)
 
 
 def with_larger_chunks(program: TaskProgram, construct: int, factor: int, chunk_ns: int) -> TaskProgram:
-    """Returns the program with chunks of the loop that are `factor` times as large."""
+    """Returns the program with chunks of the loop `factor` times as large."""
     return _core.enlarge_chunks(program, construct, factor, chunk_ns)
 
 
 def placed(program: TaskProgram, construct: int, n_domains: int) -> TaskProgram:
-    """Returns the program whose outermost tasks of the construct are placed, in equal stretches."""
+    """Returns the program with the construct's outermost tasks placed in domains, in blocks of equal size."""
     return _core.place_subtrees(program, construct, n_domains)

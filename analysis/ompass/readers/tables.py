@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as tables with typed columns, for SQL, Parquet and notebooks: what there is, and lazy frames of it.
+"""A run as tables with typed columns, for SQL, Parquet and notebooks: descriptions, and lazy frames.
 
-The core describes the columns. Rows of a trace come from the core in batches while they are
-used, so a frame that is filtered, summed or written to a file takes the same memory for any length of trace.
+The core describes the columns. It delivers rows of a trace in batches while they are used, so filters, sums
+and files need the same memory for traces of any length.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LABELS: Final = {"State": _STATES, "Wait": tuple(sorted({*WAIT_KINDS.values(), 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`type`: Int64, UInt64, Int32, UInt32, Boolean or String of polars; State or Wait: names of numbers."""
+    """`type`: Int64, UInt64, Int32, UInt32, Boolean or String of polars; State or Wait for numbered names."""
 
     name: str
     type: str
@@ -40,7 +40,7 @@ class Column:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The names that a column of names has; none for other columns."""
+        """The names in a column of names; empty for other columns."""
         return _LABELS.get(self.type, ())
 
 
@@ -58,7 +58,7 @@ class Table:
 def _figures(
     row: type[ConstructRow | LoopRow | RegionRow | ThreadRow | WaitRow], but: Sequence[str] = ()
 ) -> tuple[Column, ...]:
-    """Returns the columns of the rows of a profile: whatever the core describes that is a single value."""
+    """Returns the columns of rows of a profile: the core's fields with a single value."""
     return tuple(Column(*field) for field in row.describe() if field[1] and field[0] not in but)
 
 
@@ -87,19 +87,22 @@ TABLES: Final[Mapping[str, Table]] = {
         ),
         Table("regions", "what each thread did in each parallel construct", False, _figures(RegionRow)),
         Table(
-            "wait_places", "what each thread waited at each wait of `constructs`", False, _figures(WaitRow)
+            "wait_places",
+            "how long each thread waited at each wait in `constructs`",
+            False,
+            _figures(WaitRow),
         ),
         Table("loops", "what each thread did in each loop of `constructs`", False, _figures(LoopRow)),
         Table("threads", "threads of the process that took part", False, _figures(ThreadRow)),
     )
 }
-"""Every table, by name: those of a trace as the core delivers them, and those of the profile of any run."""
+"""All tables, by name: the tables of a trace (from the core) and of any run's profile."""
 
 
 def load_polars() -> Any:
-    """Returns the library of the frames; large, and so loaded only when one is made.
+    """Returns the polars module, which is large and therefore loaded only when a frame is made.
 
-    IncompleteInstallationError.
+    Raises IncompleteInstallationError.
     """
     try:
         return importlib.import_module("polars")
@@ -112,7 +115,7 @@ def load_polars() -> Any:
 class Tables:
     """The tables of one run, as lazy frames of polars.
 
-    `locate` tells where a construct stands; it is asked when the table `constructs` is used.
+    `locate` returns the source location of a construct, for the table `constructs`.
     """
 
     def __init__(self, run: Run, locate: Callable[[int], Location]) -> None:
@@ -123,7 +126,7 @@ class Tables:
     def scan(self, name: str) -> polars.LazyFrame:
         """Returns the table `name` of TABLES.
 
-        UsageError for another name, NothingToShowError without its trace.
+        Raises UsageError for other names, NothingToShowError if it needs a trace.
         """
         table = TABLES.get(name)
         if table is None:
@@ -134,7 +137,7 @@ class Tables:
         return self._of_trace(table)
 
     def sql(self, query: str) -> polars.LazyFrame:
-        """What the query selects. UsageError with what is wrong with it."""
+        """Returns the result of the query. UsageError contains the query's error."""
         pl = load_polars()
         names = [n for n, table in TABLES.items() if self._run.mode == "trace" or not table.needs_trace]
         try:
@@ -148,7 +151,7 @@ class Tables:
         return found
 
     def finish(self, action: Callable[[], Any]) -> Any:
-        """What `action`, the collection of a frame of these tables, returns; its errors as ours."""
+        """Returns the result of `action`, which collects a frame of these tables; converts its errors."""
         pl = load_polars()
         try:
             return action()
@@ -215,7 +218,7 @@ class Tables:
         return register(frames, schema=_schema(pl, table))  # type: ignore[no-any-return]
 
     def _batches(self, table: Table, names: Sequence[str]) -> Iterator[list[Any]]:
-        """Arrays of the columns, one list per batch; the core reads ahead on a thread of its own."""
+        """Yields the arrays of the columns, one list per batch; the core reads ahead in another thread."""
         ready: queue.Queue[list[Any] | BaseException | None] = queue.Queue(maxsize=2)
         enough = threading.Event()
 
@@ -251,7 +254,7 @@ class Tables:
 
 
 class _EnoughError(Exception):
-    """Nobody wants more rows."""
+    """Signals the reading thread that no more rows are needed."""
 
 
 def _first_line(error: Exception) -> str:
@@ -266,7 +269,7 @@ def _schema(pl: Any, table: Table) -> dict[str, Any]:
 
 
 def _series(pl: Any, column: Column, values: Any) -> Any:
-    """Returns a column of the core, int64 with -1 for what cannot be told, in its own type."""
+    """Returns a column of the core (int64, with -1 for unknown values) in its own type."""
     import numpy as np
 
     if column.labels:

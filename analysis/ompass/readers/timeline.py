@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each thread was in and when: slices of a window of a trace, and the order of entering and leaving."""
+"""Slices of a window of a trace: nested intervals of threads, and the order of entering and leaving them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ompass.units import count
 
 
 class SliceKind(IntEnum):
-    """The numbers of the core."""
+    """Kinds of slices, as numbered by the core."""
 
     REGION = 0
     IMPLICIT = 1
@@ -32,13 +32,13 @@ class SliceKind(IntEnum):
 
 _RESUMED, _UNTIMED = 1, 2
 _PARTS: Final = 1 << 14
-_OPEN: Final = 64  # slices that a thread is in at one moment, at most
-_FULL: Final = 0.5  # a dense window has at least this part of the events that the fullest has
+_OPEN: Final = 64  # most slices that are open at a moment in a thread
+_FULL: Final = 0.5  # least events of a dense window, as a part of the most events of a window
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One stretch of a thread; `task` is the id of a task or creation, 0 for undeferred ones."""
+    """An interval of a thread; `task` is the id of a task or creation, 0 for undeferred ones."""
 
     begin_ns: int
     end_ns: int
@@ -47,11 +47,11 @@ class Slice:
     construct: int
     task: int
     depth: int
-    resumed: bool  # a suspended task goes on
-    untimed: bool  # an undeferred task, at the time of the event before it
+    resumed: bool  # a suspended task resumes
+    untimed: bool  # an undeferred task, with the time of the preceding event
 
     def label(self, names: Mapping[int, str]) -> str:
-        """What a viewer shows; `names` of constructs."""
+        """Returns the viewers' label; `names` are names of constructs."""
         if self.kind is SliceKind.WAIT:
             return WAITS.get(self.construct, "wait")
         if self.kind is SliceKind.LOCK:
@@ -80,7 +80,7 @@ class Timeline:
 
 
 def check_has_events(run: Run) -> None:
-    """NothingToShowError, with what to do, for a run that is no trace."""
+    """Raises NothingToShowError, with advice, for a run without a trace."""
     if run.mode != "trace":
         raise NothingToShowError(
             f"{run.path} holds no events", "it was recorded in profile mode", "record it with --mode trace"
@@ -90,9 +90,9 @@ def check_has_events(run: Run) -> None:
 def read_timeline(
     run: Run, *, threads: Sequence[int] = (), start_ns: int = 0, end_ns: int = -1, limit: int = 1_000_000
 ) -> Timeline:
-    """What `threads` (none: all) were in, in [start_ns, end_ns) (-1: to the end).
+    """Returns the slices of `threads` (empty: all) in [start_ns, end_ns) (-1: to the end).
 
-    Raises NothingToShowError for a run without a trace or an empty window, UsageError for more slices than
+    Raises NothingToShowError without a trace or for an empty window, UsageError for more slices than
     `limit`, DamagedRunError.
     """
     check_has_events(run)
@@ -117,7 +117,7 @@ def read_timeline(
 
 
 def _refuse_too_many(run: Run, threads: Sequence[int], start_ns: int, end_ns: int, limit: int) -> None:
-    """Refuse what is surely too much before it is read: a deferred task is a slice, and its creation one."""
+    """Refuses too many slices before reading: each deferred task has a slice, and so has its creation."""
     chosen = set(threads) or {thread.thread for thread in run.threads}
     tasks = [row for row in run.constructs if run.kind_of(row.construct) == "task" and row.thread in chosen]
     n_slices = sum(row.n_completed - row.n_undeferred + row.n_created - row.n_undeferred for row in tasks)
@@ -130,7 +130,7 @@ def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
     last_ns = max([run.wall_ns, *(thread.last_ns for thread in run.threads)])
     counts = _core.events_over_time(str(run.path), threads, last_ns, _PARTS).tolist()
     part_ns = last_ns // _PARTS + 1
-    # What is open when a window begins is in it too: the calls and waits that a thread is in.
+    # Slices that are open at a window's begin belong to it, too: the calls and waits around it.
     room = limit - min(limit // 4, _OPEN * len(threads or run.threads))
     windows = [
         f"{name} window that fits is --from {_time(first * part_ns)} --to {_time(end * part_ns)}"
@@ -140,20 +140,21 @@ def _too_many(run: Run, threads: Sequence[int], limit: int) -> UsageError:
     ]
     return UsageError(
         f"{run.path} has more than {count(limit)} slices in this window",
-        "the export and every viewer would take very long",
+        "the export and viewers would take very long",
         "; ".join([*windows, "or name fewer threads with --thread, or raise --limit"]),
     )
 
 
 def _time(ns: int) -> str:
-    """As --from and --to read it."""
+    """Returns the time in the form of --from and --to."""
     return f"{ns / 1e6:.6f}".rstrip("0").rstrip(".") + "ms"
 
 
 def fitting_windows(counts: Sequence[int], limit: int) -> list[tuple[int, int]]:
     """Parts [first, end) of a run with at most `limit` events: the longest window, and the densest one.
 
-    The densest has most events per time, of those that make good use of the limit. None when no part fits.
+    The densest has the most events per time among windows that use at least half of the limit. Empty if no
+    part fits.
     """
     found: list[tuple[int, int, int]] = []  # first, end, events
     first = n_events = 0
@@ -173,10 +174,10 @@ def fitting_windows(counts: Sequence[int], limit: int) -> list[tuple[int, int]]:
 
 
 def walk(slices: Sequence[Slice]) -> Iterator[tuple[int, Slice, bool]]:
-    """(time, slice, entered) of one thread in order; times never go back, and every slice entered is left.
+    """Yields (time, slice, entered) of one thread in order; times never decrease, and all slices are left.
 
-    `slices` in the order in which they ended, as a Timeline has them: those a level deeper since the last one
-    of a level are its parts.
+    `slices` are in the order of their ends, as in a Timeline. A slice contains the slices one level deeper
+    that ended since the preceding slice of its level.
     """
     waiting: dict[int, list[int]] = {}
     parts: list[list[int]] = []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports: computed once as sections of sentences and tables, then written for people and for programs.
 
-`collect` gathers what a run says, `run_report` makes the report of it; `print_report`, `svg_report`, `plain`
-(JSON) and `csv_report` write any report down. They compute no figure.
+`collect` gathers the content of a run, `run_report` makes its report. `print_report`, `svg_report`, `plain`
+(JSON) and `csv_report` write any report. They compute no figures.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ __all__ = [
 
 
 def csv_report(reports: Sequence[Report], field: str = "") -> str:
-    """The rows of a field of one or more reports, or the reports themselves; their directory comes first."""
+    """Returns the rows of a field of reports, or the reports themselves; the directory comes first."""
     rows = []
     for report in reports:
         values = report.values

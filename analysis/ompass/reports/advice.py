@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of `ompass advise`: changes by predicted gain, and what to write for each.
+"""The report of `ompass advise`: changes by predicted gain, and the code to write for each.
 
 docs/simulation.md lists the fields of its JSON form.
 """
@@ -19,70 +19,70 @@ SCHEMA_VERSION: Final = 1
 _TITLES: Mapping[str, Callable[[Change], str]] = {
     "depth": lambda c: f"Create no tasks deeper than {plural(c.value, 'level')}",
     "time": lambda c: f"Create no tasks for less than {duration(c.value)} of work",
-    "grain": lambda c: f"Put {c.value} of these tasks into one",
-    "finer": lambda c: f"Make {c.value} tasks of each of these",
+    "grain": lambda c: f"Merge {c.value} of these tasks into one",
+    "finer": lambda c: f"Split each of these tasks into {c.value}",
     "producer": lambda c: f"Let {c.value} tasks create these tasks instead of one",
-    "phases": lambda c: "Wait for what is needed instead of for all",
-    "dependences": lambda c: "Wait for the data that is needed instead of for all tasks",
+    "phases": lambda c: "Wait only for needed tasks instead of all",
+    "dependences": lambda c: "Wait for needed data instead of all tasks",
     "untied": lambda c: "Make these tasks untied",
     "priority": lambda c: "Run these tasks before others",
-    "schedule": lambda c: "Share this loop out more evenly",
+    "schedule": lambda c: "Distribute this loop more evenly",
     "taskloop": lambda c: f"Make this loop a taskloop of {c.value} tasks",
     "chunk": lambda c: f"Make the chunks of this loop {c.value} times as large",
-    "extension": lambda c: "Schedule by libomp_ext.so instead of libomp",
+    "extension": lambda c: "Use the scheduler of libomp_ext.so instead of libomp's",
     "placement": lambda c: f"Place the subtrees of these tasks on {c.value} domains",
     "threads": lambda c: f"Run on {plural(c.value, 'thread')}",
 }
 _CURES: Mapping[str, Callable[[Change], str]] = {
     "depth": lambda c: (
-        f"pass the depth on, and below {c.value} call the serial function; `final(depth >= {c.value})` "
-        "keeps part of the cost"
+        f"pass the depth as an argument, and call the serial function below {c.value}; "
+        f"`final(depth >= {c.value})` keeps part of the cost"
     ),
-    "time": lambda c: "estimate the work from the size of the problem, and call the serial function below it",
+    "time": lambda c: "estimate the work from the problem size, and call the serial function below that size",
     "grain": lambda c: (
         f"write `grainsize({c.iterations})` on the taskloop"
         if c.iterations
-        else f"create one task for {c.value} of the pieces that have one each, or use a taskloop"
+        else f"create one task for {c.value} pieces instead of one each, or use a taskloop"
     ),
     "finer": lambda c: f"write `grainsize({c.iterations})` on the taskloop",
     "producer": lambda c: "split the loop that creates them: a taskloop, or tasks that create a part each",
     "phases": lambda c: "replace the taskwaits between the phases by depend clauses on the tasks",
     "dependences": lambda c: (
         "remove the taskwait, and write `depend(in: ...)` and `depend(out: ...)` on the tasks, for the data "
-        "that their kernels declare to read and to write"
+        "that their kernels declare as read and written"
     ),
     "priority": lambda c: (
         "write `priority(1)` on the task construct, and start the program with OMP_MAX_TASK_PRIORITY=1"
     ),
     "schedule": lambda c: (
         "write `schedule(dynamic, n)` or `schedule(guided)` on the loop, with chunks as small as pays; if it "
-        "has one of them, smaller chunks"
+        "has such a schedule, use smaller chunks"
     ),
     "taskloop": lambda c: (
-        f"let one thread run it as `taskloop num_tasks({c.value})`; the others run its tasks, or other ones, "
+        f"let one thread run it as `taskloop num_tasks({c.value})`; the others run its tasks, or others, "
         "at the barrier"
     ),
     "chunk": lambda c: (
-        f"write a chunk size on the schedule clause, {c.value} times the present one (without: 1)"
+        f"write a chunk size in the schedule clause: {c.value} times the present one (1 if there is none)"
     ),
     "untied": lambda c: "write `untied` on the task construct",
     "extension": lambda c: "start the program with `LD_PRELOAD=libomp_ext.so OMP_EXT_SCHEDULE=1`",
     "placement": lambda c: (
-        f"call `omp_child_task_affinity(i * {c.value} / n)` before the i-th of n tasks is created, and link "
+        f"call `omp_child_task_affinity(i * {c.value} / n)` before creating the i-th of n tasks, and link "
         "the program with libomp_ext.so"
     ),
-    "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine that has as many cores",
+    "threads": lambda c: f"set OMP_NUM_THREADS={c.value} on a machine with so many cores",
 }
 
 
 def advice_report(content: AdviceContent) -> Report:
-    """Changes, best first, and the causal profile."""
+    """Returns the report: changes, best first, and the causal profile."""
     return Report(
         title=f"ompass advise · {content.run.path.name} · {plural(content.threads, 'thread')}",
         facts=(),
         sections=(
             Section("changes", "What to change", tuple(_changes(content))),
-            Section("causal", "What faster code is worth", (_causal(content),)),
+            Section("causal", "Gain by faster code", (_causal(content),)),
         ),
         notes=content.notes,
         values={
@@ -103,11 +103,11 @@ def advice_report(content: AdviceContent) -> Report:
 
 def _changes(content: AdviceContent) -> list[str | Advice | Table]:
     simulated = (
-        f"Gains are shares of the {duration(content.base.wall_ns)} that are predicted without Ompass; "
+        f"Gains are shares of the {duration(content.base.wall_ns)} predicted without Ompass; "
         f"recorded: {duration(content.program.wall_ns)} on {plural(content.program.n_threads, 'thread')}."
     )
     if not content.changes:
-        return [simulated, "None of the changes that were tried gains one percent."]
+        return [simulated, "None of the tried changes gains one percent."]
     return [
         simulated,
         *(

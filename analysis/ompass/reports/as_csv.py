@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a report as CSV: those of its JSON form, without the lists that are nested in them."""
+"""Rows of a report as CSV: the rows of its JSON form, without nested lists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ompass.plain_text import csv_cell
 
 
 def csv_rows(rows: Sequence[Mapping[str, Any]], first: Iterable[str] = ()) -> str:
-    """Returns rows under a heading of all their keys, the `first` ones first; what a row lacks is empty."""
+    """Returns rows under a heading of all their keys, `first` ones first; missing values are empty."""
     flat_rows = [dict(_flat(row)) for row in rows]
     columns = dict.fromkeys(first)
     for row in flat_rows:
@@ -25,7 +25,7 @@ def csv_rows(rows: Sequence[Mapping[str, Any]], first: Iterable[str] = ()) -> st
 
 
 def _flat(row: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Nested objects as columns of their own: counters.PAPI_L3_TCM."""
+    """Yields keys and values; nested objects become columns such as counters.PAPI_L3_TCM."""
     for key, value in row.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bars of characters: stacked states, and plain lengths.
+"""Bars of characters: stacked states, and lengths.
 
-Every state has a colour and a glyph, so that a bar can be read without colours too.
+Every state has a colour and a glyph, so bars can also be read without colours.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from ompass.reports.model import STATES
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """What the reader's terminal can show."""
+    """Capabilities of the reader's terminal."""
 
     width: int  # columns
-    unicode: bool  # block characters reach the reader
+    unicode: bool  # True if the terminal shows block characters
 
 
 LOOKS: Final = {
@@ -31,14 +31,14 @@ LOOKS: Final = {
     "schedule": "magenta",
     "sync": "red",
     "idle": "bright_black",
-    # how far away reused bytes are
+    # classes of reuse distance
     "close": "green",
     "near": "yellow",
     "far": "red",
     "coherence": "magenta",
     "cold": "blue",
 }
-"""What has a colour of its own, wherever it is named."""
+"""Colours of states and classes, wherever they are named."""
 _GLYPHS: Final = {"work": "█", "create": "▓", "schedule": "▒", "sync": "░", "idle": "·"}
 _ASCII_GLYPHS: Final = {"work": "#", "create": "+", "schedule": "=", "sync": "~", "idle": "."}
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
@@ -54,7 +54,7 @@ def state_values(states: StateTimes | MeanStates) -> tuple[float, ...]:
 
 
 def split_cells(values: Sequence[float], cells: int) -> list[int]:
-    """`cells` shared out in proportion to `values`, largest remainder first; they add up to `cells`."""
+    """Returns `cells` distributed in proportion to `values`, largest remainder first; the sum is exact."""
     total = sum(values)
     if total <= 0:
         return [0] * len(values)
@@ -67,7 +67,7 @@ def split_cells(values: Sequence[float], cells: int) -> list[int]:
 
 
 def state_bar(states: StateTimes | MeanStates, cells: int, unicode: bool = True) -> Text:
-    """Returns a stacked bar of the states, `cells` wide; empty when there is no time at all."""
+    """Returns a stacked bar of the states, `cells` wide; empty without any time."""
     bar = Text()
     for state, n in zip(STATES, split_cells(state_values(states), cells), strict=True):
         bar.append(glyph(state, unicode) * n, style=LOOKS[state])
@@ -75,7 +75,7 @@ def state_bar(states: StateTimes | MeanStates, cells: int, unicode: bool = True)
 
 
 def length_bar(value: float, largest: float, cells: int, style: str, unicode: bool = True) -> Text:
-    """Returns a bar whose length is value / largest; anything above zero shows."""
+    """Returns a bar of length value / largest; any value above zero is visible."""
     if value <= 0 or largest <= 0:
         return Text()
     eighths = max(1, round(value / largest * cells * 8))

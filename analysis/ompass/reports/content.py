@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every form of the report shows: the metrics of one run, with source locations attached.
+"""The content of every form of a report: the metrics of one run, with source locations.
 
-Owns which constructs count as one: those of the same kind (of wait, of loop), function, file and line.
+Owns the rule by which constructs are merged: same kind (of wait, of loop), function, file and line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
 @dataclass(frozen=True, slots=True)
 class ReportContent:
-    """One run, ready to be shown."""
+    """The content of a report on one run."""
 
     run: Run
     breakdown: Breakdown
@@ -43,20 +43,20 @@ class ReportContent:
     kernels: tuple[ConstructTotals, ...]
     bins: tuple[Bin, ...]
     findings: tuple[Finding, ...]
-    locations: Mapping[int, Location]  # of every construct number above
-    problems: tuple[str, ...]  # what kept symbols from being read
+    locations: Mapping[int, Location]  # by construct number
+    problems: tuple[str, ...]  # reasons why symbols could not be read
     waits: tuple[WaitTotals, ...] = ()
     loops: tuple[LoopTotals, ...] = ()
-    locality: Locality | None = None  # of tasks that libomp_ext.so held
+    locality: Locality | None = None  # for tasks that libomp_ext.so held
     samples: SampleContent | None = None
-    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: it has none; missing: not known
+    critical_names: Mapping[int, str] = field(default_factory=dict)  # empty: no name; missing: unknown
 
     def location(self, construct: int | None) -> Location:
         return self.locations.get(construct, UNKNOWN) if construct is not None else UNKNOWN
 
     @property
     def n_tasks(self) -> int:
-        """Explicit tasks that completed, in the whole run."""
+        """Completed explicit tasks in the whole run."""
         return sum(t.n_completed for t in self.tasks)
 
     @property
@@ -74,8 +74,8 @@ def collect(
 ) -> ReportContent:
     """Returns the content of a report on `run`.
 
-    `region` selects parallel constructs for Scope.REGION, as select_regions takes them. Without samples
-    it takes a small part of the time, and a finding that needs them is not made.
+    `region` selects parallel constructs for Scope.REGION, as in select_regions. Without samples, it takes
+    much less time, and omits the finding that needs samples.
     """
     resolver = resolver or Resolver.of_run(run)
     locations = {d.id: resolver.locate(d) for d in run.definitions}
@@ -114,7 +114,7 @@ def collect(
 
 
 def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -> dict[int, str]:
-    """Returns the names of critical constructs, as far as they are known; empty: it has none."""
+    """Returns the known names of critical constructs; empty for a construct without a name."""
     names = {
         wait.construct: resolver.critical_name(run.definitions[wait.construct])
         for wait in waits
@@ -126,7 +126,7 @@ def _critical_names(run: Run, waits: Sequence[WaitTotals], resolver: Resolver) -
 def _samples(
     run: Run, locations: Mapping[int, Location], groups: Mapping[int, int]
 ) -> tuple[SampleContent | None, tuple[str, ...]]:
-    """Returns the samples, or why they cannot be read: the rest of the report stands without them."""
+    """Returns the samples, or the reason why they cannot be read: the report does without them."""
     try:
         return collect_samples(run, locations, groups), ()
     except DamagedRunError as error:
@@ -136,9 +136,10 @@ def _samples(
 
 
 def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
-    """Construct numbers that stand at the same source line, mapped to the smallest of them.
+    """Returns the numbers of constructs at the same source line, mapped to the smallest of them.
 
-    Templates, inlining and unrolling give one line several addresses; a person sees one construct.
+    Templates, inlining and unrolling create several addresses for one line, which people see as one
+    construct.
     """
     first: dict[tuple[str, int, str, str, int], int] = {}
     groups: dict[int, int] = {}
@@ -156,9 +157,9 @@ def same_place(run: Run, locations: Mapping[int, Location]) -> dict[int, int]:
 
 
 def select_regions(run: Run, locations: Mapping[int, Location], text: str) -> frozenset[int]:
-    """Returns the parallel constructs that `text` names: a construct number, `file:line`, or a function.
+    """Returns the parallel constructs named by `text`: a construct number, `file:line`, or a function.
 
-    NothingToShowError lists what there is when nothing fits.
+    If nothing matches, NothingToShowError lists the constructs.
     """
     present = sorted({row.construct for row in run.regions if run.kind_of(row.construct) == "parallel"})
     chosen = frozenset(c for c in present if text == str(c) or locations[c].is_named(text))

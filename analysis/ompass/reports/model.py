@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one form that every report has, whatever shows it: sections of sentences, findings and tables.
+"""The common form of all reports: sections of sentences, findings and tables.
 
-A report is computed once (content.py and report.py of each kind); terminal, page, JSON and CSV only write
-down what is here. Owns the kinds of values, and how each is written for people and for programs.
+A report is computed once (content.py and report.py of each kind). Terminal, page, JSON and CSV only write it.
+Owns the kinds of values, and their forms for people and for programs.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ompass.units import count, duration, percent, size
 
 STATES = ("work", "create", "schedule", "sync", "idle")
 
-LONG_NAME = 40  # characters of a function name before template arguments are left out
+LONG_NAME = 40  # characters of a function name from which template arguments are omitted
 
 
 class Kind(Enum):
-    """What a value is; None stands for an unknown one of any kind."""
+    """The kind of a value; None is an unknown value of any kind."""
 
     TEXT = auto()
-    NAME = auto()  # that a program gave
+    NAME = auto()  # chosen by the program
     PLACE = auto()  # a Location
     STATE = auto()  # one of STATES
     COUNT = auto()
@@ -37,7 +37,7 @@ class Kind(Enum):
     SHARE = auto()  # 0 to 1
     RATIO = auto()  # two decimals
     FACTOR = auto()  # three decimals
-    FIGURE = auto()  # in words already
+    FIGURE = auto()  # already in words
     STATES = auto()  # times of all states, drawn as a stacked bar
     BAR = auto()  # a Bar
     DATA = auto()  # only for programs: any plain value
@@ -52,7 +52,7 @@ class Kind(Enum):
 
     @property
     def is_name(self) -> bool:
-        """Long text, which may take several lines and never gives way to figures."""
+        """Long text, which may take several lines and keeps its column when space is short."""
         return self in (Kind.NAME, Kind.PLACE)
 
 
@@ -71,14 +71,14 @@ _WORDS: Mapping[Kind, Callable[[Any], str]] = {
 
 
 class Bar(NamedTuple):
-    """A length that is drawn against the largest of its column; `look` names its colour."""
+    """A length drawn relative to the largest of its column; `look` names its colour."""
 
     value: float
     look: str = ""
 
 
 def words(kind: Kind, value: Any) -> str:
-    """Returns a value as people read it, as wide as it looks; bars are drawn instead."""
+    """Returns a value in its form for people; empty for bars, which are drawn."""
     if value is None:
         return "-"
     return "" if kind.is_bar else visible(_WORDS.get(kind, str)(value))
@@ -86,45 +86,45 @@ def words(kind: Kind, value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: `key` names it in JSON and CSV, `title` for people; an empty one leaves it out there.
+    """A column. `key` is its name in JSON and CSV, `title` its heading for people; empty: omitted there.
 
-    `of` takes the value from a row's object: a function, or a path of attributes (empty: the key).
-    A Location and times of states become several fields, which have names of their own.
+    `of` gets the value from a row's object: a function, or a path of attributes (default: the key). A
+    Location and times of states become several fields with fixed names.
     """
 
     key: str
     title: str
     kind: Kind
     of: str | Callable[[Any], Any] = ""
-    hint: str = ""  # what it means, where the title does not say it all
-    look: str = ""  # the colour of its title
-    scaled: bool = False  # of bars of states: as long as the total says
+    hint: str = ""  # explanation of the title
+    look: str = ""  # colour of the title
+    scaled: bool = False  # True if a bar of states is as long as its total
 
     def value(self, item: Any) -> Any:
         return self.of(item) if callable(self.of) else attrgetter(self.of or self.key)(item)
 
 
 def data(key: str, of: str | Callable[[Any], Any] = "") -> Column:
-    """Returns a column for programs alone."""
+    """Returns a column for programs only."""
     return Column(key, "", Kind.DATA, of)
 
 
 def fields(names: str) -> tuple[Column, ...]:
-    """Columns for programs alone: `name`, the attribute of that name; or `name=path.of.attributes`."""
+    """Returns columns for programs only: `name` is an attribute, `name=path.of.attributes` a path."""
     return tuple(data(key, of) for key, _, of in (name.partition("=") for name in names.split()))
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of values, one for each column."""
+    """Rows with a value for each column."""
 
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Any, ...], ...]
-    word: str = "row"  # what a row is
-    more: str = "--json"  # where the rows are that are not shown
-    most: int = 15  # rows on a terminal
-    notes: tuple[str, ...] = ()  # below it
+    word: str = "row"  # noun for a row
+    more: str = "--json"  # where to find the omitted rows
+    most: int = 15  # rows shown on a terminal
+    notes: tuple[str, ...] = ()  # lines below it
 
     @classmethod
     def of(cls, title: str, columns: Iterable[Column], items: Iterable[Any], **fields: Any) -> Table:
@@ -135,7 +135,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Something found: what, where, the numbers that it rests on, and what to do."""
+    """A finding: what, where, its reasons in numbers, and what to do."""
 
     title: str
     because: str
@@ -147,47 +147,47 @@ class Advice:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a report. `key` is its anchor on the page, and names the figures that belong to it."""
+    """A part of a report. `key` is its anchor on the page, and names its figures."""
 
     key: str
     title: str
     parts: tuple[str | Advice | Table, ...]
-    drawn: bool = False  # on the page, a figure stands for its tables
+    drawn: bool = False  # True if a figure replaces its tables on the page
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a report says."""
+    """The content of a report."""
 
     title: str
-    facts: tuple[str, ...]  # a line of them below the title
+    facts: tuple[str, ...]  # shown in a line below the title
     sections: tuple[Section, ...]
     warning: str = ""
     notes: tuple[str, ...] = ()
     values: Mapping[str, Any] = dataclass_field(
         default_factory=dict
-    )  # for programs; tables stand for lists of rows
+    )  # for programs; Tables are lists of rows
 
 
 def sentence(text: str) -> str:
-    """Returns the words of a finding as a sentence of their own."""
+    """Returns the words of a finding as a sentence."""
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def place_fields(location: Location) -> dict[str, Any]:
-    """Where a construct stands, for programs; None for what is not known."""
+    """Returns the location of a construct, for programs; None for unknown fields."""
     return {
         name: getattr(location, name) or None for name in ("file", "line", "function", "module", "offset")
     }
 
 
 def state_fields(states: Any, prefix: str = "") -> dict[str, Any]:
-    """Times of the states (StateTimes, MeanStates), for programs."""
+    """Returns the times of the states (StateTimes, MeanStates), for programs."""
     return {f"{prefix}{state}_ns": getattr(states, f"{state}_ns") for state in STATES}
 
 
 def plain(value: Any) -> Any:
-    """Returns a report, table or any part of one as plain values of JSON."""
+    """Returns a report, table or any part as plain JSON values."""
     if isinstance(value, Report):
         return plain(value.values)
     if isinstance(value, Table):

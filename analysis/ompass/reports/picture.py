@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The terminal report as an SVG picture that stands alone: no font or script from elsewhere."""
+"""The terminal report as a self-contained SVG picture, without external fonts or scripts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS = 110
 
 
 def svg_report(reports: Sequence[Report], columns: int = _COLUMNS) -> str:
-    """One or more reports as SVG text, `columns` characters wide."""
+    """Returns one or more reports as SVG text, `columns` characters wide."""
     console = TerminalConsole(
         record=True,
         width=columns,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on an MPI job: which reports are of one job, and how evenly the work is spread over its ranks.
+"""The report on an MPI job: which runs belong to one job, and how evenly work is distributed over its ranks.
 
-Owns wording and order; the figures are metrics'. A rank's own report is that of any run.
+Owns wording and order; metrics compute the figures. A rank's own report is the report on its run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_RANKS: Final = 32
 
 
 def job_of_reports(contents: Sequence[ReportContent]) -> Job | None:
-    """Returns the job whose ranks these runs are; None when they are not the ranks of one job."""
+    """Returns the job whose ranks these runs are; None if they are not one job's."""
     return job_of([_rank(content) for content in contents])
 
 
@@ -41,12 +41,12 @@ def _rank(content: ReportContent) -> Rank | None:
 
 
 def job_report(job: Job) -> Report:
-    """Returns the overview of all ranks; on a terminal, of many those with most work."""
+    """Returns the overview of all ranks; a terminal shows the ranks with most work of a large job."""
     most = max(job.ranks, key=lambda rank: rank.states.work_ns)
     said = (
-        f"Rank {most.rank} has most work, {job.imbalance:.2f} times the mean. Were it spread evenly, up to "
-        f"{duration(job.lost_ns)} of thread-time ({percent(job.lost_share)}) would not be spent waiting for "
-        "the rank that takes longest."
+        f"Rank {most.rank} has most work, {job.imbalance:.2f} times the mean. Even distribution would save "
+        f"up to {duration(job.lost_ns)} of thread-time ({percent(job.lost_share)}) spent waiting for "
+        "the longest rank."
     )
     by_work = sorted(job.ranks, key=lambda rank: -rank.states.work_ns)
     return Report(
@@ -84,7 +84,7 @@ def _ranks(job: Job, ranks: Sequence[Rank]) -> Table:
                 "work / mean",
                 Kind.RATIO,
                 job.relative_work,
-                "1 on every rank is perfect balance",
+                "perfect balance is 1 on every rank",
             ),
             Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
             Column("host", "host", Kind.TEXT),
@@ -99,7 +99,7 @@ def _ranks(job: Job, ranks: Sequence[Rank]) -> Table:
 
 
 def ranks_to_show(job: Job, contents: Sequence[ReportContent]) -> list[ReportContent]:
-    """Returns the runs with least and with most work: the page shows these two of a job in full."""
+    """Returns the runs with least and most work, which the page shows in full."""
     order = sorted(job.ranks, key=lambda rank: rank.states.work_ns)
     chosen = {order[-1].directory, order[0].directory}
     return [content for content in contents if str(content.run.path) in chosen]

@@ -59,7 +59,7 @@ CSV_TABLES: Final = {
     "findings": "findings",
     "summary": "",
 }
-"""Name of a table for --csv -> field of the JSON form that holds its rows; none: the form itself."""
+"""Name of a table for --csv -> JSON field with its rows; empty: the whole form."""
 
 _MOST_DOMAINS: Final = 8
 
@@ -71,11 +71,11 @@ WORK_AND_IDLE: Final = (
         "", "idle", Kind.SHARE, lambda row: share(row.states.idle_ns, row.states.total_ns), "of thread-time"
     ),
 )
-"""Of anything that has the times of states."""
+"""Columns of objects with times of states."""
 
 
 def presence_fields(presence: Presence | None) -> dict[str, Any]:
-    """Thread-time, and work alone, by what the processors did, for programs; None where that is not known."""
+    """Returns thread-time, and work, by what processors did, for programs; None if unknown."""
     whole, work = (presence.whole, presence.work) if presence else (None, None)
     source = {"source": presence.source} if presence else {}
     return {
@@ -198,7 +198,7 @@ def _sections(
 
 
 def scope_words(breakdown: Breakdown) -> str:
-    """What the figures cover, and how the thread-time comes about."""
+    """Returns the scope of the figures, and how the thread-time is computed."""
     what = {
         Scope.REGIONS: "All parallel regions",
         Scope.REGION: "The chosen parallel region",
@@ -211,7 +211,7 @@ def scope_words(breakdown: Breakdown) -> str:
 
 
 def presence_words(presence: Presence | None) -> Iterator[str]:
-    """That threads were on no processor, if that was more than a little of the thread-time."""
+    """Yields how long threads were off-CPU, if that was a noticeable part of the thread-time."""
     if presence is None:
         return
     what, times = ("the work", presence.work) if presence.work else ("the thread-time", presence.whole)
@@ -219,7 +219,7 @@ def presence_words(presence: Presence | None) -> Iterator[str]:
         return
     preempted, blocked = (percent(share(ns, times.total_ns)) for ns in (times.preempted_ns, times.blocked_ns))
     yield (
-        f"Threads were on no processor for {percent(share(times.absent_ns, times.total_ns))} of {what}: "
+        f"Threads were off-CPU for {percent(share(times.absent_ns, times.total_ns))} of {what}: "
         f"preempted {preempted}, blocked {blocked}; they ran for {duration(times.running_ns)} of it."
     )
 
@@ -293,15 +293,15 @@ def _regions(content: ReportContent) -> Table:
 
 
 def _tasks(content: ReportContent) -> Table:
-    """Per construct: how many, what they cost together and each, and where they ran."""
+    """Returns a table of task constructs: their numbers of tasks, costs, and where the tasks ran."""
     return Table.of(
         "Task constructs by cost",
         (
             *_place(content, "task"),
             data("inlined_into", lambda task: content.location(task.construct).inlined_into),
             Column("tasks", "tasks", Kind.COUNT, "n_completed", "completed"),
-            Column("work_ns", "work", Kind.TIME, hint="time of all of them in user code"),
-            Column("create_ns", "create", Kind.TIME, hint="time to create all of them"),
+            Column("work_ns", "work", Kind.TIME, hint="time of all tasks in user code"),
+            Column("create_ns", "create", Kind.TIME, hint="time to create all tasks"),
             Column("mean_work_ns", "mean work", Kind.TIME),
             Column("mean_create_ns", "mean create", Kind.TIME),
             Column("max_ns", "longest", Kind.TIME, _of_timed("max_ns")),
@@ -310,7 +310,7 @@ def _tasks(content: ReportContent) -> Table:
                 "moved",
                 Kind.SHARE,
                 "moved_share",
-                "part that ran on another thread than the one that created them",
+                "part that did not run on the creating thread",
             ),
             Column("", "mean wait", Kind.TIME, "mean_ready_ns", "from ready to start"),
             Column(
@@ -337,14 +337,14 @@ def _tasks(content: ReportContent) -> Table:
 
 
 def _work_of(content: ReportContent, totals: ConstructTotals) -> dict[str, int] | None:
-    """The work of a construct by what the processors did; None where that is not known of every thread."""
+    """Returns the work of a construct by what processors did; None unless known of every thread."""
     if not knows_switches(content.run):
         return None
     return _cpu_fields(CpuTimes.of(totals.work_ns, totals.preempted_ns, totals.blocked_ns))
 
 
 def _of_timed(name: str) -> Any:
-    """Returns a figure of tasks that were timed; None where there is none."""
+    """Returns the figure of timed tasks; None without timed tasks."""
     return lambda totals: getattr(totals, name) if totals.n_timed else None
 
 
@@ -358,7 +358,7 @@ def counters_of(content: ReportContent, totals: ConstructTotals) -> dict[str, in
 
 
 def _costly_waits(content: ReportContent) -> list[WaitTotals]:
-    """Those that a person should see. The idle time of a dependence is that of another wait, too."""
+    """Returns waits that people should see. The idle time of a dependence also belongs to another wait."""
     return [w for w in content.waits if content.breakdown.share(w.wait_ns) > SHOWN_SHARE]
 
 
@@ -370,7 +370,7 @@ def _notable_loops(content: ReportContent) -> list[LoopTotals]:
 
 
 def _waits(content: ReportContent, waits: Sequence[WaitTotals]) -> Table:
-    """Per wait: what it cost, what ran inside, and for what threads waited most."""
+    """Returns a table of waits: their costs, tasks run inside, and what threads mostly waited for."""
     return Table.of(
         "Waits by cost",
         (
@@ -418,20 +418,18 @@ def _kind_and_name(content: ReportContent, wait: WaitTotals) -> str:
     return f"{wait.kind} {name}" if name else wait.kind
 
 
-_NO_CHUNKS: Final = "the runtime does not tell which thread took which chunks"
+_NO_CHUNKS: Final = "the runtime does not report which thread took which chunks"
 
 
 def _of_gcc(content: ReportContent) -> tuple[str, ...]:
-    """What a program of gcc does not show, in a sentence. clang has such barriers at reductions."""
+    """Returns a note on barriers in programs of gcc. clang has such barriers for reductions."""
     if all(w.kind != "implementation barrier" for w in content.waits):
         return ()
-    return (
-        "implementation barriers are the compiler's: behind static loops of gcc's they are all that is shown",
-    )
+    return ("implementation barriers come from the compiler; behind gcc's static loops, only they are shown",)
 
 
 def _waited_most_for(content: ReportContent, wait: WaitTotals) -> str | None:
-    """`task fib.c:12`, or None where it is not known."""
+    """Returns text such as `task fib.c:12`, or None if unknown."""
     if not wait.waited_for:
         return None
     first = wait.waited_for[0]
@@ -450,13 +448,13 @@ def _waited_for_fields(content: ReportContent, entry: WaitedFor) -> dict[str, An
 
 
 def _loops(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
-    """Per loop: how often, how long, how evenly, and what the unevenness cost."""
+    """Returns a table of loops: executions, times, and the cost of their imbalance."""
     return Table.of(
         "Loops by imbalance",
         (
             *_place(content, "loop"),
             Column("kind", "kind", Kind.TEXT),
-            Column("instances", "runs", Kind.COUNT, "n_led", "how often it was executed"),
+            Column("instances", "runs", Kind.COUNT, "n_led", "number of executions"),
             Column("iterations", "iterations", Kind.COUNT, "n_iterations"),
             Column("time_ns", "time", Kind.TIME, hint="of all threads in it"),
             Column(
@@ -470,7 +468,7 @@ def _loops(content: ReportContent, loops: Sequence[LoopTotals]) -> Table:
                 "imbalance_ns",
                 "lost",
                 Kind.TIME,
-                hint="time that threads idled at the barrier behind it until the last one came",
+                hint="idle time at the barrier behind it until the last thread arrived",
             ),
             Column(
                 "",
@@ -511,7 +509,7 @@ def _kernels(content: ReportContent) -> Table:
             data("id", "construct"),
             Column("name", "kernel", Kind.NAME, lambda kernel: _name(content, kernel)),
             Column("place", "", Kind.PLACE, lambda kernel: content.location(kernel.construct)),
-            Column("executions", "runs", Kind.COUNT, "n_completed", "how often it was executed"),
+            Column("executions", "runs", Kind.COUNT, "n_completed", "number of executions"),
             Column("work_ns", "work", Kind.TIME),
             Column("", "mean", Kind.TIME, "mean_work_ns"),
             Column("max_ns", "longest", Kind.TIME, _of_timed("max_ns")),
@@ -533,7 +531,7 @@ def _name(content: ReportContent, kernel: ConstructTotals) -> str:
 
 
 def _counters(content: ReportContent) -> Table:
-    """Counters of task constructs and kernels; no row when none were recorded."""
+    """Returns the counters of task constructs and kernels; no rows without counters."""
     counted = [(content.location(task.construct).label(), task) for task in content.tasks]
     counted += [(_name(content, kernel), kernel) for kernel in content.kernels]
     return Table.of(
@@ -560,7 +558,7 @@ def _granularity(content: ReportContent) -> Table:
         "Granularity",
         (
             Column("low_ns", "from", Kind.TIME, hint="shortest duration of the bin"),
-            Column("high_ns", "to", Kind.TIME, hint="first duration beyond it"),
+            Column("high_ns", "to", Kind.TIME, hint="first duration above it"),
             Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
             Column("", "share", Kind.SHARE, lambda b: share(b.n_tasks, n_timed)),
             Column("", "", Kind.BAR, lambda b: Bar(b.n_tasks)),
@@ -571,18 +569,18 @@ def _granularity(content: ReportContent) -> Table:
 
 
 def _locality(locality: Locality) -> Iterator[str | Table]:
-    """What the extension did, in words; the matrix of domains, where there is more than one."""
+    """Yields the extension's activity in words, and the matrix of domains if there are several."""
     local = percent(share(locality.n_local, locality.n_tasks, 1.0))
     rescues = f"; {plural(locality.n_rescued, 'rescue')}" if locality.n_rescued else ""
     yield (
-        f"{plural(locality.n_tasks, 'held task')}, {local} of them local: they ran in their home "
+        f"{plural(locality.n_tasks, 'held task')}; {local} were local, that is, ran in their home "
         f"domain{rescues}."
     )
     if locality.n_steals or locality.n_failed_steals:
         mean = duration(locality.steal_ns / locality.n_steals) if locality.n_steals else "-"
         yield (
             f"{plural(locality.n_steals, 'steal')}, {percent(locality.steal_success)} of the attempts, "
-            f"{mean} each; {duration(locality.failed_steal_ns)} in attempts that failed."
+            f"{mean} each; {duration(locality.failed_steal_ns)} in failed attempts."
         )
     n_domains = len(locality.matrix)
     if n_domains > 1:
@@ -614,11 +612,11 @@ def _locality_fields(locality: Locality) -> dict[str, Any]:
 
 
 def _findings(content: ReportContent) -> Iterator[str | Advice]:
-    """Problems, then notes; that the run was cut short stands at the top of the report."""
+    """Yields problems, then notes. The report's head shows that the run was cut short."""
     problems = [f for f in content.findings if f.severity == "problem"]
     if not problems:
         work = content.breakdown.share(content.breakdown.states.work_ns)
-        yield f"Nothing stands out: {percent(work)} of the thread-time is work."
+        yield f"No problem found: {percent(work)} of the thread-time is work."
     for finding in problems:
         place = content.location(finding.construct).label() if finding.construct is not None else ""
         yield Advice(finding.title, finding.because, finding.cure, place)

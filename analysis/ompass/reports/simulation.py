@@ -14,7 +14,7 @@ SCHEMA_VERSION: Final = 1
 
 
 def simulation_report(simulation: Simulation) -> Report:
-    """Returns all runs, and how the recorded one compares."""
+    """Returns all simulated runs, and the recorded one for comparison."""
     program = simulation.program
     recorded = (
         f"Recorded: {plural(program.n_threads, 'thread')}, {duration(program.wall_ns)} wall time, "

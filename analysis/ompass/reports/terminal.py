@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report as a page on a terminal: its title, its sections, and tables that fit the width.
+"""Prints a report on a terminal: its title, its sections, and tables that fit the width.
 
-Owns what gives way where there is no room: first bars, then the columns at the right, never names. Everything
-that ompass prints goes through a TerminalConsole, which takes no text for markup and lets no text steer the
+Owns what is omitted if space is short: first bars, then the right-most columns, never names. All output of
+ompass goes through a TerminalConsole, which interprets no text as markup and lets no text control the
 terminal.
 """
 
@@ -39,13 +39,13 @@ class TerminalConsole(Console):
         super().__init__(**{"highlight": False, "markup": False, "emoji": False, **options})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """As rich does it, but harmful characters are visible ones."""
+        """Yields the segments of rich, with visible characters for harmful ones."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else visible_lines(text), style, control)
 
 
 def print_report(console: Console, report: Report) -> None:
-    """Print the whole report."""
+    """Prints the whole report."""
     console.print(Rule(Text(report.title, style="bold"), style="cyan"))
     if report.facts:
         console.print(Text("  ".join(report.facts), style="dim"))
@@ -89,7 +89,7 @@ def _advice(advice: Advice, number: int) -> Iterable[tuple[Text, int]]:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """The table as far as it fits, and a word on what does not."""
+    """Prints the part of the table that fits, and names the omitted parts."""
     canvas = Canvas(console.width, console.encoding.lower().startswith("utf"))
     shown, left_out, bar_cells = _fitting(table, canvas)
     grid = plain_grid()
@@ -117,7 +117,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def plain_grid(show_header: bool = True) -> Grid:
-    """Returns a table of rich in the style of all of ours."""
+    """Returns an empty rich table in the common style."""
     return Grid(
         box=box.SIMPLE_HEAD if show_header else None,
         show_header=show_header,
@@ -129,14 +129,14 @@ def plain_grid(show_header: bool = True) -> Grid:
 
 
 def _title(table: Table, k: int) -> str:
-    """On two lines where the values are narrower than the words."""
+    """Returns the title, on two lines if values are narrower than its words."""
     title = table.columns[k].title
     widest = max((cell_len(words(table.columns[k].kind, row[k])) for row in table.rows), default=0)
     return title if len(title) <= widest else "\n".join(title.rsplit(" ", 1))
 
 
 def _fitting(table: Table, canvas: Canvas) -> tuple[list[int], list[str], int]:
-    """(columns to show, titles of those for which there is no room, cells of a bar)."""
+    """Returns the columns to show, the titles of omitted ones, and the length of a bar in cells."""
     shown = [k for k, c in enumerate(table.columns) if c.title or c.kind.is_bar]
     width = {}
     for k in shown:
@@ -190,6 +190,6 @@ def _cell(column: Column, value: Any, canvas: Canvas, cells: int, longest: float
 
 
 def print_lines(console: Console, pairs: Sequence[tuple[str, str]], width: int) -> None:
-    """A name and a text a line, as long as it is."""
+    """Prints a name and a text per line, without wrapping."""
     for name, text in pairs:
         console.print(Text.assemble((f"{name:<{width}}", "dim"), f" {text}"), soft_wrap=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page served to one browser on this machine."""
+"""Serves a page to one browser on this machine."""
 
 from ompass.serving.server import PageServer
 

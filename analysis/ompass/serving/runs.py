@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the page of recorded runs asks its server: tiles and stretches of the timeline, reports."""
+"""Answers the requests of the page of recorded runs: tiles and intervals of the timeline, reports."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _MOST_STEPS = 20_000
 
 
 class ServedRuns:
-    """Runs and the page of them. Every answer may be asked for by several threads at a time."""
+    """Runs and their page. Several threads may request answers at a time."""
 
     def __init__(self, contents: Sequence[ReportContent]) -> None:
-        """Makes the pyramids of all traces. DamagedRunError."""
+        """Builds the pyramids of all traces. DamagedRunError."""
         self.contents = tuple(contents)
         job = job_of_reports(self.contents)
         self.shown = tuple(ranks_to_show(job, self.contents) if job else self.contents)
-        """Those whose report is on the page: of a job's ranks, two."""
+        """Runs with a report on the page: of a job's ranks, two."""
         self.traces = [each for each in contents if each.run.mode == "trace"]
 
     @cached_property
@@ -45,7 +45,7 @@ class ServedRuns:
         if not self.traces:
             return None
         paths = [content.run.path for content in self.traces]
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:  # reading holds no lock of Python's
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:  # reading releases Python's lock
             return Timeline(list(zip(self.traces, pool.map(open_pyramid, paths), strict=True)))
 
     @cached_property
@@ -53,7 +53,7 @@ class ServedRuns:
         return [Excerpts(content) for content in self.traces]
 
     def page(self) -> str:
-        """Returns the page, whose slow sections are asked for later."""
+        """Returns the page, which requests slow sections later."""
         later = {"schedule": "Schedule", "graph": "Task graph"}
         parts = []
         for content in self.shown:
@@ -69,19 +69,19 @@ class ServedRuns:
 
     @property
     def files(self) -> dict[str, Callable[[], Answer]]:
-        """By name: what the page loads when it needs it."""
+        """Files that the page loads on demand, by name."""
         return {FIGURE_SCRIPT: lambda: self._figure_script}
 
     @property
     def answers(self) -> dict[str, Callable[[Question], Answer]]:
-        """By what is asked."""
+        """Answers by the names of requests."""
         names = ("tiles", "stretches", "links", "moment", "excerpt", "window", "part", "critical")
         return {name: getattr(self, f"_{name}") for name in names}
 
     # ------------------------------------------------------------ answers
 
     def _tiles(self, question: Question) -> Answer:
-        """The same bins of many rows, one after the other; those of one run are read together."""
+        """Returns the same bins of many rows, in order; rows of one run are read together."""
         import numpy as np
 
         rows = question["rows"]
@@ -122,7 +122,7 @@ class ServedRuns:
         return Answer.of_json(self._excerpts[int(question["run"])].of(int(question["construct"])))
 
     def _window(self, question: Question) -> Answer:
-        """Returns the report of a window of every trace, as `ompass report --from events --window` has it."""
+        """Returns the report on a window of every trace, like `ompass report --from events --window`."""
         window = (int(question["begin"]), int(question["end"]))
         blocks = []
         for number, content in enumerate(self.traces, 1):
@@ -139,7 +139,7 @@ class ServedRuns:
         return Answer.of_json({"markup": markup, "figures": figures})
 
     def _critical(self, question: Question) -> Answer:
-        """[thread, begin, end] of the tasks on the critical path, each from its start on."""
+        """Returns [thread, begin, end] of the tasks on the critical path, from their starts."""
         path = self.traces[int(question["run"])].run.path
         graph = read_task_graph(path, depth=1, max_tasks=_MOST_STEPS)
         lengths: dict[tuple[int, int, int], int] = {}

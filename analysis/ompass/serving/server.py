@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP server behind `ompass view`: of this machine, for whoever has the token, until the page is closed.
+"""The HTTP server of `ompass view`: local, protected by a token, and running until the page is closed.
 
-Owns who is answered: requests under the path of the token, that name this server as their host; nothing else.
-What is answered is the Answers' it was made with.
+Owns access: it answers only requests below the path of the token that name this server as their host. The
+answers come from the caller.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from typing import Any, Final
 from ompass.errors import OmpassError
 
 ADDRESS: Final = "127.0.0.1"
-_MOST_BYTES: Final = 4 << 20  # of a question: rows of all threads of many ranks
+_MOST_BYTES: Final = 4 << 20  # largest request: rows of all threads of many ranks
 _BEAT_S: Final = 1.0
-_PATIENCE_S: Final = 5.0  # a page that is loaded again is gone for a moment
+_PATIENCE_S: Final = 5.0  # a page being reloaded is briefly gone
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Bytes, what they are, and further headers."""
+    """Content, its type, and further headers."""
 
     body: bytes
     kind: str = "application/json"
@@ -48,7 +48,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 64  # a page asks for many tiles at once
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A browser that hangs up is no error; others are bugs, and shown."""
+        """Ignores a browser that disconnects; shows other errors, which are bugs."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]
 
@@ -62,7 +62,7 @@ class PageServer:
         answers: Mapping[str, Callable[[Question], Answer]],
         files: Mapping[str, Callable[[], Answer]],
     ) -> None:
-        """Listens on a free port; nothing is answered before serve()."""
+        """Listens on a free port; requests are answered from serve() on."""
         self._page = page
         self._answers = answers
         self._files = files
@@ -75,11 +75,11 @@ class PageServer:
 
     @property
     def url(self) -> str:
-        """Where the page is. Who has it may read the runs."""
+        """Address of the page. Anyone who has it can read the runs."""
         return f"http://{self._host}/{self._token}/"
 
     def serve(self, *, until_closed: bool = True) -> None:
-        """Answers until the page has been closed, or KeyboardInterrupt."""
+        """Answers requests until the page is closed, or KeyboardInterrupt."""
         if until_closed:
             threading.Thread(target=self._watch, daemon=True).start()
         try:
@@ -88,7 +88,7 @@ class PageServer:
             self._server.server_close()
 
     def stop(self) -> None:
-        """Ends serve(), which is in another thread."""
+        """Ends serve(), which runs in another thread."""
         self._server.shutdown()
 
     # ------------------------------------------------------------ inside
@@ -134,7 +134,7 @@ class PageServer:
                 length = int(self.headers.get("Content-Length") or 0)
                 if answer is None or not 0 < length <= _MOST_BYTES:
                     return self._refuse(HTTPStatus.NOT_FOUND)
-                # Other sites cannot send this kind without asking first, and asking is not answered.
+                # Other sites cannot send this type without a preflight request, which is refused.
                 if self.headers.get_content_type() != "application/json":
                     return self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
                 try:
@@ -147,7 +147,7 @@ class PageServer:
                 return self._send(reply)
 
             def _name(self) -> str | None:
-                """What is asked for; None when the request is refused."""
+                """Returns the name of the request; None when it is refused."""
                 host, origin = self.headers.get("Host"), self.headers.get("Origin")
                 _, _, rest = self.path.partition("/")
                 token, slash, name = rest.partition("/")
@@ -180,7 +180,7 @@ class PageServer:
                 self._send(Answer(why.encode(), "text/plain; charset=utf-8"), status)
 
             def _stay_alive(self) -> None:
-                """A reply that goes on as long as the page is open."""
+                """Sends a response that lasts as long as the page is open."""
                 self.send_response(HTTPStatus.OK)
                 self.send_header("Content-Type", "text/plain")
                 self.send_header("Cache-Control", "no-store")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recorded run would be elsewhere: machines, simulated runs, advice that follows from them."""
+"""Recorded runs on other machines: machine descriptions, simulated runs, and advice based on them."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a user could change in a recorded program, each change tried by simulation and ranked by its gain.
+"""Changes of a recorded program, each simulated and ranked by its gain.
 
-Owns which changes are tried, and how far a prediction may be off; how it is worded is the report's.
+Owns the set of changes, and the uncertainty of predictions. The report words them.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from ompass.simulation.machine import Machine, read_machine
 from ompass.simulation.runs import DeclaredData, notes_on, predict
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 
-FASTER = 2.0  # of a construct, for the causal profile
-_LEAST_SHARE = 0.005  # of the work, from which on a construct is looked at
+FASTER = 2.0  # speed-up of a construct in the causal profile
+_LEAST_SHARE = 0.005  # of the work: smaller constructs are ignored
 _LEAST_GAIN = 0.01
-_EQUAL = 0.01  # by which runs may differ and be taken for equally long
-_MANY = 32  # tasks in a row, from which on grain and producer matter
+_EQUAL = 0.01  # relative difference below which runs count as equally long
+_MANY = 32  # consecutive tasks from which grain and producer matter
 _PHASES = 3
 _DEEPEST = 30
 _TIMES_NS = tuple(250 * 2**k for k in range(13))  # 250 ns to 1 ms
 _GRAINS = (2, 4, 8, 16, 32, 64)
 _PARTS = (2, 4, 8, 16)
 _CHUNKS = (2, 4, 8, 16, 32, 64)
-_TASKS_OF_LOOP = (2, 8, 32)  # for each thread
-_UNBALANCED = 1.02  # loops whose slowest thread takes so much longer than the mean
-_MOST_ACCESSES = 2_000_000  # of which dependences are made
+_TASKS_OF_LOOP = (2, 8, 32)  # per thread
+_UNBALANCED = 1.02  # slowest thread over the mean, from which a loop is unbalanced
+_MOST_ACCESSES = 2_000_000  # to derive dependences from
 _SEEDS = (2, 3)
-_COSTS = (0.5, 2.0)  # what the machine's costs may be off by
-_CHECKED = 12  # changes whose uncertainty is computed
+_COSTS = (0.5, 2.0)  # factors by which the machine's costs may be wrong
+_CHECKED = 12  # changes with a computed uncertainty
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,35 +65,35 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change, at its best value. Gains are shares of the wall time as simulated without it."""
+    """A change with its best value. Gains are shares of the simulated wall time without it."""
 
     kind: str  # one of those in docs/simulation.md
-    construct: int | None  # that the change is made to; None: none in particular
-    value: int  # best: levels, ns, tasks, parts, chunks, domains, threads; 0: without one
+    construct: int | None  # the changed construct; None: no particular one
+    value: int  # best value: levels, ns, tasks, parts, chunks, domains, threads; 0: the change has no value
     wall_ns: int
     gain: float
     low: float = 0.0
     high: float = 0.0
     tried: tuple[Tried, ...] = ()
-    at_most: bool = False  # an upper bound, since the trace does not tell what must be waited for
-    iterations: int = 0  # grain, finer: of a taskloop, in each of the changed tasks; 0: not known
+    at_most: bool = False  # an upper bound, because the trace does not show which waits are needed
+    iterations: int = 0  # grain, finer: iterations of a taskloop in each changed task; 0: unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Causal:
-    """What a construct's speed is worth."""
+    """The effect of a faster construct."""
 
     construct: int
     work_ns: int
     work_share: float
-    gain: float  # when it is FASTER times as fast
+    gain: float  # if it is FASTER times as fast
     low: float
     high: float
 
 
 @dataclass(frozen=True, slots=True)
 class AdviceContent:
-    """All changes that gain something, best first, and the causal profile."""
+    """All changes with a gain, best first, and the causal profile."""
 
     run: Run
     program: TaskProgram
@@ -122,9 +122,9 @@ def advise(
     threads: int = 0,
     progress: Callable[[str], None] = lambda what: None,
 ) -> AdviceContent:
-    """Try all changes on the run in a directory; `threads` 0 is the recorded number, two at least.
+    """Simulates all changes of the run in a directory; `threads` 0 is the recorded number, but at least two.
 
-    Raises what read_task_program and Machine.check_threads raise.
+    Raises the errors of read_task_program and Machine.check_threads.
     """
     run = open_run(path)
     program = read_task_program(path)
@@ -157,7 +157,7 @@ def advise(
 
 
 class _Trial:
-    """Simulated runs of one program on one machine, against the unchanged one."""
+    """Simulated runs of one program on one machine, compared with the unchanged program."""
 
     def __init__(
         self, program: TaskProgram, machine: Machine, threads: int, memory: DeclaredData | None
@@ -193,13 +193,13 @@ class _Trial:
 
     @property
     def chunk_ns(self) -> int:
-        """What it takes to come by a chunk of a loop."""
+        """The time to get a chunk of a loop."""
         points = self.machine.costs_of("libomp").get("chunk", ())
         return round(max((ns for n, ns in points if n <= self.threads), default=0))
 
     @property
     def n_domains(self) -> int:
-        """Domains of the threads, where data is declared and memory is modelled; else 1."""
+        """Number of domains of the threads if data is declared and memory is modelled; else 1."""
         return max(self.machine.domains(self.threads), default=0) + 1 if self.base.levels else 1
 
     def gain(self, changed: SimulatedRun) -> float:
@@ -234,11 +234,11 @@ def _gain(base: SimulatedRun, changed: SimulatedRun) -> float:
 
 
 def middle_of_shortest(walls: Sequence[float], n_tasks: Sequence[int]) -> int:
-    """The index in the middle of those around the shortest run, the first of equals, that are equally long.
+    """Returns the middle of the index range around the shortest run in which runs are equally long.
 
-    Predictions are no finer than that, and at the edge of such a range a small error costs most. The middle
-    is that of the ratio between numbers of queued tasks, which what tasks cost and how evenly they can be
-    shared out go by; where these are equal, that of the indices.
+    Predictions are not more precise, and at the edge of the range a small error costs most. The middle is the
+    geometric one by numbers of queued tasks, which determine the tasks' cost and balance. If these are equal,
+    it is the middle index.
     """
     low = high = min(range(len(walls)), key=walls.__getitem__)
     limit = walls[low] * (1 + _EQUAL)
@@ -257,7 +257,7 @@ def _best(
     trial: _Trial, kind: str, construct: int | None, values: Sequence[int], run_of: Callable[[int], Simulate],
     at_most: bool = False,
 ) -> tuple[Change, Simulate]:  # fmt: skip
-    """Returns the value with the shortest run, or in the middle of those with equally short ones."""
+    """Returns the value with the shortest run, or the middle one of equally short runs."""
     runs = [run_of(value)() for value in values]
     tried = [Tried(value, run.wall_ns) for value, run in zip(values, runs, strict=True)]
     queued = [run.n_tasks - run.n_inlined for run in runs]
@@ -275,7 +275,7 @@ def _best(
 
 
 def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
-    """Yields every change, with how to run it again."""
+    """Yields every change, with a function that repeats its simulation."""
     program = trial.program
     shapes = [shape for shape in task_shapes(program) if shape.n_tasks]
     tasks = [shape for shape in shapes if shape.deepest > 0]
@@ -322,7 +322,7 @@ def _changes(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
 
 
 def _grains(trial: _Trial, shape: TaskShape) -> Iterator[tuple[str, Change, Simulate]]:
-    """More, fewer or otherwise created tasks of one construct."""
+    """Yields changes of one construct to more, fewer or differently created tasks."""
     program, construct = trial.program, shape.construct
     each = shape.n_iterations / shape.n_deferred if shape.n_deferred else 0.0
     parts = [part for part in _PARTS if part <= each]
@@ -343,7 +343,7 @@ def _grains(trial: _Trial, shape: TaskShape) -> Iterator[tuple[str, Change, Simu
 
 
 def _without_waits(trial: _Trial, shape: TaskShape) -> tuple[Change, Simulate]:
-    """Dependences in place of taskwaits: those that declared data demand, or else none at all, as a bound."""
+    """Returns dependences instead of taskwaits: from declared data, or else none, as an upper bound."""
     program = trial.program
     place = shape.wait or shape.construct
     if 0 < program.n_accesses <= _MOST_ACCESSES:
@@ -355,7 +355,7 @@ def _without_waits(trial: _Trial, shape: TaskShape) -> tuple[Change, Simulate]:
 
 
 def _loops(trial: _Trial) -> Iterator[tuple[str, Change, Simulate]]:
-    """Worksharing loops shared out otherwise."""
+    """Yields worksharing loops with other distributions."""
     program, threads = trial.program, trial.threads
     chunk_ns = trial.chunk_ns
     for loop in loop_shapes(program):
@@ -387,7 +387,7 @@ def _changed(
     trial: _Trial, kind: str, construct: int, change: Callable[[TaskProgram, int], TaskProgram],
     at_most: bool = False,
 ) -> tuple[Change, Simulate]:  # fmt: skip
-    """Returns a change of one construct that has no values."""
+    """Returns a change of one construct that has no values to choose from."""
     programs = {0: change(trial.program, construct)}
     return _best(trial, kind, construct, [0], partial(_of_program, trial, programs), at_most=at_most)
 
@@ -401,7 +401,7 @@ def _of_placed(trial: _Trial, programs: Mapping[int, TaskProgram], value: int) -
 
 
 def causal_profile(trial: _Trial, same: Mapping[int, int]) -> Iterator[Causal]:
-    """What it is worth to make each construct FASTER times as fast, best first."""
+    """Returns the gain from making each construct FASTER times as fast, best first."""
     total = max(1, trial.program.work_ns)
     groups: dict[int, list[int]] = {}
     work: dict[int, int] = {}

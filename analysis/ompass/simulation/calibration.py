@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures here what the simulator must know: the costs of a runtime's operations, by a small program.
+"""Measures the simulator's costs of runtime operations on this machine, with a small program.
 
-Owns how its figures become the costs of machine.h, which are parts of what can be measured from outside.
+Owns the derivation of the costs of machine.h from figures that can be measured from outside.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from ompass.readers.simulation import read_task_program, run_simulation, task_sh
 _SOURCE = Path(__file__).parent / "calibrate.c"
 _COMPILERS = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
 _LIMIT_S = 300
-_TRACES = 8  # of each kind, of which the least disturbed counts
+_TRACES = 8  # of each kind; the least disturbed one counts
 
 
 def find_compiler() -> str:
-    """Returns a clang, whose programs run on libomp. CannotRecordError when there is none."""
+    """Returns a clang, whose programs use libomp. CannotRecordError if there is none."""
     for name in _COMPILERS:
         if path := shutil.which(name):
             return path
     raise CannotRecordError(
         "this machine cannot be calibrated",
-        "no clang was found, which the measuring program is built with",
-        "install clang and libomp-dev, or name a compiler by --compiler",
+        "no clang was found to build the measuring program",
+        "install clang and libomp-dev, or name a compiler with --compiler",
     )
 
 
 def calibrate(compiler: str = "", threads: int = 0) -> dict[str, dict[str, float]]:
-    """Tables of a machine file, in ns: libomp, omp_ext, recording; at `threads` (0: all CPUs).
+    """Returns the tables of a machine file, in ns: libomp, omp_ext, recording; for `threads` (0: all CPUs).
 
-    CannotRecordError when the program cannot be built or run.
+    Raises CannotRecordError if the program cannot be built or run.
     """
     threads = threads or len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory(prefix="ompass-calibrate-") as folder:
@@ -65,7 +65,7 @@ def recording_from(
     deferred: Mapping[str, float],
     serial: Mapping[str, float],
 ) -> dict[str, float]:
-    """What a trace adds: from figures without and with one, and traces of empty tasks in teams of 2 and 1."""
+    """Returns the cost of tracing, from figures with and without it, and traces in teams of 2 and 1."""
     added = {name: max(0.0, traced[name] - plain[name]) for name in ("create", "run", "pair")}
     return {
         "task": deferred["task"],
@@ -84,7 +84,7 @@ def _traced(trace: Path) -> list[str]:
 
 
 def _added_by_traces(program: Path, threads: int, folder: Path) -> dict[str, float]:
-    """Returns the least that any of some traces of empty tasks on so many threads holds for each task, in ns."""
+    """Returns the smallest cost per task over several traces of empty tasks on so many threads, in ns."""
     found: list[dict[str, float]] = []
     for k in range(_TRACES):
         trace = folder / f"{threads}-{k}.ompass"
@@ -94,7 +94,7 @@ def _added_by_traces(program: Path, threads: int, folder: Path) -> dict[str, flo
 
 
 def _added_by(trace: Path) -> dict[str, float]:
-    """What the trace of empty tasks holds for each: its work, its creator's, and its creation, in ns."""
+    """Returns the costs per task in a trace of empty tasks, in ns: its work, its creator's, its creation."""
     program = read_task_program(trace)
     creator, empty = sorted(
         (shape for shape in task_shapes(program) if shape.deepest), key=lambda shape: shape.n_tasks
@@ -111,7 +111,7 @@ def _added_by(trace: Path) -> dict[str, float]:
 def costs_from(figures: Mapping[str, float]) -> dict[str, float]:
     """Returns the simulator's costs.
 
-    Dequeue stands for completion and wait as well, since they come together.
+    Dequeue includes completion and wait, because they occur together.
     """
     create, pair, run = figures["create"], figures["pair"], figures["run"]
     dequeue = max(0.0, pair - create)
@@ -119,7 +119,7 @@ def costs_from(figures: Mapping[str, float]) -> dict[str, float]:
     wake = max(0.0, figures["wake"] - create)
     steal = max(dequeue, figures["steal"] - between)
     return {
-        "enqueue": 0.0,  # is part of creation
+        "enqueue": 0.0,  # part of creation
         "dequeue": dequeue,
         "between": between,
         "steal": steal,
@@ -157,7 +157,7 @@ def _run(command: list[str], environment: Mapping[str, str]) -> str:
         raise CannotRecordError(
             "this machine cannot be calibrated",
             f"`{' '.join(command)}` failed: {done.stderr.strip() or f'exit code {done.returncode}'}",
-            "install clang and libomp-dev, or name a compiler by --compiler",
+            "install clang and libomp-dev, or name a compiler with --compiler",
         )
     return done.stdout
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Machines to simulate: a topology, and what the operations of a runtime cost there.
+"""Machines to simulate: a topology, and the costs of runtime operations.
 
-A machine file is TOML (docs/simulation.md); those in the folder `machines` go by their bare names.
+A machine file is TOML (docs/simulation.md). Files in the directory `machines` are known by their bare names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEYS = {
     "name", "source", "topology", "clock_ghz", "clock_ratio", "costs", "libomp", "omp_ext",
     "recording", "memory",
 }  # fmt: skip
-_SIZES_BYTES = {1: 32 << 10, 2: 1 << 20, 3: 32 << 20}  # of caches whose topology does not tell
+_SIZES_BYTES = {1: 32 << 10, 2: 1 << 20, 3: 32 << 20}  # of caches without a size in their topology
 _PLACEMENTS = ("first-touch", "interleaved")
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 64, 1 << 20
 _LONGEST_NS = 1e9  # of one operation
@@ -43,15 +43,15 @@ Points = tuple[tuple[int, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What a trace adds to the recorded times, ns."""
+    """The time that tracing adds to recorded times, in ns."""
 
     task: float = 0.0  # to the work of each task
     creation: float = 0.0  # to the work of its creator
     schedule: float = 0.0  # to taking each task from a queue
     wait: float = 0.0  # to each wait
-    create: float | None = None  # what a creation takes without a trace; None: as recorded
-    traced_create: float = 0.0  # and with one
-    # The same in a team of one, where what it takes to run a task at once is part of its times.
+    create: float | None = None  # the cost of a creation without tracing; None: as recorded
+    traced_create: float = 0.0  # the cost of a creation with tracing
+    # The same in a team of one, where tasks run at once and their times include that cost.
     serial_task: float = 0.0
     serial_creation: float = 0.0
 
@@ -61,9 +61,9 @@ Distance = tuple[float, float]  # latency in ns, ns per byte
 
 @dataclass(frozen=True, slots=True)
 class MemoryCosts:
-    """What data take, by where they are found."""
+    """Costs of data accesses, by the location of the data."""
 
-    levels: tuple[Distance, ...]  # of caches, from the first on; the last stands for further ones
+    levels: tuple[Distance, ...]  # of caches, from the first on; further ones cost as the last
     local: Distance
     remote: Distance
     other_cache: Distance
@@ -73,7 +73,7 @@ class MemoryCosts:
     interleaved: bool = False
 
     def system(self, topology: Topology, n_threads: int) -> MemorySystem | None:
-        """Returns the memory of that many threads, neighbours side by side; None when no caches are known."""
+        """Returns the memory of so many threads on neighbouring CPUs; None if no caches are known."""
         n = len(topology.cpus)
         if not topology.caches or not n:
             return None
@@ -100,30 +100,30 @@ class MemoryCosts:
 
 @dataclass(frozen=True)
 class Machine:
-    """Cores, their speed, and costs in nanoseconds by name."""
+    """Cores, their speed, and costs of operations in nanoseconds, by name."""
 
     name: str
-    topology: Topology | None = None  # None: as many cores as are asked for, under one cache
-    clock_ratio: float = 1.0  # speed of a core, that of the recorded machine being 1
+    topology: Topology | None = None  # None: as many cores as needed, under one cache
+    clock_ratio: float = 1.0  # speed of a core relative to the recorded machine
     costs: Mapping[str, Points] = field(default_factory=dict)
-    # Of libomp and omp_ext; those of the reference machine where its file has none.
+    # Of libomp and omp_ext; by default, the reference machine's.
     by_runtime: Mapping[str, Mapping[str, Points]] = field(default_factory=dict)
     recording: Recording = Recording()
     memory: MemoryCosts | None = None  # None: not modelled
 
     def costs_of(self, policy: str) -> Mapping[str, Points]:
-        """Costs under a policy: those of its runtime, as far as the file has them."""
+        """Returns the costs under a policy, including its runtime's where the file has them."""
         return {**self.costs, **self.by_runtime.get("libomp" if policy == "libomp" else "omp_ext", {})}
 
     def domains(self, n_threads: int) -> list[int]:
-        """Returns the domain of each thread, neighbours sharing one; a domain is a last-level cache."""
+        """Returns the domain (the last-level cache) of each thread; neighbours share one."""
         return self.topology.group_of_thread(n_threads) if self.topology else []
 
     def with_topology(self, text: str) -> Machine:
         return replace(self, name=text, topology=synthetic_topology(text, "--machine"))
 
     def check_threads(self, threads: int) -> None:
-        """UsageError when the machine has fewer hardware threads."""
+        """Raises UsageError if the machine has too few hardware threads."""
         n_cpus = len(self.topology.cpus) if self.topology else MOST_THREADS
         if not 1 <= threads <= min(n_cpus, MOST_THREADS):
             raise UsageError(
@@ -134,9 +134,9 @@ class Machine:
 
 
 def read_machine(name: str = DEFAULT) -> Machine:
-    """Returns the machine of a file, or of one of ours by its bare name.
+    """Returns the machine of a file, or one of Ompass's machines by its bare name.
 
-    UsageError says what is wrong with it.
+    UsageError states the problem of the file.
     """
     path = Path(name)
     ours = MACHINES / f"{name}.toml"
@@ -154,7 +154,7 @@ def read_machine(name: str = DEFAULT) -> Machine:
 
 
 def find_machine(text: str) -> Machine:
-    """The machine of a file, of its bare name or of a synthetic string; the default for an empty text."""
+    """Returns the machine of a file, a bare name or a synthetic string; the default one for an empty text."""
     is_topology = ":" in text and not Path(text).is_file()
     return read_machine().with_topology(text) if is_topology else read_machine(text or DEFAULT)
 
@@ -267,7 +267,7 @@ def _memory(name: str, values: Mapping[str, Any]) -> MemoryCosts | None:
 
 
 def _default_memory(name: str) -> Mapping[str, Any]:
-    """Returns the table of the reference machine, for what others leave out."""
+    """Returns the memory table of the reference machine, for missing keys."""
     if name == DEFAULT:
         return {}
     table = tomllib.loads((MACHINES / f"{DEFAULT}.toml").read_text(encoding="utf-8"))["memory"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One recorded program on one machine, under several policies and numbers of threads."""
+"""Simulates a recorded program on one machine, under several policies and numbers of threads."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from ompass.units import duration, percent, plural
 POLICIES = tuple(policy.name for policy in _core.policies())
 RECORDABLE = tuple(policy.name for policy in _core.policies() if policy.can_record)
 _WITHOUT_CACHES = (
-    " where no caches are known: choose threads that the recorded machine has, or give a --machine."
+    " because no caches are known: choose threads that the recorded machine has, or name a --machine."
 )
-_SUPPOSED = ", and each is supposed to wait for its children before it goes on"
-_MUCH = 0.01  # of the work, from which on a remark is worth its line
+_SUPPOSED = ", and each is assumed to wait for its children before it continues"
+_MUCH = 0.01  # share of the work from which a note is worth its line
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class Prediction:
     policy: str
     threads: int
     run: SimulatedRun
-    wall_1_ns: int  # of the same policy on one thread; 0: not simulated
+    wall_1_ns: int  # wall time of the same policy on one thread; 0: not simulated
 
     @property
     def speedup(self) -> float | None:
-        """Over the same policy on one thread."""
+        """Speed-up over the same policy on one thread."""
         return self.wall_1_ns / self.run.wall_ns if self.wall_1_ns and self.run.wall_ns else None
 
     @property
@@ -54,7 +54,7 @@ class Simulation:
     machine: Machine
     seed: int
     predictions: tuple[Prediction, ...]
-    notes: tuple[str, ...]  # what the simulation leaves out
+    notes: tuple[str, ...]  # what the simulation does not model
 
 
 def simulate(
@@ -69,12 +69,11 @@ def simulate(
     record: Path | None = None,
     progress: Callable[[str], None] = lambda what: None,
 ) -> Simulation:
-    """Simulate the run in a directory; `threads` () is the recorded number, `program` saves reading it twice.
+    """Simulates the run in a directory. `threads` () is the recorded number; `program` avoids a second read.
 
-    `untraced`: without what recording added to its times. `record`: a run directory to make of the simulated
-    run, which must be one.
+    `untraced`: subtract the cost of recording. `record`: run directory to create from the only simulated run.
 
-    Raises UsageError for policies and threads that do not exist, and what read_task_program raises.
+    Raises UsageError for unknown policies and too many threads, and the errors of read_task_program.
     """
     machine = machine or read_machine()
     for policy in policies:
@@ -85,7 +84,7 @@ def simulate(
     threads = threads or (program.n_threads,)
     memory = DeclaredData.of(path, program)
     if memory and any(memory.system(machine, n) is None for n in threads):
-        memory = None  # for none, so that runs can be compared
+        memory = None  # for all runs, so that they can be compared
     if record:
         _prepare(record, path, machine, policies, threads, seed)
     found: list[Prediction] = []
@@ -107,15 +106,15 @@ def simulate(
 def _prepare(
     record: Path, recorded: Path, machine: Machine, policies: Sequence[str], threads: Sequence[int], seed: int
 ) -> None:
-    """The directory with all that a run directory has beside logs."""
+    """Creates the directory with all files of a run directory except the logs."""
     if len(policies) != 1 or len(threads) != 1:
         raise UsageError(
-            f"--record {record}", "it holds one run", "name one policy and one number of threads"
+            f"--record {record}", "it contains one run", "name one policy and one number of threads"
         )
     if policies[0] not in RECORDABLE:
         raise UsageError(
             f"--record {record}",
-            f"under {policies[0]} threads leave their implicit tasks for others, which no trace can tell",
+            f"under {policies[0]} threads move between implicit tasks, which traces cannot represent",
             f"choose from {', '.join(RECORDABLE)}",
         )
     try:
@@ -142,14 +141,14 @@ def _prepare(
 
 @dataclass(frozen=True, slots=True)
 class DeclaredData:
-    """What the data that kernels declare took in the recorded run, and the machine that recorded it."""
+    """Costs of the declared data in the recorded run, and the machine that recorded it."""
 
     topology: Topology
     recorded: RecordedMemory
 
     @classmethod
     def of(cls, path: Path, program: TaskProgram) -> DeclaredData | None:
-        """None when the program declares none, or the recorded machine's caches are not known."""
+        """Returns the data; None if the program declares none, or the machine's caches are unknown."""
         topology = recorded_topology(path)
         costs = read_machine().memory
         if not program.n_accesses or costs is None:
@@ -158,7 +157,7 @@ class DeclaredData:
         return cls(topology, recorded_memory(program, system)) if system else None
 
     def system(self, machine: Machine, threads: int) -> MemorySystem | None:
-        """Returns the memory of that machine; without a topology of its own it has that of the recorded one."""
+        """Returns the machine's memory; without a topology, it has the topology of the recorded machine."""
         topology = machine.topology or self.topology
         if machine.memory is None or threads > len(topology.cpus):
             return None
@@ -166,7 +165,7 @@ class DeclaredData:
 
 
 def check_policy(name: str) -> None:
-    """UsageError unless there is such a policy."""
+    """Raises UsageError unless the policy exists."""
     if name not in POLICIES:
         raise UsageError(f"--policy {name}", "there is no such policy", f"choose from {', '.join(POLICIES)}")
 
@@ -177,15 +176,15 @@ def predict(
     untied: bool = False, untraced: bool = False, memory: DeclaredData | None = None,
     record_in: Path | None = None, recorded_run: Path | None = None,
 ) -> SimulatedRun:  # fmt: skip
-    """One run of the program, as it is or changed.
+    """Returns one run of the program, as it is or changed.
 
-    `untraced`: without what recording added to its times; `memory`: with caches and memory.
+    `untraced`: subtract the cost of recording; `memory`: model caches and memory.
     """
     costs = dict(machine.costs_of(policy))
     added = machine.recording
     if untraced and added.create is not None:
         costs.setdefault("create", ((1, added.create),))
-    # Tasks of a team of one: a trace of more threads adds to them what it adds to all.
+    # Tasks of a team of one: a trace of more threads adds the usual cost to them, too.
     kept = Recording() if untraced else added
     serialised = (
         round(added.serial_task - kept.task),
@@ -220,11 +219,11 @@ def predict(
 
 
 def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[str, ...]:
-    """What of this program the simulation does not know."""
+    """Returns notes on what the simulation of this program does not model."""
     notes = []
     if not all(run.levels for run in runs) or not runs:
         notes.append(
-            "The time of work is the recorded one: how it changes with other caches and memory is not "
+            "Work takes the recorded time: the effects of other caches and memory are not "
             "modelled" + (_WITHOUT_CACHES if program.n_accesses else ".")
         )
     else:
@@ -235,19 +234,19 @@ def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[s
         )
     if program.n_serialised:
         notes.append(
-            f"{plural(program.n_serialised, 'task')} ran in a team of one thread, which runs every task at "
-            f"once: all are taken for deferred ones{_SUPPOSED if program.n_supposed_waits else ''}. "
-            "Record on two threads to know."
+            f"{plural(program.n_serialised, 'task')} ran in a team of one thread, where every task runs at "
+            f"once: all are assumed to be deferred{_SUPPOSED if program.n_supposed_waits else ''}. "
+            "Record on two threads to be certain."
         )
     if program.preempted_ns > _MUCH * program.work_ns:
         notes.append(
-            f"Other programs had the processors for {duration(program.preempted_ns)} of the recorded work: "
+            f"Other programs used the processors for {duration(program.preempted_ns)} of the recorded work: "
             "the prediction is for a run without them."
         )
     if program.blocked_ns > _MUCH * program.work_ns:
         notes.append(
             f"Waits for locks, {duration(program.blocked_ns)} "
-            f"({percent(program.blocked_ns / program.work_ns)} of the work), are repeated as they were "
+            f"({percent(program.blocked_ns / program.work_ns)} of the work), are repeated as "
             "recorded, on any number of threads."
         )
     if program.n_nested:
@@ -262,7 +261,7 @@ def notes_on(program: TaskProgram, runs: Sequence[SimulatedRun] = ()) -> tuple[s
         )
     if program.n_out_of_order:
         notes.append(
-            f"{plural(program.n_out_of_order, 'event')} had to be taken before what caused them: the "
+            f"{plural(program.n_out_of_order, 'event')} had to be processed before their causes: the "
             "trace is incomplete, and so is the prediction."
         )
     return tuple(notes)

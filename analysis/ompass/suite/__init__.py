@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The suite of benchmark programs: which there are, what is to be measured, measuring, and the results."""
+"""The suite of benchmark programs: finding them, planning, measuring, and results."""
 
 from ompass.suite.journal import SuiteJournal
 from ompass.suite.measurement import measure

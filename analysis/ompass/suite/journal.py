@@ -19,7 +19,7 @@ class SuiteJournal(Journal):
     """The finished measurements of one plan, by configuration and round."""
 
     def __init__(self, path: Path, plan: Plan) -> None:
-        """Open or begin it. UsageError: it is of another plan, in use, or something else; OutputError."""
+        """Opens or begins it. UsageError: it has another plan, is in use, or is another file; OutputError."""
         super().__init__(path, "name another file with --json", {"format": FORMAT, "settings": plan.settings})
         self._finished: dict[tuple[str, int], Run] = {}
         try:
@@ -35,12 +35,12 @@ class SuiteJournal(Journal):
         return (configuration.key, round_number) in self._finished
 
     def note(self, configuration: Configuration, run: Run) -> None:
-        """Write a finished measurement."""
+        """Writes a finished measurement."""
         self.append({"key": configuration.key, "run": run})
         self._finished[configuration.key, run["round"]] = run
 
     def runs(self) -> list[Run]:
-        """Returns all finished measurements, in the order in which they were made."""
+        """Returns all finished measurements, in the order of measurement."""
         return list(self._finished.values())
 
     def _load(self, plan: Plan) -> None:
@@ -63,12 +63,12 @@ class SuiteJournal(Journal):
             raise UsageError(
                 f"{self.path} is of a suite with another {what}",
                 "old and new measurements must not be mixed",
-                "repeat the request that it holds to finish it, or remove it to start anew",
+                "use the same options to finish it, or remove it to start anew",
             )
 
 
 def _differing(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
-    """Returns the names of the settings that differ; of the selection, which part of it."""
+    """Returns the names of differing settings; for the selection, of its differing parts."""
     names = []
     for name, value in expected.items():
         if found.get(name) == value:

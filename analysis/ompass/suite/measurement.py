@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One measurement: a program started, watched, and its answer read.
+"""Makes one measurement: starts a program, limits its time, and reads its answer.
 
-Whatever goes wrong is part of the result; nothing is raised but an interrupt.
+Failures are part of the result; only an interrupt is raised.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _COMPLAINT_CHARACTERS = 300
 
 
 def measure(configuration: Configuration, round_number: int, timeout_s: float) -> Run:
-    """The measurement of a configuration; `error` is None, or one line on why there is no verified time."""
+    """Returns the measurement of a configuration; `error` is None, or why there is no verified time."""
     run: Run = {
         **configuration.identity(),
         "runtime": configuration.runtime,
@@ -68,7 +68,7 @@ def _text(stream: IO[bytes]) -> str:
 
 @cache
 def _ending_with_us() -> tuple[str, ...]:
-    """What to put before a command, so that it does not outlive us when we are killed."""
+    """Returns a command prefix that makes the program end when we are killed."""
     setpriv = shutil.which("setpriv")
     return (setpriv, "--pdeathsig", "KILL") if setpriv else ()
 
@@ -82,16 +82,16 @@ def _answer(stdout: str) -> Run:
 
 
 def _complaint(ending: Ending, stderr: str, answer: Run, configuration: Configuration) -> str | None:
-    told = " ".join(stderr.split())[-_COMPLAINT_CHARACTERS:]
+    message = " ".join(stderr.split())[-_COMPLAINT_CHARACTERS:]
     if ending.signal:
-        return ending.describe() + (f": {told}" if told else "")
+        return ending.describe() + (f": {message}" if message else "")
     if ending.exit_code:
-        return told or ending.describe()
+        return message or ending.describe()
     if any(name not in answer for name in _ANSWERED):
         return "gave no result in JSON"
     if answer["verified"] is not True:
         return "did not verify its result"
-    # Between the plan and the program there must be no misunderstanding of what was measured.
+    # Plan and program must agree on what was measured.
     for name, value in configuration.identity().items():
         if answer.get(name) != value:
             return f"ran with {name} {answer.get(name)} instead of {value}"

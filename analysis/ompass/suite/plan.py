@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a suite measures: programs x versions x cut-offs x tied x threads x runtimes, in rounds.
+"""Plans the measurements of a suite: programs x versions x cut-offs x tied x threads x runtimes, in rounds.
 
-Owns which combinations exist, and the command and environment of each. Starts nothing.
+Owns the existing combinations, with the command and environment of each. Starts nothing.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ompass.suite.programs import BuiltProgram
 
 CLASSES = ("test", "small", "medium", "large")
 CUTOFFS = ("none", "if", "final", "manual")
-DEFAULT = "default"  # as a cut-off: the one that the program itself prefers
+DEFAULT = "default"  # as a cut-off: the program's preferred one
 BOTH = {"tied": (True,), "untied": (False,), "both": (True, False)}
 
-# The policies of libomp_ext.so, as the environment that chooses each.
+# The policies of libomp_ext.so, with the environment that selects each.
 EXTENSION_POLICIES: Mapping[str, Mapping[str, str]] = {
     "nearest": {"OMP_EXT_STEAL": "nearest"},
     "random": {"OMP_EXT_STEAL": "random"},
@@ -40,13 +40,20 @@ _PREFERRED = (
     "final",
     "if",
     "none",
-)  # what the programs take without --cutoff: the first that they have
-_STEERING = ("OMP_", "KMP_", "GOMP_", "LIBOMP_", "TBB_", "LD_")  # of the shell; noted, and left as they are
+)  # the default cut-off of a program: its first of these
+_STEERING = (
+    "OMP_",
+    "KMP_",
+    "GOMP_",
+    "LIBOMP_",
+    "TBB_",
+    "LD_",
+)  # the shell's; recorded, not changed
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the user asked for; an empty tuple means all that there is (of versions: all without marks)."""
+    """The user's request; an empty tuple means all (for versions, all without marks)."""
 
     input_class: str = "small"
     threads: tuple[int, ...] = (1,)
@@ -60,7 +67,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One thing to measure, and how it is started."""
+    """One thing to measure, and how to start it."""
 
     program: str
     version: str
@@ -68,13 +75,13 @@ class Configuration:
     runtime: str
     threads: int
     cutoff: str | None  # None for serial versions
-    tied: bool | None  # None where tasks are neither
+    tied: bool | None  # None if tasks are neither
     path: Path = field(compare=False)
-    variables: tuple[tuple[str, str], ...] = field(compare=False)  # of its environment, beside the shell's
+    variables: tuple[tuple[str, str], ...] = field(compare=False)  # added to the shell's environment
 
     @property
     def key(self) -> str:
-        """What sets it apart from all others, in words."""
+        """Its unique name."""
         kind = {True: "tied", False: "untied", None: "-"}[self.tied]
         return " ".join(
             (
@@ -89,7 +96,7 @@ class Configuration:
         )
 
     def identity(self) -> dict[str, Any]:
-        """What a program says of its run."""
+        """Returns the program's description of its run."""
         return {
             "program": self.program,
             "version": self.version,
@@ -123,16 +130,16 @@ class Plan:
 
     configurations: tuple[Configuration, ...]
     rounds: int
-    settings: Mapping[str, Any]  # what was asked for, the machine, the build: JSON
+    settings: Mapping[str, Any]  # request, machine and build, as JSON
 
     @property
     def n_measurements(self) -> int:
         return len(self.configurations) * self.rounds
 
     def in_order(self) -> Iterator[tuple[int, Configuration]]:
-        """(round, configuration), round by round: what disturbs the machine for a while hits all alike.
+        """Yields (round, configuration), round by round, so that disturbances affect all alike.
 
-        Each round has an order of its own, the same one whenever the plan is made.
+        Each round has its own order, which is the same for equal plans.
         """
         for number in range(1, self.rounds + 1):
             shuffled = list(self.configurations)
@@ -149,7 +156,7 @@ def make_plan(
     """Returns the plan for a selection.
 
     `built`: the programs per compiler family, under "libomp" and "libgomp". `extension`: libomp_ext.so.
-    UsageError when the selection names what does not exist, or nothing is left.
+    UsageError if the selection names something unknown, or is empty.
     """
     available = [runtime for runtime in RUNTIMES if _is_available(runtime, built, extension)]
     _check_known("--runtimes", selection.runtimes, available, "that can be used here")
@@ -171,7 +178,7 @@ def make_plan(
             used[str(one.path)] = one
             configurations += _configurations(one, runtime, selection, _variables(runtime, extension))
     if not configurations:
-        raise UsageError("nothing to measure", "no program offers this combination", "ask for less at once")
+        raise UsageError("nothing to measure", "no program offers this combination", "select less at once")
     settings = {
         "selection": json.loads(json.dumps(asdict(selection))),
         "machine": _machine(),
@@ -191,7 +198,7 @@ def _is_available(runtime: str, built: Mapping[str, Sequence[BuiltProgram]], ext
 
 
 def _runs_on(one: BuiltProgram, runtime: str) -> bool:
-    """Serial versions are measured once per compiler; locality is the extension's; tbb is a runtime."""
+    """True if a program version is measured on the runtime: serial ones once per compiler, tbb on tbb."""
     base = one.version.removesuffix("-marked")
     if base == "tbb" or runtime == "tbb":
         return base == runtime

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark programs in a build folder: found by name, and asked what they offer (--describe).
+"""The benchmark programs in a build directory: found by name, and described by --describe.
 
-Knows how a program answers, and nothing of what is measured.
+Knows how programs answer, but nothing about measurements.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BuiltProgram:
 
     @property
     def is_marked(self) -> bool:
-        """Whether it is another version, with the marks of ompass.h compiled in."""
+        """True if it was compiled with the marks of ompass.h."""
         return self.version.endswith("-marked")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The results of a suite as files, JSON or Parquet, written whole or not at all, and read back."""
+"""The results of a suite as JSON or Parquet files, written completely or not at all, and read."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ompass.errors import OutputError, UsageError
 from ompass.suite.measurement import Run
 
 SCHEMA = "ompass suite 1"
-_NESTED = ("inputs", "cuts")  # objects with names of their own per program: JSON text in a Parquet column
+_NESTED = ("inputs", "cuts")  # objects with program-specific names: JSON text in a Parquet column
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteResults:
-    """All measurements of a suite, the failed ones included, and what was asked for."""
+    """All measurements of a suite, including failed ones, and its settings."""
 
     settings: Mapping[str, Any]
     runs: Sequence[Run]
@@ -33,7 +33,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def write_results(results: SuiteResults, path: Path) -> None:
-    """Writes a file that is complete or not there; Parquet when its name says so, else JSON. OutputError."""
+    """Writes a complete file or none; as Parquet if its name ends so, else JSON. OutputError."""
     content = _parquet(results) if is_parquet(path) else _json(results)
     try:
         handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
@@ -52,7 +52,7 @@ def write_results(results: SuiteResults, path: Path) -> None:
 
 
 def read_results(path: Path) -> SuiteResults:
-    """What write_results wrote. UsageError: the file is not there, or something else."""
+    """Returns the results in a file of write_results. UsageError: the file is missing, or is another one."""
     try:
         if is_parquet(path):
             return _from_parquet(path)
@@ -64,7 +64,7 @@ def read_results(path: Path) -> SuiteResults:
         raise UsageError(f"{path} cannot be read", error.strerror or str(error)) from error
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{path} holds no results of a suite", str(error), "name the file that --json was given"
+            f"{path} contains no results of a suite", str(error), "name a file that --json wrote"
         ) from error
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The summary of a suite for people: a line per configuration, and what failed. Prints; measures nothing."""
+"""Prints the summary of a suite for people: a line per configuration, and the failures. Measures nothing."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _MAX_FAILURES = 20
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The verified measurements of one configuration, in figures; None where there is none."""
+    """Figures over the verified measurements of one configuration; None if there are none."""
 
     identity: dict[str, Any]
     n_verified: int
     n_failed: int
     median_s: float | None
     least_s: float | None
-    speed_up: float | None  # median of the serial version by the same compiler over this median
+    speed_up: float | None  # median of the serial version by the same compiler / this median
     ns_per_unit: float | None  # from the median
     unit: str | None
     n_tasks: int | None  # of the last verified measurement
@@ -72,7 +72,7 @@ def summarise(runs: Sequence[Run]) -> list[Line]:
 
 
 def print_summary(console: Console, runs: Sequence[Run]) -> None:
-    """The table, and then the failures."""
+    """Prints the table, then the failures."""
     print_table(console, _table(summarise(runs)))
     failures = [run for run in runs if not run["verified"]]
     for run in failures[:_MAX_FAILURES]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps: one program on several numbers of threads, several times, resumable from its directory."""
+"""Sweeps: repeated runs of one program on several numbers of threads, resumable from a directory."""
 
 from ompass.sweep.directory import Done, SweepDirectory, is_sweep_directory
 from ompass.sweep.execute import Executor

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much other programs, and the hypervisor, used the CPUs of a run while it ran.
+"""How much other programs, and the hypervisor, used the CPUs of a run during the run.
 
-From the kernel's time per CPU (/proc/stat) less the run's own CPU time. The kernel counts in steps of 10 ms,
-so one step per CPU is taken to be the run's: of short runs only gross sharing is seen. A run that shared its
-CPUs shows idle, schedule and inflated time that the program is not to blame for.
+From the kernel's time per CPU (/proc/stat) minus the run's own CPU time. The kernel counts in steps of 10 ms,
+so one step per CPU is attributed to the run. For short runs, only large disturbances are visible. A run that
+shared its CPUs shows idle, schedule and inflated time that are not the program's fault.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ompass.processor_time import busy_ns, step_ns
 
 
 class Watch:
-    """Begun before a run, read after it."""
+    """Created before a run, read after it."""
 
     def __init__(self, cpus: Collection[int]) -> None:
         self._cpus = cpus
@@ -23,7 +23,7 @@ class Watch:
         self._started = time.monotonic_ns()
 
     def others_share(self, own_cpu_ns: int) -> float | None:
-        """Part of the CPUs' time that was not the run's own, 0 to 1; None when it cannot be known."""
+        """Part of the CPUs' time used by others, 0 to 1; None if unknown."""
         after, wall_ns = busy_ns(self._cpus), time.monotonic_ns() - self._started
         if self._before is None or after is None or wall_ns <= 0:
             return None

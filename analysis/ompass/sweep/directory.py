@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directory of a sweep: its specification, the journal of what is done, the recorded runs.
+"""The directory of a sweep: its specification, the journal of finished jobs, the recorded runs.
 
     sweep.json       the specification and the digest of the program
     journal.jsonl    one line per finished job, on the disk before the next one starts
     runs/KEY.ompass  recorded runs, runs/KEY.out the output of every job
 
-A job counts as done when its line is in the journal, whole. What else lies in runs/ is what a killed job
-left, and is removed before that job runs again. One sweep at a time holds the journal, and its programs hold
-it too, so that nothing is measured against one that outlived a killed sweep.
+A job is finished when its line in the journal is complete. Other files in runs/ were left by a killed job,
+and are removed before that job runs again. One sweep at a time holds the journal. Its programs hold it too,
+so a sweep never runs while a program of a killed sweep is still running.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A finished job: the time of its process, the seconds that it printed, where its recording is."""
+    """A finished job: the time of its process, the seconds that it printed, and its recording."""
 
     job: Job
     wall_ns: int
     printed_ns: int | None
     run: str  # name in runs/; empty unless recorded
-    others: float | None = None  # part of its CPUs' time that other programs took; None: not known
+    others: float | None = None  # part of its CPUs' time used by other programs; None: unknown
 
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> Done:
-        """KeyError or TypeError when it is something else."""
+        """Returns the job of an entry. KeyError or TypeError if it is another object."""
         values = dict(entry)
         job = Job(*(values.pop(name) for name in ("kind", "threads", "value", "repeat")))
         return cls(job, *(values[name] for name in ("wall_ns", "printed_ns", "run", "others")))
@@ -54,17 +54,17 @@ class Done:
 
 
 def is_sweep_directory(path: Path) -> bool:
-    """True if `path` holds a sweep (nothing is read)."""
+    """True if `path` contains a sweep (reads nothing)."""
     return (path / "sweep.json").is_file()
 
 
 def digest_of(program: Path) -> str:
-    """Identifies the program's file, so that a sweep is not resumed after the program was built anew."""
+    """Identifies the program's file: a sweep must not be resumed after a new build of the program."""
     return hashlib.sha256(program.read_bytes()).hexdigest()
 
 
 class SweepDirectory:
-    """One sweep on the disk. Make it with `open`."""
+    """One sweep on disk. Use `open`."""
 
     def __init__(self, path: Path, spec: SweepSpec, journal: Journal) -> None:
         self.path = path
@@ -80,15 +80,15 @@ class SweepDirectory:
                 raise DamagedRunError(
                     f"{journal.path}, line {number}", "is not a line of a journal", "remove that line"
                 ) from error
-            if not done.run or self.run_of(done).is_dir():  # a recording that was removed is made again
+            if not done.run or self.run_of(done).is_dir():  # a removed recording is made again
                 self._done[done.job] = done
 
     @classmethod
     @contextlib.contextmanager
     def open(cls, path: Path, spec: SweepSpec | None, program: Path | None) -> Iterator[SweepDirectory]:
-        """The sweep in `path`, made if there is none; `spec` None: the one that is there.
+        """Opens the sweep in `path`, or makes one; with `spec` None, it must exist.
 
-        UsageError when the directory holds another sweep, is in use, or its program has changed since.
+        UsageError if the directory contains another sweep, is in use, or its program has changed.
         """
         if spec is None and not is_sweep_directory(path):
             raise UsageError(f"{path}", "no sweep to resume", "name a program to run")
@@ -109,30 +109,30 @@ class SweepDirectory:
         return self.runs / done.run
 
     def clear(self, job: Job) -> None:
-        """Remove the remains of an unfinished attempt at this job."""
+        """Removes the remains of an unfinished attempt at this job."""
         for left in self.runs.glob(f"{job.key}[.-]*"):
             if left.name.partition(".")[0] == job.key or left.name.startswith(f"{job.key}-"):
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
 
     def finish(self, done: Done) -> None:
-        """Write the job into the journal; on return it is on the disk."""
+        """Writes the job into the journal; on return it is on disk."""
         self._journal.append(done.entry())
         self._done[done.job] = done
 
 
 def _refuse_foreign(path: Path) -> None:
-    """UsageError for a directory that holds other things than a sweep, or what a killed one had begun."""
+    """Raises UsageError for a directory with other files than a sweep's, or its unfinished beginning."""
     if is_sweep_directory(path) or not path.is_dir():
         return
     others = sorted({entry.name for entry in path.iterdir()} - {"runs", "journal.jsonl", "sweep.new"})
     if others:
         raise UsageError(
-            f"{path}", f"it is not a sweep, and holds {others[0]}", "name a new directory with -o"
+            f"{path}", f"it is not a sweep, and contains {others[0]}", "name a new directory with -o"
         )
 
 
 def _begin(path: Path, spec: SweepSpec, program: Path) -> SweepSpec:
-    """Write the specification; it is there whole or not at all."""
+    """Writes the specification, completely or not at all."""
     values = {"schema": _SCHEMA, "spec": spec.to_json(), "program_sha256": digest_of(program)}
     fresh = path / "sweep.new"
     fresh.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
@@ -141,7 +141,7 @@ def _begin(path: Path, spec: SweepSpec, program: Path) -> SweepSpec:
 
 
 def _agree(path: Path, spec: SweepSpec | None, program: Path | None, *, begun: bool) -> SweepSpec:
-    """Returns the specification on the disk, which must be the one asked for; writes it when there is none."""
+    """Returns the specification on disk, which must match `spec`; writes it if there is none."""
     file = path / "sweep.json"
     if not file.is_file():
         assert spec is not None and program is not None
@@ -155,17 +155,17 @@ def _agree(path: Path, spec: SweepSpec | None, program: Path | None, *, begun: b
             f"{file}", "cannot be read as a sweep", "name another directory with -o"
         ) from error
     if spec is not None and program is not None and not begun:
-        return _begin(path, spec, program)  # nothing is done: it may be corrected
+        return _begin(path, spec, program)  # no job is finished, so it may change
     if spec is not None and spec != there:
         raise UsageError(
             f"{path}",
-            f"it holds another sweep ({_difference(there, spec)})",
+            f"it contains another sweep ({_difference(there, spec)})",
             "name another directory with -o, or remove this one",
         )
     if program is not None and digest_of(program) != digest:
         raise UsageError(
             f"{path}",
-            f"{program} has changed since the sweep in it was begun",
+            f"{program} has changed since the sweep was started",
             "name another directory with -o, or remove this one",
         )
     return there

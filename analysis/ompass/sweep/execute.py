@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one job of a sweep: pins it, times its process, keeps its output, finds its recording.
 
-Owns the environment of a job. What runs in which order is plan's, what is kept of it is directory's.
+Owns the environment of a job. plan.py owns the order of jobs, directory.py their results.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _TAIL_LINES = 5
 
 
 class JobFailedError(OmpassError):
-    """A program of the sweep did not end well; the exit code is the one of a run that cannot be used."""
+    """A program of the sweep failed, so its run cannot be used."""
 
     exit_code = 9
 
 
 class InterruptedSweepError(OmpassError):
-    """A program of the sweep was ended by a signal that was meant for all of us."""
+    """A signal to all of us ended a program of the sweep."""
 
     exit_code = 130
 
 
 @dataclass(frozen=True, slots=True)
 class Executor:
-    """Everything that the jobs of one sweep have in common."""
+    """The common data of the jobs of one sweep."""
 
     spec: SweepSpec
     environ: Mapping[str, str]
@@ -52,9 +52,10 @@ class Executor:
 
     @classmethod
     def prepare(cls, spec: SweepSpec, environ: Mapping[str, str], scratch: Path) -> Executor:
-        """Look at all programs before the first one runs. CannotRecordError says why one cannot be used.
+        """Checks all programs before the first one runs. CannotRecordError explains why one cannot be used.
 
-        `scratch` takes links to libraries whose own names LD_PRELOAD cannot hold; it must outlive the sweep.
+        `scratch` receives links to libraries with names that LD_PRELOAD cannot hold; it must exist until the
+        sweep ends.
         """
         program = inspect_program(spec.command[0], environ)
         libomp = Path(spec.libomp) if spec.libomp else None
@@ -76,9 +77,9 @@ class Executor:
         )
 
     def run(self, job: Job, directory: SweepDirectory) -> Done:
-        """Run the job and say what came of it.
+        """Runs the job and returns its result.
 
-        JobFailedError when the program failed, CannotRecordError when nothing was recorded.
+        JobFailedError if the program failed, CannotRecordError if nothing was recorded.
         """
         directory.clear(job)
         pattern = str(directory.runs / f"{job.key}.ompass").replace("%", "%%")
@@ -123,7 +124,7 @@ class Executor:
             environment |= {"OMPASS_SUMMARY": "off", **self.plan.variables, "OMPASS_DIR": pattern}
             environment[LAUNCH] = new_launch(self.environ)
         elif job.kind == UNRECORDED:
-            # The same runtime as when it is recorded, which a program of gcc does not get by itself.
+            # The same runtime as in recorded runs, which a gcc program does not load by itself.
             environment |= unrecorded_variables(self.plan, self.tool)
         environment |= {"OMP_NUM_THREADS": str(job.threads), "OMP_DYNAMIC": "false"}
         if not self.spec.pinned or pinning.users_own(self.environ):
@@ -137,7 +138,7 @@ class Executor:
             raise JobFailedError(
                 f"`{' '.join(job.command(self.spec))}` {ending.describe()}",
                 f"it printed: {' / '.join(tail)}" if tail else "it printed nothing",
-                "a sweep needs runs that succeed; the same command resumes it",
+                "a sweep needs successful runs; the same command resumes it",
             )
 
     def _printed_ns(self, job: Job, output: Path) -> int | None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which CPUs a run of so many threads gets: one per core first, of those that this process may use.
+"""Chooses the CPUs of a run: one per core first, among the CPUs that this process may use.
 
-Owns the variables that pin threads. A user who has set such a variable is not overruled.
+Owns the variables that pin threads. A user's setting of such a variable takes precedence.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def users_own(environ: Mapping[str, str]) -> str:
-    """Returns the variable by which the user pins threads; empty when there is none."""
+    """Returns the variable by which the user pins threads; empty if there is none."""
     return next((name for name in _USERS_OWN if environ.get(name)), "")
 
 
 def cpus_in_order(allowed: frozenset[int], topology: Path = _TOPOLOGY) -> tuple[int, ...]:
-    """Allowed CPUs: the first of each core by number, then the second of each, and so on."""
+    """Returns the allowed CPUs: the first of each core by number, then the second of each, and so on."""
     taken: dict[str, int] = {}
     ranked = []
     for cpu in sorted(allowed):
@@ -41,9 +41,9 @@ def _core_of(cpu: int, topology: Path) -> str:
 
 
 def pinned_to(n_threads: int, cpus: tuple[int, ...]) -> tuple[frozenset[int], dict[str, str]]:
-    """(CPUs of the process, variables of the runtime) for one thread on each CPU.
+    """Returns the process's CPUs, and the runtime's variables, for one thread per CPU.
 
-    More threads than CPUs: all of them, and no thread has a place of its own.
+    With more threads than CPUs, returns all CPUs and pins no thread.
     """
     if n_threads > len(cpus):
         return frozenset(cpus), {}

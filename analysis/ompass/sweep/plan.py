@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a sweep consists of: its specification, and its jobs in the order in which they run.
+"""The specification of a sweep, and its jobs in the order of execution.
 
-Owns the replacement of `{threads}` and the interleaving. Knows no file and starts nothing.
+Owns the replacement of `{threads}` and the interleaving. Reads no files and starts nothing.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ ELISION: Final = "elision"
 
 @dataclass(frozen=True, slots=True)
 class SweepSpec:
-    """What decides what is measured. Two sweeps with equal specifications may share a directory.
+    """The settings that determine measurements. Sweeps with equal specifications may share a directory.
 
-    The numbers of threads and of repeats are not part of it: more of both may be asked for later.
+    The numbers of threads and repeats are not part of it, because a user may extend them later.
     """
 
     command: tuple[str, ...]
@@ -31,7 +31,7 @@ class SweepSpec:
     working_directory: str = ""
     brackets: bool = True
     pinned: bool = True
-    seconds: str = ""  # pattern that finds the seconds in a program's output; empty: the process is timed
+    seconds: str = ""  # pattern for the seconds in a program's output; empty: the process is timed
     libomp: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class SweepSpec:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> SweepSpec:
-        """Raises KeyError or TypeError when the values are not those of a specification."""
+        """Raises KeyError or TypeError if the values are not a specification."""
         return cls(
             command=tuple(values["command"]),
             baseline=tuple(values["baseline"]),
@@ -55,13 +55,13 @@ class SweepSpec:
         return {BASELINE: self.baseline, ELISION: self.elision}.get(kind, self.command)
 
     def depends_on_threads(self, kind: str) -> bool:
-        """True if the command of this kind of job has `{threads}` in it."""
+        """True if the command of this kind of job contains `{threads}`."""
         return any(PLACEHOLDER in word for word in self.command_of(kind))
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of one program. `value` replaces `{threads}`; 0 where the command does not have it."""
+    """One run of one program. `value` replaces `{threads}`; 0 if the command does not contain it."""
 
     kind: str
     threads: int
@@ -70,7 +70,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """The job's name in the journal and on the disk."""
+        """The job's name in the journal and on disk."""
         value = f"-for{self.value}" if self.value else ""
         return f"{self.kind}-t{self.threads}{value}-r{self.repeat}"
 
@@ -80,9 +80,9 @@ class Job:
 
 
 def one_round(spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repeat: int) -> list[Job]:
-    """Everything that is measured once: serial programs, then each number of threads, and one thread.
+    """Returns the jobs of one round: serial programs, then each number of threads, and one thread.
 
-    Where the command depends on the number of threads, so does its time on one thread.
+    If the command depends on the number of threads, so does its time on one thread.
     """
     found: dict[Job, None] = {}
     for kind in (BASELINE, ELISION):
@@ -100,9 +100,9 @@ def one_round(spec: SweepSpec, threads: tuple[int, ...], unrecorded: bool, repea
 def jobs_of(
     spec: SweepSpec, threads: tuple[int, ...], repeats: int, unrecorded: bool = False
 ) -> Iterator[Job]:
-    """Yields all jobs in order: round after round, each round begun elsewhere.
+    """Yields all jobs in order, round after round; each round starts with another job.
 
-    So a machine that grows slower or warmer meets all numbers of threads alike.
+    So all numbers of threads are affected alike by a machine that becomes slower or warmer.
     """
     for repeat in range(1, repeats + 1):
         jobs = one_round(spec, threads, unrecorded, repeat)

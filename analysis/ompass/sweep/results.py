@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The finished jobs of a sweep, put together by number of threads. Reads the runs; judges nothing."""
+"""The finished jobs of a sweep, combined by number of threads. Reads the runs; judges nothing."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from ompass.sweep.plan import BASELINE, ELISION, RECORDED, UNRECORDED, Job, Swee
 
 @dataclass(frozen=True, slots=True)
 class SweepRuns:
-    """What was measured for one number of threads: one entry per finished round, in every sequence."""
+    """Measurements for one number of threads: one entry per finished round, in every sequence."""
 
     threads: int
     recorded: tuple[Run, ...]
     one_thread: tuple[Run, ...]
     samples: Samples
-    n_left_out: int  # rounds not counted because other programs took the CPUs, while quieter ones remained
-    others: float  # largest part of the CPUs' time that other programs took in a run that is counted
+    n_left_out: int  # rounds omitted because other programs used the CPUs, while quieter rounds remain
+    others: float  # largest part of the CPUs' time used by other programs in a counted run
 
 
 def load_runs(
     directory: SweepDirectory, scope: Scope, threads: tuple[int, ...] = ()
 ) -> tuple[SweepRuns, ...]:
-    """The finished rounds of a sweep for each number of threads (empty: of all there are), fewest first.
+    """Returns the finished rounds for each number of threads (empty: all measured ones), fewest first.
 
-    NothingToShowError when no round is finished.
+    NothingToShowError if no round is finished.
     """
     spec, done = directory.spec, directory.done()
     there = {job.threads for job in done if job.kind == RECORDED and job.value in (0, job.threads)}
-    # One thread is measured for every sweep; it is a point of its own only when it was asked for.
+    # Every sweep measures one thread, but reports it only if it was requested.
     wanted = tuple(sorted(set(threads) & there)) if threads else tuple(sorted(there))
     opened: dict[Job, tuple[Run, Measured]] = {}
 
@@ -45,7 +45,7 @@ def load_runs(
             opened[job] = run, measured(run, job.threads, scope, done[job].wall_ns)
         return opened[job]
 
-    # Of a round all or nothing, so that every number of threads is compared with the same serial times.
+    # Complete rounds only, so that every number of threads is compared with the same serial times.
     loud = {job.repeat for job, one in done.items() if (one.others or 0.0) >= thresholds.DISTURBED_SHARE}
     quiet = {job.repeat for job in done} - loud
     found = []
@@ -84,7 +84,7 @@ def load_runs(
 
 
 def _finished_rounds(spec: SweepSpec, done: Mapping[Job, Done], p: int) -> list[dict[str, Job]]:
-    """Returns the jobs of every round in which all that this number of threads needs is done."""
+    """Returns the jobs of every round that is finished for this number of threads."""
     value = p if spec.depends_on_threads(RECORDED) else 0
     rounds = []
     for repeat in sorted({job.repeat for job in done}):
@@ -106,5 +106,5 @@ def _others(done: Mapping[Job, Done], jobs: Mapping[str, Job]) -> float:
 
 
 def _time_ns(done: Done) -> int:
-    """Returns the seconds that the program printed, where they were asked for; else the time of its process."""
+    """Returns the seconds that the program printed, if they were requested; else its process's time."""
     return done.wall_ns if done.printed_ns is None else done.printed_ns

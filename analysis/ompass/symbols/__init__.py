@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbols: from (module, address) as recorded to function, file and line as written."""
+"""Symbols: from recorded (module, address) to function, file and line in the source."""
 
 from ompass.symbols.names import readable_name
 from ompass.symbols.resolver import Location, Resolver

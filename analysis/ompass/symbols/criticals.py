@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of critical sections, from the locks that compilers make for them.
+"""The names of critical sections, from the locks that compilers create for them.
 
-The runtime tells the place of a critical construct, but not its name. Each name has a variable, such as
-`.gomp_critical_user_NAME.var`, whose address the code hands over; unnamed ones have one with an empty name
-(clang, flang) or none (gcc, which then calls GOMP_critical_start).
+The runtime reports the place of a critical construct, but not its name. Each name has a variable, such as
+`.gomp_critical_user_NAME.var`, whose address the code passes to the runtime. Unnamed ones have a variable
+with an empty name (clang, flang) or none (gcc, which then calls GOMP_critical_start).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ompass.elf import NotElfError, code_between, dynamic_symbols, read_facts, r
 _MARK: Final = "gomp_critical_user_"
 _NAME: Final = re.compile(rf"\.?{_MARK}(.*?)(?:\.AS\d+)?(?:\.var)?")
 _OF_UNNAMED: Final = "GOMP_critical_start"
-_NEAR: Final = 40  # bytes in which a call and its arguments stand
-_RDX, _RDI = 2, 7  # in which clang's code hands over the lock, and gcc's
-_MOST_CODE: Final = 1 << 20  # of a function
+_NEAR: Final = 40  # bytes before a call that contain its arguments
+_RDX, _RDI = 2, 7  # registers in which clang's and gcc's code pass the lock
+_MOST_CODE: Final = 1 << 20  # largest function to search
 
 
 def critical_name(path: Path, offset: int) -> str | None:
     """Returns the name of the critical construct whose call returns to `offset`, an ELF virtual address.
 
-    Empty: it has none. None: that is not known, as of a stripped file.
+    Empty: it has no name. None: unknown, for instance in a stripped file.
     """
     try:
         locks = symbols_like(path, _MARK)
         _, unnamed = dynamic_symbols(path, (_OF_UNNAMED,))
-        if unnamed:  # then calls without a lock are in the file, too
+        if unnamed:  # then the file also contains calls without a lock
             return None if locks else ""
         if len(locks) > 1:
             locks = _handed_over(path, offset, locks)
@@ -42,7 +42,7 @@ def critical_name(path: Path, offset: int) -> str | None:
 
 
 def _handed_over(path: Path, offset: int, locks: dict[int, str]) -> dict[int, str]:
-    """Returns the lock whose address is in the register for it when the call is made."""
+    """Returns the lock whose address the call passes in the register for it."""
     if read_facts(path).machine != "EM_X86_64":
         return {}
     start = read_functions(path).start_of(offset - 1)
@@ -54,9 +54,9 @@ def _handed_over(path: Path, offset: int, locks: dict[int, str]) -> dict[int, st
 
 
 def _in_register(code: bytes, start: int, register: int) -> int:
-    """The address that the register holds at the end of this x86-64 code, which begins at `start`; else 0.
+    """Returns the address in the register at the end of this x86-64 code, which begins at `start`; else 0.
 
-    It was put there right before the end, by itself or from another register that was given it anywhere.
+    It was loaded right before the end, or copied from another register, loaded anywhere.
     """
     taken = list(_addresses(code, start))
     place, target = max(((p, t) for p, r, t in taken if r == register), default=(0, 0))
@@ -69,7 +69,7 @@ def _in_register(code: bytes, start: int, register: int) -> int:
 
 
 def _addresses(code: bytes, start: int) -> Iterator[tuple[int, int, int]]:
-    """Where an address is put into a register, which register, which address: lea, or mov of a constant."""
+    """Yields (position, register, address) of instructions that load addresses: lea, or mov of a constant."""
     for k in range(len(code) - 6):
         high = 8 if code[k] in (0x49, 0x4C) else 0
         if code[k] in (0x48, 0x4C) and code[k + 1] == 0x8D and code[k + 2] & 0xC7 == 0x05:

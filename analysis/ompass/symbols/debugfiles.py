@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the file that describes a recorded module: itself, or its separate debug file.
+"""Finds the file with the symbols of a recorded module: itself, or its separate debug file.
 
-Owns the check that the file on disk is still the one that ran.
+Owns the check that the file on disk is the one that ran.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEBUG_ROOTS = (Path("/usr/lib/debug"),)
 
 @dataclass(frozen=True, slots=True)
 class DebugFile:
-    """Where to look a module up; `path` None: nowhere, and `problem` says why."""
+    """The file to look a module up in; `path` None: there is none, and `problem` is the reason."""
 
     path: Path | None
     has_lines: bool
@@ -28,7 +28,7 @@ class DebugFile:
 def find_debug_file(module: Module, recorded_ns: int = 0, roots: Sequence[Path] = DEBUG_ROOTS) -> DebugFile:
     """Returns the best description of `module` on this machine.
 
-    A file with another build id than recorded is never used: its lines would be wrong. `recorded_ns`
+    Never uses a file with another build id than recorded, because its lines would be wrong. `recorded_ns`
     (start of the run since the epoch) guards modules without a build id by their modification time.
     """
     path = Path(module.path)
@@ -55,14 +55,14 @@ def find_debug_file(module: Module, recorded_ns: int = 0, roots: Sequence[Path] 
 
 
 def _mismatch(module: Module, facts: ElfFacts, recorded_ns: int) -> str:
-    changed = "so its functions and lines are left out; record again"
+    changed = "so its functions and lines are omitted; record again"
     if module.build_id and facts.build_id and module.build_id.lower() != facts.build_id.lower():
         return (
-            f"{module.path} has changed since the run (build id {module.build_id[:12]} was recorded, "
-            f"the file now has {facts.build_id[:12]} is there now), {changed}"
+            f"{module.path} has changed since the run (recorded build id {module.build_id[:12]}, "
+            f"now {facts.build_id[:12]}), {changed}"
         )
     if not module.build_id and recorded_ns and facts.path.stat().st_mtime_ns > recorded_ns:
-        return f"{module.path} was modified after the run was recorded, the file now has {changed}"
+        return f"{module.path} was modified after the run was recorded, {changed}"
     return ""
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source function around a line, for code whose symbol does not say it.
+"""Finds the source function around a line, for code whose symbol does not name it.
 
-clang names the body of a task `.omp_outlined.` whatever function it stands in; the function is the one
-of the same file that was declared last before the line. Read from DWARF with pyelftools.
+clang names the body of a task `.omp_outlined.` in every function. Its function is the one in the same file
+whose declaration is the last before the line. Reads DWARF with pyelftools.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from elftools.elf.elffile import ELFFile
 
 from ompass.symbols.names import readable_name
 
-# Decoding a debug section in Python takes about a second per 10 MB: beyond this the name is not worth it.
+# Decoding a debug section in Python takes about a second per 10 MB; above this size it is not worth it.
 _LARGEST_DEBUG_INFO_BYTES = 32 << 20
 
 
 def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
-    """Returns the readable name of the function around file:line in the unit that covers `address`; or empty."""
+    """Returns the name of the function around file:line in the unit that covers `address`; or empty."""
     try:
         dwarf = _debug_info(path, path.stat().st_mtime_ns)
         for unit in dwarf.iter_CUs() if dwarf else ():
@@ -34,7 +34,7 @@ def enclosing_function(path: Path, address: int, file: str, line: int) -> str:
 
 @lru_cache(maxsize=2)
 def _debug_info(path: Path, _changed_ns: int) -> Any:
-    """Kept, because it remembers what it has decoded; None without one, or when it is too large."""
+    """Returns the debug information, cached with its decoded parts; None if it is missing or too large."""
     with path.open("rb") as stream:
         elf = ELFFile(stream)
         section = elf.get_section_by_name(".debug_info")
@@ -51,7 +51,7 @@ def _covers(unit: Any, address: int) -> bool:
         end = high.value if high.form == "DW_FORM_addr" else low.value + high.value
         if low.value <= address < end:
             return True
-    # Units made of several ranges: look at their functions instead of decoding the range lists.
+    # Units made of several ranges: test their functions instead of decoding the range lists.
     for die in top.iter_children():
         begin, size = die.attributes.get("DW_AT_low_pc"), die.attributes.get("DW_AT_high_pc")
         if die.tag == "DW_TAG_subprogram" and begin is not None and size is not None:

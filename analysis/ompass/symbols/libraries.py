@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose code a function is: the program's own, or that of a library which people know by what it does."""
+"""Groups functions by origin: the program's own code, or a library known by its purpose."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Final
 from ompass.runtime_names import runtime_kind
 
 OWN: Final = ""
-"""The group of the program's own code, its own libraries included."""
+"""The group of the program's own code, including its own libraries."""
 RUNTIME: Final = "OpenMP runtime"
 MPI: Final = "MPI"
 MEMORY: Final = "malloc"
 IO: Final = "input and output"
 TOOL: Final = "Ompass"
 
-# By file name. Libraries below an MPI are called by it alone.
+# By file name. Libraries below MPI are called only by it.
 _MODULES: Final = (
     (MPI, re.compile(r"lib(mpi|mpich|open-pal|open-rte|pmi|ucp|ucs|uct|ucm|fabric|psm2)[\w+-]*\.so.*")),
     (TOOL, re.compile(r"lib(ompass|omp_ext)\.so")),
@@ -29,7 +29,7 @@ _MODULES: Final = (
     ("Fortran runtime", re.compile(r"lib(gfortran|quadmath|flang_rt[\w.]*|FortranRuntime)\.so.*")),
     ("BLAS", re.compile(r"lib(\w*blas\w*|lapack\w*|mkl_\w+|cblas)[-\w.]*\.so.*")),
 )
-# By function, in the libraries of the system.
+# By function, in system libraries.
 _FUNCTIONS: Final = (
     (
         MEMORY,
@@ -64,9 +64,9 @@ def group_of(module: str, function: str) -> str:
 
 
 def group_of_calls(groups: Sequence[str]) -> str:
-    """Returns the group of a chain of calls, innermost first: what the program's own code has called.
+    """Returns the group of a chain of calls, innermost first: the library that the program's code called.
 
-    MPI that copies memory is MPI, and a `new` that calls malloc is malloc.
+    Copying inside MPI counts as MPI, and a `new` that calls malloc counts as malloc.
     """
     called: list[str] = []
     for group in groups:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looks addresses up in one file: frames from DWARF, inlined ones first; names from the symbol table.
 
-Owns the choice of backend: the `symbolic` package, else llvm-symbolizer or addr2line, else symbols only; and
-what an instruction that the compiler gives no line is taken for.
+Owns the choice of backend (the `symbolic` package, else llvm-symbolizer or addr2line, else symbols only), and
+the lines of instructions to which the compiler assigned none.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ompass.asking import answer_of
 from ompass.elf import FunctionTable, NotElfError, read_functions
 
 _LLVM_VERSIONS = range(30, 13, -1)
-_FARTHEST_BYTES = 1024  # back from an instruction without a line to one with a line
+_FARTHEST_BYTES = 1024  # backwards from an instruction without a line to one with a line
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One level of a (possibly inlined) call chain; `symbol` is as in the file, not yet readable."""
+    """One level of a (possibly inlined) call chain; `symbol` is as in the file, not demangled."""
 
     symbol: str
     file: str  # empty when unknown
@@ -30,9 +30,9 @@ class Frame:
 
 
 class Lookup:
-    """Frames of the addresses of one file, innermost first; empty when nothing is known.
+    """Returns frames of the addresses of one file, innermost first; empty if unknown.
 
-    Addresses are ELF virtual addresses. Not safe for use by several threads.
+    Addresses are ELF virtual addresses. Not thread-safe.
     """
 
     def __init__(self, path: Path, has_lines: bool) -> None:
@@ -61,10 +61,10 @@ class Lookup:
         return (Frame(name, "", 0),) if name else ()
 
     def of_sample(self, address: int) -> tuple[Frame, ...]:
-        """The same, but code of no line in particular has that of the code before it in its function.
+        """Returns the same, but code without a line gets the line of the preceding code in its function.
 
-        Compilers give line 0 to instructions that several lines share. A sample names the instruction after
-        the one that took the time, as a rule, so the line before is the likelier one, too.
+        Compilers give line 0 to instructions that several lines share. A sample usually points to the
+        instruction after the slow one, so the preceding line is also the more likely one.
         """
         frames = self(address)
         if not frames or frames[0].line or not frames[0].file or not self._native:
@@ -74,7 +74,7 @@ class Lookup:
             found = self._native(before)
             if not found or found[-1].symbol != symbols[-1]:
                 break
-            same = found[-len(frames) :]  # further in may be code of other functions
+            same = found[-len(frames) :]  # inner frames may differ
             if same[0].line and [frame.symbol for frame in same] == symbols:
                 return (same[0], *frames[1:])
         return frames
@@ -119,7 +119,7 @@ def _ask_external(tool: Sequence[str], path: Path, address: int) -> tuple[Frame,
 
 
 def parse_addr2line(answer: str) -> tuple[Frame, ...]:
-    """Returns pairs of lines, function then file:line, with ?? for what is unknown."""
+    """Returns frames from pairs of lines: a function, then file:line, with ?? for unknown parts."""
     lines = [line.strip() for line in answer.splitlines() if line.strip()]
     frames = []
     for function, place in zip(lines[::2], lines[1::2], strict=False):

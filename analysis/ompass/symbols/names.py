@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Function names as the programmer wrote them.
+"""Function names as in the source.
 
-Owns demangling and the undoing of what compilers append when they outline OpenMP constructs
-(clang `.omp_outlined`, gcc `._omp_fn`, flang `..omp_par`) or split and clone functions.
+Owns demangling, and the removal of suffixes that compilers add when they outline OpenMP constructs (clang
+`.omp_outlined`, gcc `._omp_fn`, flang `..omp_par`), or split and clone functions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import functools
 import re
 from collections.abc import Callable
 
-# What a compiler appends after the name proper, in any order and number.
+# Suffixes that compilers append to the name, in any order and number.
 _SUFFIX = re.compile(
     r"""(
         \._omp_(fn|cpyfn)\.\d+            # gcc: outlined constructs
@@ -24,7 +24,7 @@ _SUFFIX = re.compile(
     )$""",
     re.VERBOSE,
 )
-# Names that consist of nothing but such an addition: the function they came from is not in them.
+# Names that consist only of such suffixes: they do not contain the original function.
 _NAMELESS = re.compile(r"\.?\.omp_(outlined|task_entry|task_dup|par|task)[\w.]*|_omp_fn\.\d+|\.omp[_.][\w.]*")
 _FLANG = re.compile(r"_Q(?P<path>(?:[MSF][a-z0-9_]*)*)P(?P<name>[a-z0-9_]+)")
 _FLANG_SCOPE = re.compile(r"[MSF]([a-z0-9_]+)")
@@ -45,7 +45,7 @@ def readable_name(symbol: str) -> str:
 
 
 def demangle(name: str) -> str:
-    """Returns a C++ or Fortran symbol as source text; any other name as it is."""
+    """Returns a C++ or Fortran symbol as source text; other names unchanged."""
     if name.startswith("_Z"):
         return _cxx_demangler()(name)
     if name in ("_QQmain", "MAIN__"):
@@ -77,7 +77,7 @@ def short_name(function: str) -> str:
 
 
 def compact_name(function: str, width: int) -> str:
-    """short_name; when it is longer than `width`, without parameters of scopes and arguments of templates."""
+    """Returns short_name; if longer than `width`, without scopes' parameters and template arguments."""
     name = short_name(function)
     if len(name) <= width:
         return name
@@ -90,11 +90,11 @@ def compact_name(function: str, width: int) -> str:
 _LAMBDA = re.compile(r"'lambda\d*'|\{lambda(?=\()")
 _KEPT = re.compile(
     r"\boperator\s*(?:<=>|<<=?|>>=?|<=?|>=?|->\*?|\(\))|\(anonymous namespace\)|->"
-)  # brackets that enclose nothing
+)  # brackets that do not enclose anything
 
 
 def _without_inner(name: str) -> str | None:
-    """What is in no bracket, with <...> for template arguments; None when brackets do not match."""
+    """Returns the text outside of brackets, with <...> for template arguments; None if they do not match."""
     kept: list[str] = []
     open_brackets: list[str] = []
     k = 0
@@ -122,7 +122,7 @@ def _without_inner(name: str) -> str | None:
 
 
 def _without_return_type(name: str) -> str:
-    """`void f<int>` as `f<int>`: only templates carry their return type, so the rest stays as it is."""
+    """Returns `f<int>` for `void f<int>`. Only templates carry their return type, so other names stay."""
     depth = 0
     start = 0
     for k, c in enumerate(name):
@@ -134,9 +134,9 @@ def _without_return_type(name: str) -> str:
 
 @functools.cache
 def _cxx_demangler() -> Callable[[str], str]:
-    """Returns the best demangler there is: LLVM's, else that of an installed C++ runtime, else none.
+    """Returns the best available demangler: LLVM's, an installed C++ runtime's, or none.
 
-    A runtime knows the mangling of its own time, and fails on what newer compilers emit.
+    A runtime knows only the mangling of its time, and fails on names of newer compilers.
     """
     try:
         from pycxxfilt import itanium_demangle  # type: ignore[import-not-found,unused-ignore]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Resolves the code addresses of a run, each once, and remembers what stood in the way.
+"""Resolves the code addresses of a run, each once, and collects the problems.
 
-Owns how frames become one location: the innermost source line, the innermost function that has a name.
+Owns the choice of a location from frames: the innermost source line, the innermost function with a name.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from ompass.symbols.names import compact_name, readable_name
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where a construct stands in the source, as far as it is known."""
+    """The known location of a construct in the source."""
 
     function: str  # demangled; empty when unknown
     file: str  # absolute as compiled; empty when unknown
     line: int  # 0 when unknown
-    inlined_into: tuple[str, ...] = ()  # functions that the code was inlined into, innermost first
+    inlined_into: tuple[str, ...] = ()  # functions into which the code was inlined, innermost first
     module: str = ""  # path of the executable or library; empty when unknown
     offset: int = 0
 
     @property
     def place(self) -> str:
-        """`fib.c:12`; without a line `fib.c+0x1234`, by its address; else `fib+0x1234`, else `?`."""
+        """`fib.c:12`; without a line `fib.c+0x1234`, with its address; else `fib+0x1234`, else `?`."""
         if self.line:
             return f"{PurePosixPath(self.file).name}:{self.line}"
         known = self.file or self.module
         return f"{PurePosixPath(known).name}+{self.offset:#x}" if known else "?"
 
     def label(self) -> str:
-        """`fib.c:12 (fib)`, or as much of it as is known."""
+        """Returns `fib.c:12 (fib)`, or its known parts."""
         return f"{self.place} ({compact_name(self.function, 60)})" if self.function else self.place
 
     def is_named(self, text: str) -> bool:
-        """True if a person means this by `text`: file:line with or without folders, or a function."""
+        """True if `text` names this: file:line with or without directories, or a function."""
         bare = self.function.partition("(")[0].rpartition("::")[2]
         return bool(text) and text in (self.place, f"{self.file}:{self.line}", self.function, bare)
 
 
-# An OpenMP call at the end of a function may be a jump; then it returns into the runtime.
+# An OpenMP call at the end of a function may be a jump, which returns into the runtime.
 NO_CALLER = (
     "some constructs were called from the OpenMP runtime itself, so their lines are unknown: "
-    "compile with -fno-optimize-sibling-calls (for those of tasks, brackets are enough: ompass run)"
+    "compile with -fno-optimize-sibling-calls (for tasks, wrappers are enough: ompass run)"
 )
 UNKNOWN = Location("", "", 0)
 
@@ -59,7 +59,7 @@ UNKNOWN = Location("", "", 0)
 class Resolver:
     """Locations of the definitions of one run.
 
-    Not safe for use by several threads. Opens files lazily; `problems` grows as modules are first used.
+    Not thread-safe. Opens files lazily; `problems` grows at the first use of each module.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Resolver:
         return cls(run.modules, run.start_epoch_ns)
 
     def locate(self, definition: Definition) -> Location:
-        """Where the construct stands; a kernel or phase has its given name as function."""
+        """Returns the location of a construct; a kernel or phase has its given name as function."""
         location = self.locate_address(definition.module, definition.offset)
         if definition.name:
             return Location(
@@ -88,7 +88,7 @@ class Resolver:
         return location
 
     def locate_address(self, module: int, offset: int) -> Location:
-        """Where the call stands that returns to `offset`, an ELF virtual address in the module."""
+        """Returns the location of the call that returns to `offset`, an ELF virtual address in the module."""
         if not 0 <= module < len(self._modules) or offset <= 0:
             return UNKNOWN
         key = (module, offset)
@@ -97,20 +97,20 @@ class Resolver:
         return self._known[key]
 
     def critical_name(self, definition: Definition) -> str | None:
-        """Returns the name of a critical construct; empty: it has none, None: that is not known."""
+        """Returns the name of a critical construct; empty: it has none, None: unknown."""
         key = (definition.module, definition.offset)
         if key not in self._names:
             known = 0 <= definition.module < len(self._modules) and definition.offset > 0
             path = Path(self._modules[definition.module].path) if known else None
-            # Symbols of a file that has taken its place would be wrong; a debug file lacks the code.
+            # Symbols of a replaced file would be wrong; a debug file lacks the code.
             is_own = path is not None and self._open_module(definition.module)[0].path == path
             self._names[key] = critical_name(path, definition.offset) if path and is_own else None
         return self._names[key]
 
     def locate_code(self, module: int, address: int) -> tuple[Location, ...]:
-        """Where an instruction of a sample stands, in whatever module.
+        """Returns the locations of a sampled instruction.
 
-        Of inlined code, every function that it is in: the innermost first. Never empty.
+        For inlined code, has every function that contains it, innermost first. Never empty.
         """
         key = (module, address)
         if key not in self._code:
@@ -136,12 +136,12 @@ class Resolver:
                 self.problems.append(NO_CALLER)
             return Location("", "", 0, (), path, offset)
         found, lookup = self._open_module(module)
-        # The address recorded is where the call returns to, which may belong to the next statement.
+        # The recorded address is the call's return address, which may belong to the next statement.
         frames = lookup(offset - 1) if lookup else ()
         if not frames:
             return Location("", "", 0, (), path, offset)
         names = [readable_name(frame.symbol) for frame in frames]
-        # Compilers give line 0 to code that is of no line in particular; its file is known all the same.
+        # Compilers give line 0 to code without a particular line; its file is still known.
         filed = next((frame for frame in frames if frame.file), Frame("", "", 0))
         place = next((frame for frame in frames if frame.line), filed)
         function = names[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From registers and a piece of the stack to the chain of callers, by the tables in `.eh_frame`.
+"""Derives call chains from registers and a part of the stack, by the tables in `.eh_frame`.
 
-The package `symbolic` reads the tables of a module and writes them as lines of text (Breakpad's `STACK CFI`).
-Owns what these lines say of one sample; no table is decoded here.
+The package `symbolic` reads the tables of a module and writes them as text (Breakpad's `STACK CFI`). Owns the
+evaluation of that text for a sample; decodes no tables itself.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ _REGISTERS: Final[Mapping[str, tuple[tuple[str, ...], str]]] = {
     "x86_64": (("$rbx", "$rbp", "$rsp", "$rip", "$r12", "$r13", "$r14", "$r15"), "$rsp"),
     "aarch64": ((*(f"x{n}" for n in range(19, 31)), "sp", "pc"), "sp"),
 }
-"""Of each machine: the registers of a sample, in order, and which of them is the stack pointer."""
+"""For each machine: the registers of a sample, in order, and its stack pointer."""
 
 Rules = Mapping[str, tuple[str, ...]]
-"""How each register of the caller comes about: a term in postfix form; `.cfa` and `.ra` are among them."""
+"""A postfix term for each register of the caller, including `.cfa` and `.ra`."""
 
 
 def code_of(word: int | None) -> Code | None:
-    """Returns the place in code that a word of a sample names."""
+    """Returns the code location in a word of a sample."""
     if word is None or not 0 < word >> _ADDRESS_BITS < _STACK:
         return None
     return (word >> _ADDRESS_BITS) - 1, word & _ADDRESS
 
 
 class FrameTable:
-    """The rules of one module, by address. Decodes a function's when it is first asked for."""
+    """The rules of one module, by address. Decodes a function's rules at their first use."""
 
     def __init__(self, text: str) -> None:
         self._functions: list[tuple[int, int, list[str]]] = []  # begin, end, lines
@@ -56,7 +56,7 @@ class FrameTable:
 
     @classmethod
     def of_module(cls, module: Module) -> FrameTable:
-        """Returns the tables of a recorded module; without any when its file is not the one that ran."""
+        """Returns the tables of a recorded module; empty if its file has changed."""
         path = Path(module.path)
         try:
             same = read_facts(path).build_id.lower() == module.build_id.lower()
@@ -66,7 +66,7 @@ class FrameTable:
 
     @classmethod
     def of_file(cls, path: Path) -> FrameTable:
-        """Returns the tables of an executable or library; without any when it has none that can be read."""
+        """Returns the tables of an executable or library; empty if it has none or they are unreadable."""
         try:
             from symbolic.cfi import CfiCache
             from symbolic.debuginfo import Archive
@@ -79,7 +79,7 @@ class FrameTable:
         return cls(text.decode("ascii", "replace"))
 
     def rules_at(self, address: int) -> Rules | None:
-        """Returns the rules of the instruction at `address`; None where no function is known."""
+        """Returns the rules of the instruction at `address`; None if no function is known there."""
         if address not in self._known:
             self._known[address] = self._find(address)
         return self._known[address]
@@ -99,7 +99,7 @@ class FrameTable:
 
 
 def _parse(text: str) -> dict[str, tuple[str, ...]]:
-    """`.cfa: $rsp 16 + .ra: .cfa -8 + ^` as terms by name."""
+    """Returns `.cfa: $rsp 16 + .ra: .cfa -8 + ^` as terms by name."""
     rules: dict[str, tuple[str, ...]] = {}
     name = ""
     for word in text.split():
@@ -112,9 +112,9 @@ def _parse(text: str) -> dict[str, tuple[str, ...]]:
 
 
 class Unwinder:
-    """Call chains of the samples of one machine.
+    """Derives the call chains of samples on one machine.
 
-    `table_of` gives the tables of a module by its number. Not safe for use by several threads.
+    `table_of` returns the tables of a module by its number. Not thread-safe.
     """
 
     def __init__(self, machine: str, table_of: Callable[[int], FrameTable]) -> None:
@@ -124,9 +124,9 @@ class Unwinder:
     def frames(
         self, chain: Sequence[int], registers: Sequence[int], stack: Mapping[int, int]
     ) -> tuple[Code, ...]:
-        """Where the thread was, then to where each call returns, outwards.
+        """Returns the thread's location, then the return address of each call, outwards.
 
-        As far as the tables and the kept stack lead, and from there on as frame pointers tell.
+        Follows the tables and the saved stack, then frame pointers.
         """
         by_pointers = [code for code in map(code_of, chain) if code is not None]
         if not by_pointers or len(registers) != len(self._names):
@@ -142,7 +142,7 @@ class Unwinder:
         found = [where]
         while len(found) < _MOST_FRAMES:
             module, address = found[-1]
-            # What a call returns to may belong to the next function.
+            # A return address may belong to the next function.
             rules = self._table_of(module).rules_at(address - (len(found) > 1))
             cfa = _value(rules[".cfa"], values, stack) if rules and ".cfa" in rules else None
             if rules is None or cfa is None:
@@ -161,7 +161,7 @@ class Unwinder:
 
 
 def _value(term: Sequence[str], values: Mapping[str, int], stack: Mapping[int, int]) -> int | None:
-    """Returns a term in postfix form; None when it needs what the sample does not hold."""
+    """Returns a term in postfix form; None if it needs a value that the sample lacks."""
     operands: list[int] = []
     for word in term:
         if word in ("+", "-") and len(operands) > 1:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the timeline's data comes from: a local server (`ompass view`), or the page itself (`report --html`). Both give
-// tiles of 256 bins of 2^shift nanoseconds, with a column for each colour, and the stretches of a window one by one.
-// The files of this folder are one program: page/assemble.py joins them.
+// Source of the timeline's data: a local server (`ompass view`), or the page itself (`report --html`). Both
+// provide tiles of 256 bins of 2^shift nanoseconds, with a column for each colour, and the state intervals of
+// a window. The files of this directory form one program: page/assemble.py joins them.
 
 const BINS_IN_TILE = 256;
 const MOST_TILES = 4000;
@@ -16,12 +16,12 @@ class Bins {
 
     columns(dimension) {
         const states = this.description.states.length;
-        if (dimension === "absent") return 2 * states; // of each state, preempted and blocked
+        if (dimension === "absent") return 2 * states; // preempted and blocked time of each state
         return dimension === "state" ? states : this.description.dimensions[dimension].entries.length + states;
     }
 
-    // Sums of [begin, end) of a row in `n` columns of equal length, those of other rows that it is made of included. Where a
-    // tile has not come yet, a coarser one stands in for it, or nothing.
+    // Sums [begin, end) of a row in `n` columns of equal length, over all rows that it consists of. Until a
+    // tile arrives, a coarser one replaces it, if there is one.
     fill(row, dimension, begin, end, n) {
         const values = new Float64Array(n * this.columns(dimension));
         for (const part of partsOf(row)) this.fillPart(part, dimension, begin, end, n, values);
@@ -48,7 +48,8 @@ class Bins {
         }
     }
 
-    // The part of a tile in [from, to), shared out over the columns of [begin, end). The last bin ends with the run.
+    // Distributes the part of a tile in [from, to) over the columns of [begin, end). The last bin ends with
+    // the run.
     add(tile, index, shift, columns, from, to, begin, end, values, n, endOfRun) {
         const length = 2 ** shift;
         const origin = index * BINS_IN_TILE;
@@ -94,18 +95,18 @@ class ServedBins extends Bins {
         const of = `${dimension} ${shift} ${index}`;
         if (!this.missing.has(of)) this.missing.set(of, { dimension, shift, index, rows: [] });
         this.missing.get(of).rows.push(row);
-        this.loading.add(name); // asked for once, however many rows it is a part of
+        this.loading.add(name); // requested once, for all rows that contain it
         return undefined;
     }
 
-    // Fetches what fill() found missing since the last time.
+    // Fetches the tiles that fill() has missed since the last call.
     async load() {
         const missing = [...this.missing.values()];
         this.missing.clear();
         await Promise.all(missing.map((wanted) => this.loadTiles(wanted)));
     }
 
-    // The same tile of many rows, also of several runs, in one answer.
+    // Fetches the same tile of many rows, also of several runs, in one request.
     async loadTiles({ dimension, shift, index, rows }) {
         const names = rows.map((row) => `${row.id} ${dimension} ${shift} ${index}`);
         try {
@@ -126,7 +127,7 @@ class ServedBins extends Bins {
         this.onload();
     }
 
-    // The stretches of these threads in the window by thread, as far as they are here; asks for them otherwise.
+    // Returns the loaded state intervals in the window by thread; requests missing ones.
     stretches(run, threads, begin, end) {
         const known = this.windows.get(run);
         const span = end - begin;
@@ -145,7 +146,7 @@ class ServedBins extends Bins {
         this.windows.set(window.run, { wanted, begin: 0, end: 0, threads: new Set(), byThread: null });
         try {
             const found = await (await ask("stretches", window)).json();
-            if (this.windows.get(window.run).wanted !== wanted) return; // the reader has gone on
+            if (this.windows.get(window.run).wanted !== wanted) return; // the reader has moved on
             this.windows.set(window.run, {
                 wanted, begin: window.begin, end: window.end, threads: new Set(window.threads),
                 byThread: found && stretchesByThread(found),
@@ -156,11 +157,11 @@ class ServedBins extends Bins {
         }
     }
 
-    // A task that runs on `thread` at `at`, and those before and after it by dependences.
+    // Returns a task that runs on `thread` at `at`, with its predecessors and successors.
     async links(run, task, thread, at) { return rowsOf(await (await ask("links", { run, task, thread, at })).json()); }
-    // What each of these threads does at a moment.
+    // Returns what each of these threads does at a moment.
     async moment(run, threads, at) { return rowsOf(await (await ask("moment", { run, threads, at })).json()); }
-    // The source around a construct; null where it is not found.
+    // Returns the source around a construct; null if it was not found.
     async excerpt(run, construct) { return (await ask("excerpt", { run, construct })).json(); }
 }
 
@@ -216,7 +217,7 @@ class BakedBins extends Bins {
         const scale = 2 ** run.shift / 65535;
         const by = shift - run.shift;
         tile = new Float64Array(BINS_IN_TILE * columns);
-        const origin = index * BINS_IN_TILE * 2 ** by - run.first; // of the tile, in bins that are here
+        const origin = index * BINS_IN_TILE * 2 ** by - run.first; // of the tile, in loaded bins
         const end = Math.min(origin + BINS_IN_TILE * 2 ** by, run.n);
         for (const thread of row.threads) {
             const base = run.place.get(thread) * run.n;
@@ -235,17 +236,17 @@ function decode16(text) {
     return new Uint16Array(bytes.buffer);
 }
 
-// The rows of one run that a row is the sum of: itself, or those of several runs.
+// Returns the rows of single runs that a row sums: itself, or several rows.
 const partsOf = (row) => (row.run === undefined ? row.rows.flatMap(partsOf) : [row]);
 const threadsIn = (row) => partsOf(row).reduce((sum, part) => sum + part.threads.length, 0);
 
-// Columns as objects, one for each row.
+// Returns columns as objects, one for each row.
 function rowsOf(columns) {
     const names = Object.keys(columns);
     return columns[names[0]].map((_, k) => Object.fromEntries(names.map((name) => [name, columns[name][k]])));
 }
 
-// The stretches of each thread; each has the parts of it in which the thread was on no processor.
+// Returns the state intervals of each thread, each with its off-CPU parts.
 function stretchesByThread(columns) {
     const byThread = new Map();
     let last = null;
@@ -268,7 +269,7 @@ function stretchesByThread(columns) {
     return byThread;
 }
 
-// To the server that brought this page, and to no other.
+// Connects only to the server that delivered this page.
 async function ask(what, question) {
     const reply = await fetch(what, { method: "POST", body: JSON.stringify(question), headers: { "Content-Type": "application/json" } });
     if (!reply.ok) throw new Error((await reply.text()) || reply.statusText);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stretch under the pointer, and the one that was clicked: arrows from the creation of its task and along its
-// dependences; below the picture what it is, the place in the source, and of a wait what every thread did meanwhile.
+// The interval under the pointer, and the clicked one: arrows from its task's creation and along its
+// dependences; below the picture, its description, its place in the source, and for a wait, what every thread
+// did meanwhile.
 
 const ROLES = ["", "depends on", "is waited for by"];
 const MOST_LISTED = 20;
@@ -9,12 +10,12 @@ class Chosen {
     constructor(timeline) {
         this.timeline = timeline;
         this.hit = null;
-        this.wanted = null; // of the address, until it is drawn
+        this.wanted = null; // from the address, until it is drawn
         this.asked = new Map(); // promises of links, by run and task
         this.links = new Map();
     }
 
-    // ---------------------------------------------------------------- which one
+    // ---------------------------------------------------------------- choosing
 
     pointAt(hit) {
         clearTimeout(this.pointing);
@@ -31,7 +32,7 @@ class Chosen {
         this.timeline.toAddress();
     }
 
-    // The next one in sight on its line, or the one at its middle on the line below.
+    // Returns the next visible interval on its line, or the one at its middle on the line below.
     step(across, down) {
         const { shown, width } = this.timeline;
         if (!shown.length) return;
@@ -58,7 +59,7 @@ class Chosen {
 
     key({ run, stretch }) { return `${run} ${stretch.task}`; }
 
-    // Asked for once; what has come is in `links`.
+    // Requested once; answers are kept in `links`.
     load(hit) {
         const key = this.key(hit);
         const { run, stretch } = hit;
@@ -157,7 +158,7 @@ class Chosen {
         return { waitKind: row.wait_kind, waitPlace: row.wait_place, waitedFor: row.waited_for, waitBegin: row.wait_begin_ns, waitEnd: row.wait_end_ns };
     }
 
-    // What every thread did at a moment; those that worked are the ones that the others waited for.
+    // Describes what every thread did at a moment; the others waited for the working ones.
     momentTable(run, moment, at, thread) {
         const { make, about } = this.timeline;
         const rows = moment.map((row) => {
@@ -202,7 +203,7 @@ class Chosen {
     }
 }
 
-// Lines with their numbers, that of the construct marked, and a bar for the samples that fell on each.
+// Returns lines with their numbers, the construct's line marked, and a bar for the samples on each.
 function sourceLines(make, { file, first, line, lines, heat }) {
     const most = Math.max(...Object.values(heat || {}), 0);
     const rows = lines.map((text, k) => {
@@ -215,7 +216,7 @@ function sourceLines(make, { file, first, line, lines, heat }) {
     return make("figure", {}, make("pre", { class: "source", tabindex: 0 }, ...rows), make("figcaption", { title: file }, `${file.split("/").pop()}:${line}`));
 }
 
-// Along one line it bends, so that several can be told apart.
+// An arrow along one line is bent, to keep several apart.
 function arrow(context, x0, y0, x1, y1) {
     const bend = y0 === y1 ? Math.min(16, 6 + Math.abs(x1 - x0) / 40) : 0;
     const angle = Math.atan2(y1 - y0 + (bend ? Math.min(2 * bend, Math.abs(x1 - x0) / 3) : 0), x1 - x0);

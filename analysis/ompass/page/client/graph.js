@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The task graph of a run, folded into groups: as an icicle, every group below the one that created it and as wide as what
-// it took, and as boxes with the dependences between them, the critical path in red.
+// The task graph of a run, folded into groups: as an icicle, with every group below its creator and as wide
+// as its cost, and as boxes with the dependences between them and a red critical path.
 
 const SVG = "http://www.w3.org/2000/svg";
 const MEASURES = { work: "work", create: "creation", dispatch: "idle while they were ready", tasks: "tasks", critical: "critical path" };
@@ -20,7 +20,7 @@ class GraphPicture {
         this.dependences = JSON.parse(place.dataset.graph).dependences;
         const parts = JSON.parse(place.dataset.graph).samples || [];
         this.samples = { label: "all samples", colour: "#7a8a99", parts, n: parts.reduce((sum, part) => sum + part.n, 0) };
-        this.sampled = [this.samples]; // from the whole to the one that was opened
+        this.sampled = [this.samples]; // from the whole to the opened one
         this.measure = "work";
         this.root = 0;
         const chooser = document.createElement("select");
@@ -66,7 +66,7 @@ class GraphPicture {
         return `${group.label}: ${value} of its own, ${counted(group.tasks, "task")}${group.folded ? ", folded" : ""}`;
     }
 
-    // A group by itself, and in the timeline its construct alone.
+    // Shows a group alone, and in the timeline only its construct.
     open(number) {
         this.root = number;
         this.draw();
@@ -104,7 +104,8 @@ class GraphPicture {
         return made;
     }
 
-    // Samples by construct, function and line, each below what it is a part of; those above the one opened are whole.
+    // Draws samples by construct, function and line, each below its parent; parents of the opened one have
+    // full width.
     drawSamples() {
         const width = this.place.clientWidth;
         const height = 24;

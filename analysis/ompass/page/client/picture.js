@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a timeline is drawn: columns of pixels with every colour in its proportion, stretches that are wide enough one by
-// one, the axis of time. On a canvas, or as SVG.
+// Draws a timeline on a canvas or as SVG: columns of pixels with colours in proportion, wide state intervals
+// separately, and the time axis.
 
 const AXIS_HEIGHT = 24;
 
-// Red, green and blue of a colour as CSS writes it.
+// Returns red, green and blue of a CSS colour.
 const colourOf = (() => {
     const known = new Map();
     const context = document.createElement("canvas").getContext("2d");
@@ -28,7 +28,7 @@ function timeText(ns, step = Math.abs(ns)) {
     return `${(ns / size).toFixed(digits)} ${unit}`;
 }
 
-// Moments of the axis: round ones, at least `room` pixels apart.
+// Returns round times for the axis, at least `room` pixels apart.
 function ticksOf(begin, end, width, room) {
     const least = ((end - begin) * room) / Math.max(width, 1);
     const power = 10 ** Math.floor(Math.log10(least));
@@ -38,11 +38,12 @@ function ticksOf(begin, end, width, room) {
     return { ticks, step };
 }
 
-// The columns of one row as pixels: `values` of n columns with a colour each; `capacity` is a full column.
+// Draws the columns of one row as pixels: `values` has n columns with a value per colour; `capacity` is a
+// full column.
 function paintColumns(pixels, stride, left, top, height, values, n, colours, capacity, paper) {
     const each = colours.length;
     for (let column = 0; column < n; column++) {
-        let at = 0; // of the height, from above
+        let at = 0; // height from the top
         let y = 0;
         let red = 0, green = 0, blue = 0, filled = 0; // of the pixel at y
         const put = () => {
@@ -73,7 +74,7 @@ function paintColumns(pixels, stride, left, top, height, values, n, colours, cap
     }
 }
 
-// The same as rectangles for SVG, equal neighbours joined.
+// Returns the same as SVG rectangles, with equal neighbours merged.
 function columnRectangles(values, n, colours, capacity, left, top, height) {
     const each = colours.length;
     const parts = [];
@@ -97,15 +98,15 @@ function columnRectangles(values, n, colours, capacity, left, top, height) {
     return parts.join("");
 }
 
-// Where in the columns of a row the threads were on no processor: [column, from, to, blocked], from and to as values
-// above which it is drawn. `absent` has two values of each state; it is put at the end of what that state takes.
+// Returns the off-CPU parts of a row's columns: [column, from, to, blocked], with from and to as values on
+// its scale. `absent` has two values per state, drawn at the end of the state.
 function absentParts(values, absent, n, each, states) {
     const parts = [];
     for (let column = 0; column < n; column++) {
         let at = 0;
         for (let k = 0; k < each; k++) {
             at += Math.max(values[column * each + k], 0);
-            const state = k - (each - states); // all that lies before the second state is work
+            const state = k - (each - states); // everything before the second state is work
             if (state < 0) continue;
             const [preempted, blocked] = [absent[2 * (column * states + state)], absent[2 * (column * states + state) + 1]];
             if (preempted > 0) parts.push([column, at - blocked - preempted, at - blocked, false]);
@@ -115,7 +116,7 @@ function absentParts(values, absent, n, each, states) {
     return parts;
 }
 
-// Lines that rise where the thread was preempted, lines that fall where it was blocked. In pixels of the canvas.
+// Draws rising lines where the thread was preempted, falling lines where it was blocked. In canvas pixels.
 const isHatched = (x, y, blocked) => (blocked ? (x - y) & 7 : (x + y) & 7) < 2;
 
 function hatchColumns(pixels, stride, top, height, parts, capacity, ink) {
@@ -131,7 +132,7 @@ function hatchColumns(pixels, stride, top, height, parts, capacity, ink) {
     }
 }
 
-// A pattern with the same lines, to be filled with.
+// Returns a fill pattern with the same lines.
 function hatching(context, blocked, ink) {
     const tile = document.createElement("canvas");
     tile.width = tile.height = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only a page with a server behind it does: it fills sections when they come into sight, and holds a connection by
-// which the server notices that the page is closed.
+// Parts of the page that need a server: sections filled when they become visible, and a connection that shows
+// the server whether the page is open.
 
 function fillLater(section) {
     const run = Number(section.id.split("-").pop()) - 1;
@@ -8,7 +8,7 @@ function fillLater(section) {
         .then((reply) => reply.json())
         .then(({ markup, figures }) => {
             const made = document.createElement("div");
-            made.innerHTML = markup; // by the server, which escapes every name
+            made.innerHTML = markup; // from the server, which escapes every name
             const filled = made.firstElementChild;
             section.replaceWith(filled);
             window.ompassAdopt(filled, figures);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timeline: what is shown of it, and what the reader does to it with the pointer, the wheel or the keys. The address
-// of the page holds all of that, so that a link shows the same.
+// The timeline: the visible window, and the reader's actions with pointer, wheel and keys. The address of the
+// page holds this state, so a link shows the same view.
 
 const KEYS_HELP =
     "w s zoom · a d pan · f all · [ ] mark the begin and end of a selection at the middle · z zoom to it · Escape drop it · " +
-    "n p next and previous stretch · up down another thread · wheel zooms, drag pans, drag with Shift selects, a click chooses";
+    "n p next and previous interval · up down another thread · wheel zooms, drag pans, drag with Shift selects, a click chooses";
 const SHORTEST_NS = 20;
 const GAP = 1;
 
@@ -17,7 +17,7 @@ class Timeline {
         this.end = this.about.end;
         this.view = { begin: this.begin, end: this.end };
         this.dimension = "state";
-        this.picked = new Set(); // entries of the legend that are shown alone
+        this.picked = new Set(); // the only highlighted entries of the legend
         this.selection = null;
         this.open = new Set();
         this.critical = null;
@@ -158,7 +158,7 @@ class Timeline {
         return [...dimension.entries, dimension.rest, ...this.about.states.slice(1)];
     }
 
-    // The colours of the columns of a bin; what is not picked is pale.
+    // Returns the colours of the columns of a bin; unpicked ones are pale.
     colours() {
         const paper = this.paper();
         return this.entries().map((entry, k) => {
@@ -219,11 +219,11 @@ class Timeline {
     x(time) { return ((time - this.view.begin) / (this.view.end - this.view.begin)) * this.width; }
     time(x) { return this.view.begin + (x / this.width) * (this.view.end - this.view.begin); }
 
-    // Of every visible row its values, with as many columns as asked for.
+    // Returns the values of every visible row, with the requested number of columns.
     values(n) {
         return this.lines.map((line) => ({ line, values: this.source.fill(line.row, this.dimension, this.view.begin, this.view.end, n) }));
     }
-    // What of them was spent on no processor, as absentParts() has it.
+    // Returns their off-CPU parts, as absentParts() does.
     absences(line, values, n) {
         if (!this.about.absences || this.picked.size) return [];
         const absent = this.source.fill(line.row, "absent", this.view.begin, this.view.end, n);
@@ -263,7 +263,7 @@ class Timeline {
         this.drawn = { at: performance.now(), took: performance.now() - started };
     }
 
-    // Single stretches where they are wide enough to be seen, over the columns.
+    // Draws state intervals that are wide enough to be visible, over the columns.
     drawStretches(context, colours) {
         this.shown = [];
         if (this.dimension === "kernel") return;
@@ -507,7 +507,7 @@ class Timeline {
             this.entries().forEach((entry, k) => {
                 if (values[k] / total >= 0.005) lines.push(`${entry.label} ${((100 * values[k]) / total).toFixed(1)}%`);
             });
-            if (this.source.missing?.size) this.draw(); // asks for it
+            if (this.source.missing?.size) this.draw(); // requests it
         }
         this.tip.replaceChildren(...[`${line.row.label}, ${timeText(this.time(x), (this.view.end - this.view.begin) / this.width)}`, ...lines].map((text) => this.make("div", {}, text)));
         this.tip.hidden = false;
@@ -540,7 +540,7 @@ class Timeline {
             const reply = await (await ask("window", { ...selection })).json();
             if (this.selection !== selection) return undefined;
             const report = this.make("div", { class: "window" });
-            report.innerHTML = reply.markup; // by the server, which escapes every name
+            report.innerHTML = reply.markup; // from the server, which escapes every name
             this.selected.replaceChildren(title, report);
             window.ompassAdopt(report, {});
             report.dataset.window = `${selection.begin}:${selection.end}`;
@@ -550,7 +550,7 @@ class Timeline {
         return undefined;
     }
 
-    // The sum of the bins for each entry of the legend.
+    // Returns the sum of the bins for each entry of the legend.
     shareTable(selection) {
         const entries = this.entries();
         const sums = new Float64Array(entries.length);
@@ -636,11 +636,11 @@ class Timeline {
     }
 }
 
-// An id is the creating thread and a counter.
+// Formats an id: the creating thread and a counter.
 const creatorOf = (task) => Number(BigInt(task) >> 40n);
 const taskName = (task) => `${creatorOf(task)}.${BigInt(task) & ((1n << 40n) - 1n)}`;
 
-// As the command reads it: 1.5ms, 2s; bare: nanoseconds. Null when it is none.
+// Parses a time like the command: 1.5ms, 2s; without a unit, nanoseconds. Null if it is not a time.
 function parseTime(text) {
     const match = /^\s*([\d.]+)\s*(ns|us|µs|ms|s)?\s*$/.exec(text);
     const value = match ? Number(match[1]) * { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }[match[2] || "ns"] : NaN;

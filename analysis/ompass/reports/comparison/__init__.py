@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on a comparison of runs or sweeps. It computes no figure."""
+"""The report on a comparison of runs or sweeps. It computes no figures."""
 
 from ompass.reports.comparison.content import ComparisonContent, Side, compare_sides, side_of
 from ompass.reports.comparison.report import comparison_report

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every form of a comparison shows: both sides at each number of threads, and how figures changed.
+"""The content of every form of a comparison: both sides at each number of threads, and changes of figures.
 
-Owns which constructs of two programs are the same one: those of one kind, function, file and line; those that
-remain when a source was edited are paired by kind, function and file, in the order of their lines.
+Owns the rule by which constructs of two programs match: same kind, function, file and line. After an edit of
+the source, the remaining ones are paired by kind, function and file, in the order of their lines.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ompass.units import duration, percent, plural
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison: repeats by number of threads, all of one program."""
+    """One side of a comparison: repeated runs of one program, by number of threads."""
 
     name: str
     is_sweep: bool
@@ -30,7 +30,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One number of threads on both sides (of single runs: what each ran on)."""
+    """One number of threads on both sides (for single runs, the number of each)."""
 
     threads_before: int
     threads_after: int
@@ -45,7 +45,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonContent:
-    """Two sides, ready to be shown."""
+    """The content of a comparison of two sides."""
 
     before: str
     after: str
@@ -55,7 +55,7 @@ class ComparisonContent:
 
 
 def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], is_sweep: bool) -> Side:
-    """One side from the reports of its runs, each with the time that it took."""
+    """Returns a side from the reports of its runs, each with its time."""
     return Side(
         name,
         is_sweep,
@@ -67,7 +67,7 @@ def side_of(name: str, runs: Mapping[int, Sequence[tuple[ReportContent, int]]], 
 
 
 def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
-    """What changed from `before` to `after`. ValueError when the sides share no number of threads."""
+    """Returns the changes from `before` to `after`. ValueError if the sides share no number of threads."""
     if before.is_sweep and after.is_sweep:
         pairs = [(n, n) for n in sorted(before.repeats.keys() & after.repeats.keys())]
     elif not before.is_sweep and not after.is_sweep:
@@ -75,7 +75,7 @@ def compare_sides(before: Side, after: Side, scope: Scope) -> ComparisonContent:
     else:
         pairs = []
     if not pairs:
-        raise ValueError("the sides have no number of threads in common")
+        raise ValueError("the sides share no number of threads")
     compared = tuple(_compared(before, after, n, m) for n, m in pairs)
     return ComparisonContent(before.name, after.name, scope, compared, tuple(_notes(before, after, compared)))
 
@@ -96,9 +96,9 @@ def _places(repeats: Iterable[Repeat[Place]]) -> list[Place]:
 
 
 def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place, Place]:
-    """Constructs before that stand elsewhere after: the same kind and function in a file of the same name.
+    """Returns constructs that moved: the same kind and function in a file of the same name.
 
-    Only where as many are left on both sides, in the order of their lines; others are new or gone.
+    They are paired in the order of their lines, if both sides have equally many; others are new or gone.
     """
     left: dict[tuple[str, str, str], tuple[list[Place], list[Place]]] = {}
     for side, here, there in ((0, before, set(after)), (1, after, set(before))):
@@ -118,7 +118,7 @@ def paired_places(before: Sequence[Place], after: Sequence[Place]) -> dict[Place
 
 
 def headline(one: Compared) -> str:
-    """Returns the change of the time in a sentence."""
+    """Returns the change of the time as a sentence."""
     time = one.time
     threads = (
         f"on {plural(one.threads_after, 'thread')}"
@@ -138,8 +138,8 @@ def headline(one: Compared) -> str:
         "more": f"slower: {size}, p = {p or 0:.2g} ({n_runs})",
         "less": f"faster: {size}, p = {p or 0:.2g} ({n_runs})",
         "same": f"no difference shown: {size}, p = {p or 0:.2g} ({n_runs})",
-        "few": f"{size}, which {n_runs} are too few to prove",
-        "single": f"{size}; a single run on a side cannot exclude chance",
+        "few": f"{size}, but {n_runs} are too few for a test",
+        "single": f"{size}; with a single run on a side, it may be chance",
         "noise": f"{size}, no more than recording itself may cause",
     }[time.verdict]
     return f"{took}; {word}"
@@ -150,15 +150,15 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
     sizes = {(one.n_before, one.n_after) for one in compared}
     if any(min(pair) < 2 for pair in sizes):
         notes.append(
-            "a side with a single run has no spread, so no change is tested: even one beyond "
-            "recording's noise may be chance. Name folders of runs, or sweeps with --repeat 4 or more."
+            "a side with a single run has no spread, so changes are not tested: even a change above "
+            "recording's noise may be chance. Name directories of runs, or sweeps with --repeat 4 or more."
         )
     elif any(least_p(*pair) > SIGNIFICANT_P for pair in sizes):
         notes.append("these runs are too few for this test: p <= 0.05 needs 4 on each side.")
     else:
         notes.append(
-            "p: how often chance alone separates runs this far (permutation test of the means); of 20 "
-            "figures that did not change, one is expected below 0.05."
+            "p: probability that chance alone separates runs this far (permutation test of the means). Of 20 "
+            "unchanged figures, one is expected below 0.05."
         )
     if not before.is_sweep and compared[0].threads_before != compared[0].threads_after:
         notes.append(
@@ -170,6 +170,6 @@ def _notes(before: Side, after: Side, compared: Sequence[Compared]) -> list[str]
         notes.append(f"numbers of threads on one side only: {', '.join(map(str, only))}.")
     if max(one.n_before for one in compared) > 1:
         notes.append(
-            "the sides were not measured in turn: a machine that grew slower in between counts as a change."
+            "the sides were not measured alternately: a machine that slowed down meanwhile shows as a change."
         )
     return notes

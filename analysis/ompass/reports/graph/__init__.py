@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on a task graph, and the graph for other programs (GraphML, DOT). They compute no figure."""
+"""The report on a task graph, and its exports (GraphML, DOT). They compute no figures."""
 
 from ompass.reports.graph.content import GraphContent, TimeKind, collect_graph
 from ompass.reports.graph.exports import dot_graph, graphml_graph

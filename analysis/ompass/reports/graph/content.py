@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every form of a task graph's report shows: the folded graph with source locations, and remarks.
+"""The content of every form of a task graph's report: the folded graph with locations, and notes.
 
-Owns which groups an --expand names, and the remarks on how far span and graph reach.
+Owns the choice of groups for --expand, and the notes on limits of span and graph.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from ompass.reports.content import same_place
 from ompass.symbols.resolver import UNKNOWN, Location, Resolver
 from ompass.units import duration
 
-_DEEP = 6  # levels that the core tells apart when it is left open how many are shown
-EVERY_TASK = 10_000  # expanded tasks and critical steps that are listed at most
+_DEEP = 6  # levels that the core keeps if --depth is not given
+EVERY_TASK = 10_000  # most expanded tasks and critical steps to list
 
 
 class TimeKind(str, enum.Enum):
-    """What work and span are made of."""
+    """The time that work and span consist of."""
 
-    CPU = "cpu"  # as on processors of its own: without the time in which threads were preempted
+    CPU = "cpu"  # without the time in which threads were preempted
     WALL = "wall"
 
 
 @dataclass(frozen=True, slots=True)
 class GraphContent:
-    """A task graph, ready to be shown."""
+    """The content of a report on a task graph."""
 
     run: Run
     graph: TaskGraph
@@ -58,13 +58,13 @@ class GraphContent:
 def collect_graph(
     run: Run, depth: int | None = None, expand: tuple[str, ...] = (), time: TimeKind | None = None
 ) -> GraphContent:
-    """The content for one run; `depth` None folds until the graph can be read; `time` None: cpu where known.
+    """Returns the content for a run. `depth` None folds until it is readable; `time` None: cpu if known.
 
-    NothingToShowError when `expand` names no group, or when cpu time is asked for and not known.
+    Raises NothingToShowError if `expand` names no group, or if cpu time is unknown.
     """
     if time is TimeKind.CPU and not knows_switches(run):
         raise NothingToShowError(
-            f"{run.path} does not tell when threads were preempted",
+            f"{run.path} does not contain preemption times",
             "it was recorded without the switches of threads",
             "show --time wall",
         )
@@ -105,7 +105,7 @@ def _folded(
 
 
 def _chosen(graph: TaskGraph, locations: Mapping[int, Location], expand: tuple[str, ...]) -> frozenset[int]:
-    """Groups by number, or all groups of a construct by file:line or function."""
+    """Returns the groups by number, or all groups of a construct by file:line or function."""
     chosen: set[int] = set()
     for text in expand:
         fitting = {
@@ -129,39 +129,39 @@ def _notes(run: Run, graph: TaskGraph, expanded: frozenset[int], time: TimeKind)
     if graph.span_preempted_ns > thresholds.OFF_PROCESSOR_SHARE * graph.span_ns:
         notes.append(
             f"the tasks of the critical path were preempted for {duration(graph.span_preempted_ns)}"
-            + (", which is left out." if time is TimeKind.CPU else "; --time cpu leaves that out.")
+            + (", which is excluded." if time is TimeKind.CPU else "; --time cpu excludes that.")
         )
     if graph.n_undeferred > graph.n_deferred:
         notes.append(
-            "most tasks were undeferred, and count as part of the task that ran them. A team of one "
-            "thread runs every task so, and its span is its work: record on two or more threads."
+            "most tasks were undeferred, and count as part of the task that ran them. In a team of one "
+            "thread all tasks are, and span equals work: record on two or more threads."
         )
     if graph.n_taskgroup_ends:
         notes.append(
-            f"at {graph.n_taskgroup_ends:,} ends of taskgroups (taskloops too) all earlier descendants of "
-            "the task count as waited for, because the trace does not hold the begin of a taskgroup: "
-            "the true span is at most this one."
+            f"at {graph.n_taskgroup_ends:,} ends of taskgroups (and taskloops), all earlier descendants of "
+            "the task count as waited for, because the trace does not contain the begin of a taskgroup. "
+            "The true span is at most this one."
         )
     if graph.n_dependent_waits:
         notes.append(
             f"{graph.n_dependent_waits:,} taskwaits with depend count as waits for all earlier children, "
-            "because the trace does not hold which: the true span is at most this one."
+            "because the trace does not show which ones. The true span is at most this one."
         )
     if graph.n_dependences:
         notes.append(
-            "a dependence is recorded only while its first task has not completed: chains of dependences may "
-            "be longer than shown."
+            "a dependence is recorded only if its first task has not completed yet, so chains of dependences "
+            "may be longer than shown."
         )
     if graph.n_out_of_order:
         notes.append(
-            f"{graph.n_out_of_order:,} events lack their cause in the trace (a pause, a size limit, a kill): "
-            "chains may be broken there."
+            f"{graph.n_out_of_order:,} events lack their cause in the trace (after a pause, a size limit or "
+            "a kill), which may break chains."
         )
     if not run.complete:
         notes.append("the run was cut short: the figures cover only a part of it.")
     if run.create_estimated:
         notes.append(
-            "recorded without brackets: the work includes the cost of creation, and the burdened "
+            "recorded without wrappers: the work includes the cost of creation, and the burdened "
             "span lacks it."
         )
     if expanded and len(graph.tasks) >= EVERY_TASK:

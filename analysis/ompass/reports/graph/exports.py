@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folded task graph for other programs: GraphML (Gephi, yEd, networkx) and DOT (Graphviz).
 
-Nodes are groups, or single tasks where a group is expanded; edges are creations and dependences. What lies on
-the critical path is marked: `critical_ns` in GraphML, red in DOT.
+Nodes are groups, or single tasks where a group is expanded; edges are creations and dependences. The critical
+path is marked: `critical_ns` in GraphML, red in DOT.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _nodes(content: GraphContent) -> Iterator[_Node]:
 
 
 def _edges(content: GraphContent) -> Iterator[_Edge]:
-    """Creations from group to group, and of single tasks where they are listed; then dependences."""
+    """Yields creations between groups, and between listed tasks; then dependences."""
     groups = content.graph.groups
     listed = {
         group.number for group in groups if group.number in content.expanded and _listed(content, group)
@@ -177,7 +177,7 @@ def _edges(content: GraphContent) -> Iterator[_Edge]:
 
 
 def _members(content: GraphContent, group: int, listed: set[int]) -> list[str]:
-    """Returns the node of a group; of an expanded one, nothing: its tasks' own children would be a guess."""
+    """Returns the node of a group; empty for an expanded one: the creators among its tasks are unknown."""
     return [] if group in listed else [f"g{group}"]
 
 

@@ -67,9 +67,9 @@ def graph_report(content: GraphContent) -> Report:
 
 
 def graphs_report(contents: Sequence[GraphContent]) -> Report:
-    """Work and span of several runs, such as the ranks of a job, one beside the other.
+    """Returns work and span of several runs, such as the ranks of a job, in one table.
 
-    Messages between ranks are not recorded, so no critical path leads from one to another.
+    Messages between ranks are not recorded, so there is no common critical path.
     """
     mean_ns = sum(content.graph.work_ns for content in contents) / len(contents)
     table = Table.of(
@@ -104,10 +104,10 @@ def _listed(rows: Sequence[Any], names: str) -> Table:
 def _sections(content: GraphContent, constructs: Table) -> Iterator[Section]:
     yield Section("span", "Work and span", (_span(content),))
     if content.bounds:
-        title = "Speed-up of the parallel regions that the graph allows"
+        title = "Possible speed-up of the parallel regions"
         yield Section("bounds", title, (_bounds(content.bounds),))
     yield Section("critical", constructs.title, (constructs,))
-    yield Section("steps", "Longest stretches of the critical path", (_steps(content),))
+    yield Section("steps", "Longest pieces of the critical path", (_steps(content),))
     yield Section("graph", "Task graph", (_groups(content, _from_the_top(content.graph.groups)),))
 
 
@@ -159,7 +159,7 @@ def _constructs(content: GraphContent) -> Table:
             data("kind"),
             Column("critical_ns", "on the path", Kind.TIME),
             Column("", "of it", Kind.SHARE, lambda row: share(row.critical_ns, graph.span_ns)),
-            Column("steps", "stretches", Kind.COUNT, "n_steps"),
+            Column("steps", "pieces", Kind.COUNT, "n_steps"),
             Column("work_ns", "work", Kind.TIME),
             Column("", "of all", Kind.SHARE, lambda row: share(row.work_ns, work_ns)),
             Column("tasks", "tasks", Kind.COUNT, "n_tasks"),
@@ -175,7 +175,7 @@ def _steps(content: GraphContent) -> Table:
     longest = sorted(graph.critical, key=lambda step: -step.length_ns)[:_MOST_ROWS]
     hidden = graph.n_steps - len(longest)
     return Table.of(
-        "Stretches",
+        "Pieces",
         (
             Column("", "at", Kind.TIME, "begin_ns"),
             Column("", "length", Kind.TIME, "length_ns"),
@@ -217,7 +217,7 @@ def _groups(content: GraphContent, groups: Iterable[GraphGroup]) -> Table:
 
 
 def _from_the_top(groups: Sequence[GraphGroup]) -> Iterator[GraphGroup]:
-    """Yields each group after the one that created it, those with most work first."""
+    """Yields each group after its creator, groups with most work first."""
     children: dict[int, list[GraphGroup]] = {}
     for group in groups[1:]:
         children.setdefault(group.parent, []).append(group)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What sampled loads say: how long those of each construct took, and where their data came from."""
+"""The report on sampled loads: latencies of each construct, and the sources of its data."""
 
 from ompass.reports.latency.report import CSV_TABLES, csv_latency, latency_report
 

@@ -18,17 +18,17 @@ from ompass.units import plural
 SCHEMA_VERSION: Final = 1
 CSV_TABLES: Final = ("constructs", "sources", "distribution")
 
-_PARTS: Final = (0.1, 0.5, 0.9, 0.99)  # quantiles that are shown
+_PARTS: Final = (0.1, 0.5, 0.9, 0.99)  # shown quantiles
 _FEW: Final = 200
 
 
 def latency_report(content: SampleContent) -> Report:
-    """Returns the report on a run whose samples are of loads."""
+    """Returns the report on a run with sampled loads."""
     found = loads_by_owner(content.loads)
     n_loads = sum(of.n for of in found)
     facts = [plural(n_loads, "sampled load"), plural(content.n_threads, "thread")]
     if n_loads < _FEW:
-        facts.append("shares of so few are rough")
+        facts.append("with so few, shares are rough")
     return Report(
         title=f"ompass latency · {content.run.path.name}",
         facts=tuple(facts),
@@ -50,10 +50,10 @@ def latency_report(content: SampleContent) -> Report:
 
 
 def csv_latency(content: SampleContent, table: str) -> str:
-    """One of CSV_TABLES.
+    """Returns one of CSV_TABLES.
 
-    constructs: a line for each; sources: one for each source of each; distribution: one for each point of a
-    curve.
+    constructs: a line for each; sources: a line for each source of each construct; distribution: a line for
+    each point of a curve.
     """
     values = plain(latency_report(content))
     rows = {"constructs": _construct_rows, "sources": _source_rows, "distribution": _points}[table]
@@ -72,7 +72,7 @@ def _latencies(content: SampleContent, found: tuple[OwnerLoads, ...], n_loads: i
         return of.quantile(part)
 
     return Table.of(
-        "Cycles until the datum was there",
+        "Cycles until the data arrived",
         (
             _who(content),
             Column("loads", "loads", Kind.COUNT, "n"),
@@ -85,7 +85,7 @@ def _latencies(content: SampleContent, found: tuple[OwnerLoads, ...], n_loads: i
         ),
         found,
         word="construct",
-        notes=("Columns in per cent: so many of the loads had their data within these cycles.",),
+        notes=("Columns in percent: this part of the loads took no more cycles.",),
     )
 
 
@@ -104,7 +104,7 @@ def _sources(content: SampleContent, found: tuple[OwnerLoads, ...]) -> Table:
         found,
         word="construct",
         notes=(
-            "Under way: the line was being fetched already. Other node: its memory or its caches. Modified: "
+            "Under way: the line was already being fetched. Other node: its memory or its caches. Modified: "
             "another core had written to the line.",
         ),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the reuse reports show of one run."""
+"""The content of the reports on reuse distances, for one run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ompass.topology import Topology, recorded_topology
 from ompass.units import percent, size
 
 Progress: TypeAlias = Callable[[float], None]
-"""Called with the share that is done."""
+"""Receives the finished share."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReuseOptions:
-    """How distances are counted; 0 for sizes that the topology tells, and for all CPUs."""
+    """Options of the count; 0 for sizes from the topology, and for all CPUs."""
 
-    machine: Topology | None = None  # None: the recorded one
+    machine: Topology | None = None  # None: the recorded machine
     place: str = "compact"  # how threads are mapped onto `machine`: "compact" or "scatter"
     l2_bytes: int = 0
     llc_bytes: int = 0
@@ -35,7 +35,7 @@ class ReuseContent:
     run: Run
     machine: str  # "recorded machine", or the synthetic topology
     profile: ReuseProfile
-    notes: tuple[str, ...]  # sentences: what is assumed, what is missing
+    notes: tuple[str, ...]  # sentences on assumptions and missing data
 
     @property
     def label(self) -> str:
@@ -47,7 +47,7 @@ def collect_reuse(
 ) -> ReuseContent:
     """Returns the reuse distances of a run.
 
-    NothingToShowError when it declares no accesses, DamagedRunError.
+    Raises NothingToShowError if it declares no accesses, DamagedRunError.
     """
     options = options or ReuseOptions()
     topology = options.machine or recorded_topology(run.path)
@@ -90,6 +90,6 @@ def collect_reuse(
     if profile.sample and profile.sample.error_share > 0.1:
         notes.append(
             f"This sample may be off by {percent(profile.sample.error_share)}: it has too few blocks, "
-            "or most accesses go to a few blocks. Raise --sample, or leave it out."
+            "or a few blocks have most accesses. Raise --sample, or omit it."
         )
     return ReuseContent(run, topology.description, profile, tuple(notes))

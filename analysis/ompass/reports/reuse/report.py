@@ -68,7 +68,7 @@ def reuse_report(content: ReuseContent) -> Report:
 
 
 def json_reuse(contents: Sequence[ReuseContent]) -> Any:
-    """One run: its figures; several: a list of them in an object."""
+    """Returns the figures of one run, or an object with a list of several runs."""
     values = [plain(reuse_report(content)) for content in contents]
     if len(values) == 1:
         return values[0]
@@ -76,10 +76,10 @@ def json_reuse(contents: Sequence[ReuseContent]) -> Any:
 
 
 def csv_reuse(contents: Sequence[ReuseContent], table: str) -> str:
-    """One of CSV_TABLES of one or more runs.
+    """Returns one of CSV_TABLES for one or more runs.
 
-    bins: bytes by distance, and cold and coherence ones, per group and in total; classes: one line per group
-    and for the total; kernels: one line per kernel, all groups together.
+    bins: bytes by distance, and cold and coherence bytes, per group and in total; classes: one line per group
+    and one in total; kernels: one line per kernel, over all groups.
     """
     rows = {"bins": _bin_rows, "classes": _class_rows, "kernels": _kernel_rows}[table]
     values = [plain(reuse_report(content)) for content in contents]
@@ -116,7 +116,7 @@ def _kernel_rows(values: Fields) -> Iterator[Fields]:
 
 
 def _histogram_fields(histogram: ReuseHistogram) -> Fields:
-    """Returns the classes, and the bins from 1 byte up to the last one that is not empty."""
+    """Returns the classes, and the bins from 1 byte to the last non-empty one."""
     return {**{key: getattr(histogram, key) for key in _BYTES}, "bins": _bins(histogram)}
 
 
@@ -138,7 +138,7 @@ def _group_fields(group: GroupReuse) -> Fields:
 
 
 def _class_columns() -> Iterator[Column]:
-    """Of anything with a histogram: the accessed bytes, and the share of each class."""
+    """Yields the accessed bytes, and the share of each class, of objects with a histogram."""
     yield Column("accessed_bytes", "accessed", Kind.BYTES, "histogram.accessed_bytes")
     for name in CLASSES:
         yield Column("", name, Kind.SHARE, _share_of(name), "of the accessed bytes", look=name)
@@ -154,7 +154,7 @@ def _share_of(name: str) -> Any:
 
 
 class _Row(NamedTuple):
-    """A cache group; of all together, what has no sum is None."""
+    """A cache group, or all groups together, where values without a sum are None."""
 
     name: str
     l2_bytes: int | None
@@ -164,7 +164,7 @@ class _Row(NamedTuple):
 
 
 def _classes(content: ReuseContent) -> Table:
-    """Returns a row for each group, and one for all where there are several."""
+    """Returns a row for each group, and a total row if there are several."""
     rows = [
         _Row(each.group.name, each.group.l2_bytes, each.group.llc_bytes, each.distinct_bytes, each.histogram)
         for each in content.profile.groups

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What samples say: hot lines, functions and libraries inside each construct."""
+"""The report on samples: hot lines, functions and libraries inside each construct."""
 
 from ompass.reports.samples.content import SampleContent, collect_samples
 from ompass.reports.samples.exports import folded_stacks, speedscope_profile

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The samples of a run with owners, calls and lines.
 
-Owns to whom a sample belongs, and which part of a thread's calls is the task's: up to the OpenMP runtime
-that runs it. What lies beyond is where the thread happened to wait.
+Owns the owner of a sample, and the part of the calls that belongs to the task: up to the runtime that runs
+it. The calls beyond show where the thread happened to wait.
 """
 
 from __future__ import annotations
@@ -25,28 +25,26 @@ _SYSTEM_HEADERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
 
 
 REFUSED_BY_SANDBOX = 0x10000  # in place of an errno; kRefusedBySandbox of format.h
-_IN_SANDBOX = (
-    "the program had closed itself into a sandbox (seccomp), which may kill it for asking the kernel"
-)
+_IN_SANDBOX = "the program had entered a sandbox (seccomp), which may kill it for the system call"
 
 
 @dataclass(frozen=True, slots=True)
 class SampleContent:
-    """The samples of one run, ready to be shown."""
+    """The content of reports on the samples of one run."""
 
     run: Run
     samples: tuple[LocatedSample, ...]
     locations: Mapping[int, Location]  # of the constructs
-    frequency_hz: int  # that was asked for; 0: none
-    events: tuple[str, ...]  # what samples were taken by
-    n_threads: int  # that were sampled
+    frequency_hz: int  # requested; 0: none
+    events: tuple[str, ...]  # events that triggered samples
+    n_threads: int  # sampled threads
     n_lost: int  # no room in the kernel's ring
     n_dropped: int  # could not be written
-    n_refused: int  # threads that the kernel did not let sample
-    error: int  # why, as errno
-    loads: tuple[SampledLoad, ...] = field(default=())  # of which the samples are, if they are of loads
-    wants_loads: bool = False  # samples of loads were asked for
-    loads_error: int = 0  # why they are of time instead, as errno
+    n_refused: int  # threads for which the kernel refused sampling
+    error: int  # its reason, as errno
+    loads: tuple[SampledLoad, ...] = field(default=())  # the loads, for samples of loads
+    wants_loads: bool = False  # True if samples of loads were requested
+    loads_error: int = 0  # why samples are of time instead, as errno
 
     @property
     def n_samples(self) -> int:
@@ -62,45 +60,45 @@ class SampleContent:
 
     @property
     def unsampled(self) -> tuple[ThreadRow, ...]:
-        """Threads whose clocks took the place of records, and of samples, for a time; the longest first."""
+        """Threads whose clocks replaced records and samples for a time, longest first."""
         if not self.frequency_hz or self.refusal():
             return ()
         found = (thread for thread in self.run.threads if thread.by_clock_ns)
         return tuple(sorted(found, key=lambda thread: (-thread.by_clock_ns, thread.thread)))
 
     def loads_refusal(self) -> str:
-        """Why samples are not of loads although that was asked for, a sentence; empty when they are."""
+        """Returns why requested samples of loads are missing, as a sentence; empty if they are there."""
         if not self.loads_error:
             return ""
         if self.loads_error == errno.ENODEV:
             return (
-                "Loads were not sampled: this processor, or the kernel for it, offers no such samples "
+                "Loads were not sampled: this processor, or the kernel for it, cannot sample loads "
                 "(Intel's mem-loads, AMD's ibs_op); samples are of processor time instead."
             )
         if self.loads_error == REFUSED_BY_SANDBOX:
             return f"Loads were not sampled on all threads: {_IN_SANDBOX}."
         return (
-            f"Loads were not sampled: perf_event_open says {os.strerror(self.loads_error)}; "
+            f"Loads were not sampled: perf_event_open failed: {os.strerror(self.loads_error)}; "
             "samples are of processor time instead."
         )
 
     def refusal(self) -> str:
-        """Why there are none, a sentence; empty when nobody refused."""
+        """Returns why the kernel refused samples, as a sentence; empty if it did not."""
         if not self.n_refused:
             return ""
         who = "No thread was" if not self.n_threads else f"{self.n_refused} threads were not"
         if self.error == REFUSED_BY_SANDBOX:
             return f"{who} sampled: {_IN_SANDBOX}."
         return (
-            f"{who} sampled: perf_event_open says {os.strerror(self.error)}; "
-            "it takes kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
+            f"{who} sampled: perf_event_open failed: {os.strerror(self.error)}; "
+            "it needs kernel.perf_event_paranoid of 2 or less, and a container that allows the call."
         )
 
 
 def collect_samples(
     run: Run, locations: Mapping[int, Location], groups: Mapping[int, int], resolver: Resolver | None = None
 ) -> SampleContent:
-    """What was sampled in `run`; `groups` maps constructs at one place to one of them.
+    """Returns the samples of `run`; `groups` maps constructs at one place to one of them.
 
     Raises DamagedRunError.
     """
@@ -132,7 +130,7 @@ class _Locator:
         self._tables: dict[int, FrameTable] = {}
 
     def located(self, thread: SampledThread) -> Iterator[LocatedSample]:
-        """Yields the samples of one thread; those with the same calls and owner become one."""
+        """Yields the samples of one thread; samples with the same calls and owner are merged."""
         unwinder = Unwinder(thread.machine, self._table_of)
         known: dict[tuple[object, ...], tuple[tuple[Line, ...], str]] = {}
         counts: dict[tuple[Owner, tuple[Line, ...], str], int] = {}
@@ -147,7 +145,7 @@ class _Locator:
             yield LocatedSample(thread.thread, owner, calls, library, weight)
 
     def loads(self, thread: SampledThread) -> Iterator[SampledLoad]:
-        """Yields the sampled loads of one thread; those that look the same become one."""
+        """Yields the sampled loads of one thread; equal ones are merged."""
         counts: Counter[tuple[Owner, int, str, bool]] = Counter()
         for s in thread.samples:
             counts[self._owner(s), s.cycles, s.source, s.was_modified] += s.weight
@@ -173,11 +171,11 @@ class _Locator:
         return Owner("serial", -1)
 
     def _calls(self, frames: tuple[Code, ...]) -> tuple[tuple[Line, ...], str]:
-        """Returns the lines of the calls that belong to the task, and the group of libraries that it called."""
+        """Returns the lines of the task's calls, and the group of libraries that it called."""
         lines: list[Line] = []
         groups: list[str] = []
         for place, (module, address) in enumerate(frames):
-            # What a call returns to may belong to the next statement.
+            # The instruction after a call may belong to the next statement.
             inlined = self._resolver.locate_code(module, address - (place > 0))
             group = group_of(inlined[-1].module, inlined[-1].function)
             if group in (RUNTIME, TOOL) and OWN in groups:
@@ -188,7 +186,7 @@ class _Locator:
 
 
 def _without_headers(inlined: tuple[Location, ...]) -> tuple[Location, ...]:
-    """From the program's own line on, where code of a header of the system is inlined into it."""
+    """Returns the lines from the program's own on, if code of a system header is inlined into it."""
     for place, location in enumerate(inlined):
         if location.file and not location.file.startswith(_SYSTEM_HEADERS):
             return inlined[place:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples for viewers of other projects: speedscope, and the folded stacks of flame graphs."""
+"""Samples for other viewers: speedscope, and folded stacks for flame graphs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folded_stacks(content: SampleContent) -> str:
 
 
 def speedscope_profile(content: SampleContent) -> str:
-    """Returns a profile for https://www.speedscope.app: one for each thread, constructs at the root."""
+    """Returns a profile for https://www.speedscope.app: one per thread, with constructs at the root."""
     frames: dict[tuple[str, str, int], int] = {}
 
     def number(name: str, file: str = "", line: int = 0) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples for pprof, which reads a gzipped message of Protocol Buffers.
+"""Samples for pprof, which reads a gzipped Protocol Buffers message.
 
-Owns the part of that message that is written: its fields, by number and type, are stated here.
+Owns the written part of that message: its fields, by number and type.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ompass.metrics.samples import Line
 from ompass.reports.samples.content import SampleContent
 
 _PACKAGE: Final = "perftools.profiles"
-# Name, number and type of a field; types in lower case are scalars, * stands for repeated.
+# Name, number and type of a field; lower-case types are scalars, * marks a repeated field.
 _MESSAGES: Final = {
     "ValueType": "type=1 int64, unit=2 int64",
     "Label": "key=1 int64, str=2 int64, num=3 int64",
@@ -32,7 +32,7 @@ _MESSAGES: Final = {
 
 @functools.cache
 def _classes() -> dict[str, Any]:
-    """Returns the messages, made by the library of Protocol Buffers."""
+    """Returns the message classes, made by the Protocol Buffers library."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     field = descriptor_pb2.FieldDescriptorProto
@@ -60,7 +60,7 @@ def _classes() -> dict[str, Any]:
 
 
 def parse_pprof(profile: bytes) -> Any:
-    """Returns the message of a profile that pprof_profile wrote."""
+    """Returns the message in a profile from pprof_profile."""
     return _classes()["Profile"].FromString(gzip.decompress(profile))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report on samples: its own, and its part of the report on a run. Owns its JSON fields."""
+"""The report on samples, and its part in the report on a run. Owns its JSON fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from ompass.units import percent, plural
 
 SCHEMA_VERSION: Final = 1
 
-_LEAST_SHARE: Final = 0.005  # of all samples: lines with less are not shown
+_LEAST_SHARE: Final = 0.005  # of all samples: smaller lines are not shown
 _FEW: Final = 200
 _AT_WORK: Final = ("task", "kernel", "implicit", "serial")
 
@@ -52,7 +52,7 @@ def samples_report(content: SampleContent) -> Report:
 
 
 def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | Table]:
-    """Sentences and tables; `whole`: with functions too. None for a run that nobody wanted to sample."""
+    """Yields sentences and tables; `whole` adds functions. Empty for a run without requested samples."""
     yield from filter(None, (content.refusal(), content.loads_refusal()))
     if not content.samples:
         yield from _unsampled(content)
@@ -61,8 +61,8 @@ def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | 
     yield from _unsampled(content)
     if content.n_lost:
         yield (
-            f"{plural(content.n_lost, 'sample')} found no room in the kernel's ring, most of them in long "
-            "stretches without an event of OpenMP."
+            f"{plural(content.n_lost, 'sample')} did not fit in the kernel's ring, mostly in long "
+            "intervals without OpenMP events."
         )
     if content.n_dropped:
         yield f"{plural(content.n_dropped, 'sample')} could not be written; `ompass info` shows why."
@@ -70,14 +70,14 @@ def sample_parts(content: SampleContent, whole: bool = False) -> Iterator[str | 
     if whole:
         tables[1:1] = [
             _functions(content, "Functions", hot_functions(content.samples)),
-            _functions(content, "Functions with what they call", hot_calls(content.samples)),
+            _functions(content, "Functions with their callees", hot_calls(content.samples)),
         ]
         tables.insert(0, _owners(content))
     yield from (table for table in tables if table.rows)
 
 
 def sample_fields(content: SampleContent) -> dict[str, Any] | None:
-    """Returns the JSON form; None for a run that nobody wanted to sample."""
+    """Returns the JSON form; None for a run without requested samples."""
     if not content.frequency_hz:
         return None
     samples = content.samples
@@ -104,16 +104,16 @@ def sample_fields(content: SampleContent) -> dict[str, Any] | None:
 
 
 def _unsampled(content: SampleContent) -> Iterator[str]:
-    """What is said about threads that were watched by their clocks, when that was long."""
+    """Yields the part of the time without samples, if threads were observed by their clocks for long."""
     threads = content.unsampled
     part = _unsampled_share(content.run.threads) if threads else 0.0
     if part < BY_CLOCK_NAMED:
         return
     most = threads[0]
     yield (
-        f"Of {percent(part)} of the time of all threads there are no samples: "
+        f"{percent(part)} of the time of all threads has no samples: "
         f"{plural(len(threads), 'thread')} switched so often that only clocks were read, "
-        f"thread {most.thread} for {percent(_unsampled_share([most]))} of its time. Shares are of the rest."
+        f"thread {most.thread} for {percent(_unsampled_share([most]))} of its time. Shares exclude this time."
     )
 
 
@@ -123,17 +123,17 @@ def _unsampled_share(threads: Sequence[ThreadRow]) -> float:
 
 def _sentence(content: SampleContent) -> str:
     if content.loads:
-        few = "; shares of so few are rough" if content.n_samples < _FEW else ""
+        few = "; with so few, shares are rough" if content.n_samples < _FEW else ""
         return (
             f"{plural(content.n_samples, 'sample')} of the loads of {plural(content.n_threads, 'thread')}, "
             f"taken in user code{few}: shares are of loads, not of time (`ompass latency` has their cycles)."
         )
     by = {"task clock": "of processor time", "cycles": "by processor cycles"}
     of = " and ".join(by.get(event, f"by {event}") for event in content.events)
-    few = "; shares of so few are rough" if content.n_samples < _FEW else ""
+    few = "; with so few, shares are rough" if content.n_samples < _FEW else ""
     return (
         f"{plural(content.n_samples, 'sample')} of {plural(content.n_threads, 'thread')}, "
-        f"{content.frequency_hz} a second {of}, taken in user code{few}."
+        f"{content.frequency_hz} per second {of}, taken in user code{few}."
     )
 
 
@@ -212,7 +212,7 @@ def _functions(
 
 
 def _libraries(content: SampleContent, every: bool = False) -> Table:
-    """Who is called; for people only where it is not all the program's own code."""
+    """Returns the called libraries; for people, only calls out of the program's own code."""
     found = hot_libraries(content.samples)
     return Table.of(
         "Called libraries",

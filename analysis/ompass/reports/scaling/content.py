@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every form of a sweep's report shows: points, verdicts, inflation by source line.
+"""The content of every form of a sweep's report: points, verdicts, inflation by source line.
 
-Owns which constructs of different runs are the same one: those of the same kind, function, file and line.
+Owns the rule by which constructs of different runs match: same kind, function, file and line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SPREAD_FIGURES = ("time_ns", "speedup", "ovr", "wti")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A construct, named alike in every run of a sweep."""
+    """A construct, with the same name in every run of a sweep."""
 
     kind: str  # "task", "kernel", "implicit"
     function: str
@@ -54,24 +54,24 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class NumberOfThreads:
-    """Everything about one number of threads."""
+    """All figures for one number of threads."""
 
     point: ScalingPoint
-    spreads: dict[str, tuple[float, float]]  # least and greatest of any round, by figure
+    spreads: dict[str, tuple[float, float]]  # smallest and largest of any round, by figure
     verdict: Verdict | None  # None on one thread
-    finding_place: str  # the line that the verdict blames; empty when none
+    finding_place: str  # line that the verdict blames; empty if none
     inflation: tuple[Inflation[Place], ...]
     recording: RecordingCost | None
     n_rounds: int
     n_seen: int
     misfit: bool
     n_left_out: int  # rounds in which other programs used the CPUs
-    others: float  # largest part of the CPUs' time that others took in a round that is counted
+    others: float  # largest part of the CPUs' time used by other programs in a counted round
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingContent:
-    """A sweep, ready to be shown."""
+    """The content of a report on a sweep."""
 
     spec: SweepSpec
     scope: Scope
@@ -83,7 +83,7 @@ class ScalingContent:
 
     @property
     def judged(self) -> NumberOfThreads | None:
-        """The largest number of threads for which there are CPUs; None when only one thread was measured."""
+        """The largest number of threads with enough CPUs; None if only one thread was measured."""
         many = [c for c in self.columns if c.point.threads > 1]
         fitting = [c for c in many if self.n_cpus == 0 or c.point.threads <= self.n_cpus]
         chosen = fitting or many
@@ -91,13 +91,13 @@ class ScalingContent:
 
 
 def default_scope(spec: SweepSpec) -> Scope:
-    """Times that are compared must be of the same part of the program."""
+    """Returns the scope in which compared times cover the same part of the program."""
     serial = bool(spec.baseline or spec.elision)
     return Scope.PROGRAM if serial and not spec.seconds else Scope.REGIONS
 
 
 def read_sweep(path: Path, scope: Scope | None = None) -> ScalingContent:
-    """Returns the content of what is finished of a sweep. UsageError, DamagedRunError, NothingToShowError."""
+    """Returns the content of a sweep's finished runs. UsageError, DamagedRunError, NothingToShowError."""
     with SweepDirectory.open(path, None, None) as sweep:
         chosen = scope or default_scope(sweep.spec)
         return collect_scaling(load_runs(sweep, chosen), sweep.spec, chosen, str(path), len(allowed_cpus()))
@@ -162,12 +162,12 @@ def _column(runs: SweepRuns, scope: Scope, n_cpus: int) -> NumberOfThreads:
 
 
 def _in_scope(finding: Finding, scope: Scope) -> bool:
-    """What runs outside of the parallel regions is no cause of what is timed in them."""
+    """True if the finding can explain times in the scope: serial parts do not explain regions."""
     return scope is Scope.PROGRAM or finding.kind != "serial_fraction"
 
 
 def _typical(contents: Sequence[ReportContent], times_ns: Sequence[int]) -> ReportContent:
-    """Returns the run whose time is the median one."""
+    """Returns the run with the median time."""
     order = sorted(range(len(contents)), key=lambda k: times_ns[k])
     return contents[order[(len(order) - 1) // 2]]
 
@@ -183,7 +183,7 @@ def _place(kind: str, location: Location) -> Place:
 
 
 def work_of(content: ReportContent) -> dict[Place, WorkOf]:
-    """Own work of every task construct, of every region's implicit tasks, and of every kernel."""
+    """Returns the own work of every task construct, region (implicit tasks) and kernel."""
     work: dict[Place, WorkOf] = {}
 
     def add(place: Place, work_ns: int, n_runs: int, create_ns: int = 0) -> None:

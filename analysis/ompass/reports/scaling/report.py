@@ -69,7 +69,7 @@ def scaling_report(content: ScalingContent) -> Report:
 
 
 def csv_scaling(content: ScalingContent, table: str) -> str:
-    """One of CSV_TABLES."""
+    """Returns one of CSV_TABLES."""
     points = plain(_points(content))
     if table == "points":
         return csv_rows(points)
@@ -103,7 +103,7 @@ def _sections(content: ScalingContent) -> Iterator[Section]:
 
 
 def _points(content: ScalingContent) -> Table:
-    """One row per number of threads, without its verdict."""
+    """Returns a row per number of threads, without its verdict."""
     recorded: tuple[Column, ...] = ()
     if any(column.recording for column in content.columns):
         recorded = (
@@ -123,9 +123,7 @@ def _points(content: ScalingContent) -> Table:
             Column(
                 "efficiency", "efficiency", Kind.SHARE, "point.efficiency", "speed-up over number of threads"
             ),
-            Column(
-                "ovr", "OVR", Kind.FACTOR, "point.ovr", "thread-time over work: the part that is not work"
-            ),
+            Column("ovr", "OVR", Kind.FACTOR, "point.ovr", "thread-time over work"),
             Column("wti", "WTI", Kind.FACTOR, "point.wti", "work over the serial program's time"),
             *recorded,
             *fields("rounds=n_rounds rounds_left_out=n_left_out others_share=others threads_seen=n_seen"),
@@ -185,7 +183,7 @@ def _state_share(state: str) -> Any:
 def _curves(content: ScalingContent) -> Table:
     shown = [n for n in CURVES if any(c.point.curve(n) is not None for c in content.columns)]
     return Table.of(
-        "Speed-up that each cause leaves",
+        "Speed-up without each cause",
         (
             Column("", "threads", Kind.COUNT, "point.threads"),
             *(Column("", name, Kind.RATIO, partial(_curve, name)) for name in shown),
@@ -205,7 +203,7 @@ def _curve(name: str, column: NumberOfThreads) -> float | None:
 
 
 def _inflation(column: NumberOfThreads) -> Table:
-    """Work against that on one thread, by construct. Kernels run inside of tasks: no part of the sum."""
+    """Returns work compared with one thread, by construct. Kernels run inside tasks, so sums omit them."""
     total_ns = column.point.work_inflation_ns
     unequal = any(not row.same_work for row in column.inflation)
     return Table.of(
@@ -258,16 +256,16 @@ def _verdict_fields(column: NumberOfThreads) -> dict[str, Any]:
 
 
 def _notes(content: ScalingContent) -> list[str]:
-    """Notes on how the figures came about, in sentences."""
+    """Returns notes on the origin of the figures, as sentences."""
     notes = []
     point = content.columns[0].point
     if not point.has_baseline:
         notes.append(
-            "no serial program was given (--baseline): the work on one thread stands for T_s, so the "
+            "no serial program was given (--baseline): the work on one thread replaces T_s, so the "
             "maximal curve shows only the cost of the runtime on one thread."
         )
     notes.append(
-        "T_1 leaves out the cost of queues: on one thread libomp runs a task at once instead of queueing it."
+        "T_1 excludes the cost of queues: on one thread, libomp runs tasks at once instead of queueing them."
     )
     if content.spec.depends_on_threads("recorded"):
         notes.append("the command depends on {threads}: T_1 was measured for each number of threads.")
@@ -275,21 +273,21 @@ def _notes(content: ScalingContent) -> list[str]:
     if costs and max(costs) >= thresholds.RECORDING_COST:
         notes.append(
             f"recording made the program up to {max(costs):.2f} times slower: the column `unrecorded` "
-            "has its true speed-ups, all other figures are of the recorded program."
+            "has its true speed-ups; all other figures are from recorded runs."
         )
     elif not costs:
         notes.append("times come from recorded runs; --unrecorded measures the cost of recording.")
     for column in content.columns:
         if column.misfit or column.n_seen > column.point.threads:
             notes.append(
-                f"{column.n_seen} threads took part where {column.point.threads} were asked for: "
-                "the program sets its own number (num_threads, omp_set_num_threads); give it {threads}."
+                f"{column.n_seen} threads took part instead of {column.point.threads}: "
+                "the program sets its own number (num_threads, omp_set_num_threads); pass {threads} to it."
             )
             break
     left_out = max(column.n_left_out for column in content.columns)
     if left_out:
         notes.append(
-            f"{plural(left_out, 'round')} left out, in which other programs used the CPUs for more than "
+            f"{plural(left_out, 'round')} left out, because other programs used the CPUs for more than "
             f"{percent(thresholds.DISTURBED_SHARE)} of the time."
         )
     others = max(column.others for column in content.columns)
@@ -300,5 +298,5 @@ def _notes(content: ScalingContent) -> list[str]:
         )
     crowded = [c.point.threads for c in content.columns if 0 < content.n_cpus < c.point.threads]
     if crowded:
-        notes.append(f"{crowded[0]} threads and more share {content.n_cpus} CPUs; nothing was pinned there.")
+        notes.append(f"from {crowded[0]} threads on, threads share {content.n_cpus} CPUs and are not pinned.")
     return notes
