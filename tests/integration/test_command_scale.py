@@ -137,7 +137,7 @@ def test_every_form_of_the_report_says_the_same(
         (("--", "./x"), "--threads"),
         (("-t", "0", "--", "./x"), "not a list of numbers"),
         (("-t", "2", "--seconds", "abc", "--", "./x"), "one group"),
-        (("-t", "2", "--baseline", "a 'b", "--", "./x"), "quotes closed"),
+        (("-t", "2", "--baseline", "a 'b", "--", "./x"), "quote it as for a shell"),
         ((), "neither a program nor a sweep"),
         (("-o", "none.sweep"), "no sweep to resume"),
     ],

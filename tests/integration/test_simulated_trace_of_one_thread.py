@@ -37,7 +37,7 @@ def test_a_trace_of_one_thread_names_its_waits(
     for threads in (1, 2, 8):
         run = predict(tasks, read_machine(), "libomp", threads)
         assert run.operations["wait"][0] == WAITS
-    assert not any("supposed to wait" in note for note in notes_on(tasks))
+    assert not any("assumed to wait" in note for note in notes_on(tasks))
 
 
 def test_waits_are_named_by_teams_of_one_alone(
