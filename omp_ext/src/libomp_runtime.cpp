@@ -226,6 +226,8 @@ void decide() {
     is_set_up = true;
     ompass::find_destinations(n_hooks(), [](size_t i) { return hook_at(i).name; }, look_behind);
     runtime_code = ompass::own_runtime();
+    // The hooks remember where its functions are.
+    if (runtime_code.end) ompass::keep_loaded(reinterpret_cast<const void *>(runtime_code.begin));
     References references;
     dl_iterate_phdr(look_at_library, &references);
     const bool wanted = options.schedule == 1 || (options.schedule < 0 && references.placement);

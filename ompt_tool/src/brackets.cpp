@@ -29,7 +29,13 @@ namespace {
 inline ThreadState *recording_thread(bool is_own, bool can_jump = true) {
     if (!active || !is_own) return nullptr;
     ThreadState *thread = recorder::this_thread;
-    if (!thread || thread->seen_switch != recorder::kOn || recorder::current_switch() != recorder::kOn) return nullptr;
+    if (!thread) return nullptr;
+    const uint32_t now = recorder::current_switch();
+    if (__builtin_expect(thread->seen_switch != now, 0)) {
+        if (recorder::switch_of(now) != recorder::kOn) return nullptr;
+        recorder::sync_switch(*thread, now);
+    }
+    if (!thread->counting) return nullptr;
     if (aside_in_regions && can_jump && thread->region->instance) return nullptr;
     return thread->announced.kind ? nullptr : thread; // what the extension announced is no creation
 }
@@ -48,7 +54,7 @@ struct Creation {
     ~Creation() {
         if (!outer_address) thread->bracket.address = nullptr;
         thread->bracket.is_open = outer;
-        if (recorder::current_switch() != recorder::kOff) end_creation(*thread); // it may have ended in the bracket
+        if (!recorder::is_off()) end_creation(*thread); // it may have ended in the bracket
     }
     ThreadState *const thread;
     bool outer;
@@ -69,7 +75,7 @@ struct LoopCreation {
         begin_creation(*thread);
     }
     ~LoopCreation() {
-        if (recorder::current_switch() != recorder::kOff) end_creation(*thread);
+        if (!recorder::is_off()) end_creation(*thread);
         thread->bracket.is_open = outer;
         thread->bracket.loop_address = outer_address;
         thread->bracket.loop_task = outer_task;

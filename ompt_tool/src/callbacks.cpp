@@ -10,9 +10,11 @@
 #include "accounting_waits.h"
 #include "brackets.h"
 #include "held_tasks.h"
+#include "loaded_code.h"
 #include "process_log.h"
 #include "recorder.h"
 #include "runtimes.h"
+#include "unloads.h"
 
 namespace ompass {
 
@@ -30,12 +32,13 @@ void on_thread_begin(ompt_thread_t kind, ompt_data_t *) {
 
 void on_thread_end(ompt_data_t *) {
     ThreadState *thread = recorder::this_thread;
-    if (!thread || recorder::run_switch.load(std::memory_order_relaxed) == recorder::kOff) return;
+    if (!thread || recorder::is_off()) return;
     close_ended_regions(*thread);
     recorder::end_thread(*thread);
 }
 
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {
+    unloads::look_if_untold();
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
     held_tasks::tell_of_current(*thread);
@@ -103,7 +106,7 @@ void on_task_create(ompt_data_t *, const ompt_frame_t *, ompt_data_t *data, int 
     ThreadState *thread = recorder::this_thread;
     constexpr int kKinds = ompt_task_undeferred | ompt_task_untied | ompt_task_taskwait;
     if (__builtin_expect((flags & kKinds) == ompt_task_undeferred && !has_dependences, 1) && thread &&
-        thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed) &&
+        thread->seen_switch == recorder::current_switch() &&
         !(thread->bracket.is_open | (thread->announced.kind != Announcement::kNothing))) {
         TaskConstruct *construct = thread->constructs.known_at(address);
         TaskState *task = thread->pool.peek_known();
@@ -193,7 +196,7 @@ bool only_seems_to_switch(const TaskState *task) {
 // or complete, on top of the task that the thread runs need no look at its stack.
 void on_task_schedule(ompt_data_t *prior_data, ompt_task_status_t status, ompt_data_t *next_data) {
     ThreadState *thread = recorder::this_thread;
-    if (__builtin_expect(thread && thread->seen_switch == recorder::run_switch.load(std::memory_order_relaxed), 1)) {
+    if (__builtin_expect(thread && thread->seen_switch == recorder::current_switch(), 1)) {
         if (status == ompt_task_complete) {
             TaskState *prior = task_of(prior_data);
             if (prior && prior == thread->current) {
@@ -355,6 +358,8 @@ void finalize(ompt_data_t *) { recorder::stop(format::EndReason::kFinalized); }
 extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *
 ompt_start_tool(unsigned, const char *runtime_version) {
     if (ompass::is_second_runtime(__builtin_return_address(0))) return nullptr;
+    // A runtime that is unloaded ends the recording, and none that is loaded later begins it anew.
+    ompass::keep_loaded(__builtin_return_address(0));
     if (!ompass::recorder::start(runtime_version ? runtime_version : "unknown")) return nullptr;
     static ompt_start_tool_result_t result = {ompass::initialize, ompass::finalize, {0}};
     return &result;

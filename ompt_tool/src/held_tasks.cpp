@@ -166,7 +166,7 @@ void append_to_order(uint32_t what) { recorder::this_thread->log.append_op(what)
 
 omp_ext_tallies *tallies() {
     ThreadState *thread = recorder::this_thread;
-    if (!thread || thread->has_counters || thread->seen_switch != recorder::kOn) return nullptr;
+    if (!thread || thread->has_counters || !thread->counting) return nullptr;
     TaskState &task = *thread->current;
     if ((task.flags & (kInline | kLight | kTimed)) == (kInline | kLight) && is_alone(*thread)) task.flags |= kUntimed;
     if (!(task.flags & kUntimed)) return nullptr;
@@ -175,7 +175,7 @@ omp_ext_tallies *tallies() {
     omp_ext_tallies &tallies = thread->tallies;
     aim_tallies(*thread);
     tallies.now = reinterpret_cast<const uint32_t *>(&recorder::run_switch);
-    tallies.then = thread->work.is_sample ? recorder::kNever : recorder::kOn;
+    switch_tallies(*thread);
     tallies.n_waits = &thread->places.wait(nullptr, format::kTaskwait).n_waits;
     tallies.time = &thread->header->mark;
     tallies.is_mixed = &thread->work.dirty;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <dlfcn.h>
+#include <elf.h>
 #include <link.h>
 #include <new>
 #include <sys/mman.h>
@@ -161,6 +163,28 @@ void *find(const char *name, bool after_ours) {
     return search.found;
 }
 
+LibraryBytes build_id_in(const dl_phdr_info &info, const ElfW(Phdr) & segment) {
+    const auto *place = reinterpret_cast<const unsigned char *>(info.dlpi_addr + segment.p_vaddr);
+    const unsigned char *end = place + segment.p_memsz;
+    while (place + sizeof(ElfW(Nhdr)) <= end) {
+        const auto *note = reinterpret_cast<const ElfW(Nhdr) *>(place);
+        const unsigned char *name = place + sizeof *note;
+        const unsigned char *content = name + ((note->n_namesz + 3u) & ~3u);
+        if (content + note->n_descsz > end) break;
+        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
+            return {content, note->n_descsz};
+        place = content + ((note->n_descsz + 3u) & ~3u);
+    }
+    return {};
+}
+
+// FNV-1a.
+uint64_t add_to_hash(uint64_t hash, const void *bytes, size_t n) {
+    const auto *next = static_cast<const unsigned char *>(bytes);
+    while (n--) hash = (hash ^ *next++) * 0x100000001b3u;
+    return hash;
+}
+
 } // namespace
 
 LoadedLibrary::LoadedLibrary(const dl_phdr_info &info)
@@ -214,6 +238,26 @@ unsigned long long count_loads() {
         },
         &n);
     return n;
+}
+
+void keep_loaded(const void *code) {
+    const Library library = library_of(code);
+    if (library.end && *library.path) dlopen(library.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+LibraryBytes build_id_of(const dl_phdr_info &info) {
+    for (int i = 0; i < info.dlpi_phnum; i++)
+        if (info.dlpi_phdr[i].p_type == PT_NOTE)
+            if (const LibraryBytes found = build_id_in(info, info.dlpi_phdr[i]); found.begin) return found;
+    return {};
+}
+
+uint64_t identity_of(const dl_phdr_info &info) {
+    const char *path = info.dlpi_name ? info.dlpi_name : "";
+    const uint64_t of_path = add_to_hash(0xcbf29ce484222325u, path, strlen(path) + 1);
+    const LibraryBytes build_id = build_id_of(info);
+    if (build_id.begin) return add_to_hash(of_path, build_id.begin, build_id.n);
+    return add_to_hash(of_path, info.dlpi_phdr, info.dlpi_phnum * sizeof *info.dlpi_phdr);
 }
 
 Library library_of(const void *address) {

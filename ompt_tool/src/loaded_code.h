@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds code among the loaded libraries without the lock that dlopen holds while constructors run: dlsym and dladdr take it,
-// and would never return on a thread for which such a constructor waits. Any thread may call these functions.
+// and would never return on a thread for which such a constructor waits. Any thread may call these functions, but for keep_loaded().
 // libompass.so and libomp_ext.so are both built with this file. It includes nothing of either.
 #pragma once
 
@@ -78,6 +78,21 @@ unsigned long long count_loads();
 
 // Returns the library with this address; one with an empty range when there is none.
 Library library_of(const void *address);
+
+// Keeps the library with this code loaded for good: those that call it remember where it is. The one function here that takes
+// the lock of dlopen.
+void keep_loaded(const void *code);
+
+// Bytes of a library; empty where it has none.
+struct LibraryBytes {
+    const unsigned char *begin = nullptr;
+    size_t n = 0;
+};
+LibraryBytes build_id_of(const dl_phdr_info &info);
+
+// Returns a number that tells this library from others, wherever and however often it is loaded: of its path and its build
+// id, or, where it has none, its program headers.
+uint64_t identity_of(const dl_phdr_info &info);
 
 // Returns the first function of this name that a library other than ours exports, in the order in which they were loaded;
 // null when there is none.

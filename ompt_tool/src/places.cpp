@@ -26,7 +26,9 @@ void *PlaceTable::slot_of(uint32_t id, format::DefinitionKind kind) {
 
 void PlaceTable::count(bool really) {
     idle_ = !really;
-    memset(places_, 0, sizeof places_);
+    forget_addresses();
 }
+
+void PlaceTable::forget_addresses() { memset(places_, 0, sizeof places_); }
 
 } // namespace ompass

@@ -32,6 +32,9 @@ public:
     // From now on slots are the real ones, or a place that nobody reads. Those handed out before stay valid.
     void count(bool really);
 
+    // From now on another library may be at the addresses that are known.
+    void forget_addresses();
+
 private:
     static constexpr unsigned kPlaces = 64; // a power of two
     struct Place {

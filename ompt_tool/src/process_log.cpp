@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <elf.h>
 #include <link.h>
 #include <mutex>
 #include <unistd.h>
@@ -14,8 +13,10 @@
 #include "clock.h"
 #include "cpu.h"
 #include "format/control_groups.h"
+#include "loaded_code.h"
 #include "log_file.h"
 #include "sandbox.h"
+#include "unloads.h"
 
 namespace ompass::process_log {
 
@@ -33,6 +34,31 @@ struct Module {
     uint32_t id;
 };
 
+constexpr uint32_t kNoModule = ~0u;
+
+// Where a construct stands. An address says so only while its library stays loaded.
+struct Place {
+    uint32_t module = kNoModule;
+    uint64_t offset = 0; // ELF virtual address in the module; outside of all modules the address
+
+    friend bool operator==(const Place &, const Place &) = default;
+};
+
+struct ConstructKey {
+    Place place;
+    DefinitionKind kind;
+    uint32_t flags; // of waits and loops
+
+    friend bool operator==(const ConstructKey &, const ConstructKey &) = default;
+    struct Hash {
+        size_t operator()(const ConstructKey &key) const {
+            const uint64_t what = static_cast<uint64_t>(key.kind) << 8 | key.flags;
+            return (key.place.offset ^ what << 48 ^ static_cast<uint64_t>(key.place.module) << 32) *
+                   0x9E3779B97F4A7C15ull;
+        }
+    };
+};
+
 struct Shared {
     std::mutex lock; // guards everything below
     LogFile file;
@@ -40,9 +66,11 @@ struct Shared {
     char *definitions_end = nullptr;
     uint64_t n_definition_extents = 0;
     uint32_t n_constructs = 0;
-    std::vector<Module> modules;
-    std::unordered_map<uint64_t, uint32_t> by_address;
-    std::vector<uintptr_t> addresses; // by id; 0: none
+    std::vector<Module> modules; // those of the following that are loaded, while this many have been unloaded:
+    uint64_t n_unloaded = 0;
+    std::unordered_map<uint64_t, uint32_t> module_by_identity;
+    std::unordered_map<ConstructKey, uint32_t, ConstructKey::Hash> by_key;
+    std::vector<Place> places; // by id of the construct
     std::unordered_map<std::string, uint32_t> by_name;
     std::vector<format::RegionInstance *> free_instances;
     uint64_t n_instances = 0;
@@ -76,6 +104,7 @@ void define(DefinitionKind kind, uint32_t id, uint32_t flags, uint32_t module, u
 struct ModuleSearch {
     uintptr_t address;
     Module found{};
+    uint64_t identity = 0;
     std::string text; // "build id\0path"
     bool hit = false;
 };
@@ -87,25 +116,9 @@ std::string hexadecimal(const unsigned char *bytes, size_t n) {
     return text;
 }
 
-std::string build_id_of(const dl_phdr_info *info, const ElfW(Phdr) & segment) {
-    const auto *place = reinterpret_cast<const char *>(info->dlpi_addr + segment.p_vaddr);
-    const char *end = place + segment.p_memsz;
-    while (place + sizeof(ElfW(Nhdr)) <= end) {
-        const auto *note = reinterpret_cast<const ElfW(Nhdr) *>(place);
-        const char *name = place + sizeof *note;
-        const char *content = name + ((note->n_namesz + 3u) & ~3u);
-        if (content + note->n_descsz > end) break;
-        if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
-            return hexadecimal(reinterpret_cast<const unsigned char *>(content), note->n_descsz);
-        place = content + ((note->n_descsz + 3u) & ~3u);
-    }
-    return {};
-}
-
 int visit_module(dl_phdr_info *info, size_t, void *argument) {
     auto *search = static_cast<ModuleSearch *>(argument);
     uintptr_t begin = ~uintptr_t{0}, end = 0;
-    std::string build_id;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) &segment = info->dlpi_phdr[i];
         if (segment.p_type == PT_LOAD) {
@@ -115,8 +128,6 @@ int visit_module(dl_phdr_info *info, size_t, void *argument) {
         }
     }
     if (search->address < begin || search->address >= end) return 0;
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_NOTE && build_id.empty()) build_id = build_id_of(info, info->dlpi_phdr[i]);
     static char path[4096]; // under the lock, and not on the stack of a thread that may be deep in tasks
     const char *name = info->dlpi_name;
     if (!name || !*name) {
@@ -125,20 +136,30 @@ int visit_module(dl_phdr_info *info, size_t, void *argument) {
         name = path;
     }
     search->found = {begin, end, info->dlpi_addr, 0};
-    search->text = build_id + '\0' + name;
+    search->identity = identity_of(*info);
+    const LibraryBytes build_id = build_id_of(*info);
+    search->text = hexadecimal(build_id.begin, build_id.n) + '\0' + name;
     search->hit = true;
     return 1;
 }
 
 const Module *module_of(uintptr_t address) {
+    if (const uint64_t n_unloaded = unloads::look(); n_unloaded != shared->n_unloaded) {
+        shared->n_unloaded = n_unloaded;
+        shared->modules.clear();
+    }
     for (const Module &module : shared->modules)
         if (address >= module.begin && address < module.end) return &module;
-    ModuleSearch search{address, {}, {}, false};
+    ModuleSearch search{address, {}, 0, {}, false};
     dl_iterate_phdr(visit_module, &search);
     if (!search.hit) return nullptr;
-    search.found.id = static_cast<uint32_t>(shared->modules.size());
+    const auto n_known = static_cast<uint32_t>(shared->module_by_identity.size());
+    const auto [known, is_new] = shared->module_by_identity.emplace(search.identity, n_known);
+    search.found.id = known->second;
+    if (is_new)
+        define(DefinitionKind::kModule, search.found.id, 0, kNoModule, search.found.bias, search.text.data(),
+               search.text.size());
     shared->modules.push_back(search.found);
-    define(DefinitionKind::kModule, search.found.id, 0, ~0u, search.found.bias, search.text.data(), search.text.size());
     return &shared->modules.back();
 }
 
@@ -160,7 +181,8 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
     memcpy(header->magic, format::kProcessMagic, sizeof header->magic);
     shared_header = header;
     LogFile::count_lost_in(header);
-    define(DefinitionKind::kProgram, shared->n_constructs++, 0, ~0u, 0, "", 0);
+    shared->n_unloaded = unloads::counts().unloaded;
+    define(DefinitionKind::kProgram, shared->n_constructs++, 0, kNoModule, 0, "", 0);
 }
 
 format::ProcessHeader *header() { return shared_header; }
@@ -180,38 +202,40 @@ void begin(uint64_t earlier_cpu_ns) {
 }
 
 // With the lock.
-static uint32_t find_or_define(DefinitionKind kind, uintptr_t address, uint32_t flags) {
-    const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
-    const uint64_t key = (static_cast<uint64_t>(address) << 3 | static_cast<uint64_t>(kind)) ^
-                         (by_flags ? static_cast<uint64_t>(flags) << 56 : 0);
-    if (const auto known = shared->by_address.find(key); known != shared->by_address.end()) return known->second;
-    if (shared->n_constructs >= format::kArgumentLimit) return 0;
+static Place place_of(uintptr_t address) {
     const Module *module = address ? module_of(address) : nullptr;
+    return module ? Place{module->id, address - module->bias} : Place{kNoModule, address};
+}
+
+// With the lock.
+static uint32_t find_or_define(DefinitionKind kind, Place place, uint32_t flags) {
+    const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
+    const ConstructKey key = {place, kind, by_flags ? flags : 0};
+    if (const auto known = shared->by_key.find(key); known != shared->by_key.end()) return known->second;
+    if (shared->n_constructs >= format::kArgumentLimit) return 0;
     const uint32_t id = shared->n_constructs++;
-    define(kind, id, flags, module ? module->id : ~0u, module ? address - module->bias : address, "", 0);
-    shared->by_address.emplace(key, id);
-    shared->addresses.resize(id);
-    shared->addresses.push_back(address);
+    define(kind, id, flags, place.module, place.offset, "", 0);
+    shared->by_key.emplace(key, id);
+    shared->places.resize(id);
+    shared->places.push_back(place);
     return id;
 }
 
 uint32_t construct_of_address(DefinitionKind kind, const void *return_address, uint32_t flags) {
     const std::lock_guard lock(shared->lock);
-    return find_or_define(kind, reinterpret_cast<uintptr_t>(return_address), flags);
+    return find_or_define(kind, place_of(reinterpret_cast<uintptr_t>(return_address)), flags);
 }
 
 uint32_t construct_at(DefinitionKind kind, uint32_t other, uint32_t flags) {
     const std::lock_guard lock(shared->lock);
-    return find_or_define(kind, other < shared->addresses.size() ? shared->addresses[other] : 0, flags);
+    return find_or_define(kind, other < shared->places.size() ? shared->places[other] : Place(), flags);
 }
 
-uint32_t module_at(uint64_t address, uint64_t &bias) {
-    bias = 0;
-    if (!shared) return ~0u; // nothing is recorded yet
+uint32_t module_at(uint64_t address) {
+    if (!shared) return kNoModule; // nothing is recorded yet
     const std::lock_guard lock(shared->lock);
     const Module *module = module_of(address);
-    bias = module ? module->bias : 0;
-    return module ? module->id : ~0u;
+    return module ? module->id : kNoModule;
 }
 
 uint32_t construct_of_name(DefinitionKind kind, const char *name) {
@@ -221,7 +245,7 @@ uint32_t construct_of_name(DefinitionKind kind, const char *name) {
     if (const auto known = shared->by_name.find(key); known != shared->by_name.end()) return known->second;
     if (shared->n_constructs >= format::kArgumentLimit) return 0;
     const uint32_t id = shared->n_constructs++;
-    define(kind, id, 0, ~0u, 0, name, key.size() - 1 > 4000 ? 4000 : key.size() - 1);
+    define(kind, id, 0, kNoModule, 0, name, key.size() - 1 > 4000 ? 4000 : key.size() - 1);
     shared->by_name.emplace(std::move(key), id);
     return id;
 }

@@ -26,8 +26,8 @@ uint32_t construct_at(format::DefinitionKind kind, uint32_t other, uint32_t flag
 // Id of the kernel or phase with this name; defines it at the first call.
 uint32_t construct_of_name(format::DefinitionKind kind, const char *name);
 
-// Id of the module with this address, and by how much its addresses are moved; defines it at the first call. ~0: none.
-uint32_t module_at(uint64_t address, uint64_t &bias);
+// Id of the module that is at this address now; defines it at the first call. ~0: none.
+uint32_t module_at(uint64_t address);
 
 // A free entry, zeroed but for `sequence`, which is fresh, and `index`. Null when there is none.
 format::RegionInstance *take_instance();

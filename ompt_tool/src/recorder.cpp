@@ -25,13 +25,13 @@
 #include "stretches.h"
 #include "summary.h"
 #include "trace_limit.h"
+#include "unloads.h"
 
 // The C++ ABI's atexit(). Without the handle of a library, the handler waits for no library to be unloaded.
 extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;
 
 namespace ompass::recorder {
 
-constinit std::atomic<uint32_t> run_switch{kOff};
 constinit thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec"))) = nullptr;
 ThreadState *threads[kMaxThreads];
 
@@ -71,9 +71,14 @@ void in_parent_after_fork() {
     start_lock.unlock();
 }
 
+void set_switch(Switch to) {
+    uint32_t value = run_switch.load();
+    while (!run_switch.compare_exchange_weak(value, unloads_of(value) | to)) {}
+}
+
 // The child must not write into the parent's logs; it begins a run of its own when it turns to OpenMP again.
 void in_child_after_fork() {
-    run_switch.store(kOff);
+    run_switch.store(kOff | unloads::under_way_here());
     LogFile::detach_all_after_fork();
     process_log::forget();
     if (this_thread) this_thread->tallies.then = kNever;
@@ -153,16 +158,19 @@ void begin_samples(ThreadState &thread, uint32_t tid) {
     thread.sample_ring = thread.samples.page();
 }
 
+void take_samples_of_open_stretch(ThreadState &thread, uint64_t end) {
+    if (!thread.samples.has_any()) return; // not by its page, which the thread may be giving back
+    switch (thread.header->open_state) {
+    case format::kOpenNone: pass_samples(thread, end); break;
+    case format::kOpenWork: take_samples(thread, State::kWork, end); break;
+    case format::kOpenFork: take_samples(thread, State::kSync, end); break;
+    default: take_samples(thread, State::kIdle, end);
+    }
+}
+
 // Of the stretch that is open when recording ends.
 void take_last_samples(ThreadState &thread, uint64_t end) {
-    if (thread.samples.has_any()) { // not by its page, which the thread may be giving back
-        switch (thread.header->open_state) {
-        case format::kOpenNone: pass_samples(thread, end); break;
-        case format::kOpenWork: take_samples(thread, State::kWork, end); break;
-        case format::kOpenFork: take_samples(thread, State::kSync, end); break;
-        default: take_samples(thread, State::kIdle, end);
-        }
-    }
+    take_samples_of_open_stretch(thread, end);
     thread.samples.stop();
 }
 
@@ -190,7 +198,7 @@ uint64_t process_cpu_ns() {
 
 bool start(const char *runtime_version) {
     const std::lock_guard lock(start_lock);
-    if (decided) return run_switch.load() != kOff;
+    if (decided) return switch_of(run_switch.load()) != kOff;
     decided = true;
     forked = false;
     // With the rights of another user, the environment of this one must not decide what is written where.
@@ -212,6 +220,7 @@ bool start(const char *runtime_version) {
     settings->directory = run_directory::create(settings->options);
     if (settings->directory.empty()) return false;
     const std::vector<std::string> counted = counters::open(settings->options.counters); // before any file is mapped
+    unloads::start();
     process_log::open(settings->directory, settings->options.mode, kind);
     cpu::read_topology();
     format::ProcessHeader &header = *process_log::header();
@@ -238,7 +247,7 @@ bool start(const char *runtime_version) {
     if (settings->options.verbose)
         say("recording %s into %s (%s)", settings->options.mode == format::Mode::kTrace ? "a trace" : "a profile",
             settings->directory.c_str(), runtime_version);
-    run_switch.store(kOn);
+    set_switch(kOn);
     return true;
 }
 
@@ -247,10 +256,10 @@ bool start(const char *runtime_version) {
 void stop(format::EndReason reason) {
     {
         const std::lock_guard lock(start_lock);
-        if (run_switch.load() == kOff || ended) return;
+        if (is_off() || ended) return;
         ended = true;
         process_log::header()->paused_ticks += clock::resume();
-        run_switch.store(kOff);
+        set_switch(kOff);
         const uint64_t end_ticks = clock::now();
         const uint32_t n_threads = std::min(next_thread.load(), kMaxThreads);
         for (uint32_t i = 0; i < n_threads; i++) { // to whom the stretches that are open now belong
@@ -289,21 +298,21 @@ void note_brackets(bool measured) {
 
 void pause() {
     const std::lock_guard lock(start_lock);
-    if (run_switch.load() != kOn) return;
+    if (switch_of(run_switch.load()) != kOn) return;
     clock::pause();
     process_log::header()->n_pauses++;
-    run_switch.store(kPaused);
+    set_switch(kPaused);
 }
 
 void resume() {
     const std::lock_guard lock(start_lock);
-    if (run_switch.load() != kPaused) return;
+    if (switch_of(run_switch.load()) != kPaused) return;
     process_log::header()->paused_ticks += clock::resume();
-    run_switch.store(kOn);
+    set_switch(kOn);
 }
 
 void flush() {
-    if (run_switch.load() != kOff) process_log::renew_calibration();
+    if (!is_off()) process_log::renew_calibration();
 }
 
 const Options &options() { return settings->options; }
@@ -334,7 +343,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     auto *thread = new (memory) ThreadState();
     thread->index = index;
     thread->kind = kind;
-    thread->seen_switch = kOn;
+    thread->seen_switch = kNever;
     thread->counting = true;
     thread->creation.inline_period = 1;
     thread->exit_ticks = clock::from_ns(format::kExitNanoseconds);
@@ -370,14 +379,14 @@ ThreadState *make_thread(format::ThreadKind kind) {
     this_thread = thread;
     making_thread = false;
     const uint32_t now_switch = run_switch.load();
-    if (now_switch == kOff) return nullptr; // it has ended meanwhile
-    if (now_switch != kOn) sync_switch(*thread, now_switch);
+    if (switch_of(now_switch) == kOff) return nullptr; // it has ended meanwhile
+    sync_switch(*thread, now_switch);
     return thread;
 }
 
 void end_thread(ThreadState &thread) {
     const std::lock_guard lock(start_lock); // stop() looks at the logs of all threads
-    if (run_switch.load() == kOff) return thread.absences.close();
+    if (is_off()) return thread.absences.close();
     thread.header->ended_ticks = clock::now();
     note_last_absences(thread, thread.header->ended_ticks);
     note_binding(thread);
@@ -401,8 +410,14 @@ void end_thread(ThreadState &thread) {
     thread.current = &thread.base_task;
 }
 
+void take_samples_of_this_thread() {
+    if (this_thread && !is_off()) take_samples_of_open_stretch(*this_thread, clock::now());
+}
+
 void sync_switch(ThreadState &thread, uint32_t now) {
-    const bool counting = now == kOn;
+    if (unloads_of(now) != unloads_of(thread.seen_switch)) thread.forget_addresses();
+    thread.seen_switch = is_unload_under_way(now) ? kNever : now;
+    const bool counting = switch_of(now) == kOn;
     if (counting != thread.counting) {
         thread.counting = counting;
         thread.constructs.count(counting);
@@ -414,7 +429,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
             task->flags = static_cast<uint16_t>((task->flags | kUncounted) & ~kTimed);
         }
         thread.work.dirty = true;
-        leave_sample(thread);
+        thread.work.is_sample = false;
         thread.tracing = counting && thread.log.counts_records();
         if (thread.tracing) {
             const bool waiting = thread.header->open_state == format::kOpenGap;
@@ -422,7 +437,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
                              thread.current->local ? thread.current->local->id : 0);
         }
     }
-    thread.seen_switch = now;
+    switch_tallies(thread);
 }
 
 } // namespace ompass::recorder

@@ -16,8 +16,6 @@ namespace ompass {
 
 namespace recorder {
 
-// Read by every event; written by start, pause, resume and stop.
-extern std::atomic<uint32_t> run_switch;
 extern constinit thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec")));
 
 // Begins recording unless it began before or is switched off; true when recording. Thread-safe.
@@ -42,8 +40,8 @@ ThreadState *thread_while_off(format::ThreadKind kind);
 // The thread ends: its log is complete, and its address space given back, unless a region still holds it.
 void end_thread(ThreadState &thread);
 void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_switch
-
-inline uint32_t current_switch() { return run_switch.load(std::memory_order_relaxed); }
+// Takes the calling thread's samples so far, as part of its open stretch.
+void take_samples_of_this_thread();
 
 // The thread when events are to be recorded, else null. The first line of every callback. `begins`: the event is worth a
 // run of its own in the child of a fork.
@@ -51,7 +49,7 @@ inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther,
     ThreadState *state = this_thread;
     const uint32_t now = current_switch();
     if (__builtin_expect(state != nullptr && state->seen_switch == now, 1)) return state;
-    if (now == kOff) return begins ? thread_while_off(kind) : nullptr;
+    if (switch_of(now) == kOff) return begins ? thread_while_off(kind) : nullptr;
     if (state == nullptr) return make_thread(kind);
     sync_switch(*state, now);
     return state;

@@ -250,7 +250,7 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
     }
     const auto word_of = [&](uint64_t value, bool was_executed) {
         if (value - stack_pointer < kStackBytes && stack_pointer) return format::kStackWord | (value - stack_pointer);
-        return code_map::word_of(value, was_executed);
+        return code_map::word_of(value, was_executed, time);
     };
 
     constexpr size_t kHeadWords = sizeof(format::SampleRecord) / 8, kBitWords = kStackWords / 64;
@@ -275,11 +275,11 @@ void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, 
     }
     for (uint64_t i = 0; i < n_addresses && head.n_chain < kMostCallers; i++) {
         if (addresses[i] >= static_cast<uint64_t>(PERF_CONTEXT_MAX)) continue; // says whose addresses follow
-        *to++ = code_map::word_of(addresses[i], true);
+        *to++ = code_map::word_of(addresses[i], true, time);
         head.n_chain++;
     }
     if (head.n_chain == 0 && executed) {
-        *to++ = code_map::word_of(executed, true);
+        *to++ = code_map::word_of(executed, true, time);
         head.n_chain++;
     }
     for (unsigned i = 0; i < kRegisterCount; i++) *to++ = word_of(registers[i], i == kProgramCounter);

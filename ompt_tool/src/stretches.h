@@ -87,16 +87,21 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
+// The extension counts by itself unless all is to be told: in a sample, or where nothing counts.
+inline void switch_tallies(ThreadState &thread) {
+    thread.tallies.then = thread.work.is_sample | !thread.counting ? recorder::kNever : thread.seen_switch;
+}
+
 // The open stretch of work is a sample, of the current task and of no other. So all is told meanwhile.
 inline void begin_sample(ThreadState &thread, uint32_t weight) {
     thread.work.is_sample = weight > 1;
     thread.work.weight = static_cast<uint16_t>(weight);
-    thread.tallies.then = weight > 1 ? recorder::kNever : recorder::kOn;
+    switch_tallies(thread);
 }
 
 inline void leave_sample(ThreadState &thread) {
     thread.work.is_sample = false;
-    thread.tallies.then = recorder::kOn;
+    switch_tallies(thread);
 }
 
 // Does the open stretch of work belong to more tasks than the current one?

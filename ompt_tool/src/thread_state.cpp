@@ -68,6 +68,8 @@ void ConstructTable::count(bool really) {
         }
 }
 
+void ConstructTable::forget_addresses() { memset(by_address_, 0, sizeof by_address_); }
+
 void ConstructTable::clear() {
     for (uint32_t id = 0; id < size_; id++) free(by_id_[id]);
     free(by_id_);
@@ -105,6 +107,13 @@ void ThreadState::pop_region() {
     held.domain = entered->outer_domain;
     entered->outer = regions.free;
     regions.free = entered;
+}
+
+void ThreadState::forget_addresses() {
+    constructs.forget_addresses();
+    places.forget_addresses();
+    memset(regions.known, 0, sizeof regions.known);
+    memset(tallies.by_code, 0, sizeof tallies.by_code);
 }
 
 } // namespace ompass

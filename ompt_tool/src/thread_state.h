@@ -69,6 +69,8 @@ public:
     }
     // From now on counts go to the real slots, or to a place that nobody reads.
     void count(bool really);
+    // From now on another library may be at the addresses that are known.
+    void forget_addresses();
     void clear();
 
 private:
@@ -279,6 +281,8 @@ struct alignas(64) ThreadState {
     format::RegionSlot *region_slot(uint32_t id, format::DefinitionKind kind);
     EnteredRegion *push_region(); // null when memory is exhausted
     void pop_region();
+    // A library has been unloaded: forgets which constructs are at which addresses.
+    void forget_addresses();
 };
 
 inline void aim_tallies(ThreadState &thread) {

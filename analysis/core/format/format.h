@@ -143,7 +143,7 @@ struct DefinitionRecord {
     uint32_t flags; // tasks: OMPT task flags at first creation; waits: kind of wait; loops: kind of work
     uint32_t module; // id of the module; ~0 when unknown
     uint32_t text_bytes;
-    uint64_t address; // ELF virtual address of the return address; modules: load bias
+    uint64_t address; // ELF virtual address of the return address; modules: load bias when met first
     // followed by text_bytes of text: kernels and phases their name; modules "hex build id\0path"
 };
 static_assert(sizeof(DefinitionRecord) == 32);

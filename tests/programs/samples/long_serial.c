@@ -16,6 +16,10 @@ int main(int argc, char **argv) {
     sink = spin_half(sink, n);
 #pragma omp parallel
     sink = 1;
+    // The kernel says with the next sample how many it had no room for.
+    sink = spin_third(sink, n / 50);
+    sink = spin_fifth(sink, n / 50);
+    sink = spin_half(sink, n / 50);
     printf("FACTS regions=2\n");
     return 0;
 }

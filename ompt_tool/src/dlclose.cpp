@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function in front of libc's that unloads libraries, where this library is preloaded or linked (unloads.h).
+#include <atomic>
+#include <cerrno>
+#include <dlfcn.h>
+#include <iterator>
+
+#include "loaded_code.h"
+#include "real_functions.h"
+#include "recorder.h"
+#include "unloads.h"
+
+using namespace ompass;
+
+namespace {
+
+struct Runtimes {
+    const void *code[8];
+    unsigned n;
+};
+
+void note_runtimes(const LoadedLibraries &libraries, void *argument) {
+    auto &found = *static_cast<Runtimes *>(argument);
+    for (const LoadedLibrary &library : libraries)
+        if (found.n < std::size(found.code))
+            if (const void *code = library.exported("omp_get_num_threads")) found.code[found.n++] = code;
+}
+
+// The functions in front of the runtimes' remember where those are. LLVM's runtimes stay loaded by themselves.
+void keep_runtimes() {
+    static std::atomic<uint64_t> n_loaded{0}; // when they were kept last
+    const uint64_t now = unloads::counts().loaded;
+    if (n_loaded.exchange(now, std::memory_order_relaxed) == now) return;
+    Runtimes found = {};
+    look_at_libraries(note_runtimes, &found);
+    for (unsigned i = 0; i < found.n; i++) keep_loaded(found.code[i]);
+}
+
+} // namespace
+
+// The one of libc does not ask who calls it, so it may be called from here.
+OMPASS_EXPORT int dlclose(void *library) {
+    using Function = int (*)(void *);
+    static std::atomic<Function> known{nullptr};
+    auto next = known.load(std::memory_order_relaxed);
+    if (!next) {
+        void *found = find_next("dlclose");
+        next = reinterpret_cast<Function>(found ? found : find_exported("dlclose"));
+        known.store(next, std::memory_order_relaxed);
+    }
+    const int saved = errno;
+    keep_runtimes();
+    recorder::take_samples_of_this_thread(); // of code that may be gone afterwards
+    errno = saved;
+    unloads::begin_one();
+    const int result = next(library);
+    unloads::end_one();
+    return result;
+}
