@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints how many ns a cache line takes from one processor to another and back: the median of 21 tries.
+// Prints the time, in ns, in which a cache line moves from one processor to another and back: the median of 21 tries.
 #include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// An OMPT tool that registers the callbacks of libompass.so and does nothing in them: its cost is the price that libomp
-// itself charges for having a tool. Compiled with COUNT_EVENTS it counts the calls, to show how many events a program
-// has, and writes the counts as JSON to the file that EVENT_COUNT_FILE names; it is then too slow to measure with. Compiled
-// with RECORD_EVENTS it keeps 16 bytes of each event in a buffer of its thread, a clock reading among them, and nothing
-// else: the least that a tracing tool does.
+// An OMPT tool that registers the callbacks of libompass.so and does nothing in them: it measures libomp's own cost of
+// a tool. With COUNT_EVENTS it counts the calls and writes the counts as JSON to the file EVENT_COUNT_FILE; it is then
+// too slow for measurements. With RECORD_EVENTS it only keeps 16 bytes of each event, with a clock reading, in a buffer
+// of its thread: the minimum of a tracing tool.
 #include <omp-tools.h>
 #include <stddef.h>
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
-// The list has to be the one in ompt_tool/src/callbacks.cpp. overhead.py compares the two before it measures.
+// The list must equal the list in ompt_tool/src/callbacks.cpp. overhead.py compares the two before it measures.
 // X(result type, event, parameters)
 #define FOR_EACH_CALLBACK(X)                                                                                           \
     X(void, thread_begin, ompt_thread_t type, ompt_data_t *thread)                                                     \
@@ -72,7 +71,7 @@ static uint64_t now(void) {
 }
 #endif
 
-enum { N_KEPT = 1 << 16 }; // written again and again: the price of a file is not measured
+enum { N_KEPT = 1 << 16 }; // overwritten repeatedly, because the cost of a file is not measured
 struct event {
     uint64_t time, kind;
 };
@@ -101,7 +100,7 @@ static void write_counts(void) {}
 
 #endif
 
-// The result of a callback. control_tool is the only one with a result, which a caller of omp_control_tool sees.
+// The result of a callback. Only control_tool has a result, which omp_control_tool returns.
 #define RESULT_void
 #define RESULT_int 0
 #define DEFINE_CALLBACK(type, event, ...)                                                                              \

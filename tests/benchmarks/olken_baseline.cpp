@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reuse distance in the plain way (Olken 1981, Bennett and Kruskal 1975), to compare its cost: a hash map from
-// block to the time of its last access, and a Fenwick tree over time whose leaves hold the bytes last touched then, made
-// anew when it is full. Whole blocks only: a block is known by its address, and overlap is not seen. The baseline of
+// Reuse distance by the standard algorithm (Olken 1981, Bennett and Kruskal 1975), to compare its cost: a hash map from
+// block to the time of its last access, and a Fenwick tree over time whose leaves hold the bytes last accessed then,
+// rebuilt when it is full. Handles whole blocks only, identified by address, and ignores overlap. The baseline of
 // reuse_distance.py, which compiles and loads it.
 #include <algorithm>
 #include <bit>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest tasks that programs have, in the same shape for each library: fib with two tasks a call, and n queens with one
-// a placement, both without a cut-off. Compiled with -DPEER_TBB for oneTBB's task groups, else for the compiler's OpenMP.
+// The smallest tasks of real programs, in the same form for each library: fib with two tasks per call, and n queens
+// with one per placement, both without a cut-off. -DPEER_TBB uses oneTBB's task groups instead of the compiler's
+// OpenMP.
 //   peer_tasks fib|nqueens SIZE THREADS
-// Prints JSON: the seconds of the second of two runs, and how many tasks it had. Exit 1: a wrong result.
+// Prints JSON: the seconds of the second of two runs, and its number of tasks. Exit 1: a wrong result.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +47,7 @@ struct Board {
 
 constexpr int kMostQueens = 16;
 
-// Placements below a board, itself excluded; solutions are counted in *n_solutions.
+// Returns the number of placements below a board, itself excluded; counts solutions in *n_solutions.
 long place(Board board, int row, int n, long *n_solutions) {
     if (row == n) {
         *n_solutions = 1;

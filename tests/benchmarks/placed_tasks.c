@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fine tasks, placed: for ext_cost.py. Prints the seconds of one run, after one that does not count.
+// Fine placed tasks, for ext_cost.py. Prints the seconds of the second of two runs.
 //
 //   placed_tasks fib N LEVELS    fib(N), a task for every call; those of the first LEVELS levels are placed, one in its
 //                                creator's domain and one in the next

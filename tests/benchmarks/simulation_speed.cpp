@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many tasks the simulator takes per second of processor time, on how many threads, and in how much memory: a binary
-// tree of tasks that wait for their children, one producer of leaves, and the same with declared data. Build it against the core:
+// Measures the simulator: tasks per second of processor time, by number of threads, and memory. Programs: a binary tree
+// of tasks that wait for their children, one producer of leaves, and the producer with declared data. Build:
 //   g++ -std=c++20 -O3 -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
 //       analysis/core/analyses/trace_replay.cpp analysis/core/events/*.cpp analysis/core/format/*.cpp
 //       -o simulation_speed && ./simulation_speed 10000000
-// tasks, rounds, of which the shortest counts, and where only one is wanted: shape, policy, threads
+// Arguments: tasks, rounds (the shortest counts) and, to choose one: shape, policy, threads.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Maker {
     }
 };
 
-// Tasks in the order of a recording: all of a subtree before the next one.
+// Makes tasks in the order of a recording: a whole subtree before the next one.
 TaskProgram tree(uint32_t n) {
     Maker maker;
     const uint32_t implicit = maker.begin();
@@ -85,7 +85,7 @@ TaskProgram producer(uint32_t n) {
     return std::move(maker.program);
 }
 
-// Leaves that touch three ranges of 1 KiB each, at odd places, so that each is in two blocks.
+// Makes leaves that access three ranges of 1 KiB each, at odd addresses, so that each spans two blocks.
 TaskProgram with_data(const TaskProgram &from) {
     TaskProgram program = from;
     program.operations.clear();

@@ -231,9 +231,7 @@ def test_resuming_as_something_else_is_refused(tmp_path: Path, environment: dict
     assert not (tmp_path / "starts").exists()
 
 
-def test_earlier_results_are_not_overwritten(
-    tmp_path: Path, environment: dict[str, str]
-) -> None:
+def test_earlier_results_are_not_overwritten(tmp_path: Path, environment: dict[str, str]) -> None:
     bots = fakes(tmp_path / "bots", "one")
     (tmp_path / "suite.json").write_text("{}")
     ended = suite("--bots", bots, environment=environment, cwd=tmp_path)

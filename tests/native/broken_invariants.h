@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How tests show that a broken invariant is noticed where assertions are active, and harms nobody in a release.
+// Tests that an assertion detects a broken invariant in debug builds, and that a release build survives it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "format/invariants.h"
 
-// Runs `statement`, which breaks an invariant whose text holds `invariant`, in a process of its own.
+// Runs `statement`, which breaks the invariant whose text contains `invariant`, in a separate process.
 #if OMPASS_ASSERTIONS
 #define OMPASS_EXPECT_NOTICED(statement, invariant) EXPECT_DEATH(statement, "invariant broken: .*" invariant)
 #else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small model checker: runs a few threads of a test again and again, once for every interleaving of their atomic steps.
+// A small model checker: runs a few threads of a test repeatedly, once for every interleaving of their atomic steps.
 //
-// Each thread is a coroutine; each operation on a Step<T> first gives control back, and the explorer decides who goes on.
-// Memory is sequentially consistent here: what weaker orders may do is ThreadSanitizer's and the comments' business.
+// Each thread is a coroutine. Each operation on a Step<T> first returns control to the explorer, which chooses the next
+// thread. Memory is sequentially consistent here; ThreadSanitizer checks weaker orders.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace interleavings {
 
 class Explorer {
 public:
-    // At most so many switches away from a thread that could have gone on; all interleavings when it is not reached.
+    // `n_preemptions`: most switches away from a thread that could continue; enough of them give all interleavings.
     explicit Explorer(unsigned n_preemptions = 1000) : n_preemptions_(n_preemptions) {}
 
-    // make_threads() sets up fresh state and returns the threads; check() looks at the state when all have ended.
-    // Returns the number of interleavings.
+    // Runs all interleavings; returns their number. make_threads() makes new state and returns the threads; check()
+    // checks the state when all threads have ended.
     template <typename MakeThreads, typename Check>
     uint64_t explore(MakeThreads &&make_threads, Check &&check) {
         uint64_t n_runs = 0;
@@ -33,7 +33,7 @@ public:
         return n_runs;
     }
 
-    // Called by a thread before each of its steps.
+    // A thread calls this before each of its steps.
     static void step() {
         if (Explorer *self = current_explorer(); self && self->running_ >= 0) self->switch_out();
     }
@@ -81,7 +81,7 @@ private:
         unsigned n_left = n_preemptions_;
         int last = -1;
         for (;;) {
-            std::vector<int> runnable; // the one that ran last first, so that going on is choice 0
+            std::vector<int> runnable; // begins with the thread that ran last, so that choice 0 continues it
             if (last >= 0 && !threads_[static_cast<size_t>(last)]->has_ended) runnable.push_back(last);
             const bool can_go_on = !runnable.empty();
             for (int i = 0; i < static_cast<int>(threads_.size()); i++)
@@ -115,7 +115,7 @@ private:
     int running_ = -1;
 };
 
-// Stands for std::atomic.
+// Replaces std::atomic.
 template <typename T>
 class Step {
 public:

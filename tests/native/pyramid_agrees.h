@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pyramid of a recording, for tests that include headers of the tool: the walker has some of their names, too.
+// Checks the pyramid of a recording, for tests that include headers of the tool, which share names with the walker.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace ompass {
 
-// The pyramid holds the time of the replay, to a nanosecond for each stretch; its matrix every deferred task.
+// Checks that the pyramid contains the replayed time, to a nanosecond per interval, and its matrix every deferred task.
 void check_pyramid(const std::string &directory, const std::vector<ThreadAccount> &replayed);
 
-// Opens it, whatever is in the directory.
+// Opens the pyramid; the directory may contain anything.
 void open_pyramid(const std::string &directory);
 
 } // namespace ompass

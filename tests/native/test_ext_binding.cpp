@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who sits where in teams of every size on machines of every shape, and what is bound and what is left alone.
+// The domains of the threads in teams of every size on machines of every topology, and which threads are bound.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,7 +12,7 @@ using Level = DomainRequest::Level;
 
 namespace {
 
-// Domains with that many CPUs each, numbered through.
+// Returns a topology of domains with these numbers of CPUs; CPUs are numbered consecutively.
 Topology with_cpus(const std::vector<int> &n_cpus) {
     Topology topology;
     unsigned next = 0;
@@ -41,7 +41,7 @@ TEST(Seats, spread_over_the_domains_and_stay_together_inside) {
 
 TEST(Seats, follow_the_number_of_cpus) {
     EXPECT_EQ(n_members_by_domain(with_cpus({6, 2}), {0, 2}, 8), (std::vector<int>{6, 2}));
-    EXPECT_EQ(n_members_by_domain(with_cpus({6, 2}), {0, 2}, 2), (std::vector<int>{1, 1})) << "nobody is left out";
+    EXPECT_EQ(n_members_by_domain(with_cpus({6, 2}), {0, 2}, 2), (std::vector<int>{1, 1})) << "each domain has one";
     EXPECT_EQ(n_members_by_domain(with_cpus({1, 1, 14}), {0, 3}, 16), (std::vector<int>{1, 1, 14}));
 }
 
@@ -78,7 +78,7 @@ TEST(Seats, of_nested_teams_stay_with_the_one_that_began_them) {
         for (int inner = 0; inner < 4; inner++)
             EXPECT_EQ(seat_of(topology, parent.own, inner, 4).domain, 2 * outer + inner / 2);
     }
-    // A serialised region around changes nothing, and a thread that begins a team keeps its own domain.
+    // An enclosing serialised region changes nothing, and a thread that begins a team keeps its domain.
     EXPECT_EQ(seat_of(topology, {0, 4}, 0, 1).own, (DomainRange{0, 4}));
     for (int n_outer = 1; n_outer <= 9; n_outer++)
         for (int outer = 0; outer < n_outer; outer++) {
@@ -95,7 +95,7 @@ TEST(Seats, of_wrong_numbers_are_still_seats) {
     EXPECT_EQ(seat_of(topology, {0, 2}, 0, 0).domain, 0);
 }
 
-// Binding is tried on this machine, cut in two, by threads of their own: the test's keeps its binding.
+// Tests bindings on this machine, divided in two, with new threads, so that the test's thread keeps its binding.
 class Binding : public testing::Test {
 protected:
     void SetUp() override {
@@ -112,7 +112,7 @@ protected:
     Topology topology;
 };
 
-// The first of its kind, for the binding must not look like one that we made.
+// Runs first, because the binding must differ from bindings by the extension.
 TEST_F(Binding, leaves_a_thread_that_others_bound_to_a_domain) {
     in_a_thread([&] {
         CpuSet one;
@@ -143,7 +143,7 @@ TEST_F(Binding, does_not_take_its_own_binding_in_a_new_thread_for_the_users) {
     in_a_thread([&] {
         EXPECT_EQ(settle(0), 0);
         in_a_thread([&] {
-            EXPECT_EQ(CpuSet::of_calling_thread(), cpus(0)) << "a new thread inherits";
+            EXPECT_EQ(CpuSet::of_calling_thread(), cpus(0)) << "a new thread inherits its binding";
             EXPECT_EQ(settle(1), 1);
             EXPECT_EQ(CpuSet::of_calling_thread(), cpus(1));
         });

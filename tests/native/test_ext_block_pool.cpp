@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of light tasks: whole lines, used again, and given back by other threads meanwhile.
+// The memory of light tasks: whole cache lines, reused, and returned by other threads.
 #include <cstdint>
 #include <cstring>
 #include <gtest/gtest.h>
@@ -46,10 +46,10 @@ TEST(BlockPool, KeepsAsManyOfOthersAsItHasLent) {
     here.keep(more, 3, there);
     EXPECT_NE(here.take(3), more);
 
-    // What was lent came back: nothing else is kept for it.
+    // The lent block was returned; the pool keeps no other for it.
     here.lend();
     here.give_back(mine, 3);
-    EXPECT_EQ(here.take(3), mine); // the pool was empty and saw it
+    EXPECT_EQ(here.take(3), mine); // the empty pool found the returned block
     here.keep(yours, 3, there);
     here.lend();
     here.find_at_home();
@@ -59,7 +59,7 @@ TEST(BlockPool, KeepsAsManyOfOthersAsItHasLent) {
     EXPECT_EQ(of_there, (std::set<void *>{mine, yours, more}));
 }
 
-// Tasks that create tasks for the next domain, whose tasks do the same: the first thread sends, the last one only receives.
+// Tasks create tasks for the next domain, and so on: the first thread only sends blocks, the last one only receives.
 TEST(BlockPool, DoesNotGrowWhereTasksGoOneWay) {
     constexpr int kPools = 3, kRounds = 20'000, kInUse = 8;
     BlockPool pools[kPools];
@@ -86,7 +86,7 @@ TEST(BlockPool, LeavesLargeBlocksToMalloc) {
     pool.give_back(other, kLines);
 }
 
-// As tasks that are created on one thread and run on others: the number of blocks stays that of those in use.
+// Like tasks that one thread creates and others run: the number of blocks stays the number of blocks in use.
 TEST(BlockPool, GetsBackWhatOtherThreadsRan) {
     constexpr int kThieves = 3, kBlocks = 200'000, kInUse = 64;
     struct Block {

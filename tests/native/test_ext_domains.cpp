@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Domains of described machines: which there are, what lies in them, how far apart they are. Nothing here is placed or
-// bound; that is test_ext_binding.cpp's and test_ext_placement.cpp's matter.
+// Domains of described machines: their number, contents and distances. test_ext_binding.cpp and test_ext_placement.cpp
+// test binding and placement.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -97,7 +97,7 @@ TEST(Domains, of_a_number_are_equal_parts_of_cores_in_order) {
         ASSERT_EQ(topology.domains.size(), static_cast<size_t>(n));
         unsigned next = 0;
         for (const Domain &domain : topology.domains) {
-            EXPECT_EQ(domain.cpus.size() % 2, 0) << "a core was cut in two";
+            EXPECT_EQ(domain.cpus.size() % 2, 0) << "a core was divided";
             EXPECT_GE(domain.cpus.size(), 16 / n - 1);
             EXPECT_LE(domain.cpus.size(), 16 / n + 2);
             for (const unsigned cpu : domain.cpus.members()) EXPECT_EQ(cpu, next++);
@@ -132,7 +132,7 @@ TEST(Domains, know_their_nodes) {
 }
 
 TEST(Domains, with_two_kinds_of_memory_are_not_twice) {
-    // A fast node beside each ordinary one, as on processors with memory on the package.
+    // A fast node for each ordinary one, as on processors with memory on the package.
     const Topology topology = described("pack:2 [numa(memory=1GB)] [numa(memory=1GB)] core:2 pu:1");
     ASSERT_EQ(topology.domains.size(), 2u);
     EXPECT_EQ(topology.domains[0].nodes.size(), 2u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every interleaving of the smallest cases, and those of larger ones with few preemptions: the deque loses and doubles
-// nothing, and no barrier ends before the last task.
+// Every interleaving of the smallest cases, and interleavings of larger cases with few preemptions: the deque neither
+// loses nor duplicates tasks, and no barrier ends before the last task.
 #include <array>
 #include <atomic>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using interleavings::Explorer;
 using interleavings::Step;
 using omp_ext::StealResult;
 
-// Coroutines on stacks of their own are beyond what sanitizers follow.
+// Sanitizers cannot follow coroutines with separate stacks.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "coroutines"
 #elif defined(__has_feature)
@@ -48,7 +48,7 @@ struct Case {
         Item *item = nullptr;
         if (deque->steal(&item, min_tag) == StealResult::kTaken) item->n_taken++;
     }
-    // What nobody took is still there, and comes out once.
+    // Checks that each task was taken once; takes the remaining ones.
     void expect_each_once(size_t n) {
         while (Item *item = deque->pop(0)) item->n_taken++;
         for (size_t i = 0; i < n; i++) ASSERT_EQ(items[i].n_taken, 1) << "item " << i;
@@ -57,7 +57,7 @@ struct Case {
 
 using Act = std::function<void(Case &)>;
 
-// What the members do to one deque, in every order that the explorer knows. Returns the number of orders.
+// Runs the members' operations on one deque in every order of the explorer. Returns the number of orders.
 uint64_t explore(Explorer explorer, int64_t capacity, const Act &prepare, const std::vector<Act> &members,
                  const Act &check) {
     std::unique_ptr<Case> state;
@@ -132,13 +132,13 @@ TEST(DequeInterleavings, ItemsBelowTheMarkAndOfLowTagsStay) {
     explore(Explorer(4), 4, push_first, {owner, [](Case &state) { state.steal(1); }}, check);
 }
 
-// Two members; tasks of level k create one of level k - 1, in a bag from which either takes.
+// Two members; a task of level k creates one of level k - 1, in a bag from which both take.
 struct Barrier {
     static constexpr int kMembers = 2;
     std::array<Step<uint64_t>, kMembers> created{}, done{};
     Step<uint64_t> arrived{0};
     std::array<Step<int>, 3> bag{}; // tasks by level
-    int n_really_left = 0; // not a step: what an observer outside knows
+    int n_really_left = 0; // not a step: the true number, for the check
     bool ended_early = false;
     int n_ended = 0;
 
@@ -171,7 +171,7 @@ struct Barrier {
     void run(size_t member, int level) {
         if (level >= 0) create(member, static_cast<size_t>(level));
         arrived.fetch_add(1);
-        for (int round = 0; round < 6; round++) { // enough for all tasks and some looks
+        for (int round = 0; round < 6; round++) { // enough for all tasks and some failed searches
             if (run_one(member)) continue;
             if (!omp_ext::barrier_may_end(Counts{*this}, kMembers)) continue;
             ended_early |= n_really_left != 0;
@@ -196,11 +196,11 @@ TEST(TerminationInterleavings, NoBarrierEndsBeforeTheLastTask) {
                 n_ended += state->n_ended > 0;
             });
         EXPECT_GT(n, 1000u);
-        EXPECT_GT(n_ended, n / 2); // and it does end
+        EXPECT_GT(n_ended, n / 2); // the barrier ends in most orders
     }
 }
 
-// The same with the two sums read in the wrong order: the checker must find the barrier that ends early.
+// Reads the two sums in the wrong order: the checker must find a barrier that ends early.
 TEST(TerminationInterleavings, TheCheckerFindsAWrongProtocol) {
     SKIP_UNDER_SANITIZERS();
     std::unique_ptr<Barrier> state;

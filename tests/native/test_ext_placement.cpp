@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of memory: homes, the cache of pages, and allocations with right and wrong arguments. Machines are
-// described ones, whose memory is not placed, so that the domain of a page is what our own calls said; that pages really
-// move is tested in the virtual machine with four nodes.
+// The domains of memory: homes, the cache of pages, and allocations with right and wrong arguments. Machines are
+// described, and their memory is not placed, so that the calls alone determine the domain of a page. The virtual
+// machine with four nodes tests that pages really move.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST(PageCache, never_says_what_was_not_stored_last) {
     auto cache = std::make_unique<PageCache>();
     std::mt19937_64 random(11);
     std::map<uintptr_t, int> stored;
-    // Few distinct slots, many tags: pages push one another out.
+    // Few distinct slots, many tags: pages evict each other.
     const auto any_page = [&] {
         return (random() % 64) | (random() % 16) << PageCache::kSlotBits | (random() % 4) << 40;
     };
@@ -102,7 +102,7 @@ TEST(PageCache, believes_an_answer_for_a_while_only) {
     cache->store(42, 1, 1000, cache->version());
     EXPECT_EQ(cache->find(42, 1000 + PageCache::kLifetime_s - 1), 1);
     EXPECT_EQ(cache->find(42, 1000 + PageCache::kLifetime_s), PageCache::kUnknown);
-    cache->store(42, 2, 0xffff, cache->version()); // the clock's kept bits run over
+    cache->store(42, 2, 0xffff, cache->version()); // the stored bits of the clock overflow
     EXPECT_EQ(cache->find(42, 0x10001), 2);
 }
 
@@ -196,7 +196,7 @@ TEST_F(Memory, on_the_stack_or_heap_may_be_moved) {
     placement->move(heap.data(), heap.size(), 3);
     EXPECT_EQ(likely(heap.data(), heap.size()), 3);
     placement->forget();
-    EXPECT_EQ(likely(heap.data(), heap.size()), -1) << "it may be somebody else's by now";
+    EXPECT_EQ(likely(heap.data(), heap.size()), -1) << "its memory may have been reused";
 }
 
 TEST_F(Memory, keeps_the_domain_of_allocations_when_pages_are_forgotten) {
@@ -215,7 +215,7 @@ TEST_F(Memory, belongs_to_the_domain_of_most_of_its_bytes) {
     };
     both(0, 8 * kPage, 0);
     both(3 * kPage, 8 * kPage, 2);
-    both(4 * kPage, 6 * kPage, 0); // equal: the lower number
+    both(4 * kPage, 6 * kPage, 0); // equal parts: the lower number
     both(4 * kPage + 1, 6 * kPage, 2); // bytes count, not pages
     both(5 * kPage - 100, 5 * kPage + 99, 0); // small ranges over a border
     both(5 * kPage - 99, 5 * kPage + 100, 2);
@@ -241,10 +241,10 @@ TEST_F(Memory, is_looked_at_in_ranges_of_any_length) {
     EXPECT_EQ(placement->domain_holding_most({nullptr, size_t{1} << 62}), -1);
     EXPECT_EQ(placement->domain_holding_most({reinterpret_cast<void *>(5), SIZE_MAX - 5}), -1);
     EXPECT_EQ(placement->domain_holding_most({reinterpret_cast<void *>(SIZE_MAX - 5000), 5000}), -1);
-    // Nothing of it is touched; what was said of it counts, page for page.
+    // No page is touched; the calls alone determine the domain of each page.
     constexpr size_t kBytes = size_t{16} << 30;
     auto *memory = static_cast<char *>(placement->allocate(kBytes, 3));
-    if (!memory) GTEST_SKIP() << "16 GiB of addresses are not to be had";
+    if (!memory) GTEST_SKIP() << "16 GiB of address space are not available";
     EXPECT_EQ(placement->domain_holding_most({memory + 1, kBytes - 2}), 3);
     placement->free(memory);
 }
@@ -264,7 +264,7 @@ TEST(MemoryOfOneDomain, is_all_in_it) {
     EXPECT_EQ(placement->likely_domain(&range, 1), 0);
 }
 
-// hwloc answers with an error where a node does not exist: the memory is usable all the same.
+// hwloc reports an error if a node does not exist; the memory is usable nevertheless.
 TEST(MemoryOfAnAbsentNode, is_memory) {
     Topology topology = read_topology({Level::kParts, 2, {}}, CpuSet::of_calling_thread());
     if (!topology.places_memory) GTEST_SKIP() << "needs an hwloc that places memory";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The deque, the mailbox and the dependence graph under real threads; meant for ThreadSanitizer as well.
+// The deque, the inbox and the dependence graph with real threads; also for ThreadSanitizer.
 #include <algorithm>
 #include <atomic>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using omp_ext::Task;
 
 struct Item {
     std::atomic<int> n_taken{0};
-    int payload = 0; // written before the push, read after it was taken: a race if the order is not kept
+    int payload = 0; // written before the push, read after the take: a race if the order is wrong
 };
 
 TEST(Deque, TakesTheNewestAndStealsTheOldest) {
@@ -56,7 +56,7 @@ TEST(Deque, KnowsTheTagOfTheNewest) {
 }
 
 TEST(Task, KnowsItsAncestorsAtAnyDepth) {
-    constexpr size_t kTasks = 70'000; // more than depths can tell
+    constexpr size_t kTasks = 70'000; // more than the range of depths
     const std::unique_ptr<Task[]> chain(new Task[kTasks]), other(new Task[kTasks]);
     for (Task *tasks : {chain.get(), other.get()})
         for (size_t i = 0; i < kTasks; i++) {
@@ -144,7 +144,7 @@ TEST(Mailbox, WhatWasSentComesFirstAndTheNewestOfIt) {
     box.put(&mail[0], &sender, true);
     for (int i = 1; i < 3; i++) box.send(&mail[i]);
     EXPECT_FALSE(box.empty());
-    EXPECT_TRUE(box.may_have(9)); // nobody has looked yet
+    EXPECT_TRUE(box.may_have(9)); // not checked yet
     EXPECT_EQ(box.depth(), 3u);
     EXPECT_EQ(box.take(2, [&](const Letter *letter) { return letter != &mail[2]; }), &mail[1]);
     EXPECT_FALSE(box.may_have(9));
@@ -166,7 +166,7 @@ TEST(Mailbox, WhatWasSentIsTakenInItsOrderHoweverOftenItWasReceived) {
     box.put(&mail[0], &sender, true);
     for (int i = 1; i < 36; i++) {
         box.send(&mail[i]);
-        if (i % 2 == 0) { // received, and left
+        if (i % 2 == 0) { // received, but left in place
             EXPECT_EQ(box.take_first(none, see_next), nullptr);
         }
     }
@@ -248,7 +248,7 @@ TEST(Mailbox, EachLetterIsTakenOrClaimedOnce) {
     for (Sender &sender : senders) EXPECT_EQ(sender.first.load(), nullptr);
 }
 
-// Tasks stand for numbers here; a task that becomes ready is noted.
+// A graph whose tasks are numbers; it records the tasks that become ready.
 struct Graph {
     omp_ext::DependenceTable *table = nullptr;
     std::vector<omp_ext::DependenceNode *> nodes;

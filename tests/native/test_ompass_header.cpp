@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ompass.h by itself: how it looks for the tool, what it does without one, and that every mark reaches the right call.
-// That a real program finds the real tool is shown by tests/integration/test_api.py.
+// ompass.h alone: its search for the tool, its behaviour without a tool, and the call behind every mark.
+// tests/integration/test_api.py tests that a real program finds the real tool.
 #include "ompass.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Calls = std::vector<std::string>;
 
-Calls *calls; // what the fake tool below was called with
+Calls *calls; // the calls of the fake tool below
 
 std::string with_region(const char *call, const void *address, size_t bytes) {
     return std::string(call) + " " + std::to_string(reinterpret_cast<uintptr_t>(address)) + " " + std::to_string(bytes);
@@ -89,7 +89,7 @@ TEST_F(OmpassHeader, SurvivesEveryListOfTools) {
 }
 
 TEST_F(OmpassHeader, LibraryOfOurNameThatIsNoToolIsNotTakenForOne) {
-    Dl_info some_library; // the C library: it can be loaded, and is no tool
+    Dl_info some_library; // the C library: it can be loaded, and is not a tool
     ASSERT_NE(dladdr(reinterpret_cast<void *>(&strtod), &some_library), 0);
     const std::filesystem::path link =
         std::filesystem::path(testing::TempDir()) / ("libompass.so." + std::to_string(getpid()));

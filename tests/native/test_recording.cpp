@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records without OpenMP: threads call the events of the accounting themselves, in orders that runtimes produce and in
-// random ones. What the tool kept must be sound, add up exactly, and equal what the events alone say.
+// Records without OpenMP: threads call the accounting's events directly, in orders of real runtimes and in random ones.
+// The profile must be consistent, add up exactly, and equal the replay of the events.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -42,7 +42,7 @@ protected:
     void begin(const char *mode) {
         prepare(mode);
         ASSERT_TRUE(recorder::start("test"));
-        recorder::note_brackets(true); // the tests make spans
+        recorder::note_brackets(true); // the tests write creation records
     }
     void TearDown() override { std::filesystem::remove_all(std::filesystem::path(directory_).parent_path()); }
 
@@ -74,7 +74,7 @@ void run_inline(ThreadState &thread, uintptr_t construct, unsigned depth, std::a
     n_tasks++;
 }
 
-// A team of two in one region: the primary creates, both run what they find, both wait at the end.
+// Runs a team of two in one region: the primary creates tasks, both run tasks, both wait at the end.
 void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
     ThreadState *primary = recorder::thread(format::ThreadKind::kInitial);
     void *data = nullptr;
@@ -115,7 +115,7 @@ void run_region(unsigned seed, std::atomic<uint64_t> &n_tasks) {
             end_creation(*primary);
             auto &slot = mailbox[random() % 64];
             TaskState *none = nullptr;
-            if (!slot.compare_exchange_strong(none, task)) { // a full queue: it runs at once
+            if (!slot.compare_exchange_strong(none, task)) { // full queue: the task runs at once
                 start_task(*primary, task, clock::now());
                 complete_task(*primary, task, nullptr, 1);
                 n_tasks++;
@@ -186,7 +186,7 @@ TEST_F(Recording, profile_mode_writes_no_events_and_counts_the_same) {
 TEST_F(Recording, a_log_read_while_it_is_written_lacks_nothing_that_was_completed) {
     begin("trace");
     std::atomic<uint64_t> n_tasks{0};
-    run_region(3, n_tasks); // and no stop: as if the process had been killed here
+    run_region(3, n_tasks); // without a stop, as if the process had been killed here
     RunFiles run;
     ASSERT_FALSE(open_run(directory_, run));
     std::vector<ThreadAccount> accounts = read_accounts(run), replayed;
@@ -200,7 +200,7 @@ TEST_F(Recording, a_log_read_while_it_is_written_lacks_nothing_that_was_complete
     EXPECT_EQ(replayed_tasks, n_tasks.load());
 }
 
-// Far more than a window of events: it is written anew while others read it.
+// Far more than a window of events: the window is rewritten while others read it.
 TEST_F(Recording, a_log_can_be_read_while_its_thread_writes_on) {
     begin("trace");
     constexpr uint64_t kAccesses = 2'000'000; // some 250 windows
@@ -232,7 +232,7 @@ TEST_F(Recording, a_log_can_be_read_while_its_thread_writes_on) {
     EXPECT_EQ(n_read, kAccesses);
 }
 
-// A thread that ends cuts its log to what it used: a reader must not touch what was there when it opened the file.
+// A thread that ends truncates its log to the used size; a reader that opened the file before must not read beyond it.
 TEST_F(Recording, logs_can_be_read_while_their_threads_end) {
     begin("trace");
     recorder::thread(format::ThreadKind::kInitial);
@@ -321,7 +321,7 @@ TEST_F(Recording, accesses_near_and_far_are_read_as_they_were_declared) {
     EXPECT_TRUE(read == declared);
 }
 
-// Where each record of the first thread's log ends; the log is so short that it has one window.
+// Returns the end of each record in the first thread's log, which is short enough for one window.
 std::vector<uint64_t> ends_of_records(const std::string &directory) {
     RunFiles run;
     EXPECT_FALSE(open_run(directory, run));
@@ -352,14 +352,14 @@ TEST_F(Recording, a_small_task_takes_16_bytes_of_a_trace_and_a_wait_8) {
     EXPECT_EQ(ends.back() - ends[n_before - 1], kTasks * 24);
 }
 
-// Records take the shortest form that holds them, and lie at any half of a word.
+// Records have the shortest form that holds them, and may begin in the middle of a word.
 TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
     begin("trace");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
     struct Record {
         format::EventKind kind;
         uint32_t argument;
-        uint64_t time, what; // word 1 of a start, operations of inline_ops, bytes of an access, the id of a creation
+        uint64_t time, what; // word 1 of a start, operations of inline_ops, bytes of an access, id of a creation
         bool operator==(const Record &) const = default;
     };
     std::vector<Record> written, read;
@@ -410,7 +410,7 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
             break;
         case 6: {
             const uint64_t n_ops = 1 + random() % format::kInlineOpsPerWord;
-            thread->log.untimed(format::kCpu, 1); // which ends the operations before
+            thread->log.untimed(format::kCpu, 1); // ends the operations before it
             for (uint64_t op = 0; op < n_ops; op++) thread->log.inline_end();
             written.push_back({format::kCpu, 1, before, 0});
             written.push_back({format::kInlineOps, 0, before, n_ops});
@@ -441,7 +441,7 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
             const bool is_absence = record.kind == format::kPreempted || record.kind == format::kBlocked;
             if (record.kind == format::kStart || record.kind == format::kWrite || is_absence)
                 found.what = record.words[1];
-            if (record.kind == format::kWrite) found.argument = 0; // the form's own business
+            if (record.kind == format::kWrite) found.argument = 0; // depends on the form only
             if (record.kind == format::kInlineOps) {
                 found.argument = 0;
                 from.unfold(record, [](uint32_t) { return false; }, [&] { return ++found.what > 0; });
@@ -464,7 +464,7 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
     EXPECT_TRUE(std::equal(rest.begin(), rest.end(), read.end() - static_cast<long>(rest.size())));
 }
 
-// Damage of every kind: a reader may refuse, it may not crash, hang or read outside of the files.
+// Damage of every kind: a reader may refuse the files, but must not crash, hang or read outside of them.
 TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) {
     begin("trace");
     std::atomic<uint64_t> n_tasks{0};
@@ -503,8 +503,8 @@ TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) 
     std::filesystem::remove_all(copy);
 }
 
-// A taskloop's creations carry times of their own; those of a coarse creator have none, and a reader dates them by their
-// span: so must the tool, whose ready times begin there.
+// A taskloop's creations have times; a coarse creator's creations have none, and a reader dates them by the creation
+// record. The tool must do the same, because ready times begin there.
 TEST_F(Recording, a_creation_in_a_bracket_has_its_own_time_or_that_of_the_bracket) {
     begin("trace");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
@@ -529,7 +529,7 @@ TEST_F(Recording, a_creation_in_a_bracket_has_its_own_time_or_that_of_the_bracke
     }
 }
 
-// The call that allocates a task and the one that enqueues it both begin its creation.
+// Both the call that allocates a task and the call that enqueues it begin its creation.
 TEST_F(Recording, a_sampled_creation_is_counted_once_and_timed_from_its_allocation) {
     begin("profile");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);

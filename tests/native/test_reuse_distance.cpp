@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stream of a cache group against the definition, byte by byte: accesses in one piece and in several, as a sample has
-// them, in parts on one thread and in two stages on two, with few and with many bytes to a moment.
+// Compares the stream of a cache group with the definition, byte by byte: accesses in one piece and in several, as in a
+// sample; in parts on one thread and in two stages on two; with few and with many bytes per moment.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace ompass {
 namespace {
 
-constexpr uint64_t kBytes = 96; // of the address space, in units
+constexpr uint64_t kBytes = 96; // size of the address space, in units
 constexpr uint16_t kGroup = 0, kOther = 1;
 constexpr size_t kKernels = 3;
 constexpr uint64_t kCloseUnits = 16, kNearUnits = 40;
 
-// Accesses of two groups; most are blocks that recur. The pieces of an access are disjoint, and in order.
+// Makes accesses of two groups, mostly recurring blocks. The pieces of an access are disjoint and in order.
 std::vector<Access> random_accesses(std::mt19937 &random, size_t n) {
     std::vector<Access> accesses;
     const auto below = [&](uint64_t bound) { return random() % bound; };
@@ -43,7 +43,7 @@ std::vector<Access> random_accesses(std::mt19937 &random, size_t n) {
     return accesses;
 }
 
-// Every byte on its own, by the bytes whose last touch is later.
+// Computes the distance of each byte from the bytes whose last access is later.
 std::vector<ReuseTally> by_definition(const std::vector<Access> &accesses, uint64_t unit) {
     std::vector<ReuseTally> kernels(kKernels);
     std::vector<int64_t> last(kBytes, -1);
@@ -102,7 +102,7 @@ std::vector<Access> in_units(std::vector<Access> accesses, uint64_t unit) {
     return accesses;
 }
 
-// The next accesses, about n of them, and no access in part.
+// Returns about n further accesses, without dividing an access.
 std::span<const Access> next_batch(const std::vector<Access> &accesses, size_t from, size_t n) {
     size_t end = std::min(from + n, accesses.size());
     while (end < accesses.size() && accesses[end - 1].more) end++;
@@ -111,8 +111,8 @@ std::span<const Access> next_batch(const std::vector<Access> &accesses, size_t f
 
 ReuseStream stream_in_units(uint64_t unit) { return {kGroup, {kCloseUnits * unit, kNearUnits * unit}, {}, kKernels}; }
 
-// 2^24: what a slot of little weight holds; 2^27 and 2^30: what takes eight bytes and what is long, in part of all
-// accesses; 2^56: up to a third of the address space.
+// 2^24: the limit of a light slot; 2^27 and 2^30: some accesses need eight bytes or are long; 2^56: up to a third of
+// the address space.
 constexpr uint64_t kUnits[] = {1, 1 << 24, 1 << 27, 1 << 30, uint64_t{1} << 56};
 
 TEST(ReuseStream, CountsRangesOfAnyLengthAsDefined) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows made of a made account: absurd values, as a damaged log has them, and the sum of two rows.
+// Rows from made statistics: absurd values, as in a damaged log, and the sum of two rows.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class MadeAccount : public testing::Test {
 protected:
     MadeAccount() {
         process_.rate = uint64_t{1} << 32; // a tick is a nanosecond
-        process_.min_create_gap = 100;     // and there are no brackets: creation is estimated
+        process_.min_create_gap = 100;     // without wrappers, creation is estimated
         run_.process = &process_;
         run_.threads.resize(1);
         run_.threads[0].header = &thread_;
@@ -29,7 +29,8 @@ protected:
     std::vector<ThreadAccount> accounts_;
 };
 
-// The tool draws the limits of its rules by the rate that it guesses at first; a gap just as long as one counts the same when read.
+// The tool computes its limits from the rate that it guesses first; a gap equal to a limit must count the same when
+// read.
 TEST_F(MadeAccount, LimitsAreThoseOfTheToolWhateverRateTheEndGives) {
     process_.clock_kind = format::ClockKind::kTsc;
     process_.rate = (uint64_t{1000} << 32) / 2250 + 1;
@@ -40,13 +41,13 @@ TEST_F(MadeAccount, LimitsAreThoseOfTheToolWhateverRateTheEndGives) {
     EXPECT_EQ(clock.ticks(1000), 2250u);
     EXPECT_EQ(clock.limit_ticks(1000), 2249u);
     EXPECT_EQ(clock.limit_ticks(1000), format::limit_ticks(1000, process_.rate));
-    process_.rate = 0; // of no tool
+    process_.rate = 0; // no tool writes this
     EXPECT_EQ(RunClock(process_).limit_ticks(1000), 2250u);
     EXPECT_EQ(format::limit_ticks(1000, uint64_t{1} << 32), 1000u);
     EXPECT_EQ(format::limit_ticks(60'000'000'000, uint64_t{1} << 32), 60'000'000'000u);
 }
 
-// Under UBSan a conversion or an overflow that C++ does not define ends the test.
+// Under UBSan, an undefined conversion or overflow ends the test.
 TEST_F(MadeAccount, AbsurdCountsAreConvertedAsFarAsTheyGo) {
     format::ConstructSlot &construct = accounts_[0].construct(1);
     construct.n_deferred = ~uint64_t{0};
@@ -61,7 +62,7 @@ TEST_F(MadeAccount, AbsurdCountsAreConvertedAsFarAsTheyGo) {
     ASSERT_EQ(made.regions.size(), 1u);
     const RegionRow &row = made.regions[0];
     EXPECT_EQ(row.domain, INT64_MAX);
-    EXPECT_EQ(row.create_ns, ~uint64_t{0} / 10 * 9 + 4); // at most nine tenths of the work
+    EXPECT_EQ(row.create_ns, ~uint64_t{0} / 10 * 9 + 4); // limited to nine tenths of the work
     EXPECT_EQ(row.work_ns + row.create_ns, row.total_ns);
 }
 
@@ -80,7 +81,7 @@ TEST_F(MadeAccount, RowsAddUpByTheRuleOfEachFigure) {
     EXPECT_EQ(both.max_ns, 9u);
     EXPECT_EQ(both.work_ns, 28u);
     EXPECT_EQ(both.histogram.values[2], 2u);
-    other.n_timed = other.min_ns = other.max_ns = 0; // a thread that timed none has no shortest one
+    other.n_timed = other.min_ns = other.max_ns = 0; // a thread without timed tasks has no minimum
     EXPECT_EQ((one + other).min_ns, 5u);
     EXPECT_EQ((other + one).min_ns, 5u);
 }

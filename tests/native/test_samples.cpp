@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Samples of loads, which few machines give: rings that are laid out as perf_event_open(2) says, and descriptions of events
-// as sysfs has them.
+// Samples of loads, which few machines offer: rings laid out as in perf_event_open(2), and descriptions of events as in
+// sysfs.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -148,10 +148,10 @@ constexpr size_t kRegisters = 8;
 constexpr size_t kRegisters = 14;
 #endif
 
-// A page of the kernel, and records behind it.
+// The kernel's control page, followed by records.
 class MadeRing {
 public:
-    // `begin`: how much has been written and read before.
+    // `begin`: bytes written and read before.
     explicit MadeRing(uint64_t begin = 0) {
         void *memory =
             mmap(nullptr, kPageBytes + kRingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -200,7 +200,7 @@ protected:
         clock::initialize();
         clock::set_rate(clock::read_both());
     }
-    // What is in the log after all of the ring was taken.
+    // Returns the contents of the log after all records were taken from the ring.
     SampledThread taken(MadeRing &made, format::SampleEvent event = format::SampleEvent::kOps) {
         const std::string directory = directory_;
         {
@@ -237,7 +237,7 @@ TEST_F(Rings, of_loads_keep_address_cycles_and_source_with_the_place) {
     EXPECT_EQ(first.head.construct, 2u);
     EXPECT_EQ(first.head.kernel, 3u);
     EXPECT_EQ(first.head.weight, 1u);
-    EXPECT_EQ(first.chain.size(), 1u) << "what says whose addresses follow is no address";
+    EXPECT_EQ(first.chain.size(), 1u) << "context markers are not addresses";
     EXPECT_EQ(first.stack.size(), 128u) << "words that point into the stack are kept";
     EXPECT_LT(first.head.time, thread.samples[1].head.time);
     EXPECT_EQ(thread.samples[1].load.cycles, 4u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches and memory of the simulator, by accesses whose place is known.
+// Caches and memory of the simulator: accesses with known places.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t kBlock = 1024;
 
-// Two threads, each with a cache of 16 blocks, under one last-level cache of 64 or under two. Times in ns tell where a block
-// was: 1 first level, 10 second, 100 memory, 200 the other node's, 50 another cache.
+// Returns two threads, each with a cache of 16 blocks, below one last-level cache of 64 blocks or two. Times show where
+// a block was: 1 ns first level, 10 second level, 100 memory, 200 the other node's memory, 50 another cache.
 MemorySystem two_threads(bool apart) {
     MemorySystem system;
     const std::vector<uint32_t> shared = apart ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{0, 0};
@@ -40,8 +40,8 @@ TEST(SimulatedMemory, ABlockIsInTheCachesOfTheThreadThatTouchedIt) {
     Memory memory(made.program, system);
     EXPECT_EQ(memory.access(all, 0, 0), 100u);
     EXPECT_EQ(memory.access(all, 0, 0), 1u);
-    EXPECT_EQ(memory.access(all, 1, 0), 10u); // of the shared level
-    EXPECT_EQ(memory.access(more, 0, 0), 100u); // displaces all of the first
+    EXPECT_EQ(memory.access(all, 1, 0), 10u); // the shared level
+    EXPECT_EQ(memory.access(more, 0, 0), 100u); // evicts all of the first
     EXPECT_EQ(memory.access(all, 0, 0), 10u);
     EXPECT_EQ(memory.counts().levels[0].hits, 16u);
     EXPECT_EQ(memory.counts().levels[0].misses, 4 * 16u);
@@ -67,10 +67,10 @@ TEST(SimulatedMemory, AWriteMakesOtherCopiesInvalid) {
     const MemorySystem system = two_threads(true);
     Memory memory(made.program, system);
     memory.access(read, 0, 0);
-    EXPECT_EQ(memory.access(read, 1, 0), 200u); // on the node of the first thread, which touched it first
+    EXPECT_EQ(memory.access(read, 1, 0), 200u); // on the node of the first thread, by first touch
     EXPECT_EQ(memory.access(write, 1, 0), 1u);
     EXPECT_EQ(memory.access(read, 1, 0), 1u);
-    EXPECT_EQ(memory.access(read, 0, 0), 50u); // out of the cache of the writer
+    EXPECT_EQ(memory.access(read, 0, 0), 50u); // from the writer's cache
     EXPECT_EQ(memory.counts().levels[0].invalid, 1u);
     EXPECT_EQ(memory.counts().levels[1].invalid, 1u);
     EXPECT_EQ(memory.access(read, 0, 0), 1u);
@@ -99,7 +99,7 @@ TEST(SimulatedMemory, ThreadsShareTheBandwidthOfANode) {
     EXPECT_EQ(memory.counts().waited_ns, 4 * kBlock);
 }
 
-// A region of two tasks, each with a kernel of 1000 ns that reads the same block.
+// Makes a region of two tasks, each with a kernel of 1000 ns that reads the same block.
 TaskProgram two_kernels() {
     TaskProgram program;
     program.constructs = {0, 1};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator against what must hold of any schedule: bounds of greedy ones, the serial order on one thread, work and
-// time that add up. The span that the bounds need is computed by recursion, in a second and slower way.
+// Properties of simulated schedules: bounds of greedy schedules, the serial order on one thread, sums of work and time.
+// A recursion computes the span for the bounds, independently of the simulator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace ompass::simulation {
 namespace {
 
-// Bodies are written where their task begins to be described, and put together in the end.
+// Builds task programs. Collects the body of each task separately, and joins the bodies at the end.
 class Builder {
 public:
     Builder() {
@@ -115,7 +115,7 @@ private:
     bool with_dependences_, with_inline_;
 };
 
-// The end of everything on as many threads as there are tasks.
+// Computes the end of a program with one thread per task.
 class Span {
 public:
     explicit Span(const TaskProgram &program) : program_(program) {
@@ -126,7 +126,7 @@ public:
 
 private:
     struct Ends {
-        uint64_t own, all; // with its descendants
+        uint64_t own, all; // ends of the task alone, and with its descendants
     };
     Ends run(uint32_t task, uint64_t now) {
         uint64_t children = now, descendants = now;
@@ -260,10 +260,10 @@ TEST(Simulation, TasksThatWaitForEachOtherAreAProblemAndNoHang) {
     const uint32_t implicit = build.region(1)[0];
     const uint32_t waiting = build.create(implicit);
     build.does(implicit, Does::kTaskwait);
-    const uint32_t late = build.create(implicit); // not before `waiting` is complete
+    const uint32_t late = build.create(implicit); // starts after `waiting` is complete
     const uint32_t child = build.create(waiting);
     build.does(waiting, Does::kTaskwait);
-    build.depends(late, child); // which `waiting` waits for
+    build.depends(late, child); // `waiting` waits for the child
     const TaskProgram &program = build.finish();
     for (const Policy &policy : policies()) {
         const Simulated run = simulate(program, {}, policy, {2, 1, {}, {}});
@@ -297,7 +297,7 @@ TEST(Simulation, PlacedTasksOfAStrictPolicyRunInTheirDomain) {
     const Simulated strict = simulate(program, machine, *find_policy("strict"), {4, 1, {}, {}});
     const Simulated loose = simulate(program, machine, *find_policy("locality"), {4, 1, {}, {}});
     EXPECT_EQ(strict.n_remote, 0u);
-    EXPECT_EQ(strict.wall_ns, 20 * 500 / 2u); // domain 1 has the long ones
+    EXPECT_EQ(strict.wall_ns, 20 * 500 / 2u); // domain 1 has the long tasks
     EXPECT_GT(loose.n_remote, 0u);
     EXPECT_LT(loose.wall_ns, strict.wall_ns);
 }
@@ -327,7 +327,7 @@ TEST(Simulation, AChangeDoesWhatItSays) {
     EXPECT_EQ(wall(coarse), wall({}));
 }
 
-// Nothing but tasks below a cut-off becomes a plain call: one that finds the queue full costs what it costs.
+// Only tasks below a cut-off become plain calls; a task that finds the queue full keeps its cost.
 TEST(Simulation, TasksThatFindAFullQueueAreNoPlainCallsForACutOffBelowThem) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
@@ -348,7 +348,7 @@ TEST(Simulation, TasksThatFindAFullQueueAreNoPlainCallsForACutOffBelowThem) {
     EXPECT_EQ(run.create_ns, 7 * run.paid.inlined.n);
 }
 
-// What a team of one recorded is kept by a team of one alone; elsewhere its tasks cost what deferred ones do.
+// Costs recorded by a team of one apply only to a team of one; in other teams its tasks cost as much as deferred ones.
 TEST(Simulation, TasksOfATeamOfOneCostWhatDeferredOnesDo) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
@@ -371,13 +371,13 @@ TEST(Simulation, TasksOfATeamOfOneCostWhatDeferredOnesDo) {
         return simulate(program, machine, *find_policy("libomp"), {n_threads, 1, {}, {}}, changes);
     };
     EXPECT_EQ(run(1, 30, true).wall_ns, 3520u);
-    EXPECT_EQ(run(1, 30, false).wall_ns, 3520 - 2 * 15 - 30 - 20 + 2 * 7u); // not more than the second has
+    EXPECT_EQ(run(1, 30, false).wall_ns, 3520 - 2 * 15 - 30 - 20 + 2 * 7u); // at most the cost of the second
     EXPECT_EQ(run(2, 30, true).work_ns, 3520 - 2 * 15 - 30 - 20u);
     EXPECT_EQ(run(2, 30, true).create_ns, 2 * 50u);
     EXPECT_EQ(run(2, -30, true).work_ns, 3520 + 2 * 15 + 2 * 30u);
 }
 
-// ---------------------------------------------------------------- other programs
+// ---------------------------------------------------------------- changed programs
 
 uint64_t wall_of(const TaskProgram &program, uint32_t n_threads, const char *policy = "libomp") {
     const Simulated run = simulate(program, {}, *find_policy(policy), {n_threads, 1, {}, {}});
@@ -387,7 +387,7 @@ uint64_t wall_of(const TaskProgram &program, uint32_t n_threads, const char *pol
     return run.wall_ns;
 }
 
-// Four tasks, a chain of eight that is created behind them, four more; two threads.
+// Four tasks, then a chain of eight, then four more tasks; two threads.
 TEST(OtherPrograms, TasksWithAPriorityRunFirst) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
@@ -423,7 +423,7 @@ TEST(OtherPrograms, TasksWithAPriorityKeepToTheRulesOfTiedTasks) {
     }
 }
 
-// While a task waits for its child on another thread, its own may run tasks that are untied.
+// While a task waits for its child on another thread, its thread may run untied tasks.
 TEST(OtherPrograms, UntiedTasksRunOnTopOfAnyWait) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
@@ -462,7 +462,7 @@ TEST(OtherPrograms, ADependentTaskIsNotCut) {
     EXPECT_EQ(refine(build.finish(), 1, 4).tasks.size(), 4u);
 }
 
-// Phases of two tasks, each on a column of its own, which take turns in being the longer one.
+// Phases of two tasks, each on its own column; they alternate in being the longer one.
 TEST(OtherPrograms, DependencesOnDataTakeThePlaceOfWaits) {
     Builder build;
     const uint32_t outer = build.create(build.region(1)[0]);
@@ -498,7 +498,7 @@ TEST(OtherPrograms, ReadersOfDataDoNotWaitForEachOtherAndWritersWaitForThem) {
         return tasks;
     };
     const auto writers = phase({{0, true}, {100, true}});
-    const auto readers = phase({{50, false}, {150, false}}); // the first of both halves
+    const auto readers = phase({{50, false}, {150, false}}); // the first task reads both halves
     const auto last = phase({{190, true}});
     const TaskProgram depending = depend_on_data(build.finish(), 2);
     const std::vector<Dependence> expected = {{writers[0], readers[0]},
@@ -572,7 +572,7 @@ TEST_F(Loops, CanBeTaskloops) {
 
 TEST_F(Loops, TakeLessTimeInLargerChunks) {
     const TaskProgram larger = enlarge_chunks(program, 2, 4, 2);
-    EXPECT_EQ(wall_of(larger, 2), 3600 - 450 * 2u); // three in four of the slower thread's 600
+    EXPECT_EQ(wall_of(larger, 2), 3600 - 450 * 2u); // three quarters of the slower thread's 600
 }
 
 TEST_F(Loops, WithOtherThingsInThemStayAsTheyAre) {
@@ -586,7 +586,7 @@ TEST_F(Loops, WithOtherThingsInThemStayAsTheyAre) {
     EXPECT_TRUE(loops_of(other.finish()).empty());
 }
 
-// One of many threads that look at random finds a task soon, however long each of them would take alone.
+// One of many threads that search at random finds a task quickly, even if each alone would take long.
 TEST(Simulation, ManyThreadsFindOneTaskTogether) {
     constexpr unsigned kTasks = 20000, kThreads = 64;
     Builder build;
@@ -596,11 +596,11 @@ TEST(Simulation, ManyThreadsFindOneTaskTogether) {
     Machine machine;
     machine.costs.failed_steal.points = {{1, 100}};
     machine.costs.steal.points = {{1, 100}};
-    // The creator's rest is in one queue, all look for it: the chance that all miss it is (62 / 63)^63 each time.
+    // The creator's continuation is in one queue, and all search it: all miss it with a probability of (62 / 63)^63.
     const Simulated work_first = simulate(program, machine, *find_policy("work-first"), {kThreads, 1, {}, {}});
     const double all_miss = std::pow(62.0 / 63, 63);
     EXPECT_NEAR(static_cast<double>(work_first.wall_ns) / kTasks, 100 + 100 * all_miss / (1 - all_miss), 20);
-    // Its children are in one queue, and each thread looks for the next after the last.
+    // Its children are in one queue, and each thread searches the next one after the last.
     const Simulated help_first = simulate(program, machine, *find_policy("help-first"), {kThreads, 1, {}, {}});
     EXPECT_NEAR(static_cast<double>(help_first.wall_ns) / kTasks, (1000 + 100 + 62 * 100) / 64.0, 12);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of chains against plain copies of them: whatever branches off, ends and is compacted, every chain keeps its
-// length and its tasks, and nothing is left when all have ended. Whole graphs are checked from Python.
+// Compares the steps of chains with plain copies: while chains branch, end and are compacted, every chain keeps its
+// length and its tasks, and no step is left when all have ended. Tests in Python check whole graphs.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -12,7 +12,7 @@
 namespace ompass {
 namespace {
 
-using Plain = std::vector<std::pair<uint64_t, uint64_t>>; // task, ticks; stretches of one task joined
+using Plain = std::vector<std::pair<uint64_t, uint64_t>>; // task, ticks; intervals of one task joined
 
 struct Chain {
     uint32_t step = 0;
@@ -34,7 +34,7 @@ Plain read_back(const StepPool &pool, uint32_t step) {
 TEST(StepPool, KeepsEveryChainWhateverBranchesAndEnds) {
     for (unsigned seed = 0; seed < 20; seed++) {
         std::minstd_rand random(seed + 1);
-        StepPool pool(16); // compacts all the time
+        StepPool pool(16); // so small that it compacts constantly
         std::vector<Chain> chains = {{0, 1, {}}};
         uint64_t next_task = 2;
         for (int i = 0; i < 5000; i++) {
@@ -50,7 +50,7 @@ TEST(StepPool, KeepsEveryChainWhateverBranchesAndEnds) {
                     chains.pop_back();
                 }
                 break;
-            default: { // a chain goes on
+            default: { // a chain continues
                 const uint64_t ticks = random() % 100;
                 chain.step = pool.extend(chain.step, chain.task, ticks, 0, 0, 0, 0);
                 if (!chain.plain.empty() && chain.plain.back().first == chain.task)

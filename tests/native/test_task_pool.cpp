@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Task states wander between threads; none may be lost, given out twice, or leak without bound.
+// Task states move between threads; none may be lost, issued twice, or leaked.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -44,7 +44,7 @@ TEST(TaskPool, states_that_rest_are_not_given_out_soon) {
     }
 }
 
-// One thread creates all tasks and another completes them: the memory of a million must be that of a few.
+// One thread creates all tasks and another completes them: a million tasks must need no more memory than a few.
 TEST(TaskPool, memory_stays_bounded_when_another_thread_frees) {
     auto producer = std::make_unique<TaskPool>(), consumer = std::make_unique<TaskPool>();
     constexpr size_t kInFlight = 128;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A walk that goes on from a checkpoint tells what a walk from the first event tells: on every golden trace, from places
-// all over each thread's log.
+// A walk from a checkpoint reports the same as a walk from the first event: on every golden trace, from many places in
+// each thread's log.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Writes down whatever it is told, with all that it may ask the walk.
+// Records every reported event, with all values that an observer can ask the walk for.
 struct Diary : IndexedObserver {
     using IndexedObserver::IndexedObserver;
     using Entry = std::vector<uint64_t>;
@@ -41,7 +41,7 @@ struct Diary : IndexedObserver {
         entry.insert(entry.end(), figures);
         entries.push_back(std::move(entry));
     }
-    // Of tasks without times both may be anything.
+    // True if the task's times are defined.
     static bool has_times(const auto &task) { return task.timed || (task.kind != task.kUndeferred && !task.resumed); }
     static uint64_t start(const auto &task) { return has_times(task) ? task.start : 0; }
     static uint64_t ready(const auto &task) { return has_times(task) ? task.ready : 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* counted TASKS ITERATIONS: tasks of a loop of two instructions an iteration. Needs an x86-64 or AArch64 processor. */
+/* counted TASKS ITERATIONS: tasks with a loop of two instructions per iteration. Needs x86-64 or AArch64. */
 #include <stdlib.h>
 
 #include "facts.h"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * facts.h: shared by all test programs: requirements that end the program, counters of its real events,
- * a busy spin of known length, and the FACTS line that the tests compare with the recorded run.
- * Each program decides for itself what it counts, and when.
+ * facts.h, for all test programs: requirements that end the program, counters of its real events, a busy spin of known
+ * length, and the FACTS line that the tests compare with the recorded run. Each program chooses what it counts.
  */
 #ifndef OMPASS_TESTS_FACTS_H
 #define OMPASS_TESTS_FACTS_H
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Ends the program with status 1 and a message on stderr when `condition` does not hold. */
+/* Ends the program with status 1 and a message on stderr if `condition` is false. */
 #define REQUIRE(condition) ((condition) ? (void)0 : requirement_failed(__FILE__, __LINE__, #condition))
 
 static inline void requirement_failed(const char *file, int line, const char *condition) {
@@ -22,18 +21,18 @@ static inline void requirement_failed(const char *file, int line, const char *co
     _Exit(1);
 }
 
-/* Explicit tasks whose body ran, tasks handed to the runtime, parallel regions opened. Updated atomically by all. */
+/* Explicit tasks whose body ran, created tasks, parallel regions. All threads update them atomically. */
 static long n_tasks_run;
 static long n_tasks_made;
 static long n_regions;
 
-/* Called once in every explicit task's body. */
+/* Counts a task; called once in every explicit task's body. */
 static inline void count_task(void) { __atomic_fetch_add(&n_tasks_run, 1, __ATOMIC_RELAXED); }
 
-/* Called just before a task directive, in programs whose tasks may be discarded. */
+/* Counts a creation; called just before a task directive, in programs whose tasks may be discarded. */
 static inline void count_creation(void) { __atomic_fetch_add(&n_tasks_made, 1, __ATOMIC_RELAXED); }
 
-/* Called once for every parallel region, by its primary thread. */
+/* Counts a region; its primary thread calls it once. */
 static inline void count_region(void) { __atomic_fetch_add(&n_regions, 1, __ATOMIC_RELAXED); }
 
 static inline long long now_ns(void) {
@@ -52,7 +51,7 @@ static inline long load_long(const long *value) { return __atomic_load_n(value, 
 static inline void store_long(long *place, long value) { __atomic_store_n(place, value, __ATOMIC_RELEASE); }
 static inline long add_long(long *place, long value) { return __atomic_add_fetch(place, value, __ATOMIC_ACQ_REL); }
 
-/* The last line of a program's output: every explicit task ran, and so many regions were opened. */
+/* Prints the last line of a program's output: its numbers of explicit tasks, all of which ran, and of regions. */
 static inline void print_facts(void) {
     printf("FACTS tasks=%ld regions=%ld\n", load_long(&n_tasks_run), load_long(&n_regions));
 }

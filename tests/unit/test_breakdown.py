@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The thread-time identity: it holds for any run, in every scope, to the nanosecond."""
+"""The states add up to thread time, to the nanosecond, for any run and in every scope."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ times = st.integers(min_value=0, max_value=10**13)
 
 @st.composite
 def any_regions(draw: st.DrawFn) -> list[RegionRow]:
-    """Rows of up to four constructs (or outside) and five threads, one row for each pair at most."""
+    """Draws rows of up to four constructs (or outside) and five threads, at most one row for each pair."""
     pairs = draw(st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 4)), unique=True, max_size=12))
     return [
         region(
@@ -90,14 +90,14 @@ def test_serial_work_of_the_primary_thread_is_work_and_workers_idle_meanwhile() 
     assert (primary.outside_ns, worker.outside_ns) == (30 * MS, 30 * MS)
 
 
-def test_run_without_region_falls_back_to_the_program_and_says_so() -> None:
+def test_run_without_region_falls_back_to_the_program_and_reports_it() -> None:
     shown = time_breakdown(made_run([region(OUTSIDE, 0, work_ns=7 * MS)], wall_ns=9 * MS))
     assert shown.fell_back
     assert shown.scope is Scope.PROGRAM
     assert (shown.states.work_ns, shown.states.idle_ns) == (7 * MS, 2 * MS)
 
 
-def test_program_scope_asked_for_is_no_fall_back() -> None:
+def test_requested_program_scope_is_not_a_fallback() -> None:
     assert not time_breakdown(made_run(team(0, [{"work_ns": 1}])), Scope.PROGRAM).fell_back
 
 
@@ -108,7 +108,7 @@ def test_region_scope_holds_only_the_region() -> None:
     assert [r.construct for r in shown.regions] == [1]
 
 
-def test_thread_that_never_took_part_does_not_count() -> None:
+def test_thread_outside_of_the_region_does_not_count() -> None:
     run = made_run(
         team(0, [{"work_ns": MS}]),
         threads=[thread(n, kind=kind) for n, kind in enumerate(("initial", "worker", "other"))],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program under `ompass run` is as it is alone: its ending, signals, streams and open files."""
+"""`ompass run` does not change a program's ending, signals, streams and open files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-# Does what `ompass run` does with a child, and nothing else.
+# Runs a child as `ompass run` does, and does nothing else.
 DRIVER = """
 import os, sys
 from ompass.launch.child import run_child, end_as
@@ -34,7 +34,7 @@ def python(code: str) -> list[str]:
 def test_command_has_one_thread_when_it_starts_the_program() -> None:
     code = "import ompass.commands.main, os; print(len(os.listdir('/proc/self/task')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "1\n", "another thread would take signals away"
+    assert done.stdout == "1\n", "another thread would receive signals"
 
 
 def test_end_is_noticed_even_when_a_thread_takes_the_signal_away() -> None:
@@ -91,8 +91,8 @@ def test_streams_are_the_programs() -> None:
         signal.SIGWINCH,
     ],
 )
-def test_signal_sent_to_us_reaches_the_program(number: signal.Signals) -> None:
-    # in the handler only what may interrupt anything
+def test_signal_to_the_command_reaches_the_program(number: signal.Signals) -> None:
+    # The handler calls only functions that are safe in handlers.
     code = (
         "import os, signal, time\n"
         f"signal.signal({int(number)}, lambda *_: (os.write(1, b'got it\\n'), os._exit(9)))\n"
@@ -133,7 +133,7 @@ def test_interrupt_from_the_terminal_reaches_the_program_once() -> None:
     assert b"1 interrupts" in shown
 
 
-# A new session has no terminal until it takes one.
+# A new session has no terminal until it acquires one.
 CONTROLLING_TERMINAL = """
 import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
@@ -169,7 +169,7 @@ def test_signals_that_python_ignores_are_not_ignored_in_the_program() -> None:
         driven("/bin/cat", "/proc/self/status"), capture_output=True, text=True, check=True
     ).stdout
 
-    # 32 and 33 are the C library's own, which posix_spawn treats in its own way
+    # The C library reserves 32 and 33, which posix_spawn treats differently.
     real_signals = ~((1 << 31) | (1 << 32))
 
     def masks(status: str) -> list[int]:
@@ -179,7 +179,7 @@ def test_signals_that_python_ignores_are_not_ignored_in_the_program() -> None:
     assert masks(under) == masks(alone)
 
 
-def test_program_that_cannot_be_started_leaves_our_signals_as_they_were(tmp_path: Path) -> None:
+def test_program_that_cannot_be_started_leaves_the_signals_unchanged(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     text.chmod(0o755)
@@ -196,8 +196,8 @@ def test_program_that_cannot_be_started_leaves_our_signals_as_they_were(tmp_path
     assert done.stdout == "ProgramNotFoundError True\n"
 
 
-def test_help_needs_nothing_but_what_the_build_has() -> None:
+def test_help_needs_only_the_packages_of_the_build() -> None:
     heavy = {"numpy", "polars", "google", "textual", "symbolic", "otf2", "perfetto", "vl_convert"}
     code = f"import ompass.commands.main, sys; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n", "manual pages are written where only typer and pyelftools are"
+    assert done.stdout == "[]\n", "the build of manual pages has only typer and pyelftools"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands: what they print, where, and with which exit code. Errors are one line: what, why, what to do."""
+"""Commands: their output and exit codes. Errors are one line: what, why, what to do."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_report_of_several_runs_is_a_list(fake_core: MakeCore, run_directory: Ma
     assert [run["pid"] for run in values["runs"]] == [4711, 5]
 
 
-def test_report_csv_has_the_table_asked_for(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+def test_report_csv_has_the_requested_table(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
     fake_core(a=some_profile())
     lines = call("report", run_directory("a"), "--csv", "--table", "threads").stdout.splitlines()
     assert lines[0].startswith("directory,thread,kind,thread_time_ns")
@@ -119,7 +119,7 @@ def test_file_that_cannot_be_written_has_an_exit_code(
 
 
 @pytest.mark.parametrize("command", ["report", "info", "dump", "validate"])
-def test_missing_and_foreign_directories_are_told_apart(
+def test_missing_and_foreign_directories_have_different_errors(
     fake_core: MakeCore, tmp_path: Path, command: str
 ) -> None:
     fake_core()
@@ -211,7 +211,7 @@ def test_dump_marks_times_that_are_not_exact(fake_core: MakeCore, run_directory:
     assert [line[0] for line in lines] == [" ", " ", " ", "~", " "]
 
 
-def test_dump_of_a_profile_says_how_to_record_events(
+def test_dump_of_a_profile_shows_how_to_record_events(
     fake_core: MakeCore, run_directory: MakeDirectory
 ) -> None:
     fake_core(a=some_profile())
@@ -228,7 +228,7 @@ def test_dump_of_a_profile_says_how_to_record_events(
         (("--construct", "nowhere"), 5, "0: ?"),
     ],
 )
-def test_dump_answers_wrong_filters_with_what_there_is(
+def test_dump_answers_wrong_filters_with_the_valid_ones(
     fake_core: MakeCore, run_directory: MakeDirectory, arguments: tuple[str, ...], code: int, names: str
 ) -> None:
     fake_core(a=trace_profile()).events = EVENTS
@@ -252,10 +252,8 @@ def test_validate_prints_every_problem_and_fails(fake_core: MakeCore, run_direct
     assert json.loads(call("validate", directory, "--json").stdout)[0]["problems"] == core.problems
 
 
-def test_validate_calls_no_run_sound_that_lacks_something(
-    fake_core: MakeCore, run_directory: MakeDirectory
-) -> None:
-    """Damaged (4) and incomplete (10) are two things."""
+def test_validate_reports_incomplete_runs(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+    """A damaged run ends with 4, an incomplete one with 10."""
     core = fake_core(a=some_profile(missing=("the trace lacks 487760 records: the disk is full.",)))
     directory = run_directory("a")
     result = call("validate", directory)
@@ -268,7 +266,7 @@ def test_validate_calls_no_run_sound_that_lacks_something(
     assert call("validate", directory).exit_code == 4
 
 
-def test_validate_looks_at_meta_json_too(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
+def test_validate_checks_meta_json_too(fake_core: MakeCore, run_directory: MakeDirectory) -> None:
     fake_core(a=some_profile())
     directory = run_directory("a")
     for content, complaint in (("[" * 200_000, "nested too deeply"), ("[]", "an object"), ("{", "Expecting")):
@@ -276,11 +274,11 @@ def test_validate_looks_at_meta_json_too(fake_core: MakeCore, run_directory: Mak
         result = call("validate", directory)
         assert result.exit_code == 4
         assert complaint in result.stdout
-        assert call("info", directory).exit_code == 0, "the logs stand without it"
+        assert call("info", directory).exit_code == 0, "the logs are valid without it"
 
 
 @pytest.mark.timeout(20)
-def test_what_is_no_file_in_a_run_directory_is_not_read(
+def test_special_files_in_a_run_directory_are_not_read(
     fake_core: MakeCore, run_directory: MakeDirectory
 ) -> None:
     fake_core(a=some_profile())
@@ -375,7 +373,7 @@ def test_error_is_one_line_on_stderr_without_a_traceback() -> None:
     assert done.stderr.startswith("ompass: error: /no/such/run.ompass: no such directory; ")
 
 
-def test_reader_that_stops_early_is_no_error() -> None:
+def test_closed_pipe_is_not_an_error() -> None:
     done = subprocess.run(
         f"{sys.executable} -m ompass --help | head -n 1",
         shell=True,
@@ -404,7 +402,7 @@ def test_characters_that_the_terminal_lacks_do_no_harm() -> None:
 
 
 def run_with_any_library(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """`ompass run` with a tool that records nothing, which is enough to see what `run` itself does."""
+    """Runs `ompass run` with a library that records nothing, to test `run` itself."""
     return ompass("run", *arguments, OMPASS_LIBRARY=sys.executable)
 
 
@@ -420,14 +418,14 @@ def run_with_any_library(*arguments: str) -> subprocess.CompletedProcess[str]:
         (("--no-brackets", "--", "sh", "-c", "exit 9"), 9, "nothing was recorded"),
     ],
 )
-def test_run_ends_like_a_shell_would(arguments: tuple[str, ...], code: int, message: str) -> None:
+def test_run_ends_with_the_exit_codes_of_a_shell(arguments: tuple[str, ...], code: int, message: str) -> None:
     done = run_with_any_library(*arguments)
     assert done.returncode == code
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_options_behind_the_program_are_its_own() -> None:
+def test_options_behind_the_program_belong_to_it() -> None:
     assert run_with_any_library("--no-brackets", "echo", "--quiet", "-o", "x").stdout == "--quiet -o x\n"
 
 
@@ -440,13 +438,13 @@ def test_program_sees_the_variables_of_its_recording() -> None:
     assert f"OMP_TOOL_LIBRARIES={sys.executable}" in lines
 
 
-def test_missing_tool_library_is_told_with_its_cure() -> None:
+def test_missing_tool_library_is_reported_with_advice() -> None:
     done = ompass("run", "--", "true", OMPASS_LIBRARY="/no/libompass.so")
     assert done.returncode == 125
     assert "OMPASS_LIBRARY=/no/libompass.so: no such file" in done.stderr
 
 
-def test_a_missing_core_is_said_in_one_line() -> None:
+def test_a_missing_core_is_reported_in_one_line() -> None:
     without = "import sys; sys.modules['ompass._core'] = None; from ompass.__main__ import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", without, "info", "x"], capture_output=True, text=True, check=False
@@ -457,5 +455,5 @@ def test_a_missing_core_is_said_in_one_line() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_is_in_the_module_of_its_name(name: str) -> None:
-    """`ompass NAME` loads that module alone."""
+    """`ompass NAME` loads only that module."""
     assert name in vars(typer.main.get_command(application((name,))))["commands"]

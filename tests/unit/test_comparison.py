@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons: the permutation test against plain counting, words for changes, constructs that moved."""
+"""Comparisons: the permutation test against plain counting, terms for changes, constructs that moved."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ groups = st.lists(st.integers(0, 1000), min_size=1, max_size=4)
 
 
 def counted_p(before: Sequence[int], after: Sequence[int]) -> float:
-    """The definition: every way of labelling, one by one, in exact arithmetic."""
+    """Returns p by definition: counts every labelling, in exact arithmetic."""
     everything = [*before, *after]
     n, m, total = len(before), len(after), sum(before) + sum(after)
 
@@ -55,18 +55,18 @@ def test_groups_that_do_not_overlap_have_the_least_p(n: int, m: int) -> None:
         assert permutation_p(range(n), range(100, 100 + m)) >= least_p(n, m)
 
 
-def test_many_measurements_are_drawn_from_and_agree() -> None:
+def test_many_measurements_are_sampled_and_agree() -> None:
     same = permutation_p(range(20), [k + 0.5 for k in range(20)])
     assert 0.5 < same <= 1
     assert permutation_p(range(20), range(30, 50)) < 0.001
-    assert same == permutation_p(range(20), [k + 0.5 for k in range(20)]), "no chance from run to run"
+    assert same == permutation_p(range(20), [k + 0.5 for k in range(20)]), "differs from run to run"
 
 
 def repeat(work_ns: int, n_tasks: int = 10) -> Repeat[str]:
     return Repeat(work_ns, StateTimes(work_ns=work_ns), n_tasks, {"task": WorkOf(work_ns, n_tasks)})
 
 
-def test_a_change_is_called_by_what_the_runs_can_show() -> None:
+def test_a_change_is_named_by_its_significance() -> None:
     def verdict(before: Sequence[int], after: Sequence[int]) -> str:
         return changes([repeat(t) for t in before], [repeat(t) for t in after])[0].verdict
 
@@ -96,12 +96,12 @@ def place(line: int, function: str = "fib", kind: str = "task", file: str = "/a/
     return Place(kind, function, file, line, "", 0)
 
 
-def test_constructs_whose_lines_moved_are_the_same_ones() -> None:
+def test_constructs_whose_lines_moved_are_paired() -> None:
     before, after = [place(10), place(20), place(5, "main")], [place(13), place(23), place(5, "main")]
     assert paired_places(before, after) == {place(10): place(13), place(20): place(23)}
 
 
-def test_a_construct_that_came_new_pairs_none() -> None:
+def test_a_new_construct_has_no_partner() -> None:
     assert paired_places([place(10)], [place(11), place(12)]) == {}
     assert paired_places([place(10)], [place(10, kind="kernel")]) == {}
     assert paired_places([place(10, file="/a/fib.c")], [place(10, file="/b/fib.c")]) == {
@@ -155,6 +155,6 @@ def test_sides_without_a_common_number_of_threads_are_refused() -> None:
         compare_sides(sides[0], sides[1], Scope.REGIONS)
 
 
-def test_change_of_nothing_is_no_change() -> None:
+def test_change_from_zero_to_zero_is_no_change() -> None:
     assert Change("work", None, (0.0,), (0.0,), 0).verdict == "noise"
     assert Change("work", None, (0.0, 0.0), (0.0, 0.0), 0).p_value == 1

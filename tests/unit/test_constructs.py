@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Constructs merge over threads by sums, minima and maxima; the histogram loses no task."""
+"""Constructs are merged over threads by sums, minima and maxima; the histogram contains every task."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_sampled_when_fewer_were_timed_than_completed() -> None:
     assert only.mean_work_ns == 10
 
 
-def test_rows_and_totals_reach_another_process_as_they_are() -> None:
+def test_rows_and_totals_can_be_pickled() -> None:
     run = made_run(constructs=[construct(0, thread, [10, 20], counters=[thread]) for thread in range(3)])
     assert pickle.loads(pickle.dumps(run)) == run
     (total,) = construct_totals(run)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quota of control groups is found in made trees of versions 1 and 2, however they are mounted."""
+"""The quota of control groups is found in made trees of versions 1 and 2, for all kinds of mounts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ V1_CPUSET = "34 1 0:30 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
 
 
 class Tree:
-    """A folder that stands for the root of the machine."""
+    """A directory that represents the root of the file system."""
 
     def __init__(self, root: Path, groups: str, mounts: str) -> None:
         self.root = root
@@ -73,7 +73,7 @@ def test_container_without_a_namespace_is_mounted_at_its_group(tmp_path: Path, g
     assert values(tree.limits()) == (50_000, 100_000, 4, 900)
 
 
-def test_group_whose_folder_is_not_there_leaves_those_above_it(tmp_path: Path) -> None:
+def test_group_without_a_directory_leaves_the_groups_above(tmp_path: Path) -> None:
     tree = Tree(tmp_path, "4:cpuacct,cpu:/docker/4f\n", V1_CPU)
     tree.v1("", 200_000, 100_000, 2, 5)
     assert values(tree.limits()) == (200_000, 100_000, 2, 5)
@@ -127,11 +127,11 @@ def test_garbage_is_no_quota(tmp_path: Path, groups: str, mounts: str, quota: st
     assert (limits.quota_us, limits.period_us, limits.n_cpus) == (0, 0, 0)
 
 
-def test_missing_files_are_not_known(tmp_path: Path) -> None:
+def test_missing_files_mean_unknown(tmp_path: Path) -> None:
     assert not _core.read_group_limits(str(tmp_path)).is_known
 
 
-def test_processors_are_shown_as_part_of_those_that_are_there() -> None:
+def test_usable_processors_are_shown_as_a_part_of_all() -> None:
     assert describe_processors(2, 100_000, 100_000) == "1.0 of 2"
     assert describe_processors(2, 25_000, 100_000) == "0.25 of 2"
     assert describe_processors(2, 0, 0) == "2"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command that judges findings by the corpus of diseases: what is right, what is recorded again."""
+"""`./run diseases`: which findings are right, and which runs are recorded again."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def _four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
         ("imbalance", HOG, 2, False),
     ],
 )
-def test_what_may_come_first_depends_on_the_processors(
+def test_right_first_findings_depend_on_the_processors(
     found: str, condition: Condition, threads: int, right: bool
 ) -> None:
     assert SICK.accepts(found, "clang-19", condition, threads) is right
 
 
-def test_nothing_is_right_of_a_healthy_program() -> None:
+def test_only_no_finding_is_right_for_a_healthy_program() -> None:
     assert WELL.accepts(NOTHING, "clang-19", QUIET, 2)
     assert not WELL.accepts("too_fine", "clang-19", QUIET, 2)
 
 
-def test_loops_that_gcc_keeps_to_itself_are_regions() -> None:
+def test_loops_that_gcc_hides_are_regions() -> None:
     loop = Label("loop.c", "loop_imbalance", frozenset(), frozenset({"imbalance"}))
     assert loop.accepts("imbalance", "gcc-12-libomp-19", QUIET, 2)
     assert not loop.accepts("imbalance", "clang-19", QUIET, 2)
@@ -59,7 +59,7 @@ def judged(label: Label, found: str, condition: Condition = QUIET) -> Judged:
     return Judged(Case(label, "cc", 2, condition, 0), found, 0, () if found == NOTHING else (found,))
 
 
-def test_runs_that_others_disturbed_are_left_out_and_counted() -> None:
+def test_disturbed_runs_are_omitted_and_counted() -> None:
     some = [judged(SICK, "short_regions"), judged(SICK, "disturbed"), judged(WELL, NOTHING)]
     assert share_of(some) == (
         "1 of 1 sick right (100.0 %), 1 of 1 healthy right (100.0 %), 1 disturbed by others, omitted"
@@ -67,7 +67,7 @@ def test_runs_that_others_disturbed_are_left_out_and_counted() -> None:
     assert share_of([judged(SICK, "disturbed", HOG)]) == "1 of 1 sick right (100.0 %)"
 
 
-def test_confusions_stand_in_the_matrix_and_below_it() -> None:
+def test_confusions_are_in_the_matrix_and_below_it() -> None:
     some = [judged(SICK, "short_regions"), judged(SICK, "imbalance"), judged(SICK, "imbalance")]
     lines = table(some, 2, "quiet").splitlines()
     assert lines[2].split() == ["short_regions", "1", "1", "2"]

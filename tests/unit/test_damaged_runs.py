@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader over golden runs with bytes changed and files cut: an answer or one clear error."""
+"""Every reader of golden runs with changed bytes and truncated files returns a result or one clear error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READERS: Final[dict[str, Callable[[Recording], Any]]] = {
     "simulation": lambda run: run.simulate(threads=[1, 4]),
     "advice": lambda run: run.advise(),
 }
-# Each crashed a reader once: file, byte (the file ends before it when the value is None), value.
+# Changes that once crashed a reader: file, byte (None as value: the file ends before it), value.
 ONCE_FATAL: Final = {
     "nested-regions": (
         (
@@ -64,7 +64,7 @@ def change(path: Path, place: int, value: int | None) -> None:
 
 
 def damage(run_dir: Path, seed: int) -> None:
-    """One to twenty bytes that mean something, of logs above all; now and then the rest of a file."""
+    """Changes one to twenty meaningful bytes, mostly of logs; sometimes truncates a file."""
     chosen = random.Random(seed)
     files = sorted(path for path in run_dir.iterdir() if path.is_file())
     files += [path for path in files if path.name.startswith("thread-")] * 5
@@ -95,7 +95,7 @@ def test_damage_is_read_or_refused_but_never_crashes(name: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "changes"), [(name, each) for name, all_of in ONCE_FATAL.items() for each in all_of]
 )
-def test_what_once_crashed_a_reader_does_so_no_more(
+def test_damage_that_once_crashed_a_reader_no_longer_does(
     name: str, changes: tuple[tuple[str, int, int | None], ...], tmp_path: Path
 ) -> None:
     run_dir = golden(name, tmp_path)
@@ -105,7 +105,7 @@ def test_what_once_crashed_a_reader_does_so_no_more(
 
 
 def test_damage_in_a_window_of_a_killed_run_is_named_with_its_place_in_the_file(tmp_path: Path) -> None:
-    """Such a window is read from a copy."""
+    """The reader uses a copy of such a window."""
     run_dir = golden("killed", tmp_path)
     log = run_dir / "thread-00000.log"
     content = log.read_bytes()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The doctor: one line for each thing that matters, advice wherever something is missing."""
+"""The doctor: one line per check, with advice if something is missing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_tool_that_does_not_load_is_missing(tmp_path: Path) -> None:
         (probes.RuntimeAnswer(False, "", "it was built without OMPT"), [Verdict.LIMITED, Verdict.MISSING]),
     ],
 )
-def test_only_a_runtime_that_speaks_ompt_counts(
+def test_only_a_runtime_with_ompt_is_accepted(
     monkeypatch: pytest.MonkeyPatch, answer: probes.RuntimeAnswer, verdicts: list[Verdict]
 ) -> None:
     monkeypatch.setattr(
@@ -61,7 +61,7 @@ def test_library_without_an_openmp_runtime_does_not_start() -> None:
     assert answer.problem
 
 
-def test_exit_code_tells_whether_recording_works(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exit_code_shows_whether_recording_works(monkeypatch: pytest.MonkeyPatch) -> None:
     for verdict, code in ((Verdict.OK, 0), (Verdict.LIMITED, 0), (Verdict.MISSING, 6)):
         monkeypatch.setattr(
             "ompass.commands.doctor.examine_machine", lambda *_, v=verdict: [Check("tool", v, "a", "b")]
@@ -77,7 +77,7 @@ def test_doctor_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
     assert values == [{"name": "a", "verdict": "ok", "found": "b", "advice": ""}]
 
 
-def test_doctor_of_a_program_says_how_it_can_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_of_a_program_shows_how_it_can_be_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMPASS_LIBRARY", sys.executable)
     result = CliRunner().invoke(application(), ["doctor", sys.executable, "--json"])
     value = json.loads(result.stdout)
@@ -89,7 +89,7 @@ def test_doctor_of_a_program_says_how_it_can_be_recorded(monkeypatch: pytest.Mon
     assert f"ompass run -- {sys.executable}" in text.replace("\n", "")
 
 
-# Has the kernel refuse perf_event_open from here on, as the seccomp profile of a container does.
+# Makes the kernel refuse perf_event_open, as the seccomp profile of a container does.
 _REFUSE = """
 import ctypes, os, platform, struct, sys
 number = {"x86_64": 298, "aarch64": 241}[platform.machine()]

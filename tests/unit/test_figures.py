@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures: every one renders, shows the run's own numbers, and says when there is nothing to show."""
+"""Figures: every figure renders, shows the run's numbers, and reports when there is nothing to show."""
 
 import json
 from pathlib import Path
@@ -90,7 +90,7 @@ def test_the_scripts_of_figures_are_made_once(tmp_path: Path, monkeypatch: pytes
     with monkeypatch.context() as without:
         without.setattr("subprocess.Popen", None)
         assert BrowserScript().text == made
-    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")  # cannot be kept
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")  # not writable
     assert BrowserScript().text == made
 
 

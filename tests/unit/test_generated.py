@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type stub and documents have what the core describes; tests/generated.py renews them."""
+"""Types stub and documents agree with the core's descriptions; tests/generated.py rewrites them."""
 
 from __future__ import annotations
 

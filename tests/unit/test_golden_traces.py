@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every reader over every golden trace: runs of each runtime, compiler and way of loading, recorded once.
+"""Every reader of every golden trace: runs of each runtime, compiler and loading method, recorded once.
 
-tests/golden holds the runs and, in known.json, what their programs said of themselves; tests/golden/record.py
-records them. Nothing here depends on how long anything took.
+tests/golden holds the runs and, in known.json, the programs' own counts; tests/golden/record.py records them.
+No test here depends on times.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ PAUSED = {
     "paused",
     "paused-unbracketed",
     "ended-by-control",
-}  # events are missing where recording stood still
-# `taskwait depend` waits for tasks that no record names.
+}  # lack events during pauses
+# No record names the tasks that `taskwait depend` waits for.
 NO_SECOND_READING = PAUSED | KILLED | {"dependent-waits"}
 WHOLE = [name for name in TRACES if name not in NO_SECOND_READING]
 NEUTRAL = "/tmp/golden/"
@@ -75,7 +75,7 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def states_of(profile: _core.Run) -> Counter[int]:
-    """Thread-time by number of the state, of all threads, inside and outside of regions."""
+    """Returns thread time by number of the state, of all threads, inside and outside of regions."""
     spent: Counter[int] = Counter()
     for row in profile.regions:
         for number, state in enumerate(STATES):
@@ -110,18 +110,18 @@ def test_a_profile_has_the_counts_that_its_program_knows(name: str, golden: dict
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_the_events_account_for_the_same(name: str, golden: dict[str, Path]) -> None:
+def test_replayed_events_agree_with_the_profile(name: str, golden: dict[str, Path]) -> None:
     profile = _core.read_profile(str(golden[name]))
     replay = _core.replay_trace(str(golden[name]))
     check_facts(KNOWN[name]["facts"], replay, ends_in_flight=name in KILLED)
-    if name in PAUSED:  # a region that began or ended in a pause is counted as far as it is known
+    if name in PAUSED:  # only the known part of a region that began or ended in a pause counts
         assert {**counted(replay), "regions": 0} == {**counted(profile), "regions": 0}
     else:
         check_accounts_agree(profile, replay)
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_records_are_those_that_were_recorded(name: str, golden: dict[str, Path]) -> None:
+def test_records_are_complete(name: str, golden: dict[str, Path]) -> None:
     events = _core.read_events(str(golden[name]))
     kinds = [kind for kind, _ in _core.event_kinds()]
     assert Counter(kinds[kind] for kind in events.kind.tolist()) == KNOWN[name]["records"]
@@ -149,7 +149,7 @@ def test_the_graph_has_the_work_of_the_replay(name: str, golden: dict[str, Path]
     if name not in PAUSED:
         assert graph.n_out_of_order == 0
         assert n_undeferred or not are_apart(graph.work_ns, work_ns)
-    # What undeferred tasks cost to create is shared out by the replay where it was not measured.
+    # The replay estimates the creation of undeferred tasks if it was not measured.
     assert graph.span_ns <= graph.work_ns + graph.outside_ns + graph.n_steps
     assert graph.burdened_ns >= graph.span_ns > 0
     assert abs(sum(step.length_ns for step in graph.critical) - graph.span_ns) <= graph.n_steps
@@ -169,7 +169,7 @@ def test_slices_are_nested_and_as_many_as_their_records(name: str, golden: dict[
     for thread, begin_ns, end_ns, depth in reversed(list(zip(*columns, strict=True))):
         assert 0 <= begin_ns <= end_ns
         around = open_ns[thread]
-        del around[depth:]  # an outer slice ends after, and so comes before, what it holds
+        del around[depth:]  # an outer slice comes before the slices inside it
         if around and len(around) == depth:
             assert around[-1][0] <= begin_ns and end_ns <= around[-1][1]
         around += [(begin_ns, end_ns)] * (depth + 1 - len(around))
@@ -197,7 +197,7 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
     for _, state, _, _, start_ns, end_ns, *_ in rows["stretches"]:
         assert start_ns <= end_ns
         by_state[state] += end_ns - start_ns
-    # Creation that is estimated, or shared out over undeferred tasks, is work in the table.
+    # Estimated creation, also of undeferred tasks, is work in the table.
     spent[0], by_state[0] = spent[0] + spent.pop(1), by_state[0] + by_state.pop(1, 0)
     for state, spent_ns in spent.items():
         slack_ns = len(rows["stretches"])
@@ -212,11 +212,11 @@ def test_every_table_has_the_rows_of_its_records(name: str, golden: dict[str, Pa
 @pytest.mark.parametrize("name", TRACES)
 def test_waits_are_at_least_as_long_as_their_parts(name: str, golden: dict[str, Path]) -> None:
     for _, _, _, start_ns, end_ns, idle_ns, schedule_ns, sync_ns, _ in rows_of(golden[name], "waits"):
-        assert end_ns - start_ns >= idle_ns + schedule_ns + sync_ns - 2  # each is rounded for itself
+        assert end_ns - start_ns >= idle_ns + schedule_ns + sync_ns - 2  # each is rounded separately
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_what_is_in_no_wait_has_no_end_of_one(name: str, golden: dict[str, Path]) -> None:
+def test_intervals_outside_of_waits_have_no_wait_end(name: str, golden: dict[str, Path]) -> None:
     pyramid = _core.Pyramid(str(golden[name]), False)
     window = pyramid.read_stretches(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
     assert window is not None
@@ -227,7 +227,7 @@ def test_what_is_in_no_wait_has_no_end_of_one(name: str, golden: dict[str, Path]
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_a_stretch_knows_when_its_task_started_or_says_nothing(name: str, golden: dict[str, Path]) -> None:
+def test_an_interval_has_its_task_start_or_none(name: str, golden: dict[str, Path]) -> None:
     pyramid = _core.Pyramid(str(golden[name]), False)
     window = pyramid.read_stretches(range(len(pyramid.cpus)), 0, pyramid.end_ns, 1_000_000)
     assert window is not None
@@ -238,7 +238,7 @@ def test_a_stretch_knows_when_its_task_started_or_says_nothing(name: str, golden
 
 
 @pytest.mark.parametrize("name", TRACES)
-def test_stretches_of_a_thread_do_not_overlap(name: str, golden: dict[str, Path]) -> None:
+def test_intervals_of_a_thread_do_not_overlap(name: str, golden: dict[str, Path]) -> None:
     last_ns: dict[int, int] = {}
     overlaps = []
     for thread, state, _, _, start_ns, end_ns, *_ in rows_of(golden[name], "stretches"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks of a job: when runs are one, how even the work is; workers that return what the function does."""
+"""The ranks of a job: which runs form a job, the balance of work, and the results of workers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_runs_are_a_job_when_each_has_a_rank_of_its_own() -> None:
 
 
 def report_of(folder: Path, number: int, work_ns: int) -> ReportContent:
-    """The report of a made-up rank; its directory holds what the tool writes of the launcher."""
+    """Makes the report of a rank; its directory contains the tool's record of the launcher."""
     path = folder / f"r{number:04}.ompass"
     path.mkdir()
     (path / "meta.json").write_text(json.dumps({"rank": number, "host": "node"}))
@@ -105,7 +105,7 @@ def test_the_table_of_256_ranks_cuts_no_figure(tmp_path: Path, width: int) -> No
     head = next(line for line in lines if line.split()[:1] == ["rank"])
     assert head.split()[:4] == ["rank", "threads", "time", "thread-time"]
     assert any("and 224 ranks more" in line for line in lines)
-    assert head.index("rank") < 8, "no column stands empty before it"
+    assert head.index("rank") < 8, "an empty column precedes it"
 
 
 def test_two_ranks_are_both_shown(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_workers_return_results_in_the_order_of_the_runs(processes: int) -> None
 
 
 @pytest.mark.parametrize("processes", [0, 2])
-def test_an_error_of_a_worker_is_that_of_the_function(processes: int) -> None:
+def test_an_error_of_a_worker_is_the_error_of_the_function(processes: int) -> None:
     with pytest.raises(UsageError) as raised:
         Workers(processes=processes).map(refused, [Path("a.ompass"), Path("b.ompass")])
     assert raised.value.one_line() == "a.ompass: it is not wanted; go away"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples within their stated error, cache groups of topologies, and the forms of the reuse report."""
+"""Samples within their stated error, cache groups of topologies, and the formats of the reuse report."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def blocks_of(
         return np.asarray(np.arange(n, dtype=np.uint64) % np.uint64(n_blocks))
     if order == "uniform":
         return random.integers(0, n_blocks, n, dtype=np.uint64)
-    if order == "hot":  # half of the accesses go to three blocks
+    if order == "hot":  # half of the accesses use three blocks
         cold = random.integers(0, n_blocks, n, dtype=np.uint64)
         return np.where(random.random(n) < 0.5, random.integers(0, 3, n, dtype=np.uint64), cold)
     walk = np.cumsum(random.integers(-40, 41, n))
@@ -71,7 +71,7 @@ def cumulative(kernel: _core.KernelReuse) -> np.ndarray[tuple[int], np.dtype[np.
 
 @pytest.mark.parametrize("order", ["loop", "uniform", "hot", "walk"])
 def test_a_sample_is_within_its_stated_error(order: str) -> None:
-    """At 95% confidence: of 20 samples of each kind one may be outside, and two are forgiven."""
+    """At 95% confidence one of 20 samples of each kind may be outside; two are tolerated."""
     outside, bounds = 0, []
     for seed in range(20):
         block = blocks_of(order, seed)
@@ -87,7 +87,7 @@ def test_a_sample_is_within_its_stated_error(order: str) -> None:
         bounds.append(bound)
         outside += float(np.abs(cumulative(estimate) - cumulative(exact)).max()) > bound
     assert outside <= 2
-    # A bound that everything is within is none; where a few blocks have most accesses it must be wide.
+    # The bound must not be trivial; it must be wide if a few blocks have most accesses.
     assert (max(bounds) > 0.3) if order == "hot" else (max(bounds) < 1)
     if order == "uniform":
         assert max(bounds) < 0.4
@@ -150,7 +150,7 @@ def test_a_cache_above_the_l3_or_none_at_all_is_the_last_level() -> None:
     assert len(synthetic_topology("core:4 l2:1 pu:1").groups) == 4
 
 
-def test_what_hwloc_does_not_understand_is_a_usage_error() -> None:
+def test_topology_that_hwloc_refuses_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="synthetic"):
         synthetic_topology("pack:x")
 
@@ -161,7 +161,7 @@ def test_a_run_without_a_readable_topology_has_one_group(tmp_path: Path) -> None
     assert len(recorded_topology(tmp_path).groups) == 1
 
 
-def test_a_profile_is_refused_with_what_to_do(tmp_path: Path) -> None:
+def test_a_profile_is_refused_with_advice(tmp_path: Path) -> None:
     with pytest.raises(NothingToShowError, match="OMPASS_MODE=trace"):
         check_has_accesses(made_run())
 
@@ -175,7 +175,7 @@ def test_sizes_are_read_in_binary_units(text: str, n_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "5X", "K"])
-def test_what_is_no_size_is_refused(text: str) -> None:
+def test_invalid_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="size"):
         parse_size(text)
 

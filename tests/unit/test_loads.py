@@ -24,11 +24,11 @@ from ompass.readers.samples import read_samples
 from unit.test_samples import REGISTERS, code, record, sample_file
 
 LOADS, OPS = 3, 4  # kinds of event
-# PERF_MEM_OP_LOAD with a level that was hit; the last one is a line that another core had modified
+# PERF_MEM_OP_LOAD with the level that was hit; the last one is a line that another core had modified
 L1, L3, MEMORY, REMOTE = (2 | (level | 2) << 5 for level in (0x08, 0x40, 0x80, 0x100))
 MODIFIED = L3 | 0x10 << 19
 WANTS_LOADS, ENODEV = 1, 19
-PLACE_OF_HZ = 680  # of sample_hz in process.log
+PLACE_OF_HZ = 680  # offset of sample_hz in process.log
 
 
 def load(cycles: int, source: int, **fields: Any) -> bytes:
@@ -49,7 +49,7 @@ def run_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def sampled(run_dir: Path) -> Path:
-    """Ten loads of the task, and two of the serial part."""
+    """Makes a run with ten loads of the task and two of the serial part."""
     return write_loads(
         run_dir,
         *[load(4, L1)] * 5,
@@ -135,14 +135,14 @@ def test_the_figure_is_written(sampled: Path, tmp_path: Path, name: str) -> None
         assert b"share of loads" in picture and picture.count(b"the serial part") >= 2
 
 
-def test_samples_of_loads_are_not_taken_for_time(sampled: Path) -> None:
+def test_samples_of_loads_do_not_count_as_time(sampled: Path) -> None:
     text = " ".join(shown("samples", str(sampled)).stdout.split())
     assert "12 samples of the loads of 1 thread" in text
     assert "shares are of loads, not of time" in text
 
 
 def ask_for_loads(run_dir: Path, error: int) -> None:
-    """As the tool writes it into process.log: format.h, ProcessHeader."""
+    """Writes the request for loads into process.log, as the tool does: format.h, ProcessHeader."""
     path = run_dir / "process.log"
     data = bytearray(path.read_bytes())
     struct.pack_into("<5I", data, PLACE_OF_HZ, 100, 0, 0, WANTS_LOADS, error)
@@ -158,7 +158,7 @@ def ask_for_loads(run_dir: Path, error: int) -> None:
         (0, "it was too short"),
     ],
 )
-def test_a_run_without_loads_says_why_and_how_to_get_them(
+def test_a_run_without_loads_shows_why_and_how_to_get_them(
     run_dir: Path, error: int | None, says: str
 ) -> None:
     if error is not None:
@@ -187,7 +187,7 @@ def test_distributions_rise_to_one_and_agree_with_quantiles(loads: list[SampledL
     assert (of.n, of.cycles, sum(of.by_source.values())) == (len(every), sum(every), len(every))
 
 
-def test_loads_that_others_slow_are_those_of_other_nodes_and_modified_lines() -> None:
+def test_loads_from_other_nodes_and_of_modified_lines_are_contended() -> None:
     loads = (made(5), made(300, "other node"), made(100, "L3", 2, modified=True), made(90, "memory"))
     (of,) = loads_by_owner(loads)
     assert (of.slowed_cycles, of.waited_cycles) == (500, 5000)

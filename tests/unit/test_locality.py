@@ -13,7 +13,7 @@ from ompass.model import Run
 
 
 def with_held(*held: dict[str, Any]) -> Run:
-    """A run of one region, one thread for each of these."""
+    """Makes a run of one region with one thread for each of these values."""
     return made_run([region(0, thread, **one) for thread, one in enumerate(held)])
 
 
@@ -32,7 +32,7 @@ def test_matrix_adds_up_threads_and_local_is_its_diagonal() -> None:
     assert figures.steal_success == pytest.approx(0.25)
 
 
-def test_domains_beyond_the_last_share_its_place() -> None:
+def test_domains_beyond_the_last_count_as_the_last() -> None:
     figures = locality(with_held({"domain": 70, "n_from_domain": [0, 0, 9]}))
     assert figures is not None
     assert figures.matrix == ((0, 0, 0), (0, 0, 0), (0, 0, 9))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Creations in brackets, in traces of programs that never ran: every reader dates them by their spans."""
+"""Wrapped creations in made traces: every reader dates them by their creation records."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from readers_agree import (
 from second_reading import Reading
 from unit.test_task_graph import bodies
 
-SPAN_BEGIN_NS = 1000  # of the first record of a made trace
+SPAN_BEGIN_NS = 1000  # time of the first record of a made trace
 
 
 @settings(max_examples=150, deadline=None)
 @given(bodies, st.integers(1, 4), st.integers(0, 5), st.sampled_from([1, 7, 300]))
-def test_work_and_span_are_those_of_the_program_in_brackets_too(
+def test_wrapped_creations_do_not_change_work_and_span(
     body: Body, n_threads: int, spread: int, bracket_ns: int
 ) -> None:
     schedule = Schedule(body, n_threads, spread, bracket_ns)
@@ -46,7 +46,7 @@ def test_work_and_span_are_those_of_the_program_in_brackets_too(
         assert second_reading_differs(run_dir, Reading(run_dir)) == []
 
 
-def test_a_chain_in_brackets_has_no_parallelism(tmp_path: Path) -> None:
+def test_a_chain_of_wrapped_creations_has_no_parallelism(tmp_path: Path) -> None:
     body: Body = (Work(100), Spawn((Work(100), Spawn((Work(100),)))), Wait())
     run_dir = write_trace(tmp_path / "made.ompass", Schedule(body, bracket_ns=5))
     graph = _core.task_graph(str(run_dir))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents name only what exists: links, files and options; and their tables of sources are complete."""
+"""The links, files and options in the documents exist, and the tables of sources are complete."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ COMMANDS = vars(typer.main.get_command(application()))["commands"]
 
 
 def shown(*arguments: str) -> str:
-    """What `ompass docs` prints."""
+    """Returns the output of `ompass docs`."""
     return CliRunner().invoke(application(), ["docs", *arguments], catch_exceptions=False).stdout
 
 
 def anchors(document: Path) -> set[str]:
-    """The anchors of a document's headings, as GitHub makes them."""
+    """Returns the anchors of a document's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)$", document.read_text(), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -42,14 +42,14 @@ def problems_of_links(document: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_and_paths_lead_somewhere(document: Path) -> None:
+def test_links_and_paths_exist(document: Path) -> None:
     paths = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*\w)`", document.read_text())
     missing = [path for path in paths if not (ROOT / path).exists()]
     assert [*problems_of_links(document), *missing] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_options_are_those_of_the_commands(document: Path) -> None:
+def test_options_exist(document: Path) -> None:
     unknown = []
     for line in document.read_text().splitlines():
         named = re.findall(rf"\bompass ({'|'.join(COMMANDS)})\b([^`|]*)", line)
@@ -67,7 +67,7 @@ def test_help_names_pages_that_the_command_shows(name: str) -> None:
     command = COMMANDS[name] if name else typer.main.get_command(application())
     texts = [command.help, command.epilog, *(getattr(parameter, "help", "") for parameter in command.params)]
     text = "\n".join(filter(None, texts))
-    assert re.findall(r"\bdocs/\S*", text) == []  # an installed package has no such folder
+    assert re.findall(r"\bdocs/\S*", text) == []  # an installed package has no such directory
     asked = set(re.findall(r"ompass docs ([a-z-]+)", text))
     assert asked <= {page.stem for page in (ROOT / "docs").glob("*.md")}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file of the core gives kinds of events their meaning: analysis/core/events/walker.h."""
+"""Only one file of the core interprets kinds of events: analysis/core/events/walker.h."""
 
 import re
 from pathlib import Path
@@ -7,9 +7,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORE = ROOT / "analysis/core"
 WALKER = "events/walker.h"
-WRITER = "simulation/recorder.cpp"  # of simulated runs: it reads no event
-# Encoding, not meaning: the decoder unpacks short forms and counts ids, dump unfolds undeferred tasks into
-# rows and counts them one by one.
+WRITER = "simulation/recorder.cpp"  # writes simulated runs, and reads no events
+# Files that use kinds for encoding only: the decoder unpacks short forms and counts ids; dump expands
+# undeferred tasks into rows and counts them one by one.
 ENCODING = {
     "events/decoder.h": {
         "kEnd", "kTime", "kCreate", "kImplicitBegin", "kRegionBegin", "kInlineCode", "kRead", "kWrite",
@@ -30,7 +30,7 @@ def kinds_named_in(path: Path) -> set[str]:
     return set(re.findall(r"\bformat::(k\w+)\b", path.read_text())) & event_kinds()
 
 
-def test_only_the_walker_gives_kinds_of_events_a_meaning() -> None:
+def test_only_the_walker_interprets_kinds_of_events() -> None:
     named = {
         path.relative_to(CORE).as_posix(): kinds_named_in(path)
         for path in CORE.rglob("*")
@@ -39,7 +39,7 @@ def test_only_the_walker_gives_kinds_of_events_a_meaning() -> None:
     assert len(named) > 20
     for path, kinds in named.items():
         if path not in (WALKER, WRITER):
-            assert kinds <= ENCODING.get(path, set()), f"{path} gives a meaning to {kinds}"
+            assert kinds <= ENCODING.get(path, set()), f"{path} interprets {kinds}"
 
 
 def test_the_walker_knows_every_kind_of_event() -> None:

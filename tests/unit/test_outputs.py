@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options that name output are refused before any work, by an error that names them."""
+"""Options with unusable output paths are refused before any work, by an error that names the option."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ompass.errors import OutputError
 from ompass.writable import file_problem, folder_problem
 from unit.test_commands import call, error_of
 
-# Options of type Path that name input, or a program's run directory, which `ompass run` judges by itself.
+# Options of type Path that name input, or a program's run directory, which `ompass run` checks itself.
 _INPUTS = {
     "--libomp", "--machine-file", "--topology", "--show", "--bots", "--bots-gcc", "--extension", "--compiler",
 }  # fmt: skip
 
 
 def path_options() -> list[tuple[str, str]]:
-    """(command, option) for every option that names a file or folder to write."""
+    """Returns (command, option) for every option that names an output file or directory."""
     group: Any = typer.main.get_command(application(COMMANDS))
     return [
         (name, parameter.opts[0])
@@ -60,7 +60,7 @@ def test_output_that_cannot_be_written_is_refused_before_any_work(
     assert (tmp_path / "file").read_text(encoding="utf-8") == "x"
 
 
-def test_file_that_can_be_written_is_left_as_it_is(tmp_path: Path) -> None:
+def test_file_that_can_be_written_stays_unchanged(tmp_path: Path) -> None:
     (tmp_path / "old").write_text("kept", encoding="utf-8")
     assert file_problem(tmp_path / "old") == ""
     assert file_problem(tmp_path / "new") == ""

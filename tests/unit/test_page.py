@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML report as text: complete without scripts, nothing from elsewhere, no name becomes markup."""
+"""The HTML report as text: complete without scripts, no external resources, no name becomes markup."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def run(name: str = "solve", **fields: object) -> Run:
 
 
 class Tags(HTMLParser):
-    """Start tags of a page outside of scripts, with their attributes."""
+    """Collects the start tags of a page outside of scripts, with their attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ def test_the_page_has_every_section() -> None:
         assert f"<h3>{title}</h3>" in page
 
 
-def test_nothing_comes_from_elsewhere() -> None:
+def test_the_page_has_no_external_resources() -> None:
     page = html_report([RunPart(collect(run()))])
     for tag, attributes in Tags(page).found:
         for name in ("src", "href"):
@@ -69,7 +69,7 @@ def test_several_runs_are_compared() -> None:
     assert page.count("<article") == 2
 
 
-def test_a_run_cut_short_says_so() -> None:
+def test_a_run_that_was_cut_short_is_marked() -> None:
     page = html_report([RunPart(collect(run(complete=False, incomplete_reasons=["It was killed."])))])
     assert "The run was cut short. It was killed." in page
 
@@ -87,7 +87,7 @@ def test_an_excerpt_surrounds_its_line(tmp_path: Path) -> None:
     assert (excerpt.first, excerpt.lines[0], excerpt.lines[10 - excerpt.first]) == (6, "line 6", "line 10")
 
 
-def test_source_stands_on_the_page_only_when_wanted(tmp_path: Path) -> None:
+def test_source_is_on_the_page_only_on_request(tmp_path: Path) -> None:
     path = tmp_path / "a.c"
     path.write_text("".join(f"line {k}\n" for k in range(1, 60)))
     content = collect(run())
@@ -113,7 +113,7 @@ def test_source_stands_on_the_page_only_when_wanted(tmp_path: Path) -> None:
     excerpt = Excerpts(content).of(1)
     assert excerpt is not None
     assert (excerpt["line"], excerpt["heat"]) == (10, {12: 30})
-    assert excerpt["first"] + len(excerpt["lines"]) - 1 == 16  # behind the sampled line, too
+    assert excerpt["first"] + len(excerpt["lines"]) - 1 == 16  # includes lines behind the sampled one
 
 
 def test_samples_become_a_tree_of_owners_functions_and_lines() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a program chose reach every kind of output as text: no markup, escape sequence or formula."""
+"""A program's names reach every kind of output as text: no markup, escape sequence or formula."""
 
 from __future__ import annotations
 
@@ -85,31 +85,31 @@ def test_visible_text_is_one_line_that_xml_and_utf_8_can_hold(text: str) -> None
 
 
 @given(st.text())
-def test_json_means_the_same_and_steers_nothing(text: str) -> None:
+def test_json_keeps_its_meaning_without_control_characters(text: str) -> None:
     written = json_text(json.dumps({"name": text}, ensure_ascii=False))
     assert json.loads(written) == {"name": text}
     assert harmless(written)
     written.encode()
 
 
-def test_what_a_spreadsheet_would_compute_is_text() -> None:
+def test_formulas_become_text_for_spreadsheets() -> None:
     assert [csv_cell(value) for value in ("=1+1", "-x", "@a", "+b", "f(x)", -3, None)] == [
         *("'=1+1", "'-x", "'@a", "'+b"), "f(x)", -3, None,
     ]  # fmt: skip
 
 
-def test_a_report_shows_names_as_they_are() -> None:
+def test_a_report_shows_names_literally() -> None:
     text = printed(run_report(content_of(NASTY)))
     assert SHOWN in text
     assert harmless(text)
 
 
-def test_colours_of_our_own_remain() -> None:
+def test_colours_of_the_report_remain() -> None:
     text = printed(run_report(content_of("axpy")), force_terminal=True, color_system="standard")
     assert f"{ESC}[" in text
 
 
-def test_csv_and_json_steer_nothing() -> None:
+def test_csv_and_json_have_no_control_characters() -> None:
     report = run_report(content_of(NASTY))
     for table in CSV_TABLES.values():
         text = csv_report([report], table)
@@ -160,7 +160,7 @@ def test_jedule_is_well_formed(tmp_path: Path) -> None:
     assert f"task {SHOWN}" in values
 
 
-def test_polars_knows_the_same_harmful_characters() -> None:
+def test_polars_finds_the_same_harmful_characters() -> None:
     import polars as pl
 
     text = "".join(map(chr, [*range(0x300), *range(0x2000, 0x2100), 0xFEFF, 0xFFFD, 0xFFFF]))
@@ -169,7 +169,7 @@ def test_polars_knows_the_same_harmful_characters() -> None:
 
 
 @pytest.mark.parametrize("command", ["report", "info", "doctor"])
-def test_commands_print_names_as_they_are(
+def test_commands_print_names_literally(
     command: str, fake_core: Callable[..., FakeCore], run_directory: Callable[[str], Path]
 ) -> None:
     from unit.test_commands import call
@@ -188,7 +188,7 @@ def test_commands_print_names_as_they_are(
     assert visible_lines("op[/]x[i][red]:bug: ␛[31m") in text
 
 
-def test_errors_of_the_command_steer_nothing() -> None:
+def test_errors_of_the_command_have_no_control_characters() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "ompass", "report", f"no-{ESC}[31m-such"],
         capture_output=True, text=True, check=False,

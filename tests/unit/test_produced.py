@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""After a run, its directories are found by name, the main one first; nothing older is mistaken for it."""
+"""After a run, its directories are found by name, the main one first; older ones are ignored."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_numbered_directories_belong_to_the_name(tmp_path: Path) -> None:
     assert candidates(f"{tmp_path}/fib.ompass") == made
 
 
-def test_names_without_our_ending_are_numbered_at_the_end(tmp_path: Path) -> None:
+def test_names_without_the_suffix_are_numbered_at_the_end(tmp_path: Path) -> None:
     made = {record(tmp_path / name, 1) for name in ("out", "out-2")}
     assert candidates(f"{tmp_path}/out") == made
 
 
-def test_patterns_stand_for_what_the_tool_puts_there(tmp_path: Path) -> None:
+def test_patterns_match_the_names_that_the_tool_makes(tmp_path: Path) -> None:
     made = {record(tmp_path / name, 1) for name in ("fib-node1-r0-12.ompass", "sh-node1-r1-13-2.ompass")}
     record(tmp_path / "fib-node1-rx-12.ompass", 1)
     assert candidates(f"{tmp_path}/%e-%h-r%r-%p.ompass") == made
@@ -87,8 +87,8 @@ def test_largest_run_is_the_main_one_when_only_children_recorded(tmp_path: Path)
     assert (found.main, found.others) == (large, (small,))
 
 
-def test_runs_of_other_launches_are_no_children(tmp_path: Path) -> None:
-    """Ranks of a job have one pattern."""
+def test_runs_of_other_launches_are_not_children(tmp_path: Path) -> None:
+    """The ranks of a job share one pattern."""
     own = record(tmp_path / "q-0.ompass", 5)
     child = record(tmp_path / "q-0-2.ompass", 6)
     inner = record(
@@ -141,7 +141,7 @@ def test_place_that_cannot_be_written_is_refused_before_the_run(tmp_path: Path, 
 @pytest.mark.parametrize(
     "place", ["new/deep/a.ompass", "there", "%h/a.ompass", "a-%r.ompass", "100%%.ompass"]
 )
-def test_place_that_can_be_written_is_left_as_it_is(tmp_path: Path, place: str) -> None:
+def test_place_that_can_be_written_stays_unchanged(tmp_path: Path, place: str) -> None:
     (tmp_path / "there").mkdir()
     check_place(str(tmp_path / place), "-o")
     assert [path.name for path in tmp_path.iterdir()] == ["there"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pyramid of made traces: bins add up to the rows of `stretches` at every zoom; its file is safe."""
+"""The pyramid of made traces: bins add up to the rows of `stretches` at every zoom; its file is robust."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ompass.reports.model import STATES
 from unit.test_schedule import BODIES, MIXED
 
 N_THREADS = 3
-IS_FINAL = 144 + 8 * 64 + 4  # place of this field in process.log
+IS_FINAL = 144 + 8 * 64 + 4  # offset of this field in process.log
 WORK_BEGIN, WORK_END = 48, 49
 LONG: Body = tuple(Spawn((Work(20), Spawn((Work(5),), 3), Wait()), 2) for _ in range(3000))
-"""Long enough for several checkpoints."""
+"""A program long enough for several checkpoints."""
 
 Key = tuple[int, int]
 
@@ -34,7 +34,7 @@ def made(body: Body, folder: Path) -> Path:
 
 
 def overlaps(path: Path, begin_ns: int, end_ns: int, column: str) -> Counter[Key]:
-    """Nanoseconds of a window by thread and `column`, from SQL; other columns than the state: of work."""
+    """Returns nanoseconds of a window by thread and `column`, from SQL; of work, unless it is state."""
     where = "" if column == "state" else "AND state = 'work'"
     frame = open(path).sql(
         f"SELECT thread, {column} AS key, "
@@ -48,7 +48,7 @@ def overlaps(path: Path, begin_ns: int, end_ns: int, column: str) -> Counter[Key
 
 
 def binned(pyramid: _core.Pyramid, shift: int, first: int, n: int, dimension: int) -> Counter[Key]:
-    """The same of bins."""
+    """Returns the same from bins."""
     keys = [key for key, _ in pyramid.totals(dimension)] if dimension else list(range(len(STATES)))
     tile = pyramid.read_tile(
         [[t] for t in range(N_THREADS)], dimension, keys if dimension else [], shift, first, n
@@ -80,7 +80,7 @@ def test_bins_add_up_to_the_recorded_states_at_every_zoom(body: Body, seed: int)
 def test_windows_deep_in_a_long_trace_are_read_from_a_checkpoint(tmp_path: Path) -> None:
     path = made(LONG, tmp_path)
     check_windows(path, 5, 40)
-    # Events before the last checkpoint are not read for what comes after it.
+    # Reading behind the last checkpoint does not read the events before it.
     pyramid = _core.Pyramid(str(path), keep=False)
     log = path / "thread-00000.log"
     damaged = bytearray(log.read_bytes())
@@ -101,7 +101,7 @@ def test_windows_inside_a_loop_are_read_from_a_checkpoint(tmp_path: Path) -> Non
     check_windows(write_trace(tmp_path / "made.ompass", schedule), 5, 20)
 
 
-def test_stretches_of_a_window_are_those_of_the_table(tmp_path: Path) -> None:
+def test_intervals_of_a_window_agree_with_the_table(tmp_path: Path) -> None:
     path = made(MIXED, tmp_path)
     pyramid = _core.Pyramid(str(path), keep=False)
     begin_ns, end_ns = pyramid.end_ns // 4, pyramid.end_ns // 2
@@ -127,7 +127,7 @@ def test_depths_and_homes_of_work_add_up(tmp_path: Path) -> None:
 
 
 def ended(path: Path) -> Path:
-    """The run with the mark of a program that has left all its logs behind it."""
+    """Marks the run as one whose program has closed all its logs; returns its path."""
     log = bytearray((path / "process.log").read_bytes())
     struct.pack_into("<I", log, IS_FINAL, 1)
     (path / "process.log").write_bytes(log)
@@ -139,7 +139,7 @@ def totals(path: Path) -> tuple[bool, list[tuple[int, int]]]:
     return pyramid.was_kept, pyramid.totals(0)
 
 
-def test_a_kept_pyramid_is_read_again_and_left_when_it_does_not_fit(tmp_path: Path) -> None:
+def test_a_kept_pyramid_is_read_again_unless_it_does_not_fit(tmp_path: Path) -> None:
     path = ended(made(LONG, tmp_path))
     cache = path / "pyramid.cache"
     first = totals(path)
@@ -151,21 +151,21 @@ def test_a_kept_pyramid_is_read_again_and_left_when_it_does_not_fit(tmp_path: Pa
     assert kept.was_kept and not made_again.was_kept and not cache.exists()
     assert kept.ran == made_again.ran
     assert (kept.read_tile([[0]], 0, [], 3, 100, 50) == made_again.read_tile([[0]], 0, [], 3, 100, 50)).all()
-    for place in (0, 200, len(sound) // 2, len(sound) - 1):  # damaged: made again, and replaced
+    for place in (0, 200, len(sound) // 2, len(sound) - 1):  # a damaged file is rebuilt and replaced
         cache.write_bytes(sound[:place] + bytes([sound[place] ^ 0x55]) + sound[place + 1 :])
         assert totals(path) == (False, first[1])
         assert totals(path) == (True, first[1])
     for length in (0, 100, len(sound) - 8):
         cache.write_bytes(sound[:length])
         assert totals(path) == (False, first[1])
-    os.utime(path / "thread-00001.log")  # written anew, as far as can be told
+    os.utime(path / "thread-00001.log")  # looks newly written
     assert totals(path) == (False, first[1])
     assert not list(path.glob("pyramid.cache.*"))
 
 
 def test_a_directory_that_cannot_be_written_has_no_kept_pyramid(tmp_path: Path) -> None:
     path = ended(made(MIXED, tmp_path))
-    (path / "pyramid.cache").mkdir()  # as root may write anywhere, something is in the way
+    (path / "pyramid.cache").mkdir()  # blocks the file even for root, who may write anywhere
     assert totals(path)[0] is False
     assert totals(path)[0] is False
     assert not list(path.glob("pyramid.cache.*"))

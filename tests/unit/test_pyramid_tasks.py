@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a timeline tells of one moment and one task: waits, absences, dependences of made schedules."""
+"""A timeline's details of a moment and a task: waits, off-CPU intervals, dependences of made schedules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ompass.reports.model import STATES
 from unit.test_schedule import BODIES, MIXED
 
 N_THREADS = 3
-BEGIN = 1000  # of made traces, ticks
+BEGIN = 1000  # begin of made traces, ticks
 PREEMPTED, BLOCKED = 44, 45
 MANY = 1 << 40
 CHAINS: Body = tuple(
@@ -38,7 +38,7 @@ def rows_of(columns: _core.WindowStretches | _core.TaskLinks | None) -> list[dic
 
 
 def check_links(schedule: made_traces.Schedule, path: Path, n_tasks: int, records: int = MANY) -> int:
-    """Compares the links of some tasks; returns how many there were."""
+    """Compares the links of some tasks; returns the number of links."""
     pyramid, chosen, n_links = _core.Pyramid(str(path), keep=False), random.Random(7), 0
     stretches = rows_of(pyramid.read_stretches(list(range(N_THREADS)), 0, pyramid.end_ns, 1 << 20))
     seen = {row["task"]: row for row in stretches if row["task"] and row["state"] == 0}
@@ -49,7 +49,7 @@ def check_links(schedule: made_traces.Schedule, path: Path, n_tasks: int, record
     assert set(pyramid.read_dependences(MANY) or ()) == pairs
     for task in chosen.sample(schedule.tasks, min(n_tasks, len(schedule.tasks))):
         if task.id not in seen:
-            continue  # too short to be seen
+            continue  # too short to be shown
         row = seen[task.id]
         found = rows_of(pyramid.read_links(task.id, row["thread"], row["begin_ns"], records))
         before = [task.predecessor] if task.predecessor else []
@@ -75,7 +75,7 @@ def test_dependences_are_found_from_checkpoints_too(tmp_path: Path) -> None:
     assert check_links(*made(CHAINS * 30, tmp_path), 40) > 40
 
 
-def test_a_search_ends_where_it_may_read_no_more(tmp_path: Path) -> None:
+def test_a_search_ends_at_its_limit(tmp_path: Path) -> None:
     schedule, path = made(CHAINS, tmp_path)
     pyramid = _core.Pyramid(str(path), keep=False)
     found = rows_of(pyramid.read_links(schedule.tasks[1].id, 0, 0, 1))
@@ -83,11 +83,11 @@ def test_a_search_ends_where_it_may_read_no_more(tmp_path: Path) -> None:
     assert pyramid.read_dependences(3) is None
 
 
-# Two waits that begin at once.
+# Two waits that begin at the same time.
 @example(body=(Spawn((Spawn((Work(3),), 2), Spawn((), 2), Wait()), 2),), seed=0)
 @given(body=BODIES, seed=st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
-def test_a_moment_tells_what_every_thread_does_and_what_it_waits_in(body: Body, seed: int) -> None:
+def test_a_moment_shows_the_state_and_the_wait_of_every_thread(body: Body, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         _, path = made((Work(10), *body), Path(folder))
         pyramid, recording = _core.Pyramid(str(path), keep=False), open(path)
@@ -110,7 +110,7 @@ def test_a_moment_tells_what_every_thread_does_and_what_it_waits_in(body: Body, 
                     assert (row["wait_begin_ns"], row["wait_end_ns"]) == innermost
 
 
-def test_absences_are_parts_of_the_states_in_which_they_lie(tmp_path: Path) -> None:
+def test_off_cpu_intervals_are_parts_of_their_states(tmp_path: Path) -> None:
     schedule = made_traces.Schedule((*MIXED, Wait(), *MIXED), N_THREADS, 1)
     chosen, intervals, now = random.Random(3), [], BEGIN + 100
     words = schedule.workers[0].log.words

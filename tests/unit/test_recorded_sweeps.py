@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps that were recorded once: the right disease is named in words, and every formula of scaling holds.
+"""Recorded sweeps: the verdict names the right disease, and every formula of scaling holds.
 
-The three diseases are those of Acar et al., Fig. 3. Neither health nor cilksort can use up the memory of two
-cores, so for the third the recorded work is made longer, as a machine with more cores on one memory would.
+The three diseases come from Acar et al., Fig. 3. Neither health nor cilksort saturates the memory of two
+cores, so for the third disease the test lengthens the recorded work, as a machine with more cores per memory
+would.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ def judged(runs: SweepRuns) -> NumberOfThreads:
 
 
 def inflated(run: Run, factor: float) -> Run:
-    """The run as it would be with all work taking longer: threads work longer, and all else takes as long."""
+    """Returns the run with all work longer by a factor; all other times stay."""
     regions = []
     longest = max(round(row.work_ns * (factor - 1)) for row in run.regions if row.construct >= 0)
     for row in run.regions:
         more = longest if row.construct >= 0 else 0
-        # Threads of a team end together, so the work that one lacks is idle time.
+        # The threads of a team end together, so a thread with less work idles.
         own = round(row.work_ns * (factor - 1)) if row.construct >= 0 else 0
         regions.append(
             row.replace(

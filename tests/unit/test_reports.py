@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports show the metrics and nothing else: JSON as documented, CSV equal to it, pages at any width."""
+"""Reports show the metrics: JSON as documented, CSV equal to it, pages of any width."""
 
 from __future__ import annotations
 
@@ -222,8 +222,8 @@ def test_page_shows_the_figures() -> None:
 
 
 @pytest.mark.parametrize("width", [34, 50])
-def test_names_are_never_what_gives_way(width: int) -> None:
-    """At 50 columns, rich gave the columns of names a width of nothing."""
+def test_names_never_lose_their_columns(width: int) -> None:
+    """At 50 columns, rich once gave the columns of names no width."""
     content = collect(some_run())
     places = {
         number: Location("solve_all_of_it", f"/src/a_rather_long_name_{number}.c", 40 + number)
@@ -243,7 +243,7 @@ def test_counters_are_on_the_terminal_and_on_the_page() -> None:
         assert "PAPI_L3_TCM" in text
     counters = next(s for s in run_report(content).sections if s.key == "counters").parts[0]
     assert isinstance(counters, Table)
-    assert [row[-1] for row in counters.rows] == [11, 7], "of the tasks, and of the kernel"
+    assert [row[-1] for row in counters.rows] == [11, 7], "counters of the tasks and of the kernel"
 
 
 def test_moved_tasks_are_the_same_share_everywhere() -> None:
@@ -264,7 +264,7 @@ def test_one_thread_is_not_called_threads() -> None:
     assert "speed-up" not in text, "one thread has no serial part"
 
 
-def test_page_of_a_run_cut_short_says_so_first() -> None:
+def test_page_of_an_interrupted_run_begins_with_that() -> None:
     text = page(collect(some_run(complete=False, incomplete_reasons=["It was killed."])), 110)
     assert "The run was cut short. It was killed." in "\n".join(text.splitlines()[:4])
 
@@ -279,7 +279,7 @@ def test_many_threads_do_not_fill_the_screen() -> None:
     assert "and 48 threads more" in page(collect(made_run(rows)), 110)
 
 
-def test_picture_is_valid_and_needs_nothing_from_elsewhere() -> None:
+def test_picture_is_valid_and_has_no_external_resources() -> None:
     picture = svg_report([run_report(collect(some_run()))])
     root = ET.fromstring(picture)
     assert root.tag.endswith("svg")
@@ -293,7 +293,7 @@ def test_region_is_chosen_by_number() -> None:
     assert shown.breakdown.thread_time_ns == 200 * MS
 
 
-def test_unknown_region_is_answered_with_those_there_are() -> None:
+def test_unknown_region_is_answered_with_the_known_ones() -> None:
     with pytest.raises(NothingToShowError, match=r"no parallel region is `nowhere`.*0: "):
         collect(some_run(), scope=Scope.REGION, region="nowhere")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reuse distances of the core against the definition, computed byte by byte."""
+"""Reuse distances of the core, compared with the definition byte by byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ L2_BYTES, LLC_BYTES = 16, 40
 
 
 class Tally(NamedTuple):
-    """What is counted of one kernel in one group."""
+    """The counts of one kernel in one group."""
 
     cold: int
     coherence: int
@@ -48,15 +48,15 @@ def bin_of(distance: int) -> int:
 def by_definition(
     accesses: Sequence[Access], n_groups: int, coherent: bool, unit: int = 1
 ) -> dict[tuple[int, int], Tally]:
-    """(group, kernel) -> tally; every byte on its own, by looking at all accesses in between.
+    """Returns (group, kernel) -> tally: visits, for each byte, all accesses in between.
 
-    With a unit, addresses and lengths are in units of so many bytes.
+    Addresses and lengths are in units of `unit` bytes.
     """
     counted: dict[tuple[int, int], Counter[str]] = {}
     bins: dict[tuple[int, int], Counter[int]] = {}
     for group in range(n_groups):
         stream = [access for access in accesses if access.group == group]
-        last: dict[int, int] = {}  # byte -> index in the stream
+        last: dict[int, int] = {}  # byte -> index of its last access in the stream
         invalid: set[int] = set()
         index = 0
         for access in accesses:
@@ -99,7 +99,7 @@ def by_definition(
 def computed(
     accesses: Sequence[Access], n_groups: int, coherent: bool, n_jobs: int = 1
 ) -> dict[tuple[int, int], Tally]:
-    """The same by the core."""
+    """Returns the same from the core."""
     result = reuse(accesses, [(L2_BYTES, LLC_BYTES)] * n_groups, coherent=coherent, n_jobs=n_jobs)
     tallies = {}
     for group, row in enumerate(result.groups):
@@ -156,7 +156,7 @@ def test_any_ranges_in_any_groups_have_the_distances_of_the_definition(
 
 
 def random_trace(random_source: random.Random) -> tuple[list[Access], int]:
-    """Blocks that recur, ranges that cut them, and runs over everything, in a share that differs by trace."""
+    """Makes a trace of recurring blocks, ranges that cut them, and sweeps, in random proportions."""
     n_groups = random_source.choice((1, 1, 2, 3))
     space, block = random_source.choice((30, 100, 400)), random_source.choice((1, 4, 7, 16))
     exact = random_source.random()
@@ -192,7 +192,7 @@ def test_thousands_of_random_traces_have_the_distances_of_the_definition(seed: i
 
 @pytest.mark.parametrize("shift", [24, 27, 28, 30, 31, 33, 53])
 def test_ranges_of_gigabytes_have_the_distances_of_the_definition(shift: int) -> None:
-    """Around the lengths and weights that take a wider place in the tables."""
+    """Tests lengths and weights around the limits of the tables' narrow entries."""
     random_source = random.Random(shift)
     for n in range(60):
         accesses, n_groups = random_trace(random_source)
@@ -203,7 +203,7 @@ def test_ranges_of_gigabytes_have_the_distances_of_the_definition(shift: int) ->
 def by_recency(
     accesses: Sequence[Access], n_groups: int, coherent: bool, n_bytes: int
 ) -> dict[tuple[int, int], Tally]:
-    """The definition in another way, for long traces in a small space: bytes by their last touch."""
+    """Computes the definition from each byte's last access, for long traces in a small address range."""
     last = np.full((n_groups, n_bytes), -1)
     invalid = np.zeros((n_groups, n_bytes), dtype=bool)
     bins = np.array([bin_of(distance) for distance in range(n_bytes + 1)])
@@ -232,7 +232,7 @@ def by_recency(
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 5])
 def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> None:
-    """Over several batches, two of them worked on at once, with moments renumbered in between."""
+    """Uses several batches, two of them at a time, and renumbers moments in between."""
     random_source = random.Random(n_jobs)
     n_bytes, accesses = 120, list[Access]()
     for _ in range(150_000):
@@ -247,7 +247,7 @@ def test_long_traces_are_counted_alike_on_any_number_of_threads(n_jobs: int) -> 
 
 
 def test_a_thousand_times_around_a_loop_is_counted_at_the_length_of_the_loop() -> None:
-    """Long enough for the moments to be renumbered many times."""
+    """The trace is long enough to renumber the moments many times."""
     n_blocks, rounds, block = 1000, 100, 64
     loop = [Access(k * block, block) for k in range(n_blocks)] * rounds
     (tally,) = computed(loop, 1, True).values()
@@ -257,7 +257,7 @@ def test_a_thousand_times_around_a_loop_is_counted_at_the_length_of_the_loop() -
 
 
 def test_blocks_that_shift_by_a_byte_each_round_agree_with_the_definition() -> None:
-    """Every access cuts two earlier ones; cuts come and go, moments are renumbered."""
+    """Every access cuts two earlier ones; cuts appear and disappear, and moments are renumbered."""
     accesses = [Access((7 * k + k // 9) % 90, 9, k % 5 == 0, k % 2) for k in range(300)]
     assert computed(accesses, 2, True) == by_definition(accesses, 2, True)
 
@@ -269,7 +269,7 @@ def test_the_other_bytes_of_an_access_do_not_count_towards_its_distance() -> Non
     assert (tally.bins[4], tally.bins[0]) == (
         10,
         10,
-    )  # ten bytes in between, and none
+    )  # ten bytes in between, then none
 
 
 def test_a_write_elsewhere_is_a_coherence_miss_once_and_never_cold() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `./run suite` builds, seen by commands that stand in for cmake, pip and ompass."""
+"""`./run suite` builds the right targets; fake commands replace cmake, pip and ompass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stand_in(path: Path, script: str) -> None:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A tree with the script alone, whose tools note how they are called."""
+    """A tree with only the script, and with tools that record their calls."""
     shutil.copy(REPOSITORY / "run", tmp_path / "run")
     for folder in ("ompt_tool", "omp_ext/include", "analysis", "docs", "bots/fib", "bots/sort"):
         (tmp_path / folder).mkdir(parents=True)
@@ -44,7 +44,7 @@ def calls(tree: Path, *arguments: str, **environment: str) -> list[str]:
     return (tree / "calls").read_text().splitlines()
 
 
-def test_only_the_programs_asked_for_are_built(tree: Path) -> None:
+def test_only_the_requested_programs_are_built(tree: Path) -> None:
     told = calls(tree, "--programs", "fib", "--runtimes=libomp,tbb")
     assert [line for line in told if "--build" in line] == [
         "--build --preset release --target ompass omp_ext bots-configure",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples: their bytes, the unwinding of stacks, whose they are, and the files for other viewers.
+"""Samples: their bytes, the unwinding of stacks, their owners, and the files for other viewers.
 
-States the bytes of samples.h a second time, so that a test notices when they change.
+Repeats the byte layout of samples.h, so that a change of it fails a test.
 """
 
 from __future__ import annotations
@@ -175,14 +175,14 @@ def registers_at(address: int, rbp: int = 0) -> list[int]:
 
 
 def test_callers_are_found_by_the_tables(unwinder: Unwinder) -> None:
-    # 0x1000 has pushed nothing yet; 0x2010 has 24 bytes of its own; 0x3010 goes by its frame pointer
+    # 0x1000 has pushed nothing yet; 0x2010 has a frame of 24 bytes; 0x3010 uses its frame pointer
     stack = {0: code(0, 0x2010), 32: code(0, 0x3010), 48: code(1, 0x77)}
     found = unwinder.frames([code(0, 0x1000)], registers_at(0x1000, rbp=on_stack(40)), stack)
     assert found == ((0, 0x1000), (0, 0x2010), (0, 0x3010), (1, 0x77))
 
 
 def test_a_saved_frame_pointer_is_followed(unwinder: Unwinder) -> None:
-    # 0x1010 is behind its prologue: its own frame pointer says where the caller's lies
+    # 0x1010 is behind its prologue: its frame pointer leads to the caller's
     stack = {8: on_stack(56), 16: code(0, 0x3010), 64: code(1, 0x77)}
     found = unwinder.frames([code(0, 0x1010)], registers_at(0x1010, rbp=on_stack(8)), stack)
     assert found == ((0, 0x1010), (0, 0x3010), (1, 0x77))
@@ -195,7 +195,7 @@ def test_a_call_at_the_end_of_a_function_belongs_to_it(unwinder: Unwinder) -> No
     assert found == ((0, 0x1000), (0, 0x2100), (1, 0x77))
 
 
-def test_frame_pointers_tell_what_the_kept_stack_does_not(unwinder: Unwinder) -> None:
+def test_frame_pointers_complete_a_truncated_stack(unwinder: Unwinder) -> None:
     chain = [code(0, 0x1000), code(0, 0x2010), code(1, 0x9), code(1, 0xA)]
     stack = {0: code(0, 0x2010)}
     assert unwinder.frames(chain, registers_at(0x1000), stack) == ((0, 0x1000), (0, 0x2010), (1, 9), (1, 10))
@@ -224,7 +224,7 @@ def test_tables_of_this_machine_are_read() -> None:
         ("/home/me/libmine.so", "f", OWN),
     ],
 )
-def test_libraries_go_by_what_they_do(module: str, function: str, group: str) -> None:
+def test_libraries_are_classified_by_their_purpose(module: str, function: str, group: str) -> None:
     assert group_of(module, function) == group
 
 
@@ -239,7 +239,7 @@ def test_libraries_go_by_what_they_do(module: str, function: str, group: str) ->
         (["libc", OWN], "libc"),
     ],
 )
-def test_a_chain_of_calls_is_of_the_library_that_was_called(groups: list[str], group: str) -> None:
+def test_a_call_chain_belongs_to_the_called_library(groups: list[str], group: str) -> None:
     assert group_of_calls(groups) == group
 
 
@@ -319,7 +319,7 @@ def test_pprof_has_lines_counts_and_labels(content: SampleContent) -> None:
 
 
 def watched_by_clock(*parts: int, **fields: Any) -> SampleContent:
-    """Samples of a run whose threads, of 100 ns each, were watched by their clocks for so long."""
+    """Makes samples of a run whose threads, of 100 ns each, used only clocks for these times."""
     rows = [thread(number, last_ns=100, by_clock_ns=ns) for number, ns in enumerate(parts)]
     return replace(made_samples(made_run(threads=rows)), **fields)
 
@@ -328,7 +328,7 @@ def said_of(content: SampleContent) -> str:
     return " ".join(part for part in sample_parts(content) if isinstance(part, str))
 
 
-def test_threads_watched_by_their_clocks_are_told_of() -> None:
+def test_threads_with_clocks_only_are_reported() -> None:
     content = watched_by_clock(0, 60, 20, 0)
     assert (
         "20.0% of the time of all threads has no samples: 2 threads switched so often that only "
@@ -342,7 +342,7 @@ def test_threads_watched_by_their_clocks_are_told_of() -> None:
     assert "1 thread switched so often that only clocks" in said_of(watched_by_clock(90, samples=()))
 
 
-def test_little_time_by_the_clock_is_not_worth_a_sentence() -> None:
+def test_little_time_by_the_clock_is_not_reported() -> None:
     for content in (watched_by_clock(1, 0), watched_by_clock(0, 0), watched_by_clock(90, frequency_hz=0)):
         assert "no samples" not in said_of(content)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaling: the formulas hold for any times, losses add up, and each disease is named where it is."""
+"""Scaling: the formulas hold for any times, losses add up, and each disease is recognised."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ states = st.builds(StateTimes, st.integers(1, 10**12), times, times, times, time
 
 
 def run_of(threads: int, parts: StateTimes) -> Measured:
-    """A run whose thread-time is a multiple of its threads: what is missing for that is idle."""
+    """Makes a run whose thread time is threads times wall time; fills up with idle time."""
     rest = -parts.total_ns % threads
     whole = parts + StateTimes(idle_ns=rest)
     return Measured(whole.total_ns // threads, whole, threads, False)
@@ -85,7 +85,7 @@ def test_curves_are_the_definitions_of_the_factored_speedup(
 
 
 @given(st.integers(2, 64), states, states, st.lists(st.integers(1, 10**12), max_size=1), times, st.booleans())
-def test_losses_add_up_to_what_is_lost(
+def test_losses_add_up_to_the_lost_time(
     threads: int,
     at_p: StateTimes,
     at_one: StateTimes,
@@ -98,7 +98,7 @@ def test_losses_add_up_to_what_is_lost(
         point = scaling_point(made(threads, at_p, at_one, serial, elision))
         lost = point.thread_time_ns - point.serial_ns
         parts = losses(point, evidence)
-        # I_1 is part of T_1 and counted there, and taken off the idle time of P threads
+        # I_1 is part of T_1 and counted there, and is subtracted from the idle time of P threads.
         assert math.isclose(sum(p.ns for p in parts), lost, rel_tol=1e-6, abs_tol=1e3)
 
 
@@ -110,7 +110,7 @@ def test_figures_are_ratios_of_means_with_the_spread_of_rounds() -> None:
         baseline_ns=[100 * MS, 200 * MS],
     )
     point = scaling_point(samples)
-    assert point.speedup == pytest.approx(150 / 100)  # not the mean of 2 and 4/3
+    assert point.speedup == pytest.approx(150 / 100)  # the ratio of means, not the mean of 2 and 4/3
     assert spread(samples, lambda p: p.speedup) == pytest.approx((200 / 150, 2.0))
 
 
@@ -125,7 +125,7 @@ def test_the_whole_program_includes_what_was_not_recorded() -> None:
     assert whole.states.total_ns == 2 * whole.time_ns
 
 
-def test_threads_that_a_team_lacks_are_idle_and_more_than_asked_for_are_told() -> None:
+def test_missing_threads_are_idle_and_additional_ones_are_reported() -> None:
     rows = team(0, [{"work_ns": 50 * MS}] * 2)
     few = measured(made_run(rows), 4, Scope.REGIONS, 0)
     assert few.states == StateTimes(work_ns=100 * MS, idle_ns=100 * MS)
@@ -172,7 +172,7 @@ def test_small_tasks_of_many_constructs_are_too_fine_together() -> None:
     assert diagnose(point, Evidence((), 0.0, 8, n_tasks=200)).kind != "too_fine"
 
 
-def test_inflation_of_fine_tasks_is_not_blamed_on_the_memory() -> None:
+def test_inflation_of_fine_tasks_is_not_attributed_to_memory() -> None:
     point = scaling_point(made(4, StateTimes(390 * MS, 20 * MS, 20 * MS), StateTimes(200 * MS, 20 * MS)))
     assert diagnose(point, Evidence((TOO_FINE,), 190.0 * MS, 8)).kind == "too_fine"
 
@@ -184,7 +184,7 @@ def test_slow_on_one_thread_already_is_the_algorithm() -> None:
     assert diagnose(with_elision, NOTHING_ELSE).kind == "too_fine"
 
 
-def test_nothing_is_said_of_the_program_where_cpus_were_shared() -> None:
+def test_shared_cpus_prevent_a_verdict_on_the_program() -> None:
     point = scaling_point(made(4, StateTimes(390 * MS), StateTimes(200 * MS)))
     assert diagnose(point, Evidence((), 0.0, 2)).kind == "oversubscribed"
     assert diagnose(point, Evidence((), 0.0, 4, others=0.5)).kind == "disturbed"

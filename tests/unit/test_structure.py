@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may include whom: the modules of the tool form no ring, and what tool and core share needs neither.
+"""Include rules: the modules of the tool form no cycle; code shared by tool and core includes neither.
 
-A module is a header with its source: what either includes, the module depends on, and can call.
+A module is a header with its source; it depends on all files that either includes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def sources(folder: Path) -> list[Path]:
 
 
 def included(source: Path) -> list[Path]:
-    """Return the files of this project that `source` includes, in whichever way it writes them."""
+    """Returns the files of this project that `source` includes, in any notation."""
     found = []
     for quote, name in INCLUDE.findall(source.read_text()):
         places = ([source.parent] if quote == '"' else []) + list(SEARCHED)
@@ -40,7 +40,7 @@ def included(source: Path) -> list[Path]:
 
 
 def dependences(folder: Path) -> dict[str, set[str]]:
-    """Return the modules of one folder, each with those of the same folder that it depends on."""
+    """Returns the modules of a directory, each with its dependences in the same directory."""
     graph: dict[str, set[str]] = {}
     for source in sources(folder):
         needs = graph.setdefault(source.stem, set())
@@ -51,7 +51,7 @@ def dependences(folder: Path) -> dict[str, set[str]]:
 
 
 def a_ring_in(graph: dict[str, set[str]]) -> list[str]:
-    """Return modules that depend on each other in a ring, or nothing."""
+    """Returns modules that form a dependence cycle, or nothing."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -64,7 +64,7 @@ def test_modules_depend_on_each_other_in_one_direction(folder: Path) -> None:
     assert a_ring_in(dependences(folder)) == []
 
 
-def test_a_ring_through_a_source_is_found(tmp_path: Path) -> None:
+def test_a_cycle_through_a_source_is_found(tmp_path: Path) -> None:
     (tmp_path / "log.h").write_text("#pragma once\n")
     (tmp_path / "log.cpp").write_text('#include "log.h"\n  # include "recorder.h"\n')
     (tmp_path / "recorder.h").write_text('#include "log.h"\n#include <vector>\n')
@@ -81,7 +81,7 @@ def test_format_includes_nothing_but_itself() -> None:
     assert foreign == set()
 
 
-def test_tool_includes_no_room_of_the_core_but_format() -> None:
+def test_tool_includes_only_format_of_the_core() -> None:
     foreign = {
         f"{source.name} includes {path}"
         for source in sources(TOOL)

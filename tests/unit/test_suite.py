@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan, the journal and the results of a suite, without any program: they hold whatever is built."""
+"""The plan, the journal and the results of a suite, independent of the programs that are built."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_cutoffs_and_kinds_are_those_that_a_version_offers() -> None:
         for name in ("fib-serial", "fib-tasks", "fmm-tbb", "lu-tasks")
     }
     assert offered["fib-serial"] == {(None, None)}
-    # untied with if does not exist: the programs refuse it
+    # the programs refuse untied with if
     assert offered["fib-tasks"] == {(c, t) for c in CUTOFFS for t in (True, False)} - {("if", False)}
     assert offered["fmm-tbb"] == {("none", None), ("manual", None)}
     assert offered["lu-tasks"] == {("none", True), ("none", False)}
@@ -110,7 +110,7 @@ def test_marked_versions_are_measured_only_when_named() -> None:
     assert {c.version for c in plan_for(versions=("tasks-marked",)).configurations} == {"tasks-marked"}
 
 
-def test_commands_and_environments_say_what_the_configuration_says(extension: Path) -> None:
+def test_commands_and_environments_follow_the_configuration(extension: Path) -> None:
     plan = plan_for(
         extension, threads=(3,), kinds="untied", programs=("fib",), runtimes=("ext:group", "libomp")
     )
@@ -140,7 +140,7 @@ def test_commands_and_environments_say_what_the_configuration_says(extension: Pa
         ({"programs": ("lu",), "runtimes": ("libgomp",)}, "nothing to measure"),
     ],
 )
-def test_what_does_not_exist_is_refused_in_one_line(asked: dict[str, Any], message: str) -> None:
+def test_unknown_names_are_refused_in_one_line(asked: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         plan_for(**asked)
     assert "\n" not in str(caught.value)
@@ -188,7 +188,7 @@ def fill(path: Path, plan: Plan, n: int) -> list[dict[str, Any]]:
     return runs
 
 
-def test_a_journal_gives_back_what_was_noted(tmp_path: Path) -> None:
+def test_a_journal_returns_the_noted_measurements(tmp_path: Path) -> None:
     plan = plan_for()
     runs = fill(tmp_path / "j", plan, 5)
     journal = SuiteJournal(tmp_path / "j", plan)

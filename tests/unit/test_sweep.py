@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sweeps: the order of the jobs, the journal that survives a kill, CPUs and who else used them."""
+"""Sweeps: the order of the jobs, the journal that survives a kill, CPUs and their use by others."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_finished_jobs_are_there_after_reopening(tmp_path: Path, program: Path) 
         assert set(sweep.done()) == {first.job, second.job, third.job}
         (sweep.runs / "a.ompass").rmdir()
     with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:
-        assert set(sweep.done()) == {second.job, third.job}, "a recording that was removed is made again"
+        assert set(sweep.done()) == {second.job, third.job}, "a removed recording is repeated"
 
 
 def refuse(
@@ -132,7 +132,7 @@ def test_a_directory_is_used_by_one_sweep_at_a_time(tmp_path: Path, program: Pat
         refuse(tmp_path / "s", SPEC, program, UsageError, "another")
 
 
-def test_no_sweep_and_a_broken_journal_are_told(tmp_path: Path, program: Path) -> None:
+def test_missing_sweep_and_broken_journal_are_reported(tmp_path: Path, program: Path) -> None:
     refuse(tmp_path / "s", None, None, UsageError, "no sweep")
     with SweepDirectory.open(tmp_path / "s", SPEC, program):
         pass
@@ -140,7 +140,7 @@ def test_no_sweep_and_a_broken_journal_are_told(tmp_path: Path, program: Path) -
     refuse(tmp_path / "s", SPEC, program, DamagedRunError, "line 1")
 
 
-def test_what_an_unfinished_job_left_is_removed_and_nothing_else(tmp_path: Path, program: Path) -> None:
+def test_only_files_of_an_unfinished_job_are_removed(tmp_path: Path, program: Path) -> None:
     with SweepDirectory.open(tmp_path / "s", SPEC, program) as sweep:
         job = Job(RECORDED, 1, 0, 1)
         for name in ("recorded-t1-r1.ompass", "recorded-t1-r1-2.ompass", "recorded-t1-r11.ompass"):
@@ -175,7 +175,7 @@ def test_each_thread_gets_a_place_while_there_are_enough() -> None:
     assert pinned_to(4, (0, 2, 1)) == (frozenset({0, 1, 2}), {})
 
 
-def test_busy_and_stolen_time_leave_idle_out_and_know_what_the_kernel_does_not_tell(tmp_path: Path) -> None:
+def test_busy_and_stolen_time_exclude_idle_and_may_be_unknown(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     stat.write_text(
         "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 100 50 4 5 6 0 0\ncpu1 1 0 0 0 0 0 0 0\n", encoding="ascii"
@@ -186,5 +186,5 @@ def test_busy_and_stolen_time_leave_idle_out_and_know_what_the_kernel_does_not_t
     assert busy_ns({0, 7}, stat) is None
     assert busy_ns({0}, tmp_path / "none") is None
     assert stolen_ns({0}, stat) == 6 * tick_ns
-    assert stolen_ns({1}, stat) == 0  # known, and none
+    assert stolen_ns({1}, stat) == 0  # known to be zero
     assert stolen_ns({0, 7}, stat) is None

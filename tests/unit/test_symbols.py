@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names read as written, and no line is shown that belongs to another binary than the one that ran."""
+"""Names read as in the source, and lines are shown only from the binary that ran."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def own_executable() -> Path:
     return Path(sys.executable).resolve()
 
 
-def test_changed_binary_is_told_and_not_used() -> None:
+def test_changed_binary_is_reported_and_not_used() -> None:
     path = own_executable()
     module = Module(path=str(path), build_id="00" * 20)
     if not read_facts(path).build_id:
@@ -109,7 +109,7 @@ def test_changed_binary_is_told_and_not_used() -> None:
     assert "has changed since the run" in found.problem
 
 
-def test_binary_without_build_id_is_told_apart_by_its_time(tmp_path: Path) -> None:
+def test_binary_without_build_id_is_identified_by_its_time(tmp_path: Path) -> None:
     path = tmp_path / "program"
     shutil.copyfile(own_executable(), path)
     recorded_ns = path.stat().st_mtime_ns
@@ -117,7 +117,7 @@ def test_binary_without_build_id_is_told_apart_by_its_time(tmp_path: Path) -> No
     assert find_debug_file(Module(path=str(path), build_id=""), recorded_ns + 1).path == path
 
 
-def test_missing_binary_is_told_once_and_leaves_module_and_offset(tmp_path: Path) -> None:
+def test_missing_binary_is_reported_once_and_leaves_module_and_offset(tmp_path: Path) -> None:
     resolver = Resolver([Module(path=str(tmp_path / "gone"), build_id="ab" * 20)])
     places = [resolver.locate_address(0, offset).place for offset in (0x10, 0x20)]
     assert places == ["gone+0x10", "gone+0x20"]
@@ -151,7 +151,7 @@ def test_function_comes_from_the_symbol_table_when_there_is_no_debug_information
 
 
 def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
-    # libraries with line tables are rare on test machines, so the check of the content is what is tested
+    # Libraries with line tables are rare on test machines, so this tests the check of the content.
     build_id = "ab" * 20
     folder = tmp_path / ".build-id" / build_id[:2]
     folder.mkdir(parents=True)
@@ -161,7 +161,7 @@ def test_separate_debug_file_is_found_by_build_id(tmp_path: Path) -> None:
 
 
 def test_code_of_no_line_has_its_file_and_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Optimised code may be of line 0: what else is known was left out."""
+    """Optimised code may have line 0; file and function are then still shown."""
     frames = (Frame("fft_aux.omp_outlined", "/src/fft.c", 0), Frame("main", "/src/fft.c", 0))
     monkeypatch.setattr(resolver_module, "find_debug_file", lambda *_: DebugFile(tmp_path, True, ""))
     monkeypatch.setattr(resolver_module, "Lookup", lambda *_: lambda address: frames)
@@ -171,7 +171,7 @@ def test_code_of_no_line_has_its_file_and_function(monkeypatch: pytest.MonkeyPat
     assert location.is_named("fft_aux") and location.is_named("fft.c+0x1235")
 
 
-def test_a_sample_of_no_line_is_of_the_line_before_it_in_its_function(
+def test_a_sample_without_a_line_gets_the_line_before_it_in_its_function(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def step(line: int) -> tuple[Frame, ...]:
@@ -180,13 +180,13 @@ def test_a_sample_of_no_line_is_of_the_line_before_it_in_its_function(
     inner = (Frame("draw", "/src/random.h", 9), *step(38))
     code = {
         0x10: (Frame("other", "/src/list.c", 7),),
-        0x20: (Frame("walk", "/src/list.c", 0),),  # nothing before it in its function
+        0x20: (Frame("walk", "/src/list.c", 0),),  # no line before it in its function
         0x30: step(37),
         0x31: step(0),
         0x32: (Frame("walk", "/src/list.c", 51),),
-        0x33: step(0),  # not that of the function that it was inlined into
+        0x33: step(0),  # not the line of the function that it was inlined into
         0x34: inner,
-        0x35: step(0),  # that of the call, not of what is called
+        0x35: step(0),  # the line of the call, not of the callee
         0x36: (Frame("", "", 0),),
     }
     monkeypatch.setattr(lookup_module, "_symbolic_lookup", lambda _: lambda address: code.get(address, ()))
@@ -195,5 +195,5 @@ def test_a_sample_of_no_line_is_of_the_line_before_it_in_its_function(
     expected = {0x20: 0, 0x30: 37, 0x31: 37, 0x33: 37, 0x35: 38, 0x36: 0}
     assert {address: lookup.of_sample(address)[0].line for address in expected} == expected
     assert lookup.of_sample(0x31) == step(37)
-    assert lookup(0x31) == step(0), "a construct may be of no line"
+    assert lookup(0x31) == step(0), "a construct may have no line"
     assert lookup.of_sample(0x40) == ()

@@ -51,7 +51,7 @@ def all_tasks(task: Task) -> Iterator[Task]:
 
 def test_every_task_is_a_row_with_its_parent_and_times(schedule: Schedule, recording: Recording) -> None:
     tasks = list(all_tasks(schedule.workers[0].stack[0]))
-    start = 1000  # of made traces
+    start = 1000  # begin of made traces
     expected = {
         (
             task.id,
@@ -75,7 +75,7 @@ def test_every_task_is_a_row_with_its_parent_and_times(schedule: Schedule, recor
     assert work.rows() == [(2, 40 * 36), (3, 40 * 70), (4, 40 * 10)]
 
 
-def test_stretches_sum_to_the_states_of_the_replay(recording: Recording) -> None:
+def test_intervals_sum_to_the_states_of_the_replay(recording: Recording) -> None:
     regions = _core.replay_trace(str(recording.path)).regions
     spent = dict(
         recording.sql("SELECT state, sum(end_ns - start_ns) AS t FROM stretches GROUP BY state").rows()
@@ -86,7 +86,7 @@ def test_stretches_sum_to_the_states_of_the_replay(recording: Recording) -> None
     assert waits == (spent["idle"], spent["schedule"])
 
 
-def test_waits_are_at_least_as_long_as_what_they_are_made_of(recording: Recording) -> None:
+def test_waits_are_at_least_as_long_as_their_idle_and_schedule_time(recording: Recording) -> None:
     waits = recording.table("waits")
     assert Counter(waits["kind"].to_list()) == {"taskwait": 41, "region barrier": 3}
     parts = waits["idle_ns"] + waits["schedule_ns"] + waits["sync_ns"]
@@ -94,7 +94,7 @@ def test_waits_are_at_least_as_long_as_what_they_are_made_of(recording: Recordin
     assert waits.filter(polars.col("kind") == "region barrier")["task"].null_count() == 3
 
 
-def test_columns_have_the_types_that_are_told(recording: Recording) -> None:
+def test_columns_have_the_described_types(recording: Recording) -> None:
     for name, table in TABLES.items():
         assert recording.table(name).columns == [column.name for column in table.columns]
         assert recording.scan(name).collect_schema() == recording.table(name).schema
@@ -120,7 +120,7 @@ def test_batches_change_nothing(
         ("DROP TABLE tasks; SELECT 1", "statement"),
     ],
 )
-def test_a_query_that_cannot_be_answered_says_why(query: str, message: str, recording: Recording) -> None:
+def test_an_invalid_query_is_refused_with_the_reason(query: str, message: str, recording: Recording) -> None:
     with pytest.raises(UsageError, match=message):
         recording.sql(query)
 
@@ -129,7 +129,7 @@ def test_a_damaged_trace_ends_a_query_with_its_place(schedule: Schedule, tmp_pat
     path = write_trace(tmp_path / "made.ompass", schedule)
     log = path / "thread-00001.log"
     contents = bytearray(log.read_bytes())
-    contents[4096 + 64 + 8 * 40] = 63  # no kind of event
+    contents[4096 + 64 + 8 * 40] = 63  # not a kind of event
     log.write_bytes(contents)
     with pytest.raises(DamagedRunError, match=r"thread-00001\.log"):
         ompass.open(path).sql("SELECT count(*) FROM tasks")
@@ -159,6 +159,6 @@ def test_a_recording_has_the_figures_of_the_report(recording: Recording) -> None
     assert len(recording.events()) > 120 * 3
 
 
-def test_what_is_no_run_cannot_be_opened(tmp_path: Path) -> None:
+def test_only_run_directories_can_be_opened(tmp_path: Path) -> None:
     with pytest.raises(RunNotFoundError):
         ompass.open(tmp_path / "absent")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work and span of task programs whose graph is known, whatever the schedule; folding keeps every sum."""
+"""Work and span of task programs with a known graph, for any schedule; folding keeps every sum."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ def test_a_chain_of_dependences_has_no_parallelism() -> None:
     assert independent.region_span_ns == 100
 
 
-def test_children_that_nobody_waits_for_are_joined_at_the_end_of_the_region_only() -> None:
+def test_children_without_a_wait_join_at_the_end_of_the_region() -> None:
     grandchild = Spawn((Work(500),))
-    body = (Spawn((grandchild, Work(1))), Wait(), Work(10))  # taskwait waits for children, not for theirs
+    body = (Spawn((grandchild, Work(1))), Wait(), Work(10))  # taskwait waits for children, not grandchildren
     assert graph_of(body).region_span_ns == 500
 
 
@@ -108,7 +108,7 @@ def test_tasks_that_create_their_successor_and_end_are_one_chain() -> None:
     assert graph_of(body).region_span_ns == 203
 
 
-def test_groups_tell_constructs_and_levels_apart() -> None:
+def test_groups_distinguish_constructs_and_levels() -> None:
     leaf = Spawn((Work(1),), 3)
     graph = graph_of((Spawn((leaf, leaf, Wait()), 2), Spawn((leaf, leaf, Wait()), 2)))
     names = {(g.construct, g.depth): g.n_tasks for g in graph.groups}
@@ -181,7 +181,7 @@ def test_a_damaged_trace_is_read_or_refused_but_never_crashes(
     for thread, place, value, whole in damages:
         words = schedule.workers[thread % n_threads].log.words
         word = words[place % len(words)]
-        # another word, or another kind and argument at a time that fits
+        # Replaces the word, or only its kind and argument so that the time stays valid.
         words[place % len(words)] = value if whole else (word & ~0xFFF) | (value & 0xFFF)
     with tempfile.TemporaryDirectory() as folder:
         path = write_trace(Path(folder) / "made.ompass", schedule)

@@ -37,7 +37,7 @@ def test_512_threads_are_grouped_by_domain_and_core(tmp_path: Path) -> None:
     assert len(identities) == len(set(identities))
 
 
-def test_threads_that_moved_are_apart_and_others_go_by_number(tmp_path: Path) -> None:
+def test_threads_that_moved_are_apart_and_others_are_ordered_by_number(tmp_path: Path) -> None:
     [moved] = rows_of([(recorded(tmp_path, "a", 100), [0] * 50 + [-1] * 50)])
     assert sorted(each["label"] for each in moved["rows"]) == ["core 0", "several cores"]
     [unknown] = rows_of([(recorded(tmp_path, "b", 100), [-1] * 100)])

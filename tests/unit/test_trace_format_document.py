@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/trace-format.md leaves kinds of events to `ompass dump --kinds` and names the format's version."""
+"""`ompass dump --kinds` describes all kinds of events; docs/trace-format.md names the format's version."""
 
 import re
 from pathlib import Path

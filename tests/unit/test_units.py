@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Quantities read well, and times written by a person are understood exactly."""
+"""Quantities are formatted readably, and times that a person writes are parsed exactly."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_duration_is_within_a_hundredth_of_the_truth(ns: int) -> None:
         ("1m", 6 * 10**10),
     ],
 )
-def test_time_written_by_a_person_is_read_exactly(text: str, ns: int) -> None:
+def test_written_times_are_read_exactly(text: str, ns: int) -> None:
     assert parse_duration(text) == ns
 
 
@@ -57,7 +57,7 @@ def test_no_nanosecond_is_lost_in_reading(ns: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "fast", "-1ms", "1.5.2s", "3 hours"])
-def test_what_is_no_time_is_refused_with_an_example(text: str) -> None:
+def test_invalid_time_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match=r"1\.5ms"):
         parse_duration(text)
 
@@ -80,11 +80,11 @@ NO_LIMITS = ["", "0", "0G", "-1", "much", "12kg", "1e3", "G", "1..5", "1.", "1P"
 
 
 @pytest.mark.parametrize(("text", "n_bytes"), LIMITS)
-def test_limit_takes_units_and_is_megabytes_without(text: str, n_bytes: int) -> None:
+def test_limit_without_a_unit_is_in_megabytes(text: str, n_bytes: int) -> None:
     assert parse_limit(text) == n_bytes
 
 
 @pytest.mark.parametrize("text", NO_LIMITS)
-def test_other_text_is_no_limit(text: str) -> None:
+def test_other_text_is_not_a_limit(text: str) -> None:
     with pytest.raises(ValueError, match="not a size; write"):
         parse_limit(text)

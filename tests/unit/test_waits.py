@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits and loops of made-up runs: how rows merge, what they sum to, and what reports choose of them."""
+"""Waits and loops of made runs: merged rows, their sums, and the choice that reports show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ompass.reports import collect, plain, run_report
 
 
 def run_of(waits: Any = (), loops: Any = (), **kinds: int) -> Run:
-    """A region of two threads for 100 ms; construct 1 is a task, 2 and 3 waits, 4 and 5 loops."""
+    """Makes a region of two threads for 100 ms; construct 1 is a task, 2 and 3 are waits, 4 and 5 loops."""
     flags = {"wait_2": 5, "wait_3": 133, "loop_4": 10, "loop_5": 3, **kinds}
     definitions = [
         definition(0, "parallel"),
@@ -47,7 +47,7 @@ def test_the_rows_of_a_wait_sum_over_threads_and_the_costliest_wait_is_first() -
     assert (second.kind, second.wait_ns) == ("critical", 4 * MS)
 
 
-def test_what_threads_waited_for_merges_over_threads_and_places_of_one_line() -> None:
+def test_awaited_constructs_are_merged_over_threads_and_places_of_one_line() -> None:
     run = run_of(
         [
             wait(2, 0, waited_for={1: (2, 5 * MS), 4: (1, 9 * MS), 0: (8, 1 * MS)}),
@@ -74,7 +74,7 @@ def test_the_imbalance_of_a_loop_is_its_busiest_thread_over_the_mean() -> None:
     assert total.imbalance == pytest.approx(0.5)
 
 
-def test_one_thread_in_a_single_is_no_imbalance_but_what_others_wait_for_it_is_its_cost() -> None:
+def test_a_single_has_no_imbalance_and_costs_the_wait_of_the_others() -> None:
     run = run_of(loops=[loop(5, 0, time_ns=30 * MS), loop(5, 1, imbalance_ns=30 * MS)])
     (total,) = loop_totals(run)
     assert (total.kind, total.imbalance, total.imbalance_ns) == ("single", 0.0, 30 * MS)
@@ -85,7 +85,7 @@ def test_the_loop_that_costs_most_is_first() -> None:
     assert [total.construct for total in loop_totals(run_of(loops=rows))] == [5, 4]
 
 
-def test_chunks_are_unknown_where_no_runtime_told_them() -> None:
+def test_chunks_are_unknown_unless_the_runtime_reports_them() -> None:
     silent, told = (
         plain(run_report(collect(run_of(loops=[loop(4, 0, n_iterations=8, **chunks)]))))["loops"][0]
         for chunks in ({}, {"n_chunks": 3, "n_taken": 8})
@@ -96,7 +96,7 @@ def test_chunks_are_unknown_where_no_runtime_told_them() -> None:
 
 
 @pytest.mark.parametrize(("idle_ns", "shown"), [(3 * MS, False), (5 * MS, True)])
-def test_people_see_a_wait_that_costs_more_than_a_fiftieth(idle_ns: int, shown: bool) -> None:
+def test_reports_show_a_wait_that_costs_more_than_a_fiftieth(idle_ns: int, shown: bool) -> None:
     report = run_report(collect(run_of([wait(2, 0, idle_ns=idle_ns)])))
     assert ("waits" in [section.key for section in report.sections]) is shown
     assert [w["wait_ns"] for w in plain(report)["waits"]] == [idle_ns]
@@ -106,4 +106,4 @@ def test_every_kind_has_a_name_of_its_own_number() -> None:
     assert {kind: name for kind, name in WAIT_KINDS.items() if kind < 128} == WAITS
     assert {kind - 128: name for kind, name in WAIT_KINDS.items() if kind >= 128} == LOCKS
     assert LOOPS[3] == "single"
-    assert 4 not in LOOPS, "who does not get a single is in the same construct"
+    assert 4 not in LOOPS, "threads that do not execute a single are in the same construct"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account of a part of a run: what two parts have together is what the whole has."""
+"""Statistics of a part of a run: two parts add up to the whole."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Figures = Counter[tuple[str, int, int, str]]
 
 
 def figures(run: Run) -> Figures:
-    """Every figure that adds up over time, by table, construct and thread."""
+    """Returns every additive figure, by table, construct and thread."""
     return +Counter(
         {
             (table, row.construct, row.thread, name): getattr(row, name)

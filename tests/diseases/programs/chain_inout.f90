@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Every task updates the same array, and says so by a dependence.
+! Every task updates the same array, and declares that as a dependence.
 program chain_inout
   use disease
   implicit none

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One task more than there are threads, all of one length: one thread works twice as long.
+// One task more than threads, all of one length: one thread works twice as long.
 #include "disease.h"
 
 int main(void) {

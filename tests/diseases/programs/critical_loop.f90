@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A loop that adds up in a critical section what a reduction would.
+! A loop that sums up in a critical section instead of a reduction.
 program critical_loop
   use disease
   implicit none

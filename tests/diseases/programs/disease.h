@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * disease.h: shared by the programs of this folder: work of a known length, and the time that a program may take. Work is
- * a number of steps, found once by the processor's own time, so that a busy machine lengthens it like any real work.
+ * disease.h, for the programs of this directory: work of a known length, and the run time of a program. Work is a
+ * number of steps. Processor time calibrates it once, so that a busy machine lengthens it like real work.
  */
 #ifndef OMPASS_TESTS_DISEASE_H
 #define OMPASS_TESTS_DISEASE_H
@@ -29,10 +29,10 @@ static inline void take_steps(long n) {
     for (long i = 0; i < n; i++) x = x * 0.999999 + 1e-6;
 }
 
-/* Computes for that many microseconds of an undisturbed processor. */
+/* Computes for length_us microseconds of an undisturbed processor. */
 static inline void compute_us(double length_us) { take_steps((long)(length_us * steps_per_us)); }
 
-/* The first call of every program: the fastest of ten tries tells the length of a step. */
+/* Measures the length of a step, by the fastest of ten tries. Every program calls it first. */
 static inline void calibrate(void) {
     enum { kSteps = 100000 };
     double best_s = 1.0;
@@ -46,7 +46,7 @@ static inline void calibrate(void) {
     began_s = seconds_of(CLOCK_MONOTONIC);
 }
 
-/* Whether less than half a second has passed since the start. */
+/* True if less than half a second has passed since the start. */
 static inline int go_on(void) { return seconds_of(CLOCK_MONOTONIC) - began_s < 0.5; }
 
 #endif

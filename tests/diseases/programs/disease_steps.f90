@@ -1,12 +1,12 @@
 ! SPDX-License-Identifier: Apache-2.0
-! What disease.h is for C: work of a known length, and the time that a program may take.
+! The counterpart of disease.h: work of a known length, and the run time of a program.
 module disease
   use, intrinsic :: iso_c_binding, only: c_int
   implicit none
   private
   public :: calibrate, compute_us, go_on, sleep_us
   double precision, save :: steps_per_us, began_s
-  ! Where the result goes, lest the compiler leave the steps out.
+  ! Receives the result, so that the compiler keeps the steps.
   integer(8), save, public :: unlikely = 0
 
   interface

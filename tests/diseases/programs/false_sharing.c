@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each thread counts in a variable of its own, and all of these share a cache line.
+// Each thread counts in its own variable, but the variables share a cache line.
 #include "disease.h"
 
 static struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An uneven loop that is shared dynamically.
+// An uneven loop with a dynamic schedule.
 #include "disease.h"
 
 int main() {

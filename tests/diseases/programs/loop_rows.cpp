@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop over rows of which the first tenth are ten times as long, shared in equal parts.
+// A static loop over rows; the first tenth of them takes ten times as long.
 #include "disease.h"
 
 int main() {

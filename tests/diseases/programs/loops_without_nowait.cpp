@@ -6,7 +6,7 @@ int main() {
     calibrate();
     volatile int n_steps = 60000;
 #pragma omp parallel
-    for (int step = 0; step < n_steps; step++) { // after a barrier, everybody sees what was written before it
+    for (int step = 0; step < n_steps; step++) { // after a barrier, all threads see earlier writes
         if (omp_get_thread_num() == 0 && step + 1 < n_steps && !go_on()) n_steps = step + 1;
 #pragma omp for schedule(static) // DISEASE
         for (int i = 0; i < 32; i++) compute_us(0.05);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A region inside a region, each with a thread for every processor and one more: they wait for each other at loops.
+// A region inside a region, each with one thread more than processors; the threads wait for each other at loops.
 #include "disease.h"
 
 int main() {

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! The input is made by one thread, outside of the region.
+! One thread makes the input, outside of the region.
 program serial_setup
   use disease
   implicit none

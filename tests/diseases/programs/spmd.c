@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every thread takes a part of its own choosing, without a loop construct; the first has the largest.
+// Every thread computes its own part, without a loop construct; the first part is the largest.
 #include "disease.h"
 
 int main(void) {

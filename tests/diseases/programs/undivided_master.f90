@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! All work stands in a master construct.
+! All work is in a master construct.
 program undivided_master
   use disease
   implicit none

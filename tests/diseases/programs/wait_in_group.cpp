@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each task in a taskgroup of its own.
+// Each task is in its own taskgroup.
 #include "disease.h"
 
 int main() {

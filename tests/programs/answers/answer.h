@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * answer.h: shared by the known-answer programs: a warm-up, their unit of time, and the lines that state what a
- * recording must show. The answer of a program is a formula of its spins, worked out in the program itself.
+ * answer.h, for the known-answer programs: a warm-up, their unit of time, and the lines that state what a recording
+ * must show. The answer of a program is a formula of its spins, which the program computes.
  *
- * Every program runs its measured regions with two threads, after a warm-up region, the first of all.
- *   EXPECT work_ns= idle_ns= sync_ns= lock_ns=   thread-time of all regions but the warm-up; create and schedule are none
+ * Every program runs its measured regions with two threads, after a warm-up region.
+ *   EXPECT work_ns= idle_ns= sync_ns= lock_ns=   thread time of all regions but the warm-up; the other states are zero
  *   CONSTRUCT tasks= work_ns= min_ns= max_ns=    one task construct: own work, shortest and longest task
- *   NOISE run_delay_ns=                          how long its threads waited for a processor while they were measured
+ *   NOISE run_delay_ns=                          time for which its threads waited for a processor during measurement
  */
 #ifndef OMPASS_TESTS_ANSWER_H
 #define OMPASS_TESTS_ANSWER_H
@@ -23,7 +23,7 @@
 
 static long long run_delay_before_ns;
 
-/* Time that the threads of this process have been runnable, but not running. */
+/* Returns the time for which the threads of this process have been runnable, but not running. */
 static inline long long run_delay_ns(void) {
     long long total_ns = 0;
     DIR *tasks = opendir("/proc/self/task");
@@ -40,8 +40,8 @@ static inline long long run_delay_ns(void) {
     return total_ns;
 }
 
-/* Puts the calling thread, and those it will make, before all ordinary ones where that is allowed, so that a busy
- * machine does not become part of the answer. Whoever then runs for two seconds without a pause is ended by the kernel. */
+/* Gives the calling thread, and threads that it creates, real-time priority if permitted, so that a busy machine does
+ * not change the answer. The kernel ends a thread that then runs for two seconds without a pause. */
 static inline void take_processor(int priority) {
     struct sched_param parameter = {0};
     struct rlimit limit = {2000000, 2000000};
@@ -49,10 +49,10 @@ static inline void take_processor(int priority) {
     if (setrlimit(RLIMIT_RTTIME, &limit) == 0) pthread_setschedparam(pthread_self(), SCHED_FIFO, &parameter);
 }
 
-#define FIRST_SAMPLE_NS (25 * MS) /* of a hundred a second */
+#define FIRST_SAMPLE_NS (25 * MS) /* time of the first sample, at a hundred a second */
 
-/* Starts the runtime and its threads, and has the tool make the files that it makes with the first sample of a thread, so
- * that neither is part of the answer. */
+/* Starts the runtime and its threads, and makes the tool create the files that it creates with a thread's first sample,
+ * so that neither is part of the answer. */
 static inline void warm_up(void) {
     take_processor(10);
 #pragma omp parallel num_threads(2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Each thread makes tasks of its own and runs them in its taskwait: work and nothing else.
+ * Each thread creates tasks and runs them in its taskwait: work and nothing else.
  */
 #include "answer.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One thread holds a critical section while the other wants it: the wait is sync, and nobody idles.
+ * One thread holds a critical section while the other waits for it: the wait is sync, and no thread idles.
  */
 #include "answer.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task whose event is fulfilled by a thread outside of OpenMP long after its body, and a successor that waits for it:
- * in between both threads idle. That thread sleeps, so the answer takes the moment at which it really woke.
+ * A task whose event a thread outside of OpenMP fulfils long after its body, and a successor that waits for it: in
+ * between both threads idle. That thread sleeps, so the answer uses the time at which it really woke.
  */
 #include "answer.h"
 
@@ -13,7 +13,7 @@ static long long body_over_ns, fulfilled_ns;
 
 static void *fulfil_later(void *unused) {
     struct timespec delay = {0, 10 * MS};
-    take_processor(11); /* both processors may be taken by threads that wait busily */
+    take_processor(11); /* waiting threads may occupy both processors */
     sem_wait(&body_over);
     nanosleep(&delay, NULL);
     fulfilled_ns = now_ns();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One thread holds a lock while a task on the other thread wants it: the wait is sync, and not the work of the task.
+ * One thread holds a lock while a task on the other thread waits for it: the wait is sync, and not the task's work.
  */
 #include "answer.h"
 

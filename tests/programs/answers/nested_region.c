@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A region of one thread that opens an imbalanced region of two, twice: time in the inner region is not the outer one's.
+ * A region of one thread that opens an imbalanced region of two, twice: time in the inner region does not count as the
+ * outer region's.
  */
 #include "answer.h"
 

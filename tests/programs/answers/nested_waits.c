@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task waits for a task that waits for a task: only one thread has work at any time, wherever the tasks run. The time
- * that a task spends waiting is not its own.
+ * A task waits for a task that waits for a task: only one thread has work at any time, wherever the tasks run. A task's
+ * waiting time does not count as its work.
  */
 #include "answer.h"
 

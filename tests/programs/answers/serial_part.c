@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Serial parts before and after a balanced region: they are outside of every region, and no idle time of the region. They
- * are long beside the start of the runtime, which is outside too.
+ * Serial parts before and after a balanced region: they are outside of every region, and not idle time of the region.
+ * They are long compared with the start of the runtime, which is outside too.
  */
 #include "answer.h"
 

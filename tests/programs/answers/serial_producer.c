@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One thread makes a task every two milliseconds, each of one: the other thread idles half of the time, and one of them
- * idles while the last task runs.
+ * One thread creates a task of one millisecond every two milliseconds: the other thread idles half of the time, and one
+ * thread idles while the last task runs.
  */
 #include "answer.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Three equal tasks in a taskgroup on two threads, then a serial part: idle at the end of the group, and beside the part.
+ * Three equal tasks in a taskgroup on two threads, then a serial part: a thread idles at the end of the group and
+ * during the serial part.
  */
 #include "answer.h"
 

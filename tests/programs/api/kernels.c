@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The marks of ompass.h from C: nested kernels with their data, in tasks and in threads that OpenMP does not know, and
- * two phases. Compiled with and without OpenMP, it marks the same; says on its KERNEL lines what must be recorded.
+ * The marks of ompass.h in C: nested kernels with their data, in tasks and in threads outside of OpenMP, and two
+ * phases. Its marks are the same with and without OpenMP; its KERNEL lines state what must be recorded.
  */
 #include <pthread.h>
 
@@ -73,7 +73,7 @@ int main(void) {
     }
     for (int i = 0; i < kThreads; i++) REQUIRE(pthread_join(threads[i], NULL) == 0);
     ompass_phase("");
-    ompass_kernel_end(); /* one too many: counted as a misuse, and nothing else */
+    ompass_kernel_end(); /* one too many: only counted as a misuse */
     for (int block = 0; block < kBlocks; block++) total += sums[block];
     REQUIRE(total == kBlockLength * (kBlocks * (kBlocks - 1) / 2.0));
     printf("total %.0f\n", total);

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
 !
-! The marks of the Fortran module ompass: nested kernels with their data, in tasks, and two phases. Compiled with and
-! without OpenMP, it marks the same; says on its KERNEL lines what must be recorded. Each task is waited for at once, for
-! flang 19 lets a task see the later values of its firstprivate variables.
+! The marks of the Fortran module ompass: nested kernels with their data, in tasks, and two phases. Its marks are the
+! same with and without OpenMP; its KERNEL lines state what must be recorded. It waits for each task at once, because
+! with flang 19 a task sees later values of its firstprivate variables.
 program kernels
   use, intrinsic :: iso_c_binding, only: c_loc
   use, intrinsic :: iso_fortran_env, only: int64

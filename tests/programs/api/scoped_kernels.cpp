@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The scope form of ompass.h from C++, in tasks, in std::thread, across an exception and from a second source file.
- * Compiled with and without OpenMP, it marks the same; says on its KERNEL lines what must be recorded.
+ * The scope objects of ompass.h in C++: in tasks, in std::thread, across an exception and in a second source file.
+ * Its marks are the same with and without OpenMP; its KERNEL lines state what must be recorded.
  */
 #include <stdexcept>
 #include <string>
@@ -37,7 +37,7 @@ int main() {
     std::vector<std::vector<int>> parts(kParts, std::vector<int>(1000, 1));
     long total = 0;
     int n_caught = 0;
-    ompass_phase(std::string("scanning").c_str()); // a name that does not live on
+    ompass_phase(std::string("scanning").c_str()); // the name is destroyed after the call
 #pragma omp parallel shared(parts, total)
 #pragma omp single
     {

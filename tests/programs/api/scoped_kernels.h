@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What scoped_kernels.cpp calls in scoped_kernels_other.cpp.
+ * Declares the function of scoped_kernels_other.cpp for scoped_kernels.cpp.
  */
 #ifndef OMPASS_TESTS_SCOPED_KERNELS_H
 #define OMPASS_TESTS_SCOPED_KERNELS_H
 
 #include <vector>
 
-/* Doubles every value, in a kernel of the name "double". */
+/* Doubles every value, in a kernel named "double". */
 void double_all(std::vector<int> &part);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A user's program with 50 kernels marked by ompass.h, each in a task; without tasks it calls nothing of libompass.so, and
- * is recorded nevertheless when linked with it.
+ * A user's program with 50 kernels marked by ompass.h, each in a task. The program itself calls no function of
+ * libompass.so, but is recorded if linked with it.
  */
 #include <ompass.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A user's program in Fortran that places tasks by the module omp_ext and marks them by the module ompass.
+! A user's program in Fortran that places tasks with the module omp_ext and marks them with the module ompass.
 program placed
   use omp_ext
   use ompass

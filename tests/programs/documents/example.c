@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The program of the documents' examples, whatever they call it: tasks with kernels and a critical section for some
- * 30 ms. Prints its time as the benchmark programs do, takes no notice of arguments, and is its own serial baseline.
+ * The program behind all names in the documents' examples: tasks with kernels and a critical section for about 30 ms.
+ * Prints its time as the benchmark programs do, ignores arguments, and is its own serial baseline.
  */
 #include "../facts.h"
 #include "ompass.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// missing_wait: a sum by tasks that uses the sum of the left half before its task is complete, as docs/other-results.md
-// describes. With -DMENDED it waits.
+// missing_wait: a sum in tasks that uses the sum of the left half before its task is complete, as in
+// docs/other-results.md. With -DMENDED it waits.
 #include <stdio.h>
 
 #define N 4096

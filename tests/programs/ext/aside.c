@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * aside WHAT N: tasks of one domain that wait for tasks of another, in every way in which a task can wait. Each is written
- * so that it hangs, or fails, when a waiting task does not step aside, or when it comes back to something that is not its
- * own. Says how many tasks were rescued.
+ * aside WHAT N: tasks of one domain that wait for tasks of another, by every kind of wait. The program hangs or fails
+ * if a waiting task does not step aside, or resumes with state of another task. Prints the number of rescued tasks.
  */
 #include <omp.h>
 #include <omp_ext.h>
@@ -21,7 +20,7 @@ static void run_in(int domain) {
     if (omp_get_locality_domain_num() != domain % n_domains) add_long(&n_outside, 1);
 }
 
-/* The calling task is alone between these two, as the lock says. */
+/* Checks that the lock excludes other tasks between these two calls. */
 static void begin_alone(void) { REQUIRE(add_long(&n_inside, 1) == 1); }
 static void end_alone(void) { REQUIRE(add_long(&n_inside, -1) == 0); }
 
@@ -75,7 +74,7 @@ static void wait_in(const char *what, int domain, int i) {
 #pragma omp taskwait
 #ifdef DETACH
     } else if (strcmp(what, "detach") == 0) {
-        /* Complete when a task of this domain says so, which has this thread if this task is aside. */
+        /* A task of this domain fulfils the event; it can run on this thread only if this task steps aside. */
         omp_event_handle_t event, told;
         long has_run = 0;
         omp_child_task_affinity((domain + 1) % n_domains);
@@ -163,7 +162,7 @@ static void wait_in(const char *what, int domain, int i) {
         add_long(&shared_sum, -4);
         wait_for_child_elsewhere(domain);
     } else if (strcmp(what, "long") == 0) {
-        /* The last of them begins after more than a second. */
+        /* The last of these tasks begins after more than a second. */
         for (int k = 0; k < 3; k++) {
             omp_child_task_affinity((domain + 1) % n_domains);
 #pragma omp task firstprivate(k)
@@ -175,7 +174,7 @@ static void wait_in(const char *what, int domain, int i) {
         }
 #pragma omp taskwait
     } else if (strcmp(what, "blocked") == 0) {
-        /* The other domain's thread waits, for no word of OpenMP's, until this task goes on. */
+        /* The other domain's thread waits, outside of OpenMP, until this task resumes. */
         sem_t may_end;
         long has_begun = 0;
         REQUIRE(sem_init(&may_end, 0, 0) == 0);
@@ -191,18 +190,18 @@ static void wait_in(const char *what, int domain, int i) {
         REQUIRE(sem_post(&may_end) == 0);
 #pragma omp taskwait
     } else if (strcmp(what, "at_once") == 0) {
-        /* Waits until so many have begun: all of them are suspended then. */
+        /* Waits until all tasks have begun: they are all suspended then. */
         add_long(&n_begun, 1);
         wait_for_child_elsewhere(domain);
     } else {
-        REQUIRE(!"a way to wait");
+        REQUIRE(!"a kind of wait");
     }
     REQUIRE(omp_get_thread_num() == thread); // tied
     REQUIRE(!omp_ext_get_strict() || omp_get_locality_domain_num() == domain);
     (void)i;
 }
 
-/* Each level waits for the next, which is in the same domain. */
+/* Waits on each level for the next one, in the same domain. */
 static void chain(int depth) {
     count_task();
     if (depth == 0) return;

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! aside HOW: tasks of one domain that wait for tasks of another, as aside.c and ordered.c do it, in Fortran. Says how many
-! tasks were rescued.
+! aside HOW: the Fortran counterpart of aside.c and ordered.c: tasks of one domain that wait for tasks of another.
+! Prints the number of rescued tasks.
 program aside
    use, intrinsic :: iso_c_binding
    use omp_lib

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * aside_ends WHAT: a task that runs on a stack of its own, while others are suspended below it on this thread, forks, ends the
- * process, or cancels its taskgroup.
+ * aside_ends WHAT: a task on a separate stack, with other tasks suspended on this thread, forks, ends the process, or
+ * cancels its taskgroup.
  */
 #include <omp.h>
 #include <omp_ext.h>
@@ -34,7 +34,7 @@ static void end_somehow(const char *what) {
     } else if (strcmp(what, "exit") == 0) {
         exit(7);
     } else {
-        REQUIRE(!"a way to end");
+        REQUIRE(!"a kind of end");
     }
 }
 
@@ -49,7 +49,7 @@ int main(int n_arguments, char **arguments) {
             {
                 omp_child_task_affinity(1);
 #pragma omp task shared(is_over)
-                while (!load_long(&is_over)) {} // domain 1 is busy, so that those of domain 0 have to wait
+                while (!load_long(&is_over)) {} // keeps domain 1 busy, so that the tasks of domain 0 must wait
                 omp_child_task_affinity(0);
 #pragma omp taskgroup
                 {

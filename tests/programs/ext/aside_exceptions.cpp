@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exceptions thrown and caught on both sides of waits that step aside: each task sees its own, and nobody else's. With
-// -DTIEDNESS=untied the tasks may be on another thread then.
+// Exceptions thrown and caught on both sides of waits that step aside: each task sees only its own. With
+// -DTIEDNESS=untied the tasks may resume on another thread.
 #include <cfenv>
 #include <exception>
 #include <omp.h>
@@ -56,7 +56,7 @@ void run(int i, long *sum) {
         wait_for_child(domain, sum); // an exception is being handled
         REQUIRE(std::fegetround() == rounding);
         try {
-            throw; // the one of this task
+            throw; // the exception of this task
         } catch (const std::runtime_error &error) {
             REQUIRE(error.what() == name);
             wait_for_child(domain, sum);

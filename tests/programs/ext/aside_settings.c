@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Two tasks of domain 0 wait in turn for children in domain 1, so that each steps aside for the other, and come back to their
- * thread with the settings that they had. `aside_settings BEFORE AFTER [ROUNDS]`: do they change them before and after that?
- * Wants two threads and two domains, and strict mode.
+ * Two tasks of domain 0 alternately wait for children in domain 1, so that each steps aside for the other, and resume
+ * with their own settings. `aside_settings BEFORE AFTER [ROUNDS]`: BEFORE and AFTER choose whether they change settings
+ * before and after the wait. Needs two threads, two domains and strict mode.
  */
 #include <omp.h>
 #include <omp_ext.h>
@@ -13,9 +13,9 @@
 static int first_setting;
 static long first_has_begun, n_children_begun, other_has_begun, first_has_gone_on;
 static int changes_before, changes_after;
-static omp_lock_t lock; /* in a program with locks no wait is covered: it steps aside */
+static omp_lock_t lock; /* in a program with locks, every wait steps aside */
 
-/* What is waited for is on the other thread, if all is as it should be. */
+/* Spins until the value is reached; the other thread changes it. */
 static void spin_until(const long *value, long at_least) {
     while (load_long(value) < at_least) {}
 }
@@ -82,9 +82,9 @@ static void one_round(void) {
         spin_until(&first_has_begun, 1);
 #pragma omp task
         {
-            REQUIRE(omp_get_max_threads() == first_setting); /* not as the task that stepped aside */
+            REQUIRE(omp_get_max_threads() == first_setting); /* not the setting of the task that stepped aside */
             store_long(&other_has_begun, 1);
-            spin_until(&n_children_begun, 2); /* or else its own might come before them, and wait for ever */
+            spin_until(&n_children_begun, 2); /* otherwise its child might run before them and wait forever */
             long ignored;
             wait_aside(&first_has_gone_on, &ignored, 2);
         }

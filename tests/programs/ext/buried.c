@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task that holds a lock waits for its child in another domain. Meanwhile a task has been sent to its own domain that wants
- * the lock, and which therefore must not lie on top of it. Wants two threads and two domains.
+ * A task that holds a lock waits for its child in another domain. Meanwhile its domain receives a task that needs the
+ * lock and therefore must not run on top of it. Needs two threads and two domains.
  */
 #include <omp.h>
 #include <omp_ext.h>
@@ -21,7 +21,7 @@ static void hold(void) {
     omp_set_lock(&lock);
     omp_child_task_affinity(1);
 #pragma omp task
-    spin_ns(50000000); /* time enough to find the other one */
+    spin_ns(50000000); /* enough time to find the other task */
 #pragma omp taskwait
     REQUIRE(!load_long(&has_passed));
     omp_unset_lock(&lock);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task of domain 0 waits for its child, and its parent for it. Meanwhile its thread begins another task, which waits for
- * what that parent does when it goes on. HOW says by what: LOCK, CRITICAL, EVENT or YIELD. The program ends unless the
- * other task lies on top of the first. Wants three threads, two of them in domain 0, and two domains.
+ * A task of domain 0 waits for its child, and its parent for it. Meanwhile its thread begins another task, which waits
+ * for an action of that parent after its wait. HOW is the kind of this wait: LOCK, CRITICAL, EVENT or YIELD. The
+ * program hangs if the other task runs on top of the first. Needs three threads, two of them in domain 0, and two
+ * domains.
  */
 #include <omp.h>
 #include <omp_ext.h>
@@ -21,7 +22,7 @@ static omp_lock_t lock;
 static omp_event_handle_t event;
 #endif
 
-/* For a second at most: whoever is waited for may be on this thread, when all is as it should be. */
+/* Spins for at most a second, because the task that sets the flag may be on this thread. */
 static void spin_until(const long *flag) {
     const long long end_ns = now_ns() + 1000000000;
     while (!load_long(flag) && now_ns() < end_ns) {}
@@ -42,7 +43,7 @@ static void wait_for_waiting_child(void) {
 #pragma omp taskwait
 }
 
-/* In domain 1. */
+/* Runs in domain 1. */
 static void first(void) {
 #if HOW == LOCK
     omp_set_lock(&lock);
@@ -62,7 +63,7 @@ static void first(void) {
 #endif
 }
 
-/* In domain 0. */
+/* Runs in domain 0. */
 static void other(void) {
 #if HOW == LOCK
     store_long(&other_has_begun, 1);

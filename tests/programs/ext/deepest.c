@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task that waits has a task of its own, and a grandchild of another domain's task has been sent to its domain, which is
- * deeper. Says which of the two ran first. Wants two threads and two domains.
+ * A waiting task has a child; its domain also receives a grandchild of another domain's task, which is deeper. Prints
+ * which of the two ran first. Needs two threads and two domains.
  */
 #include <omp.h>
 #include <omp_ext.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The use of locality domains that Fig. 8 of Olivier et al. prints, completed to a program: a binary tree is built and
- * then worked through in steps, its top parts divided over the domains by the same calls each time. With four domains
- * the first split puts its tasks into domains 0 and 2, the second into 0, 1, 2 and 3, and all below run where their
- * parents do. Every task notes where it ran; the program fails unless all were there, in every step. Wants to be run
- * strictly, with a thread or more in each domain; a rescued task, which strictness allows, fails it too. `fig8 DEPTH STEPS`.
- * With -DEVERY_LEVEL each level is split, into a domain and the next; and it says how long it took.
+ * Fig. 8 of Olivier et al., completed to a program: builds a binary tree and traverses it in steps. The same calls
+ * divide its top over the domains in each step. With four domains, the first split places its tasks in domains 0 and 2,
+ * the second in 0, 1, 2 and 3; all tasks below run in the domains of their parents. Every task records where it ran;
+ * the program fails if a task ran elsewhere, in any step. Needs strict mode and at least one thread per domain; a
+ * rescued task, which strict mode allows, also fails it. `fig8 DEPTH STEPS`.
+ * With -DEVERY_LEVEL each level is split, into a domain and the next one, and the program prints its time.
  */
 #include <math.h>
 #include <string.h>
@@ -25,15 +25,15 @@ typedef struct data data_t;
 struct data {
     data_t *left, *right;
     int depth; /* levels below this one */
-    int domain_said; /* by the paper */
-    int domain_run[1 + MAX_STEPS]; /* of the initialisation, and of each step */
+    int domain_said; /* domain by the paper */
+    int domain_run[1 + MAX_STEPS]; /* domains of the initialisation and of each step */
 };
 
 static int n_steps, step, ndomains;
 
 static int is_leaf(const data_t *data) { return data->depth == 0; }
 
-/* On cache lines of its own: two nodes on one line would go from domain to domain with every task that writes to one. */
+/* Allocates whole cache lines: a line with two nodes would move between domains with every task that writes to one. */
 static data_t *make(int depth) {
     data_t *data = aligned_alloc(CACHE_LINE, (sizeof *data + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
     REQUIRE(data);
@@ -55,7 +55,7 @@ static void compute(data_t *data) {
     data->domain_run[1 + step] = omp_get_locality_domain_num();
 }
 
-/* As printed, but for the parentheses, and for the domains there are. */
+/* As printed, except for the parentheses and the number of domains. */
 static void recursive_init(data_t *data, int nsplits) {
     init(data);
     if (!is_leaf(data)) {
@@ -90,7 +90,7 @@ static void recursive_compute(data_t *data, int nsplits) {
     }
 }
 
-/* The domain that the paper gives to this place in the tree: the bits of the first splits, the first one the highest. */
+/* Sets domain_said to the paper's domain: the bits of the first splits, the first one the highest. */
 static void say_domains(data_t *data, int nsplits, int domain) {
     data->domain_said = domain;
     if (is_leaf(data)) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program of plain tasks, some of which call a library that is loaded while they run and has tasks that the runtime must
- * know: detachable ones, reductions and settings. Compiled twice: with LIBRARY defined it is that library, whose path is
+ * A program of plain tasks, some of which call a library that is loaded while they run. The library's tasks need the
+ * runtime: detachable tasks, reductions and settings. Compiled twice: with LIBRARY it is that library, whose path is
  * the program's argument.
  */
 #include <omp.h>
@@ -21,7 +21,7 @@ static void leave_behind(int depth, long *n_run) {
     }
 }
 
-/* Returns the sum of 1 to n, and n tasks more. */
+/* Returns the sum of 1 to n; runs n further tasks. */
 int use_the_runtime(int n) {
     long sum = 0, n_run = 0;
 #pragma omp taskgroup task_reduction(+ : sum)

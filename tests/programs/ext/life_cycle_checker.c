@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * An OMPT tool that checks the life cycle of tasks, as any tool may expect it: a task is created once, by a task that is
- * alive; a thread leaves the task that it runs and no other, for one that was created, is not complete and runs nowhere
- * else; a task completes once, and no event names it again. Prints the counts, and the first fault, at the end.
- * Where runtimes depart from the standard by themselves (tasks that wait for `taskwait depend`), nothing is checked.
+ * An OMPT tool that checks the life cycle of tasks. A living task creates a task, once. A thread only leaves the task
+ * that it runs, for a task that was created, is not complete and runs nowhere else. A task completes once, and no later
+ * event names it. Prints the counts and the first fault at the end. Does not check cases in which runtimes deviate from
+ * the standard (tasks of `taskwait depend`).
  */
 #include <omp-tools.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void fault(const char *format, ...) {
 static struct Task *task_of(ompt_data_t *data) { return data ? data->ptr : NULL; }
 
 static struct Task *make(ompt_data_t *data, int state, int is_explicit) {
-    struct Task *task = malloc(sizeof *task); // never freed, so that a late event is seen as such
+    struct Task *task = malloc(sizeof *task); // never freed, so that late events are detected
     atomic_init(&task->state, state);
     task->is_explicit = is_explicit;
     data->ptr = task;
@@ -47,7 +47,7 @@ static void on_implicit_task(ompt_scope_endpoint_t endpoint, ompt_data_t *parall
     if (endpoint == ompt_scope_begin)
         current = make(data, kRunning, 0);
     else
-        current = NULL; // the next begin, or the task around the region, says what runs
+        current = NULL; // the next begin, or the task around the region, sets it again
 }
 
 static void on_create(ompt_data_t *parent_data, const ompt_frame_t *frame, ompt_data_t *data, int flags,
@@ -64,7 +64,7 @@ static void on_create(ompt_data_t *parent_data, const ompt_frame_t *frame, ompt_
     atomic_fetch_add(&n_created, 1);
 }
 
-// The thread leaves its current task, whose state becomes `state`.
+// Leaves the thread's current task; its state becomes `state`.
 static void leave(struct Task *task, int state) {
     const int before = atomic_exchange(&task->state, state);
     if (before == kCreated && state == kComplete) return; // cancelled before it began

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Two tasks in two domains, each of which waits for a task that it placed in the other's domain. With one thread in each
- * domain, strict mode and the task scheduling constraint together would make them wait forever.
+ * Two tasks in two domains, each of which waits for a task that it placed in the other's domain. With one thread in
+ * each domain, strict mode and the task scheduling constraint together would make them wait forever.
  * Usage: mutual_wait taskwait|taskgroup|depend N_ROUNDS
  */
 #include <omp.h>
@@ -17,7 +17,7 @@ static void child(void) {
     n_children++;
 }
 
-// Reaches both before either goes on; gives up after a while, since both may run on one thread after all.
+// Waits until both tasks are here; gives up after a while, because both may run on one thread.
 static void meet(int *n_met) {
     const double until = omp_get_wtime() + 0.05;
     int met;
@@ -32,7 +32,7 @@ static void meet(int *n_met) {
 static void parent(const char *how, int other, int *n_met) {
     meet(n_met);
     if (strcmp(how, "taskgroup") == 0) {
-        // The task that is waited for is a grandchild, of a parent that does not wait.
+        // The awaited task is a grandchild, whose parent does not wait.
 #pragma omp taskgroup
         {
 #pragma omp task

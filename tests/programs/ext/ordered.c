@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ordered HOW N: loops of N iterations whose ordered regions wait for a task in the domain of the thread that comes next. It
- * hangs, until tasks are rescued, unless the threads whose turn has not come run tasks meanwhile. Says how many were rescued.
+ * ordered HOW N: loops of N iterations whose ordered regions wait for a task in the domain of the next thread. Unless
+ * threads that wait for their turn run tasks, it hangs until tasks are rescued. Prints the number of rescued tasks.
  * Compiled as C and as C++ (ordered.cpp).
  */
 #include <omp.h>
@@ -29,7 +29,7 @@ static void wait_for_the_next_domain(void) {
     REQUIRE(omp_get_thread_num() == thread);
 }
 
-/* The calling iteration is the only one here, and all before it have been here. */
+/* Checks that the calling iteration is alone here, after all earlier iterations. */
 static void take_turn_in(struct Loop *loop, long i) {
     REQUIRE(add_long(&loop->n_inside, 1) == 1);
     REQUIRE(add_long(&loop->n_passed, 1) == i + 1);
@@ -61,7 +61,7 @@ static void run(const char *how, long n) {
             take_turn((long)(i - 7) / 3);
         }
     } else if (strcmp(how, "every_second") == 0) {
-        /* Iterations without an ordered region pass their turn when they end. */
+        /* Iterations without an ordered region pass on their turn when they end. */
 #pragma omp parallel for ordered schedule(dynamic, 2)
         for (unsigned i = 0; i < (unsigned)n * 2; i++) {
             if (i % 2 == 0) {
@@ -93,7 +93,7 @@ static void run(const char *how, long n) {
 #pragma omp ordered depend(source)
         }
     } else if (strcmp(how, "doacross_nest") == 0) {
-        /* Each iteration after that above it and that to its left. */
+        /* Each iteration follows the one above it and the one on its left. */
         static unsigned char done[1000][8];
         memset(done, 0, sizeof done);
         REQUIRE(n % 4 == 0 && n / 4 < 999);
@@ -108,7 +108,7 @@ static void run(const char *how, long n) {
 #pragma omp ordered depend(source)
             }
     } else {
-        REQUIRE(!"a way to be ordered");
+        REQUIRE(!"a kind of ordered loop");
     }
 }
 

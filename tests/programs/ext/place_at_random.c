@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A library to be preloaded in front of libomp_ext.so: places every task of any program at random. When the process ends it
- * adds a line to the file PLACED_AT_RANDOM: how many tasks ran, how many of them outside of their domain, how many rescued.
+ * A library that is preloaded in front of libomp_ext.so and places every task of a program at random. When the process
+ * ends it appends a line to the file PLACED_AT_RANDOM: the numbers of tasks, of tasks outside of their domain, of
+ * rescues.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

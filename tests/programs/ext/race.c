@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * race: two tasks of different domains write to a variable that nothing protects, while a third waits for both. For
- * ThreadSanitizer to find.
+ * race: two tasks of different domains write to an unprotected variable, while a third task waits for both.
+ * ThreadSanitizer must find the race.
  */
 #include <omp_ext.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * So many short tasks that the extension only counts most of them for its tool, and among them, deep inside, whatever a tool
- * has to be told of. Argument: which; see `acts`.
+ * So many short tasks that the extension only counts most of them for the tool and, deep among them, an act that it
+ * must report to the tool. Argument: the act; see `acts`.
  */
 #include <omp.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void region(int depth, unsigned path) {
 
 static long n_inner; // tasks of the inner regions
 
-// Short tasks in a team of one, and after it more of those that are only counted.
+// Runs short tasks in a team of one, then more tasks that are only counted.
 static void inner(int depth, unsigned path) {
     (void)depth;
     if (omp_get_level() > 1) return;
@@ -115,7 +115,7 @@ static void loop(int depth, unsigned path) {
     for (int i = 0; i < 4; i++) count_task();
 }
 
-// Many more than a queue holds before new tasks are run at once.
+// Creates many more tasks than fit into a queue, after which new tasks run at once.
 static void flat(int depth, unsigned path) {
     (void)depth, (void)path;
     for (int i = 0; i < 1000; i++) {
@@ -149,7 +149,7 @@ static void forks(int depth, unsigned path) {
 static const struct Act {
     const char *name;
     void (*act)(int depth, unsigned path);
-    unsigned one_in; // nodes
+    unsigned one_in; // one of so many nodes executes the act
 } acts[] = {
     {"nothing", nothing, 1},       {"locks", locks, 4},       {"region", region, 512}, {"inner", inner, 512},
     {"undeferred", undeferred, 8}, {"final", final_task, 16}, {"untied", untied, 16},  {"depend", depend, 16},
@@ -169,7 +169,7 @@ static void node(int depth, unsigned path) {
             node(depth - 1, 2 * path + i);
         }
     }
-    if (path % 5 == 0) return; // they may outlive it
+    if (path % 5 == 0) return; // children may end after this task
 #pragma omp taskwait
 }
 
@@ -187,7 +187,7 @@ int main(int n_arguments, char **arguments) {
         node(15, 1);
     }
     printf("INNER %ld\n", load_long(&n_inner));
-    // What is open when a pause begins or ends counts on one side alone.
+    // A task that is open when a pause begins or ends counts on one side only.
     if (act->act == pauses)
         printf("FACTS regions=%ld\n", load_long(&n_regions));
     else

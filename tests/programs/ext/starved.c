@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task waits for one that the thread of another domain cannot take up yet: that one has work, and its processor is taken
- * by others for more than three seconds. Says how many tasks were rescued. Wants two threads and two domains.
+ * A task waits for a task that the other domain's thread cannot start yet: that thread has work, and others use its
+ * processor for more than three seconds. Prints the number of rescued tasks. Needs two threads and two domains.
  */
 #define _GNU_SOURCE 1
 #include <omp.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks that their creator runs itself after deferred target tasks on which they depend, very often: `target_depend REGIONS`.
- * libomp runs target tasks on threads of its own, and for want of a device on the host.
+ * `target_depend REGIONS`: very often, tasks that their creator runs itself after deferred target tasks on which they
+ * depend. libomp runs target tasks on helper threads, on the host if there is no device.
  */
 #include "../facts.h"
 
 #define TASKS 20
 
-/* Overwrites the frame in which the wait was. */
+/* Overwrites the stack frame of the wait. */
 static __attribute__((noinline)) int smear(int value) {
     volatile char bytes[4096];
     int n_changed = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thousand empty tasks of a loop: several threads run them, unless the if clause says that none is deferred. */
+/* A taskloop of a thousand empty tasks: several threads run them unless the if clause makes them undeferred. */
 #include <omp.h>
 
 #include "../facts.h"
 
 enum { kTasks = 1000, kRegions = 20 };
 
-/* Regions whose tasks all ran on one thread. */
+/* Returns the number of regions whose tasks all ran on one thread. */
 static int count_lonely(int is_deferred) {
     static int threads[kTasks];
     int n_lonely = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Teams of several threads each: a construct's body runs on one thread of a team whose others wait for the parallel
- * regions in it. In a serial part, and in a region, by a target construct that falls back to the host.
+ * Teams of several threads each: the body of a teams construct runs on one thread of each team; the other threads wait
+ * for parallel regions in it. In a serial part, in a region, and by a target construct that falls back to the host.
  */
 #include <omp.h>
 
@@ -45,7 +45,7 @@ int main(void) {
         }
         expect_tasks_of(n_teams);
 
-        // More variables than fit the registers of a call.
+        // More variables than fit into the registers of a call.
         long a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, sum = 0;
 #pragma omp teams num_teams(1) thread_limit(2) shared(a, b, c, d, e, f, g, sum)
         sum = a + b + c + d + e + f + g;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * tree [depth [regions]]: a recursion that places every level, which is what a user writes first. Each task creates two
- * children, each for a domain of its own, and waits for them. Says how many tasks ran, how many of them outside of their
- * domain by their own account, how many were rescued, and the time of each region in ms.
+ * tree [depth [regions]]: a recursion that places every level, as a user writes it first. Each task creates two
+ * children in different domains and waits for them. Prints the number of tasks, of tasks that found themselves outside
+ * of their domain, of rescues, and the time of each region in ms.
  */
 #include <omp.h>
 #include <omp_ext.h>
@@ -12,7 +12,7 @@
 static int n_domains;
 static long n_outside;
 
-/* The domain of the thread that runs the task, by the team's own seating. */
+/* Returns the domain of the thread that runs the task, by the assignment of threads to domains. */
 static void tree(int depth, int domain) {
     count_task();
     if (omp_get_locality_domain_num() != domain) add_long(&n_outside, 1);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * untied WHAT N: untied tasks that any thread of their domain may take up when what they waited for is complete.
- *   busy: the thread that a task left runs another one until the first has gone on: hangs unless another thread takes it
- *         up. Wants two threads in each domain.
- *   tree: a recursion of untied tasks that wait in every way, on every level, each for tasks of other domains. Checks its
- *         sum, and that the locks and taskgroups are those of tasks and not of threads.
- * Says how often a task went to another thread, and how many tasks were rescued.
+ * untied WHAT N: untied tasks that any thread of their domain may resume after their wait.
+ *   busy: the thread that a task left runs another task until the first has resumed: hangs unless another thread
+ *         resumes it. Needs two threads in each domain.
+ *   tree: a recursion of untied tasks with every kind of wait, on every level, each for tasks of other domains. Checks
+ *         its sum, and that locks and taskgroups belong to tasks and not to threads.
+ * Prints how often a task moved to another thread, and the number of rescued tasks.
  */
 #include <omp.h>
 #include <omp_ext.h>
@@ -33,7 +33,7 @@ static void wait_until_the_other_runs(long *has_begun, long *other_runs, long *h
     store_long(has_gone_on, 1);
 }
 
-/* The thread that begins the region is kept from the second task, which is thus for the thread that left the first. */
+/* Keeps the thread that begins the region busy, so that the thread that left the first task runs the second. */
 static void be_busy(long n) {
     for (long i = 0; i < n; i++) {
         long has_begun = 0, other_runs = 0, has_gone_on = 0;
@@ -117,7 +117,7 @@ static void tree(int depth, int domain) {
     {
         two_children(depth, domain);
 #pragma omp taskwait
-            /* Of what the runtime gives to the calling thread by its number. */
+            /* Constructs whose share the runtime determines by the number of the calling thread. */
 #pragma omp parallel num_threads(2)
         add_long(&sum, omp_get_num_threads() == omp_get_thread_num() + 7);
     } break;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * To be run strictly, on one CPU, with as many threads as domains: these have the same CPU then, and the thread of one runs the
- * tasks of all. All threads but the first are busy until it has run a task of each domain.
+ * Run it strictly, on one CPU, with as many threads as domains: all domains have the same CPU then, and the thread of
+ * one runs the tasks of all. All threads but the first are busy until the first has run a task of each domain.
  */
 #include <omp.h>
 #include <sched.h>
@@ -18,7 +18,7 @@ static void check(int domain) {
     REQUIRE(omp_get_locality_domain_num() == domain);
 }
 
-/* A task, one that it creates, and an undeferred one are all in the domain that the first was placed in. */
+/* Places a task; checks that it, its child and an undeferred task all run in that domain. */
 static void place(int domain) {
     omp_child_task_affinity(domain);
 #pragma omp task
@@ -31,7 +31,7 @@ static void place(int domain) {
 #pragma omp taskwait
     }
     REQUIRE(omp_ext_get_child_task_affinity() == domain);
-    REQUIRE(omp_get_locality_domain_num() == 0); /* this thread's own */
+    REQUIRE(omp_get_locality_domain_num() == 0); /* this thread's domain */
 }
 
 int main(void) {
@@ -55,7 +55,7 @@ int main(void) {
     count_region();
     struct omp_ext_statistics all;
     REQUIRE(omp_ext_get_statistics(&all, sizeof all) == 0);
-    REQUIRE(n_tasks_run == 3 * n_domains && all.n_run == 2 * (uint64_t)n_domains); /* undeferred ones are not held */
+    REQUIRE(n_tasks_run == 3 * n_domains && all.n_run == 2 * (uint64_t)n_domains); /* undeferred tasks are not held */
     REQUIRE(all.n_local == all.n_run && all.n_rescued == 0 && all.n_stolen_outside == 0);
     print_facts();
     return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every call of omp_ext.h, with right and with wrong arguments, inside and outside of regions. Wants as many
- * threads as domains, or more, and to be run strictly without rescues (OMP_EXT_TIED=relaxed).
+ * Every call of omp_ext.h, with right and wrong arguments, inside and outside of regions. Needs at least as many
+ * threads as domains, and strict mode without rescues (OMP_EXT_TIED=relaxed).
  */
 #include "../facts.h"
 
@@ -60,13 +60,13 @@ static void check_memory(void) {
     REQUIRE(omp_affinity_mem_todomain(plain, 0, 0) == 0);
     REQUIRE(omp_ext_domain_of_range(NULL, 0) == -1);
     omp_ext_forget_pages();
-    omp_affinity_free(interleaved, 1); /* the size is not looked at */
+    omp_affinity_free(interleaved, 1); /* the size is ignored */
     omp_affinity_free(plain, 100);
-    omp_affinity_free(plain, 100); /* freed already: nothing happens, and is told */
+    omp_affinity_free(plain, 100); /* already freed: only a warning */
     omp_affinity_free(NULL, 100);
 }
 
-/* The setting belongs to a task, and is not handed down. */
+/* Checks that the setting belongs to a task and is not inherited. */
 static void check_setting(void) {
     REQUIRE(omp_ext_get_child_task_affinity() == OMP_NO_CHILD_TASK_AFFINITY);
     omp_child_task_affinity(n_domains - 1);
@@ -151,8 +151,8 @@ int main(void) {
     REQUIRE(omp_get_locality_domain_num() >= 0 && omp_get_locality_domain_num() < n_domains);
     check_map();
     check_memory();
-    omp_child_task_affinity(n_domains - 1); /* outside of regions: nothing */
-    omp_ext_set_region_strict(1); /* nothing either */
+    omp_child_task_affinity(n_domains - 1); /* no effect outside of regions */
+    omp_ext_set_region_strict(1); /* no effect either */
     omp_ext_set_strict(1);
     REQUIRE(omp_ext_get_strict() == 1);
     REQUIRE(omp_ext_is_active() == 1);

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Every call of the Fortran module, with right and with wrong arguments. Wants two domains or more, as many threads,
-! and to be run strictly without rescues (OMP_EXT_TIED=relaxed).
+! Every call of the Fortran module, with right and wrong arguments. Needs at least two domains, as many threads, and
+! strict mode without rescues (OMP_EXT_TIED=relaxed).
 program module_calls
   use, intrinsic :: iso_c_binding
   use omp_lib
@@ -56,7 +56,7 @@ program module_calls
   !$omp parallel
   !$omp single
   call omp_ext_set_region_strict(.true.)
-  ! One at a time, for flang 19 does not copy a loop's variable into tasks.
+  ! One task at a time, because flang 19 does not copy a loop's variable into tasks.
   do i = 0, 99
     wanted = mod(i, n_domains)
     call omp_child_task_affinity(int(i, c_int))

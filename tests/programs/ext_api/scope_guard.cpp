@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scope form of omp_child_task_affinity: nested, left by an exception, and in tasks. Wants two domains and two threads
-// or more, and a strict setting.
+// The scope object of omp_child_task_affinity: nested, left by an exception, and in tasks. Needs at least two domains
+// and two threads, and strict mode.
 #include "../facts.h"
 
 #include <omp.h>
@@ -11,7 +11,7 @@
 namespace {
 
 using Guard = omp_ext::ChildTaskAffinity;
-static_assert(sizeof(Guard) == sizeof(int), "nothing but the setting to return to");
+static_assert(sizeof(Guard) == sizeof(int), "contains only the setting to restore");
 
 void run_in(int domain) {
 #pragma omp task firstprivate(domain)

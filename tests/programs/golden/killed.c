@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ends by SIGKILL in the middle of a task, while other tasks run and wait: a recording that nobody could finish.
+ * Ends by SIGKILL in the middle of a task, while other tasks run and wait: a recording without an end.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Pauses its recording between regions and inside of one, and goes on each time: what ran in between is not recorded.
+ * Pauses its recording between regions and inside of one, and resumes it each time: tasks in between are not recorded.
  */
 #include "../facts.h"
 

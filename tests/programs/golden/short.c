@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Two trees of tasks without work: the tool soon reads no clock when such a task creates another, so that nothing but an
- * interval is known of the creation. The same of undeferred tasks, most of which are not timed at all.
+ * Two trees of tasks without work: after a while the tool reads no clock when such a task creates another, so that the
+ * trace has only an interval for the creation. Then the same with undeferred tasks, most of which are not timed.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks with the affinity clause, which libomp takes note of and nothing more.
+ * Tasks with the affinity clause, which libomp stores but does not use.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Explicit barriers at which tasks are waited for, reductions with their implied barriers, and empty regions.
+ * Explicit barriers that wait for tasks, reductions with their implied barriers, and empty regions.
  */
 #include <omp.h>
 

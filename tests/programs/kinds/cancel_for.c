@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Cancelled worksharing loops, with tasks before and after them. Static ones: libomp never gives back the descriptor
- * of a dynamic loop that was cancelled, and asserts or hangs at a later loop. Needs OMP_CANCELLATION=true.
+ * Cancelled static worksharing loops, with tasks before and after them. Not dynamic ones: libomp never releases the
+ * descriptor of a cancelled dynamic loop, and asserts or hangs at a later loop. Needs OMP_CANCELLATION=true.
  */
 #include <omp.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Cancelled parallel regions: half of their tasks have run, those that had not started are discarded, the threads leave
- * through the end of the region. They wait for the cancellation, because libomp hangs when a
- * thread is at the end already. Needs OMP_CANCELLATION=true.
+ * Cancelled parallel regions: half of their tasks have run, tasks that have not started are discarded, and the threads
+ * leave through the end of the region. The threads wait for the cancellation, because libomp hangs if a thread has
+ * already reached the end. Needs OMP_CANCELLATION=true.
  */
 #include <omp.h>
 

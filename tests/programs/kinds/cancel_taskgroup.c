@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A cancelled taskgroup: tasks that never start, tasks that end at a cancellation point, and tasks that were
- * over before. Needs OMP_CANCELLATION=true.
+ * A cancelled taskgroup: tasks that never start, tasks that end at a cancellation point, and tasks that were complete
+ * before. Needs OMP_CANCELLATION=true.
  */
 #include <omp.h>
 

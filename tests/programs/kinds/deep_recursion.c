@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks nested 2,000 deep, undeferred and deferred, each waited for by its parent. Run it with OMP_STACKSIZE=64M.
+ * Tasks nested 2,000 deep, undeferred and deferred; each parent waits for its child. Run it with OMP_STACKSIZE=64M.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * depend inoutset (OpenMP 5.1): the tasks of a set run together, after what came before and before what comes after.
+ * depend inoutset (OpenMP 5.1): the tasks of a set run concurrently, after earlier tasks and before later ones.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * depend mutexinoutset: tasks that may run in any order, but never two at once.
+ * depend mutexinoutset: tasks that may run in any order, but only one at a time.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Detachable tasks whose event is fulfilled before their body ends, by themselves or by a child.
+ * Detachable tasks whose event is fulfilled before their body ends, by the task or by a child.
  */
 #include <omp.h>
 

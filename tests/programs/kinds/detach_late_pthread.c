@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Detachable tasks whose event is fulfilled by a thread that OpenMP does not know, after the body ended.
+ * Detachable tasks whose event a thread outside of OpenMP fulfils after the body has ended.
  */
 #include <omp.h>
 #include <pthread.h>

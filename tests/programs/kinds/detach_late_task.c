@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Detachable tasks whose body is over when another task fulfils their event; dependences, a taskwait and a
- * taskgroup must all wait for that. The fulfilling task is a child, which starts on this thread after its parent
- * or on another thread at any time.
+ * Detachable tasks whose body has ended when another task fulfils their event; dependences, a taskwait and a taskgroup
+ * must all wait for that. The fulfilling task is a child, which starts on this thread after its parent or on another
+ * thread at any time.
  */
 #include <omp.h>
 
@@ -14,7 +14,7 @@ static long body_over[kTasks], fulfilled[kTasks];
 
 static void fulfil(int i, omp_event_handle_t event) {
     while (!load_long(&body_over[i])) {}
-    spin_ns(20000); /* now the runtime's part of the body's end lies behind us, too */
+    spin_ns(20000); /* until the runtime has processed the end of the body */
     store_long(&fulfilled[i], 1);
     omp_fulfill_event(event);
 }
@@ -27,7 +27,7 @@ int main(void) {
     {
         count_region();
         REQUIRE(omp_get_num_threads() == 2);
-        (void)link; /* only addresses of it are used */
+        (void)link; /* only its addresses are used */
 #pragma omp taskgroup
         for (int i = 0; i < kTasks; i++) {
             omp_event_handle_t event;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * main returns while a detached thread, which OpenMP did not make, is inside of a parallel region and its tasks. All
- * are busy in code of their own then: libomp crashes now and then when it is called while it is being shut down.
+ * main returns while a detached thread, which OpenMP did not create, is in a parallel region and its tasks. All threads
+ * run the program's code then, because libomp sometimes crashes when it is called during its shutdown.
  */
 #include <pthread.h>
 

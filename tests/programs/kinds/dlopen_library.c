@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A program without OpenMP that loads a library with OpenMP at run time, uses it from two threads, and does not
- * unload it. Compiled twice: with LIBRARY defined it is that library, whose path is the program's argument.
+ * A program without OpenMP that loads a library with OpenMP at run time, uses it from two threads, and does not unload
+ * it. Compiled twice: with LIBRARY it is that library, whose path is the program's argument.
  */
 #include "../facts.h"
 
@@ -9,7 +9,7 @@
 
 int run_tasks(long *n_tasks);
 
-/* Opens one region with a hundred tasks; returns the number of regions opened and adds the tasks run. */
+/* Executes one region with a hundred tasks; returns the number of regions and adds the number of tasks to *n_tasks. */
 int run_tasks(long *n_tasks) {
     long ran = 0;
 #pragma omp parallel num_threads(2) shared(ran)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Ends the process from inside a parallel region, when every task is over and the other threads wait at a barrier:
- * by exit, _exit, quick_exit, abort or a fault, as the first argument says.
+ * Ends the process inside a parallel region, when every task is complete and the other threads wait at a barrier: by
+ * exit, _exit, quick_exit, abort or a fault, by the first argument.
  */
 #include <signal.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks with a final clause that becomes true at some depth. Leaves the descendants of final tasks, and what
- * omp_in_final() says there, to included.c.
+ * Tasks with a final clause that becomes true at some depth. included.c tests the descendants of final tasks and
+ * omp_in_final().
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Forks, and the child executes this program anew with its own number of tasks: two processes, two run directories.
+ * Forks, and the child executes this program again with another number of tasks: two processes, two run directories.
  */
 #include <sys/wait.h>
 #include <unistd.h>

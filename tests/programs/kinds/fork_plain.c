@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Forks before, between and inside of regions; the children do not use OpenMP, and end by _exit. Nothing of theirs may
- * appear in the parent's log. Leaves children that end by exit to fork_exit.c.
+ * Forks before, between and inside of regions; the children do not use OpenMP and end by _exit. They must not appear in
+ * the parent's log. fork_exit.c tests children that end by exit.
  */
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Deferred target tasks, which libomp runs on hidden helper threads, on the host for want of a device; with dependences
- * on and by ordinary tasks. Whether a target task counts as an explicit task, and the team of helpers as a region, is
- * left to the runtime.
+ * Deferred target tasks, which libomp runs on hidden helper threads, on the host if there is no device; with
+ * dependences on and of ordinary tasks. The runtime decides whether a target task counts as an explicit task, and the
+ * team of helpers as a region.
  */
 #include "../facts.h"
 

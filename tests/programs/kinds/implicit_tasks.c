@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every thread of the team creates tasks, and some are left to the barrier at the end of the region.
+ * Every thread of the team creates tasks; some run in the barrier at the end of the region.
  */
 #include <omp.h>
 

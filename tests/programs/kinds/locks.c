@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Locks of the OpenMP library: simple, nested, tested, contended, and held across task creation. Leaves locks with a
- * hint to lock_hints.c.
+ * Locks of the OpenMP library: simple, nested, tested, contended, and held across task creation. lock_hints.c tests
+ * locks with a hint.
  */
 #include <omp.h>
 

@@ -6,7 +6,7 @@
 
 #include "../facts.h"
 
-static void *entered; /* touched, so that no compiler drops a region */
+static void *entered; /* written, so that no compiler removes a region */
 
 int main(void) {
     long n_threads = 0;

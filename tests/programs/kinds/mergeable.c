@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Mergeable tasks, deferred, undeferred and in a final task. A runtime may merge the last two with the task that
- * meets them; then they are not tasks at all, so their number is known only from below.
+ * Mergeable tasks: deferred, undeferred and in a final task. A runtime may merge the last two with their creator; they
+ * are not tasks then, so only a lower bound of their number is known.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Parallel regions opened by explicit tasks, which themselves are waited for.
+ * Parallel regions in explicit tasks, for which their creator waits.
  */
 #include <omp.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Deferred tasks that own copies of objects with constructors and destructors, which the runtime destroys after the
- * body. Leaves undeferred ones to objects_undeferred.cpp.
+ * body. objects_undeferred.cpp tests undeferred tasks.
  */
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Undeferred tasks that own copies of objects with constructors and destructors. (With gcc's calls libomp frees such
- * copies by a wrong address.)
+ * Undeferred tasks that own copies of objects with constructors and destructors. (For gcc's calls, libomp frees such
+ * copies with a wrong address.)
  */
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks created outside of every parallel region: by the initial task before, between and after regions.
+ * Tasks created outside of every parallel region: by the initial task, before, between and after regions.
  */
 #include "../facts.h"
 

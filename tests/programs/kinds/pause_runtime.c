@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A soft omp_pause_resource_all between regions, after which the runtime takes up its threads anew. (The hard one ends
- * stock libomp 19 with an assertion at the next region.)
+ * A soft omp_pause_resource_all between regions, after which the runtime creates its threads again. (After a hard
+ * pause, stock libomp 19 fails an assertion at the next region.)
  */
 #include <omp.h>
 

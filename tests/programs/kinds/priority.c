@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks with priorities, more than one level of them. Takes OMP_MAX_TASK_PRIORITY when it is set.
+ * Tasks with priorities of several levels. Respects OMP_MAX_TASK_PRIORITY.
  */
 #include <omp.h>
 

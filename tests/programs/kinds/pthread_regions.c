@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Threads that OpenMP did not make each open parallel regions of their own, at the same time.
+ * Several threads that OpenMP did not create execute parallel regions at the same time.
  */
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Threads that OpenMP did not make create tasks outside of every region, several at once, and end.
+ * Several threads that OpenMP did not create create tasks outside of every region at the same time, and end.
  */
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Settings that a task changes: they are its own and those of the children that it creates afterwards, not its parent's and
- * not its siblings'. Tasks that have ended leave none behind.
+ * Settings that a task changes: they apply to the task and to its later children, not to its parent and siblings. They
+ * disappear with the task.
  */
 #include <omp.h>
 

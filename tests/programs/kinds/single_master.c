@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * single, with and without nowait and with copyprivate, and master. Leaves masked to masked.c.
+ * single, with and without nowait and with copyprivate, and master. masked.c tests masked.
  */
 #include <omp.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * C++ threads that open regions and make tasks from lambdas and objects, while the main thread does the same.
+ * C++ threads that open regions and create tasks from lambdas and objects, while the main thread does the same.
  */
 #include <numeric>
 #include <thread>

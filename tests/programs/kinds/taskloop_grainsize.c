@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * taskloop with a grainsize that divides the iterations, so that the number of tasks is known; kept under ten tasks,
- * above which a thread splits the loop through tasks of the runtime's own (taskloop_many.c).
+ * taskloop with a grainsize that divides the iterations, so that the number of tasks is known; fewer than ten tasks,
+ * because for more the runtime splits the loop with additional tasks (taskloop_many.c).
  */
 #include "../facts.h"
 

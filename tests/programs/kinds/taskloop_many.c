@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * taskloop with far more tasks than libomp makes in one go: it splits the loop through further tasks of its own,
- * which OMPT shows like any other, so the number is known only from below. Also taskloop simd.
+ * taskloop with far more tasks than libomp creates directly: it splits the loop with additional tasks, which OMPT shows
+ * like others, so only a lower bound of the number is known. Also taskloop simd.
  */
 #include "../facts.h"
 

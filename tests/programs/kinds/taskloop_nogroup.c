@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * taskloop with nogroup: its tasks outlive the construct and are waited for by a taskwait or by the barrier.
+ * taskloop with nogroup: its tasks may end after the construct; a taskwait or the barrier waits for them.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * taskloop with num_tasks, also collapsed over two loops and with an if clause that undefers its tasks.
+ * taskloop with num_tasks, also collapsed over two loops and with an if clause that makes its tasks undeferred.
  */
 #include "../facts.h"
 

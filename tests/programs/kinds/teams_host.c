@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A league of teams on the host, with parallel regions and tasks in them. Runtimes differ in what they count as
- * a region here, so only the tasks are compared.
+ * A league of teams on the host, with parallel regions and tasks in them. Runtimes count regions differently here, so
+ * only the tasks are compared.
  */
 #include <omp.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tied tasks in a tree, each of which waits for its two children. Leaves every other kind of task
- * to the programs beside it; self-checking, and the number of tasks is known beforehand.
+ * Tied tasks in a tree; each waits for its two children. Checks itself, with a known number of tasks. The other
+ * programs of this directory test all other kinds of tasks.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Undeferred tasks: if(0) everywhere, and an if clause that is true near the root only, as a cut-off is.
+ * Undeferred tasks: if(0) everywhere, and an if clause as a cut-off, true only near the root.
  */
 #include "../facts.h"
 

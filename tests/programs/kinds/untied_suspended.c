@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Untied tasks that suspend in the middle of their body: in a taskwait of their own, in a taskyield and at the
- * creation of further tasks. Leaves short untied tasks to untied.c.
+ * Untied tasks that are suspended in the middle of their body: in a taskwait, in a taskyield and at the creation of
+ * further tasks. untied.c tests short untied tasks.
  */
 #include "../facts.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Worksharing loops with every schedule, with and without the barrier at their end, some of which make tasks.
+ * Worksharing loops with every schedule, with and without the barrier at their end; some create tasks.
  */
 #include "../facts.h"
 

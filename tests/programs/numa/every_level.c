@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * On a machine whose domain d is its node d: a recursion that places every level, twice. Its leaves touch their pages first,
- * and read them the second time. The kernel says where each task runs, before and after it waited, and where each page lies.
- * Each claim is printed as "CLAIM name held/all"; the reader judges. One argument: the depth.
+ * For a machine whose domain d is its node d: a recursion that places every level, twice. Its leaves touch their pages
+ * the first time and read them the second time. The kernel reports where each task runs, before and after its wait, and
+ * where each page lies. Prints each claim as "CLAIM name held/all", which the test checks. Argument: the depth.
  */
 #include "pages.h" /* first, as facts.h */
 

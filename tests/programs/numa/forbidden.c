@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Where the system forbids mbind and move_pages, as containers do: memory and tasks still work, tasks follow
- * the placement that the calls asked for, and the library reports each prohibition once.
+ * For a system that forbids mbind and move_pages, like containers: memory and tasks still work, tasks follow the
+ * requested placement, and the library reports each prohibition once.
  */
 #include "pages.h" /* first, as facts.h */
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Who belongs to which domain, and on which CPUs may it run: prints a line for each thread of successive teams of the
- * sizes named as arguments, and of teams of two nested in a team of two.
+ * Prints the domain and the permitted CPUs of each thread, for successive teams of the sizes in the arguments, and for
+ * teams of two nested in a team of two.
  */
 #include "pages.h" /* first, as facts.h */
 
@@ -11,7 +11,7 @@
 
 #include "omp_ext.h"
 
-/* To be called by all of a team: only the threads of teams with tasks are seated. */
+/* Prints a line for the calling thread. All threads of a team call it: only teams with tasks get domains. */
 static void print_member(const char *team, int outer) {
 #pragma omp task
     count_task();
@@ -29,7 +29,7 @@ static void print_member(const char *team, int outer) {
 }
 
 int main(int argc, char **argv) {
-    omp_child_task_affinity(OMP_NO_CHILD_TASK_AFFINITY); /* asks for domains */
+    omp_child_task_affinity(OMP_NO_CHILD_TASK_AFFINITY); /* initializes the domains */
     omp_set_max_active_levels(2);
 #pragma omp parallel
     {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * On a machine whose domain d is its node d: does memory lie, and do tasks run, where the program said? Each claim is
- * checked against the kernel's own account and printed as "CLAIM name held/all"; the reader judges. One argument: pages
- * per part.
+ * For a machine whose domain d is its node d: checks with the kernel that memory lies and tasks run where the program
+ * placed them. Prints each claim as "CLAIM name held/all", which the test checks. Argument: pages per part.
  */
 #include "pages.h" /* first, as facts.h */
 
@@ -12,7 +11,7 @@
 #include "omp_ext.h"
 
 static int n_domains;
-static long n_pages; /* of a part */
+static long n_pages; /* pages of a part */
 
 static void claim(const char *name, long n_held, long n_all) { printf("CLAIM %s %ld/%ld\n", name, n_held, n_all); }
 
@@ -20,7 +19,7 @@ static void touch(char *part, long n) {
     for (long i = 0; i < n; i++) part[i * PAGE_BYTES] = 1;
 }
 
-/* Memory asked for in a domain lies there, whoever touches it. */
+/* Checks that memory allocated in a domain lies there, whichever thread touches it. */
 static void check_allocation(void) {
     long n_there = 0;
     for (int d = 0; d < n_domains; d++) {
@@ -49,7 +48,7 @@ static void check_allocation(void) {
     touch(plain, n_pages);
     claim("alloc_first_touch", n_pages_on(plain, n_pages, here), n_pages);
 
-    /* There already: they move; and back. */
+    /* Existing pages move, and move back. */
     long n_moved = 0;
     for (int d = n_domains - 1; d >= 0; d--) {
         REQUIRE(omp_affinity_mem_todomain(plain, (size_t)(n_pages * PAGE_BYTES), d) == 0);
@@ -60,7 +59,7 @@ static void check_allocation(void) {
     omp_affinity_free(plain, (size_t)(n_pages * PAGE_BYTES));
     REQUIRE(omp_affinity_mem_todomain(plain, (size_t)(n_pages * PAGE_BYTES), 1) == OMP_EXT_EINVAL);
 
-    /* Anybody's memory, touched by nobody yet. */
+    /* Ordinary memory, not touched yet. */
     char *heap = aligned_alloc((size_t)PAGE_BYTES, (size_t)(n_pages * PAGE_BYTES));
     REQUIRE(omp_affinity_mem_todomain(heap, (size_t)(n_pages * PAGE_BYTES), 2) == 0);
     touch(heap, n_pages);
@@ -75,7 +74,7 @@ static void note_task(int domain) {
     add_long(&n_tasks_there, node_of_thread() == domain && omp_get_locality_domain_num() == domain);
 }
 
-/* Touches half by half, in tasks that nobody places: they stay in the domain of the task that creates them. */
+/* Touches half by half, in unplaced tasks, which stay in the domain of their creator. */
 static void touch_by_halves(char *part, long n, int domain) {
     note_task(domain);
     if (n <= 8) {
@@ -103,7 +102,7 @@ static void check_spread_initialisation(char *array) {
     claim("spread_initialisation", n_there, n_domains * n_pages);
 }
 
-/* Tasks that name their memory run where its pages are, and follow them when they are moved. */
+/* Checks that tasks with affinity clauses run where their pages are, and follow moved pages. */
 static void check_affinity_clause(char *array, const char *name) {
     n_tasks_there = n_tasks_all = 0;
     for (int round = 0; round < 20; round++) {

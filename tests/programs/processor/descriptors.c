@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the open descriptors of the process with low numbers, in a region and after many threads have come and gone.
+// Counts the process's open descriptors with low numbers, in a region and after many threads have begun and ended.
 #include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// More threads than processors that compute a little and meet at a barrier: meetings STEPS ROUNDS
-// Prints the processor time that all of them computed, COMPUTED ns=
+// More threads than processors that compute a little and wait for each other at a barrier: meetings STEPS ROUNDS
+// Prints the processor time of their computations, COMPUTED ns=
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>

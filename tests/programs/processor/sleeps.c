@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tasks that compute for some processor time and then sleep as long:
 //   sleeps MICROSECONDS TASKS [SLEEPS_PER_TASK]
-// Prints for each thread what the system says of its time in the region, THREAD tid= running_ns=, and for how long all
-// tasks were asleep, and awake but not back yet, ASLEEP ns=
+// Prints for each thread the system's figures of its time in the region, THREAD tid= running_ns=, and the time that all
+// tasks slept, or were woken but not yet running, ASLEEP ns=
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static int64_t processor_ns(void) {
 
 static int64_t rusage_ns(void) {
     struct rusage use;
-    usleep(1); // the kernel brings its account up to date when the thread leaves its processor, else at a tick, 4 ms
+    usleep(1); // the kernel updates its figures when the thread leaves its processor, otherwise at a tick of 4 ms
     getrusage(RUSAGE_THREAD, &use);
     return ((int64_t)use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000 +
            ((int64_t)use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000;
@@ -62,7 +62,7 @@ int main(int n_arguments, char **arguments) {
         seen->tid = (long)syscall(SYS_gettid);
         seen->running_ns = rusage_ns() - before;
     }
-    for (int i = 0; i < MOST_THREADS; i++) // not in the region: waiting for each other takes time, too
+    for (int i = 0; i < MOST_THREADS; i++) // outside of the region, because threads would wait for each other there
         if (threads[i].tid)
             printf("THREAD tid=%ld running_ns=%lld\n", threads[i].tid, (long long)threads[i].running_ns);
     printf("ASLEEP ns=%lld\n", (long long)asleep_ns);

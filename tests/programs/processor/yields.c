@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // More threads than processors that yield to each other thousands of times a second:
 //   yields TASKS YIELDS_PER_TASK
-// Prints for each thread what the system says of its time in the region, THREAD tid= running_ns= switches= ns=
+// Prints for each thread the system's figures of its time in the region, THREAD tid= running_ns= switches= ns=
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>
@@ -55,7 +55,7 @@ int main(int n_arguments, char **arguments) {
             (struct seen){(long)syscall(SYS_gettid), read_ns(CLOCK_THREAD_CPUTIME_ID) - before,
                           n_switches() - switches_before, read_ns(CLOCK_MONOTONIC) - begin};
     }
-    for (int i = 0; i < MOST_THREADS; i++) // not in the region: waiting for each other takes time, too
+    for (int i = 0; i < MOST_THREADS; i++) // outside of the region, because threads would wait for each other there
         if (threads[i].tid)
             printf("THREAD tid=%ld running_ns=%lld switches=%ld ns=%lld\n", threads[i].tid,
                    (long long)threads[i].running_ns, threads[i].n_switches, (long long)threads[i].ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between two short regions, a serial part of known shares that is longer than what the kernel's ring of samples holds.
+// A serial part of known shares between two short regions, too long for the kernel's ring of samples.
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Known shares of time in a template, a lambda and a method, all of them inlined or not as the compiler likes.
+// Known shares of time in a template, a lambda and a method, which the compiler may inline.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

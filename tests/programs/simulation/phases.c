@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One task creates tasks in phases, and waits for each phase: 3 with a taskwait, 2 with a taskgroup. One of the tasks waits
-// for two of its own. `phases N` has a team of N threads.
+// One task creates tasks in phases, and waits for each phase: 3 with a taskwait, 2 with a taskgroup. One of the tasks
+// waits for two children. `phases N` runs on a team of N threads.
 #include <stdlib.h>
 
 static volatile int sum;

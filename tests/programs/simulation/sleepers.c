@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that sleep, so that they run side by side on any number of threads, whatever else the machine does:
-//   sleepers chain CHAIN_MS FREE_MS    a chain of 8 tasks by dependences, and 5 tasks of another construct beside it
+// Tasks that sleep, so that they run concurrently on any number of threads, even on a busy machine:
+//   sleepers chain CHAIN_MS FREE_MS    a chain of 8 tasks by dependences, and 5 tasks of another construct
 //   sleepers tree MS                   a tree of 15 tasks that sleep, create two, wait for them, and sleep
 //   sleepers flat MS                   24 tasks
-// and some that could be written better, each in its own way; `better` is the program so written:
-//   sleepers late MS [better]          four tasks, a chain of 8 that is created behind them, four more: chain first
+// and programs with one possible improvement each; `better` runs the improved program:
+//   sleepers late MS [better]          four tasks, then a chain of 8, then four more tasks: chain first
 //   sleepers columns MS [better]       four phases of two tasks, one three times as long: dependences, not taskwaits
-//   sleepers bound MS [better]         a task waits for its child, while others could run on its thread: untied ones
+//   sleepers bound MS [better]         a task waits for its child, while others could run on its thread: untied tasks
 //   sleepers coarse MS [better]        a taskloop of 3 tasks for 12 iterations: two for each task
 //   sleepers uneven MS [better]        a loop whose later iterations are three times as long: dynamic
-// Prints the time of the region and by how much the latest sleep ended late, WALL ns= late=
+// Prints the time of the region and the largest delay of a sleep's end, WALL ns= late=
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdatomic.h>
@@ -23,8 +23,8 @@
 
 static _Atomic int64_t late_ns;
 
-// A sleep is `ms` long from the end that the one before it should have had: when the system wakes a thread late, the next
-// sleep is shorter, and late wake-ups do not add up. `last_ns` is that of the thread, or of a chain of tasks.
+// Sleeps until `ms` after the planned end of the previous sleep: if the system wakes a thread late, its next sleep is
+// shorter, so that delays do not add up. `last_ns`: the planned end, per thread or per chain of tasks.
 static void sleep_on(int64_t *last_ns, long ms) {
     const int64_t now = now_ns();
     const int64_t begin = now - *last_ns < 15000000 ? *last_ns : now;
@@ -149,7 +149,7 @@ int main(int n_arguments, char **arguments) {
     const char *shape = arguments[1];
     const long first = atol(arguments[2]), second = n_arguments > 3 ? atol(arguments[3]) : 0;
     const int better = n_arguments > 3 && is(arguments[3], "better");
-    // The threads are there before the time begins.
+    // Starts the threads before the measurement.
 #pragma omp parallel
     of_thread_ns = 0;
     const int64_t begin = now_ns();

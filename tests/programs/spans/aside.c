@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Six tasks of one domain, each of which waits for a child in another domain: 4 ms, the child's 30 ms, 4 ms. The thread of
- * the first domain runs all six meanwhile, where they step aside; the span is that of one of them all the same, and what
- * they wait is no work. Linked with libomp_ext.so.
+ * Six tasks of one domain, each of which works 4 ms, waits for a child of 30 ms in another domain, and works 4 ms. They
+ * step aside, so that the thread of the first domain runs all six meanwhile. The span is one task's, and waiting is not
+ * work. Linked with libomp_ext.so.
  */
 #include <omp_ext.h>
 

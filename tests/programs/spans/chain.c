@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Three works of equal length, one below the other: each must lie before the next, so that the span is the work.
- * The inner task has no one to wait for it but the end of the region.
+ * Three nested works of equal length: each must precede the next, so that the span equals the work. Only the end of the
+ * region waits for the inner task.
  */
 #include "spans.h"
 

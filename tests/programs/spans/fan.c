@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Eight tasks of 0.1 s, each created after another 0.02 s of its creator's: the last one begins after 8 * 0.02 s, so that
+ * Eight tasks of 0.1 s, each created after 0.02 s of work of its creator: the last one begins after 8 * 0.02 s, so that
  * the span is (8 * 0.02 + 0.1) s of 8 * (0.02 + 0.1) s of work.
  */
 #include "spans.h"

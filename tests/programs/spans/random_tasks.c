@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task program made from two numbers, a seed and a size: nested tasks, waits, groups, dependences, loops, undeferred,
- * final and untied tasks, in any order and depth, whose works are spins of 1 to 50 us. The same numbers make the same
- * program; how threads share it is theirs. Left out is what a trace does not hold in full: `taskwait depend`, and
- * undeferred tasks with dependences; and a taskwait in an untied task that was suspended, in which libomp 16 and 19
- * hang now and then, with and without a tool.
+ * A random task program, by a seed and a size: nested tasks, waits, groups, dependences, loops, undeferred, final and
+ * untied tasks, in any order and depth, with works of 1 to 50 us. The same numbers give the same program, on any
+ * schedule. Left out: constructs that a trace does not fully describe (`taskwait depend`, undeferred tasks with
+ * dependences), and a taskwait in an untied task that was suspended, in which libomp 16 and 19 sometimes hang, with and
+ * without a tool.
  */
 #include "../facts.h"
 
@@ -24,7 +24,7 @@ static int below(uint64_t *state, int limit) { return (int)(next(state) % (uint6
 
 static void work(uint64_t *state) { spin_ns(1000 + below(state, 49000)); }
 
-/* What is left of the budget is dealt out among `n` tasks; each is one itself. */
+/* Takes a share of the remaining budget for one of `n` tasks, which counts as one itself. */
 static int share(int *budget, int n) {
     int part = *budget / n;
     *budget -= part;
@@ -82,7 +82,7 @@ static void make_tied(uint64_t seed, int budget, bool in_final) {
     }
 }
 
-/* So many tasks without work that the tool comes to read no clock when they create others. */
+/* Creates so many tasks without work that the tool stops reading the clock at their creations. */
 static void make_empty(int depth) {
     for (int child = 0; child < 2; child++) {
 #pragma omp task firstprivate(depth)

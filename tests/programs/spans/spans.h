@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * spans.h: what programs of a known span share. Each works its span out from the lengths of its spins as they turned
- * out to be, since a preempted spin is longer than it was meant to be, and says it on its SPAN line.
+ * spans.h, for programs of a known span. Each computes its span from the measured lengths of its spins, because
+ * preemption lengthens a spin, and prints it on its SPAN line.
  */
 #ifndef OMPASS_TESTS_SPANS_H
 #define OMPASS_TESTS_SPANS_H
 
 #include "../facts.h"
 
-/* Busy for `length_ns`; returns the length that it took, which is not less. */
+/* Spins for at least `length_ns`; returns the measured length. */
 static inline long long work_ns(long long length_ns) {
     long long begin_ns = now_ns();
     spin_ns(length_ns);

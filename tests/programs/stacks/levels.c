@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// levels: a recursion of tasks, each of which waits for its child, on one thread of a team. Prints how many bytes of the
-// stack one level takes. The argument is the number of threads; all but one keep away from the tasks.
+// levels: a recursion of tasks, each of which waits for its child, on one thread of a team. Prints how many bytes of
+// stack one level takes. The argument is the number of threads; all but one run no tasks.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

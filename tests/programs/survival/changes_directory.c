@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Leaves the directory in which it was started, between regions, before further threads appear.
+ * Changes its working directory between regions, before further threads begin.
  */
 #include "../facts.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Steers its tool by omp_control_tool: records, pauses, records again, flushes, ends. The numbers of tasks are chosen
- * so that their sum shows which parts were recorded. Without a tool every call reports that there is none.
+ * Controls its tool with omp_control_tool: records, pauses, records again, flushes, ends. The sum of the numbers of
+ * tasks shows which parts were recorded. Without a tool every call reports that there is none.
  */
 #include "../facts.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Makes tasks until it is killed, and keeps in a file that outlives it, named by its argument, how many tasks of each
- * thread must have been recorded by now. What a thread did before it publishes, its log holds already:
- * - an undeferred task is over, for its creator goes on;
- * - a deferred task is over, for its thread is in the body of the next one, and the runtime reports both the end and
- *   the start to a tool before it calls that body.
- * So at any moment, for every thread: published <= recorded <= published + 2, the two being the deferred task that it
- * runs or has just ended and the undeferred one that has just ended.
+ * Creates tasks until it is killed, and publishes in a file, named by its argument, how many tasks of each thread must
+ * be recorded so far. When a thread publishes, its log already contains:
+ * - each undeferred task, because its creator has resumed;
+ * - each deferred task, because the thread is in the body of the next one, and the runtime reports the end and the next
+ *   start to a tool before it calls that body.
+ * So at any moment, for every thread: published <= recorded <= published + 2: the deferred task that runs or has just
+ * ended, and the undeferred task that has just ended.
  */
 #include "../facts.h"
 
@@ -19,7 +19,7 @@ enum { kThreads = 4, kBatch = 1000, kUndeferred = 3 };
 
 struct slot {
     volatile long n_published;
-    long n_started; /* deferred tasks; its thread's own affair */
+    long n_started; /* deferred tasks; used by its thread only */
     char apart[112];
 };
 

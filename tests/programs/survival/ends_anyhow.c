@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Tasks of every kind on all threads, and in their midst, at a moment that the seed decides, what the program asks of its
- * tool, or its own end: ends_anyhow SEED WAY with WAY one of
- *   end      omp_control_tool_end by one thread, while the others work on; the program ends as usual
+ * Tasks of every kind on all threads and, at a random moment by the seed, a request to the tool or the end of the
+ * program: ends_anyhow SEED WAY with WAY one of
+ *   end      omp_control_tool_end by one thread, while the others continue; the program ends normally
  *   switch   pause, start and flush by all threads, over and over, and then the end
  *   exit     exit(STATUS) by one thread
  *   exits    exit(STATUS) by several threads at once
  *   kill     SIGKILL
  *   exec     another program in its place, which ends with STATUS
  *   fork     children that end at once, while the program goes on
- * Whatever the tool does, the status is STATUS when the way is an exit or exec, SIGKILL's when it is that, and 0 otherwise.
+ * With and without a tool, the status is STATUS for an exit or exec, SIGKILL for kill, and 0 otherwise.
  */
 #include <omp.h>
 #include <signal.h>

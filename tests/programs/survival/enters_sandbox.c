@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Closes itself into a sandbox (seccomp), as servers and browsers do, and works on in it. Arguments: what the filter
- * forbids; whether the program used OpenMP before ("late") or meets it inside ("early"); "kill" or "refuse".
- *   write   to open a file for writing, or to make one
- *   open    to open any file
+ * Enters a sandbox (seccomp), as servers and browsers do, and continues in it. Arguments: the calls that the filter
+ * forbids; "late" if the program uses OpenMP before, "early" if only inside; "kill" or "refuse".
+ *   write   opening a file for writing, or creating one
+ *   open    opening any file
  *   events  perf_event_open
- *   most    all calls but those that libomp and libc need in a region: a list of what is allowed
+ *   most    all calls but the ones that libomp and libc need in a region: a list of permitted calls
  */
 #include "../facts.h"
 
@@ -103,20 +103,20 @@ static void forbid(const char *what, unsigned action) {
             ALLOWED(exit),
             ALLOWED(exit_group),
             ALLOWED(unlink),
-            ALLOWED(unlinkat), /* libomp's file in /dev/shm, at its end */
+            ALLOWED(unlinkat), /* libomp removes its file in /dev/shm at its end */
             ANSWER(action),
         };
         INSTALL(filter);
     }
 }
 
-/* Places of their own in the source, so that statistics of many constructs must grow. */
+/* A task at a new place in the source, so that the statistics must grow by a construct. */
 #define TASK                                                                                                           \
     { _Pragma("omp task") count_task(); }
 #define TASKS_8 TASK TASK TASK TASK TASK TASK TASK TASK
 #define TASKS_64 TASKS_8 TASKS_8 TASKS_8 TASKS_8 TASKS_8 TASKS_8 TASKS_8 TASKS_8
 
-/* Not inlined: main() would call the runtime at its begin. */
+/* Not inlined, because main() would then call the runtime at its begin. */
 __attribute__((noinline)) static void many_constructs(void) {
 #pragma omp parallel
 #pragma omp single
@@ -146,7 +146,7 @@ int main(int n_arguments, char **arguments) {
     forbid(arguments[1], action);
     many_constructs();
     many_tasks(2);
-    many_tasks(4); /* threads that have no log yet */
+    many_tasks(4); /* with threads that have no log yet */
     REQUIRE(n_tasks_run == 128 + (late ? 300000 : 200000));
     print_facts();
     fflush(stdout);

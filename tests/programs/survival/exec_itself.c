@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Makes tasks, then becomes a new program in the same process, which makes tasks of its own.
+ * Creates tasks, then executes a new program in the same process, which creates tasks too.
  */
 #include "../facts.h"
 

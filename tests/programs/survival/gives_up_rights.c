@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Runs tasks on two threads, gives up what it takes to open files, and runs tasks on three more threads. Argument:
+ * Runs tasks on two threads, gives up the ability to open files, and runs tasks on three more threads. Argument:
  *   user    becomes nobody, as servers do
- *   root    moves its root into the folder "empty"
- *   files   opens files until its limit refuses
- *   close   closes every descriptor but the standard ones, and gives all their numbers to files of its own
+ *   root    changes its root to the directory "empty"
+ *   files   opens files up to its limit
+ *   close   closes every descriptor but the standard ones, and uses all their numbers for its own files
  */
 #include "../facts.h"
 

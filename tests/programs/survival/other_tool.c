@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Another OMPT tool, which accepts or, compiled with DECLINES, declines to be the one of the process, and says so in a
- * file when it is asked.
+ * Another OMPT tool, which accepts or, compiled with DECLINES, declines to be the tool of the process. It writes to a
+ * file when the runtime asks it.
  */
 #include <omp-tools.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Writes over its arguments, as programs do that hold a password there or show their state in ps; then works. */
+/* Overwrites its arguments, like programs that hide a password or show their state in ps; then runs tasks. */
 #include "../facts.h"
 
 #include <string.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * In place of libpapi, what it is for a user who may count nothing in the kernel: every event of Linux is accepted, and
- * those of the scheduler stay 0. The others rise by 1 with each reading. It counts three events at a time. What the
- * processor reads itself is slow, as on a virtual machine that traps it; the end tells how often that was done.
+ * Replaces libpapi, and behaves as for a user who may not count in the kernel: it accepts every Linux event, but
+ * scheduler events stay 0. Other events rise by 1 with each reading. It counts at most three events at a time. Reading
+ * a counter by a processor instruction is slow, as in a virtual machine that traps it; at its end it prints how often
+ * that happened.
  */
 #include <papi.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static int n_sets;
 static long n_slow, n_quick;
 static PAPI_component_info_t component = {.fast_counter_read = 1};
 
-/* Takes its time, as a real one does that looks at many kinds of counters. */
+/* Is slow, like the real function, which examines many kinds of counters. */
 int PAPI_library_init(int version) {
     struct timespec used;
     long long begin_ms, now_ms;

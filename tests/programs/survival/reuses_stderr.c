@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Opens a file of its own, named by the argument, where stderr was, as a program does that closes what it does not need.
+ * Closes stderr and opens a file, named by the argument, which gets its number, like programs that close unused
+ * streams.
  */
 #include "../facts.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Prints which signals have a handler or are ignored or blocked, inside of a task and at the end: nobody but the program
- * may change that.
+ * Prints which signals have a handler or are ignored or blocked, inside a task and at the end: only the program may
+ * change that.
  */
 #include "../facts.h"
 

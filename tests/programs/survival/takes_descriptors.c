@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Closes every file but the standard ones, as daemons do, and opens files of its own, which get the same numbers. Whatever
- * else in the process still uses those numbers would then write to, or cut, files that are not its own.
+ * Closes every file but the standard ones, as daemons do, and opens its own files, which get the same numbers. A
+ * library that still used those numbers would write to, or truncate, the program's files.
  */
 #include "../facts.h"
 
@@ -39,7 +39,7 @@ int main(void) {
         REQUIRE(files[i] >= 0 && write(files[i], content, sizeof content) == sizeof content);
     }
     make_tasks(2, kTasks); /* enough for logs to grow */
-    make_tasks(4, 1000);   /* threads that have no log yet */
+    make_tasks(4, 1000);   /* with threads that have no log yet */
     for (int i = 0; i < kFiles; i++) {
         REQUIRE(fstat(files[i], &status) == 0 && status.st_size == sizeof content);
         REQUIRE(pread(files[i], read_back, sizeof content, 0) == sizeof content);

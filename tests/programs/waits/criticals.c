@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Critical sections in one function, of two names or, with -DUNNAMED, of none too.
+// Critical sections in one function, with two names and, with -DUNNAMED, also without a name.
 
 int main(void) {
     long sums[4] = {0};

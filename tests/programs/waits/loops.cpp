@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops that two threads share evenly or not, and the other constructs that share work. A comment `@name` marks the line
-// of each; how many iterations and instances each has is in test_waits_and_loops.py.
+// Loops that two threads share evenly or unevenly, and the other worksharing constructs. A comment `@name` marks the
+// line of each; test_waits_and_loops.py has the numbers of iterations and instances.
 #include <cstdio>
 #include <omp.h>
 
@@ -12,10 +12,10 @@ constexpr long long kMs = 1000000;
 
 long n_coming; // threads on their way to the next barrier, so far
 
-// The thread has nothing more to do before the barrier.
+// Announces that the thread goes to the next barrier.
 void come() { add_long(&n_coming, 1); }
 
-// Keeps the other thread, which has come `nth`, waiting there.
+// Keeps the other thread, whose arrival is number `nth`, waiting there.
 void be_late(long nth, long long length_ns) {
     while (load_long(&n_coming) < nth) {}
     spin_ns(length_ns);

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! A loop that two threads share unevenly, one that they share evenly, and a critical. A comment `@name` marks each line.
+! A loop that two threads share unevenly, an even one, and a critical section. A comment `@name` marks each line.
 program loops
     use omp_lib
     implicit none
@@ -28,7 +28,7 @@ contains
         !$omp atomic write
         has_come = .true.
     end subroutine
-    ! Keeps the thread that has come waiting.
+    ! Keeps the thread at the barrier waiting.
     subroutine be_late()
         double precision :: end
         logical :: known

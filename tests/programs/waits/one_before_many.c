@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A task that takes LATE_NS, and N_AFTER tasks that depend on it. The thread that does not run it has nothing to do
- * meanwhile, once; then it runs several of the others, all of which have been ready since the same moment.
+ * A task that takes LATE_NS, and N_AFTER tasks that depend on it. The other thread idles once, meanwhile; then it runs
+ * several of the dependent tasks, all of which became ready at the same moment.
  */
 #include <omp.h>
 #include <sched.h>

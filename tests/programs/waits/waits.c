@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Two threads, one of which waits at known lines, each time LATE_NS for one known reason. A comment `@name` marks the
- * line of each wait, and of what it waits for. Whoever waits says so right before; who is waited for spins from then on.
+ * line of each wait and of its cause. The waiting thread announces its wait right before it; the other thread spins
+ * from then on.
  */
 #include <omp.h>
 
@@ -15,7 +16,7 @@ static int data;
 
 static void come(void) { add_long(&n_coming, 1); }
 
-/* Keeps the thread that has announced its `nth` wait waiting. */
+/* Keeps the thread that has announced wait number `nth` waiting. */
 static void be_late(long nth) {
     while (load_long(&n_coming) < nth) {}
     spin_ns(LATE_NS);
