@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what a recorded program pays for being watched by `ompass top`.
+"""Measures the cost of `ompass top` for the recorded program that it watches.
 
-Records a benchmark program with and without `ompass top` attached to it, in turn, and prints the median and
-quartiles of the ratios taken within a round, and the processor time that top took. Top draws on a terminal of
-its own, as large as --screen says. Needs the build (release preset) and the Python that has the package
-installed, and wants an otherwise idle machine. With as many threads as processors, top takes its time from
-the program.
+Records a benchmark program alternately with and without `ompass top` attached. Prints the median and
+quartiles of the ratios within a round, and top's processor time. Top draws on a separate terminal of size
+--screen. Needs the build (release preset), the Python with the installed package, and an otherwise idle
+machine. With as many threads as processors, top takes its time from the program.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ PROGRAM = ["fib-tasks", "--cutoff", "none", "--size", "34"]
 
 @dataclass
 class Watched:
-    """Processor time of the tops of one benchmark, in seconds."""
+    """Processor time of the top processes of one benchmark, in seconds."""
 
     cpu_s: list[float] = field(default_factory=list)
 
@@ -52,7 +51,7 @@ def recorded(build: Path, folder: Path, threads: int, command: list[str]) -> sub
 
 @contextmanager
 def top(folder: Path, size: tuple[int, int], watched: Watched) -> Iterator[None]:
-    """`ompass top` on the run directory, on a terminal that somebody reads."""
+    """Runs `ompass top` on the run directory, on a terminal whose output is read."""
     while not (folder / "process.log").exists():
         time.sleep(0.001)
     ours, theirs = pty.openpty()
@@ -84,7 +83,7 @@ def drain(terminal: int) -> None:
 
 
 def seconds(run: subprocess.Popen[str]) -> float:
-    """The time that the program says its kernel took."""
+    """Returns the program's own time of its kernel."""
     output, _ = run.communicate()
     if run.returncode:
         raise SystemExit(f"the program ended with {run.returncode}")

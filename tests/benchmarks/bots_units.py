@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the benchmark programs in nanoseconds per unit of work: serial, and with tasks on one thread.
+"""Measures the benchmark programs in nanoseconds per unit of work, serially and with tasks on one thread.
 
-The first shows whether a kernel is as quick as a serious implementation should be, the second the cost of
-tasks at the program's own cut-off. Programs without a count of their work are left out. Rounds are
-interleaved, and the quickest repeat of each program counts. Prints the table of docs/bots.md.
+The first shows whether a kernel is fast enough, the second the cost of tasks at the program's default
+cut-off. Programs that do not count their work are left out. Rounds are interleaved, and the fastest repeat of
+each program counts. Prints the table of docs/bots.md.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import Any
 REPOSITORY = Path(__file__).resolve().parents[2]
 VERSIONS = ("serial", "tasks")
 RUN_TIMEOUT_S = 1800
-# Variables that steer a runtime, a tool or the loader must not come from the shell.
+# Variables that control a runtime, a tool or the loader; they must not come from the shell.
 STEERING = ("OMP_", "KMP_", "OMPASS_", "LD_")
 
 
 class BenchmarkError(Exception):
-    """The benchmark cannot go on; the message is one line for the user."""
+    """The benchmark cannot continue; the message is one line for the user."""
 
 
 def run(program: Path, input_class: str, n_repeats: int) -> dict[str, Any]:
-    """One run on one thread: the program's answer."""
+    """Runs a program on one thread; returns its answer."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
     command = [str(program), "--class", input_class, "--threads", "1", "--json"]
     command += ["--repeat", str(n_repeats)]
@@ -45,9 +45,9 @@ def run(program: Path, input_class: str, n_repeats: int) -> dict[str, Any]:
 def measure(
     bots: Path, programs: list[str], input_class: str, n_rounds: int, n_repeats: int
 ) -> dict[str, dict[str, Any]]:
-    """By program: unit, inputs, and for each version the nanoseconds per unit of every round's best repeat.
+    """Returns by program: unit, inputs, and per version the nanoseconds per unit of each round's best repeat.
 
-    Interrupted, it returns what is complete.
+    If interrupted, it returns the complete rounds.
     """
     results: dict[str, dict[str, Any]] = {}
     try:
@@ -66,7 +66,7 @@ def measure(
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
-    """The quickest rounds in Markdown."""
+    """Returns the fastest rounds as a table in Markdown."""
     lines = ["| program | unit of work | serial | tasks | tasks / serial |", "|---|---|---|---|---|"]
     for program, result in results.items():
         if not all(version in result for version in VERSIONS):
@@ -91,7 +91,7 @@ def main() -> int:
         type=int,
         default=1,
         metavar="N",
-        help="repeats within a run (default 1); many of a small input find a quiet moment on a busy machine",
+        help="repeats within a run (default 1); many repeats of a small input also suit a busy machine",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all samples there")
     parser.add_argument(

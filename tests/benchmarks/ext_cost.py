@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the cost and the gain of libomp_ext.so's scheduler against the same runtime alone.
+"""Measures the cost and the gain of libomp_ext.so's scheduler, compared with the runtime alone.
 
-Each way of running a program is timed in turn, round after round, so other load on the machine falls on all
-of them alike; the figure is the median of the ratios of single rounds, with the smallest and the largest.
-Standard library and a clang only. Give it a machine that does nothing else; all cases take about an hour.
+Times all ways of running a program in turn, round after round, so that other load affects all of them. The
+result is the median of the ratios of single rounds, with the smallest and the largest. Needs only the
+standard library, a clang and an idle machine; all cases take about an hour.
 
-Fine tasks are those of fib and nqueens without a cut-off, placed tasks those of placed_tasks.c. Every other
-case is a program at one of the cut-offs that it offers, in its class `test`, repeated until it takes half a
-second.
+Fine tasks are fib and nqueens without a cut-off, placed tasks are placed_tasks.c. Every other case is a
+program at one of its cut-offs, in its class `test`, repeated until it takes half a second.
 
     tests/benchmarks/ext_cost.py                         # all cases, table
     tests/benchmarks/ext_cost.py --rounds 15 --json F    # and all of it to a file
@@ -36,7 +35,7 @@ BUILD = REPOSITORY / "build" / "release"
 
 PLACED_TASKS = Path(__file__).with_name("placed_tasks.c")
 COMPILERS = ("clang-19", "clang-18", "clang-17", "clang-16", "clang-15", "clang-14", "clang")
-RUN_SECONDS = 0.5  # least length of what is timed of a program
+RUN_SECONDS = 0.5  # least length of a timed run
 TIMEOUT_S = 600
 
 STOCK: dict[str, str] = {}
@@ -47,17 +46,17 @@ TWO_STRICT = {"OMP_EXT_DOMAINS": "2", "OMP_EXT_STRICT": "1"}
 
 @dataclass(frozen=True)
 class Way:
-    """One way to run a case. Its library is preloaded unless `environment` is empty: the runtime alone."""
+    """One way to run a case. The library is preloaded unless `environment` is empty (the runtime alone)."""
 
     name: str
     environment: dict[str, str]
     target: float | None = None  # ratio to the first way
-    command: tuple[str, ...] = ()  # where it is not the case's
+    command: tuple[str, ...] = ()  # replaces the case's command
 
 
 @dataclass(frozen=True)
 class Case:
-    """One program at one size, and the ways that are compared with the first one."""
+    """One program of one size, and its ways, which are compared with the first one."""
 
     name: str
     command: tuple[str, ...]
@@ -66,7 +65,7 @@ class Case:
 
 
 def compile_placed(name: str, library: Path, *flags: str) -> str:
-    """Compile placed_tasks.c with the first compiler that can."""
+    """Compiles placed_tasks.c with the first compiler that can."""
     target = BUILD / "benchmarks" / name
     target.parent.mkdir(parents=True, exist_ok=True)
     for compiler in filter(shutil.which, COMPILERS):
@@ -78,7 +77,7 @@ def compile_placed(name: str, library: Path, *flags: str) -> str:
 
 
 def fine_cases(threads: Iterable[int]) -> Iterator[Case]:
-    """Yield fib and nqueens without a cut-off."""
+    """Yields fib and nqueens without a cut-off."""
     for n in threads:
         for program, size, target in (("fib", "27", 0.25), ("nqueens", "11", 0.16)):
             command = (str(BUILD / "bots" / f"{program}-tasks"), "--cutoff", "none", "--size", size, "--json")
@@ -91,12 +90,12 @@ def fine_cases(threads: Iterable[int]) -> Iterator[Case]:
 
 
 def placed_cases(library: Path) -> Iterator[Case]:
-    """Yield fib with its top levels placed, and flat tasks placed and not."""
+    """Yields fib with its top levels placed, and flat tasks placed and not."""
     stock, placed = (
         compile_placed("stock_tasks", library, "-DSTOCK"),
         compile_placed("placed_tasks", library, "-lomp_ext"),
     )
-    # Tasks that may not step aside keep each other waiting, from the second level on.
+    # Tasks that must not step aside wait for each other, from the second level on.
     constrained = TWO_STRICT | {"OMP_EXT_TIED": "constrained"}
     fib_ways = (
         Way("stock", STOCK, command=(stock, "fib", "27", "1")),
@@ -115,7 +114,7 @@ def placed_cases(library: Path) -> Iterator[Case]:
 
 
 def program_cases() -> Iterator[Case]:
-    """Yield every task program at every cut-off, but the fine ones."""
+    """Yields every task program at every cut-off, without the fine cases."""
     for path in sorted((BUILD / "bots").glob("*-tasks")):
         told = subprocess.run([path, "--describe"], capture_output=True, text=True, check=True).stdout
         facts = json.loads(told)
@@ -128,7 +127,7 @@ def program_cases() -> Iterator[Case]:
 
 
 def time_run(case: Case, way: Way, library: Path, *more: str) -> float:
-    """Return the seconds that the program itself reports, or exit when it fails."""
+    """Returns the seconds that the program reports; exits if it fails."""
     settings = {"OMP_NUM_THREADS": str(case.threads), **way.environment}
     if way.environment:
         settings["LD_PRELOAD"] = str(library)
@@ -143,7 +142,7 @@ def time_run(case: Case, way: Way, library: Path, *more: str) -> float:
 
 
 def measure(case: Case, rounds: int, library: Path) -> list[dict[str, object]]:
-    """Time all ways of a case in turn, after one round that does not count."""
+    """Times all ways of a case in turn, after a warm-up round."""
     base = case.ways[0]
     first = time_run(case, base, library)
     is_bots = bool(case.command)
@@ -176,7 +175,7 @@ def measure(case: Case, rounds: int, library: Path) -> list[dict[str, object]]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

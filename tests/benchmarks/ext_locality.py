@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the gain of placing tasks on this machine: health and heat in domains of one cache each.
 
-Three ways, in turn, round after round: the tasks version on the runtime alone (stock), the same under the
-scheduler without placement (unplaced), and the locality version, strict (placed). Sizes are chosen so that
-the data fit the caches of all domains together, but not one. After the timed rounds each way is recorded once
-by Ompass, for the breakdown of the thread-time. Standard library only, and the command `ompass`. Give it a
-machine that does nothing else.
+Times three ways in turn, round after round: the version `tasks` on the runtime alone (stock), the same under
+the scheduler without placement (unplaced), and the version `locality`, strict (placed). The data fit into the
+caches of all domains together, but not into one. After the timed rounds Ompass records each way once, for the
+breakdown of thread time. Needs only the standard library, the command `ompass` and an idle machine.
 
     tests/benchmarks/ext_locality.py                       # table
     tests/benchmarks/ext_locality.py --domains l2 --rounds 15 --json
@@ -30,7 +29,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / "build" / "release"
 STATES = ("work_ns", "create_ns", "schedule_ns", "sync_ns", "idle_ns")
 
-# Two L2 caches of 512 KiB: two plates of 200 x 200 doubles are 640 KiB; a health of 5 levels some 800 KiB.
+# For two L2 caches of 512 KiB: two plates of 200 x 200 doubles take 640 KiB, health with 5 levels about 800
+# KiB.
 INPUTS = {
     "heat": ("--size", "200", "--steps", "500", "--cutoff", "manual", "--grain", "16"),
     "health": ("--class", "test", "--cutoff", "manual"),
@@ -53,7 +53,7 @@ def environment(more: dict[str, str]) -> dict[str, str]:
 
 
 def time_run(program: Path, options: tuple[str, ...], settings: dict[str, str]) -> float:
-    """Return the seconds that the program reports, or exit when it fails."""
+    """Returns the seconds that the program reports; exits if it fails."""
     command = [str(program), *options, "--json"]
     finished = subprocess.run(
         command, env=environment(settings), capture_output=True, text=True, check=False, timeout=600
@@ -64,7 +64,7 @@ def time_run(program: Path, options: tuple[str, ...], settings: dict[str, str]) 
 
 
 def breakdown(ompass: str, program: Path, options: tuple[str, ...], settings: dict[str, str]) -> Any:
-    """Record a run and return the shares of its thread-time, and the locality figures."""
+    """Records a run; returns the shares of its thread time, and the locality figures."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.json")
         command = [ompass, "run", "--no-report", "--json", str(report), "-o", f"{folder}/run.ompass", "--"]
@@ -85,7 +85,7 @@ def breakdown(ompass: str, program: Path, options: tuple[str, ...], settings: di
 
 
 def measure(arguments: argparse.Namespace, name: str) -> list[dict[str, Any]]:
-    """Time all ways of one program, and record each."""
+    """Times all ways of one program, and records each."""
     options = (*INPUTS[name], "--threads", str(arguments.threads))
     seconds: dict[str, list[float]] = {}
     compared = ways(arguments.domains, arguments.library.resolve())
@@ -113,7 +113,7 @@ def measure(arguments: argparse.Namespace, name: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the cost of kernel marks in trace mode: matmul and fmm at their published task sizes.
+"""Measures the cost of kernel marks in trace mode, for matmul and fmm at their published task sizes.
 
 The papers' figure is at most 5% over the unmarked program, with tasks of 17 us (matmul) and 3.25 us (fmm).
-Every round runs all variants once, in an order of its own, so a drift of the machine affects all of them
-alike; ratios to the unmarked program are taken within a round, and their medians are reported. Needs the
-build (release preset); takes a few minutes and wants an otherwise idle machine.
+Every round runs all variants once, in random order, so that a drift of the machine affects all of them.
+Prints the medians of the ratios to the unmarked program within a round. Needs the build (release preset) and
+an otherwise idle machine; takes a few minutes.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUN_TIMEOUT_S = 600
 LARGEST_COST = 0.05
-# Variables that steer a runtime, a tool or the loader must not come from the shell.
+# Variables that control a runtime, a tool or the loader; they must not come from the shell.
 STEERING = ("OMP_", "KMP_", "OMPASS_", "LD_")
 
 
 class Variant(NamedTuple):
-    """A build of a program, and whether it is recorded."""
+    """A build of a program, recorded or not."""
 
     name: str
     version: str
@@ -49,18 +49,18 @@ VARIANTS = (
 
 @dataclass(frozen=True)
 class Case:
-    """A program with an input, and what its tasks are to take."""
+    """A program with an input, and the published time of its tasks."""
 
     program: str
     size: int
-    grains: tuple[int, ...]  # the one whose tasks come nearest to the published time is used
+    grains: tuple[int, ...]  # candidates; the one with tasks nearest to the published time is used
     published_task_us: float
 
     def arguments(self, grain: int) -> list[str]:
         return ["--size", str(self.size), "--grain", str(grain)]
 
 
-# Long enough for a second or so on one core.
+# Each takes about a second on one core.
 CASES = (
     Case("matmul", 3072, (48, 96, 192), 17.0),
     Case("fmm", 300_000, (200, 300, 400, 500, 600, 800), 3.25),
@@ -68,11 +68,11 @@ CASES = (
 
 
 class BenchmarkError(Exception):
-    """The benchmark cannot go on; the message is one line for the user."""
+    """The benchmark cannot continue; the message is one line for the user."""
 
 
 def run(build: Path, case: Case, grain: int, variant: Variant, threads: int, scratch: Path) -> dict[str, Any]:
-    """One run: the program's answer, and `trace_bytes`; the run directory is deleted."""
+    """Runs a variant once; returns the program's answer and `trace_bytes`; deletes the run directory."""
     program = build / "bots" / f"{case.program}-{variant.version}"
     command = [str(program), "--json", "--threads", str(threads), *case.arguments(grain)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(STEERING)}
@@ -100,7 +100,7 @@ def run(build: Path, case: Case, grain: int, variant: Variant, threads: int, scr
 
 
 def choose_grain(build: Path, case: Case, scratch: Path) -> int:
-    """The grain whose tasks, unmarked and on one thread, are nearest to the published time."""
+    """Returns the grain whose tasks, unmarked and on one thread, are nearest to the published time."""
 
     def distance(grain: int) -> float:
         answers = [run(build, case, grain, VARIANTS[0], 1, scratch) for _ in range(3)]
@@ -114,7 +114,7 @@ def choose_grain(build: Path, case: Case, scratch: Path) -> int:
 def measure(
     build: Path, case: Case, grain: int, threads: int, n_rounds: int, scratch: Path
 ) -> Iterator[dict[str, Any]]:
-    """Rounds: by variant, the program's answer."""
+    """Yields rounds: by variant, the program's answer."""
     order = random.Random(0)
     for number in range(n_rounds):
         print(
@@ -129,7 +129,7 @@ def measure(
 
 
 def evaluate(case: Case, threads: int, rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """Medians over the rounds; costs are relative to the unmarked program, within a round."""
+    """Returns medians over the rounds; costs are relative to the unmarked program in the same round."""
     first = rounds[0][BASELINE]
     n_tasks = first["tasks"]
     least_s = min(answers[BASELINE]["seconds"] for answers in rounds)
@@ -177,7 +177,7 @@ def print_report(results: list[dict[str, Any]]) -> None:
 
 def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        description="Measures what kernel marks cost in trace mode, against the unmarked program.",
+        description="Measures the cost of kernel marks in trace mode, relative to the unmarked program.",
         epilog="Example: kernel_marks.py --threads 1,2 --rounds 15 --json marks.json",
     )
     parser.add_argument("--rounds", type=int, default=15, metavar="N", help="rounds (default 15)")
@@ -189,7 +189,10 @@ def parse_arguments() -> argparse.Namespace:
         "--build", type=Path, default=REPOSITORY / "build" / "release", metavar="DIR", help="the build"
     )
     parser.add_argument(
-        "--scratch", type=Path, metavar="DIR", help="where traces go, up to 100 MB (default: in the build)"
+        "--scratch",
+        type=Path,
+        metavar="DIR",
+        help="directory for traces, up to 100 MB (default: in the build)",
     )
     return parser.parse_args()
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures every analysis on a trace of 100 million events: seconds and memory, on one core and 4 GiB.
 
-Records a short run of a benchmark program and repeats its regions, with ids and times moved on, as if the
-program had executed them that many times: once with tasks as fine as they get (fib without a cut-off), once
-with declared kernels (health). Each analysis is a process of its own, bound to one core, its own memory
-(RLIMIT_DATA) limited to 4 GiB. Prints a table and writes JSON. Run it with the Python that has the package
-installed; needs the build (release preset) and some 5 GB of disk in --scratch.
+Records a short run of a benchmark program and repeats its regions, with shifted ids and times, as if the
+program had executed them so often: once with the finest tasks (fib without a cut-off), once with declared
+kernels (health). Each analysis is a separate process, bound to one core, with a memory limit (RLIMIT_DATA) of
+4 GiB. Prints a table and writes JSON. Run it with the Python that has the package installed; needs the build
+(release preset) and about 5 GB of disk in --scratch.
 
-CPU seconds are what a quiet core would take. The statistics that the tool keeps beside the events stay those
-of the short run: `report` without `--from events` is measured, but shows that run.
+CPU seconds are the time on a quiet core. The tool's statistics in the logs stay the short run's: `report`
+without `--from events` is measured, but shows that run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PROGRAMS = {
 EXTENT_WORDS = 8 << 20
 HEADER_BYTES, EXTENT_HEADER_BYTES, EXTENT_MAGIC, EVENTS = 4096, 64, 0x58504D4F, 4
 
-# Analyses by the trace that they are measured on. WINDOW is a millisecond in the middle of the run.
+# Analyses by trace. WINDOW stands for a millisecond in the middle of the run.
 ANALYSES: dict[str, dict[str, list[str]]] = {
     "tasks": {
         "report": ["report", "RUN"],
@@ -71,7 +71,7 @@ THREE_WORDS = (
     "preempted", "blocked", "work_end",
 )  # fmt: skip
 WORDS = dict.fromkeys(NAMES, 1) | dict.fromkeys(TWO_WORDS, 2) | dict.fromkeys(THREE_WORDS, 3)
-# Words of a record that hold ids of tasks or regions.
+# The words of a record that contain ids of tasks or regions.
 ID_WORDS = dict.fromkeys(
     ["start", "start_ready", "resume", "discard", "fulfill", "complete_to", "region_begin", "region_end",
      "implicit_begin", "resync"], (1,)
@@ -80,7 +80,7 @@ HAS_ID = ("create", "region_begin", "implicit_begin")  # their ids are the threa
 UNTIMED = ("inline_begin", "inline_end", "inline_code", "inline_ops", "discard", "fulfill", "dependence",
            "implicit_end", "read", "write", "cpu", "counter", "time", "domain", "placed", "wait_place",
            "waited_for")  # fmt: skip
-# Short records: for what each stands, its halves of words, the bits of its argument, where its delta begins.
+# Short records: the long kind, halves of words, bits of the argument, first bit of the delta.
 SHORT = {
     "create_short": ("create", 1, 26, 32),
     "create_span_short": ("create_span", 1, 12, 18),
@@ -95,12 +95,12 @@ NEAR_BYTES_BITS = 20  # of read_near and write_near: the rest above is the dista
 
 
 def extent_words(halves: list[int], place: int, n_words: int) -> list[int]:
-    """The words that begin at this half."""
+    """Returns the words that begin at this half."""
     return [halves[i] | halves[i + 1] << 32 for i in range(place, place + 2 * n_words, 2)]
 
 
 class ThreadLog:
-    """The words of one thread's log, cut into what comes before, in, and after its regions."""
+    """The words of one thread's log, in three parts: before, in, and after its regions."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -128,7 +128,7 @@ class ThreadLog:
         self.end = len(names) - names[::-1].index(last) if last in names else self.begin
         if (
             not leader and first in names[self.end :]
-        ):  # a worker learns of the end of the last region late, or never
+        ):  # a worker reports the end of the last region late, or never
             now = self.records[-1][1]
             self.records.append((last, now, [KIND[last]]))
             self.end = len(self.records)
@@ -136,7 +136,7 @@ class ThreadLog:
     def _decode(
         self, extents: list[np.ndarray[Any, np.dtype[np.uint64]]]
     ) -> Iterator[tuple[str, int, list[int]]]:
-        """(name, absolute time, words) of every record in its long form, but for absences."""
+        """Yields (name, absolute time, words) of every record in long form, except off-CPU intervals."""
         now = address = started = 0
         latest_id = self.thread << 40
         for extent in extents:
@@ -190,14 +190,14 @@ class ThreadLog:
 def repeated(
     log: ThreadLog, times: int, duration: int, ids_per_thread: list[int]
 ) -> Iterator[np.ndarray[Any, np.dtype[np.uint64]]]:
-    """The words of the log with its regions executed `times` times, `duration` ticks apart."""
+    """Yields the words of the log with its regions executed `times` times, `duration` ticks apart."""
     now = 0
 
     def encode(records: list[tuple[str, int, list[int]]], shift: int, again: bool) -> list[int]:
         nonlocal now
         words: list[int] = []
         for name, time_ticks, record in records:
-            if again and name == "inline_code":  # a thread says it once
+            if again and name == "inline_code":  # once per thread
                 continue
             first, *rest = record
             if name not in UNTIMED:
@@ -216,7 +216,7 @@ def repeated(
         yield np.array(encode(body, 0, False), np.uint64)
         now = body[0][1] + duration
         pattern = [KIND["time"], now, *encode(body, duration, True)]
-        per_round = np.zeros(len(pattern), np.uint64)  # what each further round adds to each word
+        per_round = np.zeros(len(pattern), np.uint64)  # increase of each word per further round
         per_round[1] = duration
         place = 2
         for name, _, record in body:
@@ -232,12 +232,12 @@ def repeated(
                 per_round[place + 2] = 2 * duration
             place += WORDS[name]
         words = np.array(pattern, np.uint64)
-        # The first further round: ids and last arrivals move on; times have moved already.
+        # The first further round: ids and last arrivals increase; times already have.
         words += np.where(per_round == duration, np.uint64(0), per_round)
         for _ in range(times - 1):
             yield words
             words = words + per_round
-    now = 0  # what follows names its time
+    now = 0  # the following records name their times
     yield np.array(encode(log.records[log.end :], (times - 1) * duration, False), np.uint64)
 
 
@@ -315,7 +315,7 @@ def measure(command: list[str], prepare: Callable[[], None]) -> dict[str, Any]:
     return {
         "seconds": time.perf_counter() - begin,
         "cpu_seconds": used.ru_utime + used.ru_stime,
-        "peak_bytes": used.ru_maxrss * 1024,  # with the pages of the mapped log
+        "peak_bytes": used.ru_maxrss * 1024,  # includes pages of the mapped log
         "status": os.waitstatus_to_exitcode(status),
         "message": complaint.splitlines()[-1] if complaint else "",
     }

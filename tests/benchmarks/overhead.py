@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the cost of recording: programs without a tool, with an empty one, and with libompass.so.
+"""Measures the cost of recording: programs without a tool, with an empty tool, and with libompass.so.
 
-Every repetition runs all variants of all cases once, in an order of its own, so a drift of the machine
-affects all of them alike; ratios are taken within a repetition, and their medians are reported. This file
-runs and measures; overhead_report.py evaluates, judges and prints. Needs the build (release preset) and a
-clang with its omp-tools.h; it takes about half an hour and wants an otherwise idle machine.
+Every repetition runs all variants of all cases once, in random order, so that a drift of the machine affects
+all of them. Reports the medians of the ratios within a repetition. This file runs and measures;
+overhead_report.py evaluates and prints. Needs the build (release preset), a clang with its omp-tools.h, and
+an otherwise idle machine; takes about half an hour.
 """
 
 import argparse
@@ -35,13 +35,13 @@ RUN_TIMEOUT_S = 600
 
 @dataclass(frozen=True)
 class Case:
-    """A program with its input: what is timed."""
+    """A program with its input, which is timed."""
 
     name: str
     program: str
     kind: Kind
     arguments: str
-    serialised_arguments: str = ""  # with one thread, when a task costs much less there; empty: the same
+    serialised_arguments: str = ""  # for one thread, if tasks cost much less there; empty: the same
 
     def command(self, build: Path, threads: int) -> list[str]:
         arguments = (
@@ -63,10 +63,10 @@ CASES = (
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to watch a program."""
+    """A way to run a program: without a tool, or with one."""
 
     name: str
-    mode: str = ""  # of libompass.so; empty when it is not loaded
+    mode: str = ""  # mode of libompass.so; empty: not loaded
     brackets: bool = False
 
     def environment(self, empty_tool: Path, ompass: Path, run_directory: Path) -> dict[str, str]:
@@ -91,7 +91,7 @@ VARIANTS = (
 
 
 class BenchmarkError(Exception):
-    """The benchmark cannot go on; the message is one line for the user."""
+    """The benchmark cannot continue; the message is one line for the user."""
 
 
 def compile_tool(target: Path, *flags: str) -> None:
@@ -108,7 +108,7 @@ def compile_tool(target: Path, *flags: str) -> None:
 
 
 def check_callback_lists() -> None:
-    """Raises BenchmarkError when the empty tool does not register what libompass.so registers."""
+    """Raises BenchmarkError if the empty tool does not register the same callbacks as libompass.so."""
     ours = set(re.findall(r"add\(ompt_callback_(\w+)", TOOL_CALLBACKS.read_text(encoding="utf-8")))
     empty = set(re.findall(r"\bX\(\w+, (\w+),", EMPTY_TOOL.read_text(encoding="utf-8"))) - {"event"}
     if ours != empty:
@@ -129,7 +129,7 @@ class Bench:
         self._counting_tool = build / "benchmarks" / "counting_tool.so"
 
     def prepare(self, cases: Sequence[Case], variants: Sequence[Variant]) -> None:
-        """Compiles the tools; raises BenchmarkError when something to measure is missing."""
+        """Compiles the tools; raises BenchmarkError if something is missing."""
         build_it = "build it with: cmake --preset release && cmake --build --preset release"
         for program in {case.program for case in cases}:
             if not (self._build / "bots" / program).exists():
@@ -144,7 +144,7 @@ class Bench:
         compile_tool(self._counting_tool, "-DCOUNT_EVENTS")
 
     def count_task_events(self, case: Case, threads: int) -> int:
-        """The task_create and task_schedule events of one run."""
+        """Returns the number of task_create and task_schedule events of one run."""
         with self._scratch_directory() as directory:
             counts_file = directory / "counts.json"
             environment = {
@@ -158,7 +158,7 @@ class Bench:
         return int(counts["task_create"]) + int(counts["task_schedule"])
 
     def sample(self, case: Case, threads: int, variant: Variant) -> Sample:
-        """One run; its run directory is deleted again."""
+        """Runs a variant once; deletes its run directory."""
         with self._scratch_directory() as directory:
             run_directory = directory / "run.ompass"
             environment = variant.environment(self._empty_tool, self._ompass, run_directory)
@@ -206,7 +206,7 @@ class Bench:
 def measure(
     bench: Bench, cases: Sequence[Case], variants: Sequence[Variant], threads: Sequence[int], n_repeats: int
 ) -> list[Measurement]:
-    """Runs everything `n_repeats` times; interrupted, it returns the repetitions that are complete."""
+    """Runs everything `n_repeats` times; if interrupted, returns the complete repetitions."""
     measurements = [
         (case, Measurement(case.name, case.kind, n, " ".join(case.command(Path(), n)[1:])))
         for case in cases
@@ -236,7 +236,7 @@ def measure(
 
 
 class Progress:
-    """One line on stderr, replaced by the next where stderr is a terminal; otherwise one line per stage."""
+    """Shows progress on stderr: one line that is replaced on a terminal, otherwise one line per stage."""
 
     def __init__(self) -> None:
         self._stage = ""
@@ -254,7 +254,7 @@ def parse_arguments() -> argparse.Namespace:
         return "comma-separated, of " + ", ".join(known)
 
     parser = argparse.ArgumentParser(
-        description="Measures what recording costs, against no tool and against an empty tool.",
+        description="Measures the cost of recording, relative to no tool and to an empty tool.",
         epilog="Example: overhead.py --cases fib-if,nqueens-if --threads 2 --variants none,empty,profile",
     )
     parser.add_argument(
@@ -274,13 +274,13 @@ def parse_arguments() -> argparse.Namespace:
         "--build", type=Path, default=REPOSITORY / "build" / "release", metavar="DIR", help="the build"
     )
     parser.add_argument(
-        "--scratch", type=Path, metavar="DIR", help="where traces go, up to 2 GB (default: in the build)"
+        "--scratch", type=Path, metavar="DIR", help="directory for traces, up to 2 GB (default: in the build)"
     )
     return parser.parse_args()
 
 
 def choose(option: str, wanted: str | None, known: Sequence[str]) -> list[str]:
-    """The names in a comma-separated list, in the order of `known`; all without a list."""
+    """Returns the names in a comma-separated list, in the order of `known`; all without a list."""
     if wanted is None:
         return list(known)
     names = [name for name in wanted.split(",") if name]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluates the samples of overhead.py: ratios, costs per task and event, the project's targets, the table.
 
-Ratios are taken within a repetition, then their quartiles. A cost in ns is thread-time: the additional time
-multiplied by the threads, which are all busy, over tasks or events.
+Computes ratios within a repetition, then their quartiles. A cost in ns is thread time: the additional time,
+times the threads (all busy), per task or event.
 """
 
 import statistics
@@ -16,7 +16,7 @@ N_REPEATS_FOR_VERDICT = 15
 
 
 class Kind(Enum):
-    """What dominates a case: its work (coarse), deferred tasks (fine), or undeferred ones."""
+    """The dominant part of a case: work (coarse), deferred tasks (fine), or undeferred tasks."""
 
     COARSE = "coarse"
     FINE = "fine"
@@ -27,7 +27,7 @@ class Kind(Enum):
 class Sample:
     """One run."""
 
-    seconds: float  # of the parallel part
+    seconds: float  # time of the parallel part
     n_tasks: int
     trace_bytes: int | None  # size of the thread logs; None when no trace was written
 
@@ -55,11 +55,11 @@ class VariantReport(TypedDict):
     median_seconds: float
     ratio_to_none: Quartiles | None
     ratio_to_empty: Quartiles | None
-    extra_ns_per_task: float | None  # over no tool
+    extra_ns_per_task: float | None  # relative to no tool
     extra_ns_per_event: (
         float | None
-    )  # over the empty tool; None for coarse cases, where it drowns in the noise
-    bracket_ns_per_task: float | None  # over the same mode without brackets; None likewise
+    )  # relative to the empty tool; None for coarse cases, where noise hides it
+    bracket_ns_per_task: float | None  # relative to the same mode without wrappers; None for coarse cases
     trace_bytes_per_task: float | None
 
 
@@ -94,7 +94,7 @@ class Report(TypedDict):
 
 @dataclass(frozen=True)
 class Target:
-    """A promise about every case of some kinds: the value stays within the limit."""
+    """A limit for a value of every case of some kinds."""
 
     text: str
     limit: float
@@ -150,7 +150,7 @@ TARGETS = (
 
 
 def build_report(measurements: Sequence[Measurement]) -> Report:
-    """The statistics and verdicts of all cases that have at least one complete repetition."""
+    """Returns statistics and verdicts of all cases with at least one complete repetition."""
     measured = [measurement for measurement in measurements if measurement.repetitions]
     cases = [_evaluate(measurement) for measurement in measured]
     n_repeats = min((len(measurement.repetitions) for measurement in measured), default=0)
@@ -256,7 +256,7 @@ def _judge(target: Target, cases: Sequence[CaseReport]) -> list[TargetReport]:
 
 
 def format_report(report: Report) -> str:
-    """The report as text: a table per case, then the targets."""
+    """Returns the report as text: a table per case, then the targets."""
     lines: list[str] = []
     for case in report["cases"]:
         threads = f"{case['threads']} thread{'s' if case['threads'] > 1 else ''}"

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times the smallest tasks, fib and n queens without a cut-off, over every task library of this machine.
+"""Times the smallest tasks, fib and n queens without a cut-off, with every task library of this machine.
 
-Beside libomp alone: our extension, alone and recorded; oneTBB and gcc's libgomp; libomp with an empty tool,
-with one that keeps 16 bytes and a clock reading per event, and with ours. All ways run in turn in each round,
-in an order of its own; ratios to libomp are taken within a round. One table, and JSON of all of it.
-Programs of the suite with a cut-off (sort, health, fib) run in the ways of libomp and our extension.
-The last lines are the means over all programs of what our tool takes beside the 16-byte tool.
+Ways: libomp alone; the extension, alone and recorded; oneTBB and gcc's libgomp; libomp with an empty tool,
+with a tool that keeps 16 bytes and a clock reading per event, and with libompass.so. All ways run once per
+round, in random order; ratios to libomp are taken within a round. Prints one table; writes JSON.
+Programs of the suite with a cut-off (sort, health, fib) run in the ways of libomp and the extension.
+The last lines are the means over all programs of the tool's cost relative to the 16-byte tool.
 
     tests/benchmarks/peers.py                          # everything, about 15 minutes on a quiet machine
     tests/benchmarks/peers.py --only nqueens --threads 1,2,4 --rounds 21 --json peers.json
     tests/benchmarks/peers.py --ways libomp,extension,oneTBB
 
-Needs the build (release preset) and a clang with OpenMP; peers that are not installed are named and left out.
+Needs the build (release preset) and a clang with OpenMP; missing peers are named and left out.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SOURCE = Path(__file__).with_name("peer_tasks.cpp")
 CLANGS = ("clang++-19", "clang++-18", "clang++-17", "clang++-16", "clang++-15", "clang++-14", "clang++")
 BASE = "libomp"
 SIXTEEN = "16-byte tool"
-JUDGED = ("profile, brackets", "trace, brackets")  # by the 16-byte tool
+JUDGED = ("profile, brackets", "trace, brackets")  # compared with the 16-byte tool
 TIMEOUT_S = 600
 
 
@@ -51,7 +51,7 @@ class Case:
 
     name: str
     size: str
-    suite_program: str = ""  # of bots; empty: one of peer_tasks.cpp
+    suite_program: str = ""  # a program of bots/; empty: one of peer_tasks.cpp
 
     def arguments(self, threads: int) -> list[str]:
         if self.suite_program:
@@ -70,12 +70,12 @@ CASES = (
 
 @dataclass(frozen=True)
 class Way:
-    """A task library, and what watches it."""
+    """A task library, and the tool with it."""
 
     name: str
     program: str = "openmp"
     extension: bool = False
-    tool: str = ""  # empty or sixteen; or the mode of libompass.so
+    tool: str = ""  # "empty", "sixteen", or a mode of libompass.so
     brackets: bool = False
 
 
@@ -99,14 +99,14 @@ WAYS = (
 
 @dataclass
 class Bench:
-    """The compiled peers; `missing` says of the others why they are not here."""
+    """The compiled peers; `missing`: why other peers are missing."""
 
     build: Path
     programs: dict[str, Path] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
     def prepare(self) -> None:
-        """Compile whatever this machine can."""
+        """Compiles all peers that this machine can compile."""
         folder = self.build / "benchmarks"
         folder.mkdir(parents=True, exist_ok=True)
         openmp = ("-fopenmp",)
@@ -133,11 +133,11 @@ class Bench:
         compile_tool(folder / "sixteen_byte_tool.so", "-DRECORD_EVENTS")
 
     def can_run(self, way: Way, case: Case) -> bool:
-        """Say whether this way is one of the case, whose program may be compiled for libomp alone."""
+        """True if the case can run in this way: some programs are compiled for libomp only."""
         return not case.suite_program or way.program == "openmp"
 
     def why_not(self, way: Way) -> str:
-        """Say why this way cannot be run here; empty: it can."""
+        """Returns why this way cannot run here; empty if it can."""
         if way.program in self.missing:
             return self.missing[way.program]
         needed = [self.build / "lib" / "libomp_ext.so"] if way.extension else []
@@ -146,7 +146,7 @@ class Bench:
         return "".join(f"{path} does not exist" for path in needed if not path.exists())
 
     def time_run(self, way: Way, case: Case, threads: int) -> tuple[float, int]:
-        """Return the seconds of one run, and how many tasks it had."""
+        """Returns the seconds of one run, and its number of tasks."""
         suite_program = self.build / "bots" / case.suite_program
         program = suite_program if case.suite_program else self.programs[way.program]
         with tempfile.TemporaryDirectory(dir=self.build / "benchmarks") as scratch:
@@ -186,13 +186,13 @@ class Bench:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment without anything that steers OpenMP, the tool or the extension."""
+    """Returns the environment without variables that control OpenMP, the tool or the extension."""
     prefixes = ("OMP_", "KMP_", "GOMP_", "OMPASS_", "TBB_", "LD_PRELOAD")
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
 
 
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
-    """Return the lower quartile, the median and the upper quartile."""
+    """Returns the lower quartile, the median and the upper quartile."""
     if len(values) == 1:
         return values[0], values[0], values[0]
     low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -202,7 +202,7 @@ def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
 def measure(
     bench: Bench, ways: Sequence[Way], case: Case, threads: int, rounds: int
 ) -> Iterator[dict[str, Any]]:
-    """Time all ways of one program in turn, after one round that does not count; yield a row for each."""
+    """Times all ways of one program in turn, after a warm-up round; yields a row for each."""
     seconds: dict[str, list[float]] = {way.name: [] for way in ways}
     n_tasks = 0
     for number in range(rounds + 1):
@@ -230,12 +230,12 @@ def measure(
 
 
 def ratios(own: Sequence[float], others: Sequence[float]) -> list[float]:
-    """Return the ratios of one way to another, round by round."""
+    """Returns the ratios of one way to another, round by round."""
     return [taken / other for taken, other in zip(own, others, strict=True)]
 
 
 def print_rows(rows: Sequence[dict[str, Any]]) -> None:
-    """Print one table of one program."""
+    """Prints one table of one program."""
     first = rows[0]
     print(f"\n{first['program']} {first['size']}, {first['threads']} threads, {first['tasks']:,} tasks")
     print(f"  {'':22} {'of libomp':>9} {'quartiles':>16} {'thread ns/task':>15}")
@@ -249,7 +249,7 @@ def print_rows(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def print_means(rows: Sequence[dict[str, Any]]) -> None:
-    """Print what our tool takes beside the 16-byte tool: means over all programs that ran."""
+    """Prints the tool's cost relative to the 16-byte tool: means over all programs that ran."""
     for way in JUDGED:
         of_way = [row for row in rows if row["way"] == way and "of_sixteen" in row]
         for threads in sorted({row["threads"] for row in of_way}):
@@ -263,7 +263,7 @@ def print_means(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -272,7 +272,7 @@ def main() -> None:
     parser.add_argument("--only", choices=[case.name for case in CASES], help="one of the programs")
     parser.add_argument(
         "--size",
-        help="of the program, or its options, in place of "
+        help="size of the program, or its options, in place of "
         + ", ".join(f"{case.name} {case.size}" for case in CASES),
     )
     parser.add_argument("--ways", default="", help=f"some of: {','.join(way.name for way in WAYS)}")
@@ -287,7 +287,7 @@ def main() -> None:
         threads = [int(text) for text in arguments.threads.split(",")]
     except ValueError:
         parser.error("--threads takes numbers separated by commas")
-    # Names hold commas themselves: one is wanted when all of it stands between commas of the option.
+    # Names contain commas: a way is selected if its whole name is between commas of the option.
     wanted = f",{arguments.ways},"
     chosen = [way for way in WAYS if not arguments.ways or way.name == BASE or f",{way.name}," in wanted]
     if arguments.ways and len(chosen) == 1 and arguments.ways != BASE:

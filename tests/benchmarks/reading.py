@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how fast a trace is read, from log to breakdown, and with how much memory.
+"""Measures the time and memory of reading a trace, from log to breakdown.
 
-Records two traces of the benchmark program fib (deferred tasks, and undeferred ones that are packed several
-to a word), then replays each in a process of its own. Prints a table and writes JSON. Run it with the Python
-that has the package installed; needs the build (release preset).
+Records two traces of the benchmark program fib (deferred tasks, and undeferred tasks, several of which are
+packed into a word), then replays each in a separate process. Prints a table and writes JSON. Run it with the
+Python that has the package installed; needs the build (release preset).
 """
 
 import argparse
@@ -20,7 +20,7 @@ CASES = {
     "deferred": "--cutoff none --size 31",
     "undeferred": "--cutoff if --size 35 --depth 10",
 }
-# Peak resident memory includes the pages of the mapped log, and is compared with the log's length.
+# Peak resident memory includes the pages of the mapped log; it is compared with the log's length.
 REPLAY = """
 import json, resource, sys, time
 from ompass import _core
@@ -55,7 +55,7 @@ def replay(run: Path) -> dict[str, float]:
     command = [sys.executable, "-c", REPLAY, str(run)]
     output = subprocess.run(command, check=True, capture_output=True, text=True)
     result: dict[str, float] = json.loads(output.stdout)
-    # A deferred task is several records; of an undeferred one begin and end are packed, and count as two.
+    # A deferred task has several records; begin and end of an undeferred task are packed, and count as two.
     packed = 2 * result["undeferred"]
     result["events"] = max(result["records"], packed)
     return result

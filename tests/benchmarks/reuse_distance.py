@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures how fast reuse distances are computed, on one core and more, beside a Fenwick tree and a sample.
+"""Measures the computation of reuse distances, on one core and more, against a Fenwick tree and a sample.
 
-Each variant runs in a process of its own, interleaved with the others, on the same accesses: blocks of 4 KiB
-out of --blocks, drawn uniformly (the hardest order: nothing is in cache), by Zipf's law, or around a loop.
-Seconds are CPU time of the one thread that works, which a busy machine disturbs less, and those of the clock
-where several work (`threads`). Prints a table of the fastest runs and writes JSON. Run it with the Python
-that has the package installed; needs a C++ compiler.
+Each variant runs in a separate process, interleaved with the others, on the same accesses: blocks of 4 KiB
+out of --blocks, drawn uniformly (the hardest order: nothing is in cache), by Zipf's law, or in a loop.
+Seconds are CPU time for variants on one thread, which a busy machine disturbs less, and wall time for the
+variant `threads`. Prints a table of the fastest runs and writes JSON. Run it with the Python that has the
+package installed; needs a C++ compiler.
 """
 
 import argparse
@@ -29,7 +29,7 @@ ORDERS = ("uniform", "zipf", "loop")
 
 
 def accesses(order: str, n: int, n_blocks: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    """Addresses of n block accesses."""
+    """Returns the addresses of n block accesses."""
     random = np.random.default_rng(1)
     if order == "uniform":
         block = random.integers(0, n_blocks, n, dtype=np.uint64)
@@ -75,7 +75,7 @@ def measure(
 ) -> dict[str, Any]:
     address = accesses(order, n, n_blocks)
     n_bytes = np.full(n, BLOCK_BYTES, dtype=np.uint64)
-    # Written, so that the pages are there before the clock runs: write, group, kernel.
+    # write, group, kernel; written before the measurement, so that their pages exist
     others = [np.full(n, 0, dtype) for dtype in (np.uint8, np.uint16, np.uint32)]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     clock = time.perf_counter if variant == "threads" else time.process_time
@@ -94,7 +94,7 @@ def measure(
 
 
 def largest_error(found: dict[str, Any], true: dict[str, Any]) -> float:
-    """The largest difference of the two distributions, over all bins of the cumulative one."""
+    """Returns the largest difference of the two cumulative distributions, over all bins."""
     shares = [np.cumsum([*run["bins"], run["cold_bytes"]]) for run in (found, true)]
     return float(max(abs(shares[0] / shares[0][-1] - shares[1] / shares[1][-1])))
 

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds simulated runs against recorded ones: every benchmark program on one and two threads, as a table.
+"""Compares simulated runs with recorded ones: every benchmark program on one and two threads, as a table.
 
-Records each program --rounds times on one and on two threads, in turn, keeps the recordings with the
-shortest time in parallel regions, and predicts: two threads from their own trace, two from the trace of one
-thread, and one from the trace of two. Then runs the programs with a cut-off by depth at each depth, and
-holds the measured best against the one that a trace of the deepest predicts, and the gain of that over the
-deepest, as predicted, against the measured one. Depths are run in eight times as many rounds, with the
-recordings among them, and "of half" is the best of every other round: no advice can be nearer to it than one
-half is to the other. Costs are calibrated first. "Measured there" is the time measured at the predicted best
-depth, against the best measured one. A depth is "as good" as the best when its shortest time is no longer
-than the median time of the best: more than that these rounds cannot tell.
-Writes both tables as Markdown, for docs/simulation.md. All programs are recorded before the first
-cut-off is tried; what does not begin within --minutes is left out, and named. Needs the build (release
-preset), an idle machine, and the Python that has the package installed.
+Records each program --rounds times on one and on two threads, in turn, and keeps the recordings with the
+shortest time in parallel regions. From them it predicts two threads from their own trace, two from the trace
+of one thread, and one from the trace of two. Costs are calibrated first.
+
+Then it runs the programs with a cut-off by depth at each depth, in eight times as many rounds, with
+recordings among them. It compares the measured best depth with the depth that a trace of the deepest
+predicts, and the measured gain over the deepest with the predicted gain. Columns: "of half" is the best depth
+by every other round; advice cannot be better than the agreement of the two halves. "Measured there" is the
+time at the predicted best depth, relative to the best measured time. A depth is "as good" as the best if its
+shortest time does not exceed the median time of the best, because these rounds cannot distinguish the two.
+
+Writes both tables as Markdown, for docs/simulation.md. All programs are recorded before the first cut-off is
+tried; cases that do not begin within --minutes are left out and named. Needs the build (release preset), an
+idle machine, and the Python that has the package installed.
 """
 
 from __future__ import annotations
@@ -40,9 +42,9 @@ from ompass.simulation.runs import predict
 REPOSITORY = Path(__file__).resolve().parents[2]
 SUFFIX = "-tasks"
 DEEPEST = 24
-MOST_TASKS = 300_000  # of a run whose cut-off is tried
-NEAR = 0.05  # of the best measured time
-UNRECORDED = 8  # times as many rounds, since flat curves need them
+MOST_TASKS = 300_000  # largest number of tasks of a run whose cut-off is tried
+NEAR = 0.05  # tolerance, relative to the best measured time
+UNRECORDED = 8  # times as many rounds, because curves are flat
 
 
 @dataclass(frozen=True)
@@ -100,49 +102,49 @@ def measure(program: Path, machine: Machine, arguments: list[str], folder: Path,
 
 @dataclass(frozen=True)
 class CutOff:
-    """One program with a cut-off by depth: times measured, and predicted from the deepest trace, s."""
+    """One program with a cut-off by depth: measured times, and predictions from the deepest trace, in s."""
 
     program: str
     depths: list[int]
     tasks: list[int]
-    measured: list[float]  # shortest of all rounds
-    typical: list[float]  # median of them
-    halves: list[list[float]]  # shortest of the even rounds, and of the odd ones
+    measured: list[float]  # shortest time of all rounds
+    typical: list[float]  # median time of all rounds
+    halves: list[list[float]]  # shortest times of the even and of the odd rounds
     predicted: list[float]
 
     @property
     def best(self) -> int:
-        """Index of the depth that was measured to be best."""
+        """Returns the index of the best measured depth."""
         return self.measured.index(min(self.measured))
 
     @property
     def best_of_halves(self) -> list[int]:
-        """The same by every other round."""
+        """Returns the same for the even and for the odd rounds."""
         return [half.index(min(half)) for half in self.halves]
 
     @property
     def advised(self) -> int:
-        """And of the one that `ompass advise` would choose."""
+        """Returns the index of the depth that `ompass advise` would choose."""
         return middle_of_shortest(self.predicted, self.tasks)
 
     @property
     def as_good(self) -> list[int]:
-        """Indices of the depths that the rounds cannot tell from the best."""
+        """Returns the indices of the depths that the rounds cannot distinguish from the best."""
         limit = self.typical[self.best]
         return [k for k, seconds in enumerate(self.measured) if seconds <= limit]
 
     @property
     def above(self) -> float:
-        """By how much a user who follows the advice is above the measured best."""
+        """Returns the excess of the time at the advised depth over the best measured time."""
         return self.measured[self.advised] / self.measured[self.best] - 1
 
     def gain(self, seconds: list[float]) -> float:
-        """Of the advised value over the deepest."""
+        """Returns the gain of the advised depth over the deepest."""
         return 1 - seconds[self.advised] / seconds[-1]
 
 
 def run_once(program: Path, arguments: list[str]) -> tuple[float, int]:
-    """Seconds and tasks of a run that nobody records."""
+    """Returns the seconds and tasks of an unrecorded run."""
     command = [str(program), "--threads", "2", "--json", *arguments]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     result = json.loads(done.stdout)
@@ -152,7 +154,7 @@ def run_once(program: Path, arguments: list[str]) -> tuple[float, int]:
 def measure_cut_off(
     program: Path, machine: Machine, arguments: list[str], folder: Path, rounds: int
 ) -> CutOff | None:
-    """None for programs without a cut-off by depth, or with fewer than three values of it."""
+    """Returns None for programs without a cut-off by depth, or with fewer than three values of it."""
     described = json.loads(
         subprocess.run([str(program), "--describe"], check=True, capture_output=True, text=True).stdout
     )
@@ -177,12 +179,12 @@ def measure_cut_off(
             traces.append(record(program, 2, deepest, folder, f"deepest-{k}")[1])
     trace = shortest(traces)
     levels = range(1, DEEPEST + 4)
-    left = {}  # tasks by level; libomp itself runs some at once where queues are full
+    left = {}  # tasks by level; libomp runs some at once if queues are full
     for level in levels:
         run = predict(trace, machine, "help-first", 2, max_depth=level)
         left[level] = run.n_tasks - run.n_inlined
     predicted = []
-    for depth in depths:  # the program's depth and ours may differ by a level
+    for depth in depths:  # the program may count levels differently by one
         level = min(levels, key=lambda level: abs(left[level] - tasks[depth]))
         run = predict(trace, machine, "libomp", 2, max_depth=level, serial_below=True, untraced=True)
         predicted.append((run.wall_ns - run.serial_ns) / 1e9)

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds one build of libomp_ext.so against another one, or the runtime alone, on every benchmark program.
+"""Compares a build of libomp_ext.so with another one, or with the runtime alone, on every benchmark program.
 
-Runs each program with its own cut-off and nothing placed, preloaded with one library and with the other, in
-an order drawn for each round. The figure is the median of the ratios of single rounds, with the interval in
-which it lies with 99% confidence, by the order of the ratios alone. Each case goes on until that interval is
-on one side of --limit, or for --most rounds; cases take turns, so that a noisy minute hits all of them.
-Each round is a look at which a case may end, so less is certain of those that end early than 99%.
+Runs each program with its default cut-off and without placement, preloaded with one library and with the
+other, in random order in each round. The result is the median of the ratios of single rounds, with its 99%
+confidence interval (by order statistics). Each case continues until that interval is on one side of --limit,
+or for --most rounds. Cases alternate, so that a noisy minute affects all of them. A case may end after any
+round, so the confidence of cases that end early is below 99%.
 
     tests/benchmarks/two_libraries.py OLD.so build/release/lib/libomp_ext.so
     tests/benchmarks/two_libraries.py OLD.so NEW.so --threads 1,2 --most 41 --minutes 60 --json F
     tests/benchmarks/two_libraries.py none NEW.so --limit 1.03            # against the runtime alone
-    tests/benchmarks/two_libraries.py none NEW.so --dormant --limit 1.005 # preloaded, and not asked for
+    tests/benchmarks/two_libraries.py none NEW.so --dormant --limit 1.005 # preloaded, but not used
 
 Needs the build (release preset) and an idle machine.
 """
@@ -35,13 +35,13 @@ BUILD = Path(__file__).resolve().parents[2] / "build" / "release"
 SCHEDULED = {"OMP_EXT_SCHEDULE": "1", "OMP_EXT_DOMAINS": "1"}
 DORMANT = {"OMP_EXT_SCHEDULE": "0"}
 CONFIDENCE = 0.99
-RUN_SECONDS = 0.3  # least length of what is timed in one run
+RUN_SECONDS = 0.3  # least length of a timed run
 TIMEOUT_S = 600
 
 
 @dataclass(frozen=True)
 class Library:
-    """One of the two: with what settings a program runs."""
+    """One of the two libraries, with the settings of its runs."""
 
     is_new: bool
     settings: dict[str, str]
@@ -58,11 +58,11 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Say which it is."""
+        """Returns the name of the case."""
         return f"{self.program.name.removesuffix('-tasks')}, {self.threads} threads"
 
     def seconds(self, library: Library) -> float:
-        """Run it once; return the median of its repetitions."""
+        """Runs the program once; returns the median of its repetitions."""
         command = [str(self.program), "--class", "small", "--json", "--threads", str(self.threads)]
         command += ["--repeat", str(self.repeats)]
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OMP_", "KMP_"))}
@@ -79,24 +79,24 @@ class Case:
         return float(json.loads(finished.stdout)["seconds"])
 
     def add_round(self, old: Library, new: Library) -> None:
-        """Run it with both libraries."""
+        """Runs the program with both libraries."""
         taken = {library.is_new: self.seconds(library) for library in random.sample((old, new), 2)}
         self.ratios.append(taken[True] / taken[False])
 
     def interval(self) -> tuple[float, float]:
-        """Return between which ratios the median lies."""
+        """Returns the confidence interval of the median."""
         n_out = ranks_outside(len(self.ratios))
         ordered = sorted(self.ratios)
         return (ordered[n_out], ordered[-1 - n_out]) if n_out >= 0 else (0.0, math.inf)
 
     def verdict(self, limit: float) -> str:
-        """Return `holds`, `exceeds`, or nothing as long as neither is certain."""
+        """Returns `holds` or `exceeds`; nothing while neither is certain."""
         low, high = self.interval()
         return "holds" if high <= limit else "exceeds" if low > limit else ""
 
 
 def ranks_outside(n: int) -> int:
-    """Return how many of n values lie on each side of the interval of the median; -1: n are too few."""
+    """Returns how many of n values lie on each side of the median's interval; -1 if n is too small."""
     sum_of_chances, outside = 0.0, -1
     for k in range(n):
         sum_of_chances += math.comb(n, k) / 2**n
@@ -107,16 +107,16 @@ def ranks_outside(n: int) -> int:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measures and prints."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("old", help="the library before, or none: the runtime alone")
+    parser.add_argument("old", help="the library to compare with; none: the runtime alone")
     parser.add_argument("new", help="the library to judge")
-    parser.add_argument("--dormant", action="store_true", help="loaded, and not asked for")
+    parser.add_argument("--dormant", action="store_true", help="preloaded, but not used")
     parser.add_argument("--threads", default="1,2", help="numbers of threads (default 1,2)")
     parser.add_argument("--only", default="", help="programs whose name contains this")
-    parser.add_argument("--limit", type=float, default=1.01, help="of the ratio (default 1.01)")
+    parser.add_argument("--limit", type=float, default=1.01, help="limit of the ratio (default 1.01)")
     parser.add_argument("--least", type=int, default=9, help="rounds at least (default 9)")
     parser.add_argument("--most", type=int, default=41, help="rounds at most (default 41)")
     parser.add_argument("--minutes", type=float, default=60, help="begin no round after that (default 60)")

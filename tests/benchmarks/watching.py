@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures what it costs to watch the processors: records of switches, and samples of call stacks.
+"""Measures the cost of recording context switches and of sampling call stacks.
 
-Runs each program without the tool, recorded without either, with switches, and with samples as well; every
-round runs all of them once, in an order of its own. Prints medians and quartiles of the ratios taken within
-a round, and writes all times as JSON. Threads are bound unless --unbound is given: two that meet on one
-processor and yield to each other take twice as long, recorded or not. Needs the build (release preset) and
-wants an otherwise idle machine.
+Runs each program without the tool, recorded without either, with switches, and with samples too; every round
+runs all of them once, in random order. Prints medians and quartiles of the ratios within a round, and writes
+all times as JSON. Threads are bound unless --unbound is given: two threads that yield to each other on one
+processor take twice as long, recorded or not. Needs the build (release preset) and an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ RATIOS = (("recorded", "none"), ("switches", "recorded"), ("samples", "switches"
 
 
 def seconds(build: Path, command: list[str], threads: int, settings: dict[str, str] | None) -> float:
-    """The time that the program says its kernel took."""
+    """Returns the program's own time of its kernel."""
     folder = Path(tempfile.mkdtemp())
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("KMP", "OMPASS"))}
     if settings is not None:
@@ -55,7 +54,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=31, help="rounds that count (default 31)")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", choices=sorted(PROGRAMS), help="one of the programs")
-    parser.add_argument("--unbound", action="store_true", help="leave threads to the system")
+    parser.add_argument("--unbound", action="store_true", help="do not bind threads")
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all times there")
     arguments = parser.parse_args()

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures `ompass view` in a browser: the first picture with and without a kept pyramid, zooms and moves.
+"""Measures `ompass view` in a browser: the first picture with and without a stored pyramid, zooms and moves.
 
-Records fib without a cut-off (--size 35: some 30 million tasks), opens the trace in Chromium, and times from
-the start of the command to a whole picture, and from each step of a seeded walk of zooms and moves to the
-picture with all that it needs. Prints the figures and writes JSON. Needs the build (release preset), the
-package, Chromium, and 100 bytes of disk a task in --scratch. On a machine that does other things, too, the
-figures are theirs as well.
+Records fib without a cut-off (--size 35: about 30 million tasks), opens the trace in Chromium, and times the
+start of the command up to a complete picture, and each step of a random walk of zooms and moves up to the
+complete picture. Prints the figures and writes JSON. Needs the build (release preset), the package, Chromium,
+100 bytes of disk per task in --scratch, and an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ STEP = f"""async ([begin, end]) => {{
 
 
 def first_picture(page: Page, path: Path) -> tuple[float, subprocess.Popen[str]]:
-    """Seconds from the start of the command to the picture, and the server."""
+    """Returns the seconds from the start of the command to the picture, and the server."""
     started = time.perf_counter()
     server = subprocess.Popen([*OMPASS, "view", "--no-browser", str(path)], stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
@@ -54,7 +53,7 @@ def first_picture(page: Page, path: Path) -> tuple[float, subprocess.Popen[str]]
 
 
 def memory_bytes(process: int) -> dict[str, int]:
-    """Resident memory of the server: its own, and mapped files."""
+    """Returns the resident memory of the server: private, and mapped files."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     values = dict(line.split(":", 1) for line in lines)
     return {
@@ -64,7 +63,7 @@ def memory_bytes(process: int) -> dict[str, int]:
 
 
 def steps(page: Page, n: int, seed: int) -> list[float]:
-    """Milliseconds of each step of a walk: in by four, out by four, or half a picture aside."""
+    """Returns the milliseconds of each step of a walk: zoom in or out by four, or move by half a picture."""
     chosen = random.Random(seed)
     end = page.evaluate("ompassTimeline.end")
     begin, span, taken = 0.0, float(end), []
