@@ -15,7 +15,9 @@ from ompass.commands.main import application
 from ompass.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("omp_ext/*.md")])
+DOCUMENTS = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("omp_ext/*.md"), *ROOT.glob("tests/*.md")]
+)
 FOLDERS = ("analysis", "bots", "docs", "omp_ext", "ompt_tool", "tests")
 COMMANDS = vars(typer.main.get_command(application()))["commands"]
 
@@ -97,3 +99,17 @@ def test_tables_of_sources_are_complete(document: str, sources: str) -> None:
     described = {pattern: {path.name for path in (ROOT / sources).glob(pattern)} for pattern in patterns}
     assert [pattern for pattern, files in described.items() if not files] == []
     assert {path.name for path in (ROOT / sources).iterdir()} - set().union(*described.values()) == set()
+
+
+def test_index_of_test_programs_and_shared_modules_is_complete() -> None:
+    text = (ROOT / "tests/README.md").read_text()
+    for heading, folder in (("## Shared modules", "support"), ("## Programs", "programs")):
+        table = text[text.index(heading) + 1 :].split("\n## ")[0]
+        rows = [row.split("|")[1] for row in table.splitlines() if row.startswith("|")]
+        patterns = {name for row in rows for name in re.findall(r"`([\w./*]+)`", row)}
+        found = {path for path in (ROOT / "tests" / folder).rglob("*") if path.is_file()}
+        files = {path for path in found if path.suffix != ".pyc"}
+        suffix = ".py" if folder == "support" else ""
+        listed = {pattern: set((ROOT / "tests" / folder).glob(pattern + suffix)) for pattern in patterns}
+        assert [pattern for pattern, matches in listed.items() if not matches] == []
+        assert files - set().union(*listed.values()) == set()
