@@ -265,10 +265,10 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
     for (const Parameter &parameter : spec.inputs) parameter_line(parameter);
     if (!version.is_serial()) {
         text << "\nTasks\n";
-        line("--threads N", "threads of the team (default: all that the runtime would use)");
+        line("--threads N", "threads of the team (default: the runtime's choice)");
         line("--cutoff KIND",
              "kind of tasks below the cut-off (default " + std::string(name_of(default_of(cutoffs))) + "):");
-        cutoff_line(Cutoff::kNone, "the same as above it, down to the leaves of the algorithm");
+        cutoff_line(Cutoff::kNone, "the same tasks as above it, down to the leaves of the algorithm");
         cutoff_line(Cutoff::kIf, "undeferred tasks, by an if clause");
         cutoff_line(Cutoff::kFinal, "included tasks, by final and mergeable clauses");
         cutoff_line(Cutoff::kManual, "no tasks, the serial function instead");
@@ -277,10 +277,10 @@ std::string help_text(const ProgramSpec &spec, const Version &version) {
     }
     text << "\nRun\n";
     if (!version.is_serial())
-        line("--verify N,...", "a run at each of these numbers of threads, of every cut-off and kind of tasks");
+        line("--verify N,...", "run every cut-off and kind of tasks at each of these numbers of threads");
     line("--repeat N", "repetitions; the median is shown (default 1)");
-    line("--json", "the result as one JSON object on standard output, a line each for --verify");
-    line("--describe", "the inputs and options of the program, as one JSON object");
+    line("--json", "print the result as one JSON object; with --verify, one per line");
+    line("--describe", "print the program's inputs and options as one JSON object");
     line("--help", "this text");
     text << "\nThe result is always verified. Exit status: 0 verified, 1 wrong result or failure, 2 bad arguments.\n"
          << "\nExamples\n  " << program << " --class test\n";

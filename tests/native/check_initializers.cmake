@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails when an object file of a library has a global that is initialized or destroyed at run time: the constructor or
-# destructor of another library may use OpenMP, and so call ours, before such a global exists or after it is gone. Run as:
+# Fails if an object file of a library has a global that is initialized or destroyed at run time: the constructor or
+# destructor of another library may use OpenMP, and thus this library, before such a global exists or afterwards. Run as:
 #   cmake -D OBJECTS="file;..." -D BEGIN="source;..." -D END="source;..." -D NM= -D READELF= -P check_initializers.cmake
-# BEGIN names the sources with a constructor function, END those with a destructor function. These must work in any order.
+# BEGIN lists the sources with a constructor function, END the sources with a destructor function; these must work in any
+# order.
 cmake_minimum_required(VERSION 3.25)
 
 set(cure "declare it constinit, or make it at first use and never destroy it")

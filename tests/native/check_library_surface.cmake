@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails when a library exports a symbol besides its API and the runtime's functions that it stands in front of, or is
-# linked with a library besides libc. Run as:
+# Fails if a library exports symbols other than its API and the runtime's functions that it wraps, or is linked with a
+# library other than libc. Run as:
 #   cmake -D LIBRARY= -D REQUIRED="symbol;..." -D ALLOWED=REGEX -D NM= -D READELF= -P check_library_surface.cmake
 # ALLOWED matches the other symbols that may be exported.
 cmake_minimum_required(VERSION 3.25)
@@ -33,7 +33,7 @@ foreach(line IN LISTS entries)
   if(line MATCHES "\\(NEEDED\\).*\\[(.*)\\]")
     set(needed "${CMAKE_MATCH_1}")
     if(NOT needed MATCHES "^(libc\\.so\\.6|ld-linux.*)$")
-      message(SEND_ERROR "linked with a library besides libc: ${needed}")
+      message(SEND_ERROR "linked with a library other than libc: ${needed}")
       set(failed TRUE)
     endif()
   endif()
