@@ -243,7 +243,7 @@ def run_with_tool(
 ) -> Recorded:
     """Runs `program` with the tool loaded and returns it with its run directory.
 
-    `preload` loads the tool by LD_PRELOAD (with runtime brackets) instead of OMP_TOOL_LIBRARIES (without).
+    `preload` loads the tool by LD_PRELOAD (with wrappers) instead of OMP_TOOL_LIBRARIES (without).
     `check` requires exit status 0. `threads` None leaves OMP_NUM_THREADS alone. `environment` comes last.
     """
     settings = {

@@ -16,7 +16,7 @@ int main(int argc, char **argv) {
     sink = spin_half(sink, n);
 #pragma omp parallel
     sink = 1;
-    // The kernel says with the next sample how many it had no room for.
+    // The kernel reports with the next sample how many samples it lost.
     sink = spin_third(sink, n / 50);
     sink = spin_fifth(sink, n / 50);
     sink = spin_half(sink, n / 50);

@@ -8,7 +8,7 @@
  *   exits    exit(STATUS) by several threads at once
  *   kill     SIGKILL
  *   exec     another program in its place, which ends with STATUS
- *   fork     children that end at once, while the program goes on
+ *   fork     children that end at once, while the program continues
  * With and without a tool, the status is STATUS for an exit or exec, SIGKILL for kill, and 0 otherwise.
  */
 #include <omp.h>
