@@ -31,7 +31,7 @@ std::vector<int> n_members_by_domain(const Topology &topology, DomainRange withi
     return n;
 }
 
-TEST(Seats, spread_over_the_domains_and_stay_together_inside) {
+TEST(Seats, spread_over_the_domains_and_are_adjacent_inside) {
     EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 8), (std::vector<int>{2, 2, 2, 2}));
     EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 4), (std::vector<int>{1, 1, 1, 1}));
     EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 6), (std::vector<int>{2, 2, 1, 1}));
@@ -88,7 +88,7 @@ TEST(Seats, of_nested_teams_stay_with_the_one_that_began_them) {
         }
 }
 
-TEST(Seats, of_wrong_numbers_are_still_seats) {
+TEST(Seats, of_wrong_numbers_are_valid_seats) {
     const Topology topology = with_cpus({2, 2});
     EXPECT_EQ(seat_of(topology, {0, 2}, 7, 2).domain, 1);
     EXPECT_EQ(seat_of(topology, {0, 2}, -1, 2).domain, 0);
@@ -139,7 +139,7 @@ TEST_F(Binding, follows_the_seat_of_the_next_team) {
     });
 }
 
-TEST_F(Binding, does_not_take_its_own_binding_in_a_new_thread_for_the_users) {
+TEST_F(Binding, recognizes_its_own_binding_in_a_new_thread) {
     in_a_thread([&] {
         EXPECT_EQ(settle(0), 0);
         in_a_thread([&] {
@@ -150,14 +150,14 @@ TEST_F(Binding, does_not_take_its_own_binding_in_a_new_thread_for_the_users) {
     });
 }
 
-TEST_F(Binding, leaves_threads_alone_when_told_to) {
+TEST_F(Binding, leaves_threads_unbound_on_request) {
     in_a_thread([&] {
         EXPECT_EQ(settle(1, BindMode::kNo), 1);
         EXPECT_EQ(CpuSet::of_calling_thread(), all);
     });
 }
 
-TEST_F(Binding, gives_each_member_a_core_when_told_to) {
+TEST_F(Binding, gives_each_member_a_core_on_request) {
     const Topology whole = read_topology({Level::kParts, 1, {}}, all);
     const int n_cores = static_cast<int>(whole.cores.size());
     CpuSet taken;
@@ -175,7 +175,7 @@ TEST_F(Binding, gives_each_member_a_core_when_told_to) {
     });
 }
 
-TEST_F(Binding, binds_nobody_on_a_described_machine) {
+TEST_F(Binding, binds_no_thread_on_a_described_machine) {
     const Topology described = read_topology({Level::kUsual, 0, "pack:4 numa:1 core:2 pu:1"}, all);
     in_a_thread([&] {
         EXPECT_EQ(settle_calling_thread(described, BindMode::kDomain, {3, {3, 1}, 0, 1}, true), 3);

@@ -15,7 +15,7 @@ namespace {
 using omp_ext::BlockPool;
 using omp_ext::Deque;
 
-TEST(BlockPool, GivesWholeLinesThatNobodyElseHas) {
+TEST(BlockPool, GivesExclusiveCacheLines) {
     BlockPool pool;
     std::set<char *> lines;
     for (int i = 0; i < 500; i++) {
@@ -27,7 +27,7 @@ TEST(BlockPool, GivesWholeLinesThatNobodyElseHas) {
     }
 }
 
-TEST(BlockPool, GivesWhatWasGivenLastFirst) {
+TEST(BlockPool, GivesTheLastReturnedBlockFirst) {
     BlockPool pool;
     void *first = pool.take(3), *second = pool.take(3);
     pool.give(first, 3);
@@ -37,7 +37,7 @@ TEST(BlockPool, GivesWhatWasGivenLastFirst) {
     EXPECT_EQ(pool.take(3), first);
 }
 
-TEST(BlockPool, KeepsAsManyOfOthersAsItHasLent) {
+TEST(BlockPool, KeepsAsManyBlocksOfOthersAsItHasLent) {
     BlockPool here, there;
     void *mine = here.take(3), *yours = there.take(3), *more = there.take(3);
     here.lend();
@@ -60,7 +60,7 @@ TEST(BlockPool, KeepsAsManyOfOthersAsItHasLent) {
 }
 
 // Tasks create tasks for the next domain, and so on: the first thread only sends blocks, the last one only receives.
-TEST(BlockPool, DoesNotGrowWhereTasksGoOneWay) {
+TEST(BlockPool, DoesNotGrowWhenTasksMoveInOneDirection) {
     constexpr int kPools = 3, kRounds = 20'000, kInUse = 8;
     BlockPool pools[kPools];
     std::set<void *> seen;
@@ -87,7 +87,7 @@ TEST(BlockPool, LeavesLargeBlocksToMalloc) {
 }
 
 // Like tasks that one thread creates and others run: the number of blocks stays the number of blocks in use.
-TEST(BlockPool, GetsBackWhatOtherThreadsRan) {
+TEST(BlockPool, GetsBackBlocksFromOtherThreads) {
     constexpr int kThieves = 3, kBlocks = 200'000, kInUse = 64;
     struct Block {
         size_t n_lines;

@@ -37,14 +37,14 @@ TEST(DomainRequests, are_understood_in_any_case) {
     EXPECT_EQ(parsed("synthetic:numa:2 pu:2").synthetic, "numa:2 pu:2");
 }
 
-TEST(DomainRequests, refuses_what_is_none) {
+TEST(DomainRequests, refuses_other_values) {
     DomainRequest request;
     for (const char *text :
          {"", "nodes", "0", "-1", "1025", "4x", " 4", "4 ", "+4", "synthetic:", "99999999999999999999"})
         EXPECT_FALSE(parse_domain_request(text, request)) << text;
 }
 
-TEST(Domains, are_nodes_usually_then_caches_then_the_machine) {
+TEST(Domains, are_by_default_nodes_then_caches_then_the_machine) {
     EXPECT_EQ(described(kFourNodes).kind, "NUMA nodes");
     EXPECT_EQ(described(kFourNodes).domains.size(), 4u);
     EXPECT_EQ(described(kOneNode).kind, "last-level caches");
@@ -53,7 +53,7 @@ TEST(Domains, are_nodes_usually_then_caches_then_the_machine) {
     EXPECT_EQ(described(kOneCache).domains.size(), 1u);
 }
 
-TEST(Domains, are_at_the_level_asked_for) {
+TEST(Domains, are_at_the_requested_level) {
     EXPECT_EQ(described(kTwoNodesInAPackage, Level::kPackage).domains.size(), 2u);
     EXPECT_EQ(described(kTwoNodesInAPackage, Level::kNuma).domains.size(), 4u);
     EXPECT_EQ(described(kTwoNodesInAPackage, Level::kL3).domains.size(), 8u);
@@ -61,7 +61,7 @@ TEST(Domains, are_at_the_level_asked_for) {
     EXPECT_EQ(described(kOneNode, Level::kL2).domains.size(), 8u);
 }
 
-TEST(Domains, of_an_absent_level_are_the_usual_ones_with_a_complaint) {
+TEST(Domains, of_a_missing_level_are_the_default_ones_with_a_complaint) {
     const Topology topology = described(kFourNodes, Level::kL2);
     EXPECT_NE(topology.complaint.find("no L2 caches"), std::string::npos) << topology.complaint;
     EXPECT_EQ(topology.kind, "NUMA nodes");
@@ -106,7 +106,7 @@ TEST(Domains, of_a_number_are_equal_parts_of_cores_in_order) {
     }
 }
 
-TEST(Domains, that_are_more_than_cpus_share_them) {
+TEST(Domains, share_cpus_if_there_are_more_domains) {
     const Topology topology = described("numa:1 core:2 pu:1", Level::kParts, 4);
     ASSERT_EQ(topology.domains.size(), 4u);
     for (size_t i = 0; i < 4; i++) {
@@ -131,7 +131,7 @@ TEST(Domains, know_their_nodes) {
     EXPECT_EQ(caches.only_domain_of_node(99), -1);
 }
 
-TEST(Domains, with_two_kinds_of_memory_are_not_twice) {
+TEST(Domains, are_not_duplicated_by_a_second_kind_of_memory) {
     // A fast node for each ordinary one, as on processors with memory on the package.
     const Topology topology = described("pack:2 [numa(memory=1GB)] [numa(memory=1GB)] core:2 pu:1");
     ASSERT_EQ(topology.domains.size(), 2u);
@@ -157,7 +157,7 @@ TEST(Domains, are_nearer_inside_a_node_than_outside) {
     EXPECT_LT(topology.distances[0 * n + 1], topology.distances[0 * n + 2]) << "the core of the same L3 is nearest";
 }
 
-TEST(Domains, of_a_described_machine_claim_nothing_real) {
+TEST(Domains, of_a_described_machine_have_no_real_cpus_and_nodes) {
     const Topology topology = described(kFourNodes);
     EXPECT_FALSE(topology.binds_threads);
     EXPECT_FALSE(topology.places_memory);

@@ -83,7 +83,7 @@ Act each_once(size_t n) {
     return [n](Case &state) { state.expect_each_once(n); };
 }
 
-TEST(DequeInterleavings, OwnerAndThiefFightForTheLastItem) {
+TEST(DequeInterleavings, OwnerAndThiefCompeteForTheLastItem) {
     SKIP_UNDER_SANITIZERS();
     const auto owner = [](Case &state) {
         state.push(0);
@@ -102,7 +102,7 @@ TEST(DequeInterleavings, OwnerAndThiefTakeEachItemOnce) {
     EXPECT_GT(explore(Explorer(4), 4, push_first, {owner, steal_twice}, each_once(2)), 1000u);
 }
 
-TEST(DequeInterleavings, TwoThievesAndTheOwnerFightForTheLastItem) {
+TEST(DequeInterleavings, TwoThievesAndTheOwnerCompeteForTheLastItem) {
     SKIP_UNDER_SANITIZERS();
     const auto owner = [](Case &state) { state.pop(); };
     EXPECT_GT(explore(Explorer(4), 4, push_first, {owner, steal_once, steal_once}, each_once(1)), 1000u);

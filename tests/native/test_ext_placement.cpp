@@ -21,7 +21,7 @@ namespace {
 
 const size_t kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
-TEST(Homes, agree_with_a_page_by_page_account) {
+TEST(Homes, agree_with_a_table_by_page) {
     std::mt19937 random(7);
     std::map<uintptr_t, int> truth; // page to domain
     Homes homes;
@@ -48,7 +48,7 @@ TEST(Homes, keep_count_of_interleaved_pages_when_a_piece_is_cut_out) {
         EXPECT_EQ(homes.find(page * kPage, kPage, 3), page == 13 || page == 14 ? 2 : static_cast<int>((page - 10) % 3));
 }
 
-TEST(Homes, forget_all_but_what_is_kept) {
+TEST(Homes, forget_all_but_kept_ranges) {
     Homes homes;
     homes.set(1 * kPage, 3 * kPage, 1);
     homes.set(5 * kPage, 6 * kPage, 1);
@@ -57,7 +57,7 @@ TEST(Homes, forget_all_but_what_is_kept) {
     EXPECT_EQ(homes.find(5 * kPage, kPage, 2), 1);
 }
 
-TEST(PageCache, never_says_what_was_not_stored_last) {
+TEST(PageCache, returns_only_what_was_stored_last) {
     auto cache = std::make_unique<PageCache>();
     std::mt19937_64 random(11);
     std::map<uintptr_t, int> stored;
@@ -97,7 +97,7 @@ TEST(PageCache, holds_as_many_consecutive_pages_as_it_has_slots) {
     for (uintptr_t page = first; page < first + n / 2; page++) ASSERT_EQ(cache->find(page, 0), PageCache::kUnknown);
 }
 
-TEST(PageCache, believes_an_answer_for_a_while_only) {
+TEST(PageCache, keeps_an_answer_for_a_limited_time) {
     auto cache = std::make_unique<PageCache>();
     cache->store(42, 1, 1000, cache->version());
     EXPECT_EQ(cache->find(42, 1000 + PageCache::kLifetime_s - 1), 1);
@@ -128,7 +128,7 @@ protected:
     static char *at(void *memory, size_t bytes) { return static_cast<char *>(memory) + bytes; }
 };
 
-TEST_F(Memory, of_a_domain_says_so_until_it_is_freed) {
+TEST_F(Memory, of_a_domain_is_known_until_it_is_freed) {
     char *memory = static_cast<char *>(placement->allocate(3 * kPage - 1, 2));
     ASSERT_NE(memory, nullptr);
     EXPECT_TRUE(std::all_of(memory, memory + 3 * kPage, [](char byte) { return byte == 0; }));
@@ -153,14 +153,14 @@ TEST_F(Memory, is_freed_once_and_only_where_it_begins) {
     EXPECT_FALSE(placement->free(memory));
 }
 
-TEST_F(Memory, that_cannot_be_had_is_null) {
+TEST_F(Memory, that_cannot_be_allocated_is_null) {
     EXPECT_EQ(placement->allocate(0, 1), nullptr);
     EXPECT_EQ(placement->allocate(SIZE_MAX, 1), nullptr);
     EXPECT_EQ(placement->allocate(SIZE_MAX - kPage, 1), nullptr);
     EXPECT_EQ(placement->allocate(SIZE_MAX / 2, Homes::kUnknown), nullptr);
 }
 
-TEST_F(Memory, interleaved_goes_round_the_domains) {
+TEST_F(Memory, interleaved_alternates_between_the_domains) {
     void *memory = placement->allocate(9 * kPage, Homes::kInterleaved);
     for (int page = 0; page < 9; page++)
         EXPECT_EQ(placement->domain_holding_most({at(memory, static_cast<size_t>(page) * kPage), kPage}), page % 4);
@@ -175,7 +175,7 @@ TEST_F(Memory, moves_by_whole_pages) {
     EXPECT_TRUE(placement->free(memory));
 }
 
-TEST_F(Memory, that_is_not_there_is_not_moved) {
+TEST_F(Memory, that_is_not_mapped_is_not_moved) {
     EXPECT_EQ(placement->move(nullptr, kPage, 1), MoveResult::kInvalid);
     EXPECT_EQ(placement->move(reinterpret_cast<void *>(UINTPTR_MAX - 10), 100, 1), MoveResult::kInvalid);
     EXPECT_EQ(placement->move(reinterpret_cast<void *>(UINTPTR_MAX - 10), 5, 1), MoveResult::kInvalid);
@@ -237,7 +237,7 @@ TEST_F(Memory, of_many_pages_is_judged_by_a_sample) {
     EXPECT_TRUE(placement->free(memory));
 }
 
-TEST_F(Memory, is_looked_at_in_ranges_of_any_length) {
+TEST_F(Memory, is_examined_in_ranges_of_any_length) {
     EXPECT_EQ(placement->domain_holding_most({nullptr, size_t{1} << 62}), -1);
     EXPECT_EQ(placement->domain_holding_most({reinterpret_cast<void *>(5), SIZE_MAX - 5}), -1);
     EXPECT_EQ(placement->domain_holding_most({reinterpret_cast<void *>(SIZE_MAX - 5000), 5000}), -1);
@@ -278,7 +278,7 @@ TEST(MemoryOfAnAbsentNode, is_memory) {
     EXPECT_TRUE(placement->free(memory));
 }
 
-TEST_F(Memory, may_be_asked_for_while_others_allocate_move_and_free) {
+TEST_F(Memory, may_be_queried_while_others_allocate_move_and_free) {
     char *shared = static_cast<char *>(placement->allocate(16 * kPage, 1));
     std::atomic<bool> stop = false;
     std::atomic<int> n_wrong = 0;

@@ -70,7 +70,7 @@ TEST(Task, KnowsItsAncestorsAtAnyDepth) {
         }
 }
 
-TEST(Deque, LosesAndDoublesNothingUnderThieves) {
+TEST(Deque, NeitherLosesNorDuplicatesTasksUnderThieves) {
     constexpr int kItems = 200'000, kThieves = 3;
     Deque<Item> deque(2);
     std::unique_ptr<Item[]> items(new Item[kItems]);
@@ -112,7 +112,7 @@ struct Mail : Letter {
     int payload = 0;
 };
 
-TEST(Mailbox, KeepsTheOrderAndPassesByWhatDoesNotFit) {
+TEST(Mailbox, KeepsTheOrderAndSkipsWhatDoesNotFit) {
     Mailbox box;
     Sender sender;
     Mail mail[3];
@@ -137,7 +137,7 @@ TEST(Mailbox, KeepsTheOrderAndPassesByWhatDoesNotFit) {
     EXPECT_FALSE(box.may_have(0));
 }
 
-TEST(Mailbox, WhatWasSentComesFirstAndTheNewestOfIt) {
+TEST(Mailbox, SentEntriesComeFirstNewestFirst) {
     Mailbox box;
     Sender sender;
     Mail mail[4];
@@ -155,7 +155,7 @@ TEST(Mailbox, WhatWasSentComesFirstAndTheNewestOfIt) {
     EXPECT_EQ(box.max_depth(), 3u);
 }
 
-TEST(Mailbox, WhatWasSentIsTakenInItsOrderHoweverOftenItWasReceived) {
+TEST(Mailbox, SentEntriesAreTakenInOrderAfterAnyNumberOfReceives) {
     Mailbox box;
     Sender sender;
     Mail mail[40];
@@ -192,7 +192,7 @@ TEST(Mailbox, WhatWasSentIsTakenInItsOrderHoweverOftenItWasReceived) {
     EXPECT_EQ(box.max_depth(), 36u);
 }
 
-TEST(Mailbox, ManyLettersCanBeSentBeforeOneIsTaken) {
+TEST(Mailbox, ManyEntriesCanBeSentBeforeOneIsTaken) {
     constexpr int kLetters = 70'000;
     Mailbox box;
     const std::unique_ptr<Mail[]> mail(new Mail[kLetters]);
@@ -204,7 +204,7 @@ TEST(Mailbox, ManyLettersCanBeSentBeforeOneIsTaken) {
     }
 }
 
-TEST(Mailbox, EachLetterIsTakenOrClaimedOnce) {
+TEST(Mailbox, EachEntryIsTakenOrClaimedOnce) {
     constexpr int kLetters = 20'000, kSenders = 2;
     Mailbox boxes[2];
     std::unique_ptr<Mail[]> mail[kSenders] = {std::unique_ptr<Mail[]>(new Mail[kLetters]),
@@ -279,7 +279,7 @@ constexpr auto kIn = omp_ext::DependenceKind::kIn;
 constexpr auto kInOut = omp_ext::DependenceKind::kInOut;
 constexpr auto kInOutSet = omp_ext::DependenceKind::kInOutSet;
 
-TEST(Dependences, ReadersRunBesideEachOtherAfterTheWriter) {
+TEST(Dependences, ReadersRunConcurrentlyAfterTheWriter) {
     int x = 0;
     Graph graph;
     const size_t writer = graph.create({{&x, kInOut}});
@@ -296,7 +296,7 @@ TEST(Dependences, ReadersRunBesideEachOtherAfterTheWriter) {
     graph.complete_task(last);
 }
 
-TEST(Dependences, SetsRunBesideEachOtherButAfterReaders) {
+TEST(Dependences, SetsRunConcurrentlyButAfterReaders) {
     int x = 0;
     Graph graph;
     const size_t reader = graph.create({{&x, kIn}});

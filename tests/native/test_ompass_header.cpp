@@ -88,7 +88,7 @@ TEST_F(OmpassHeader, SurvivesEveryListOfTools) {
     }
 }
 
-TEST_F(OmpassHeader, LibraryOfOurNameThatIsNoToolIsNotTakenForOne) {
+TEST_F(OmpassHeader, LibraryOfTheToolsNameWithoutAToolIsIgnored) {
     Dl_info some_library; // the C library: it can be loaded, and is not a tool
     ASSERT_NE(dladdr(reinterpret_cast<void *>(&strtod), &some_library), 0);
     const std::filesystem::path link =
@@ -130,7 +130,7 @@ TEST_F(OmpassHeader, ScopeCannotBeCopiedOrMoved) {
     EXPECT_FALSE(std::is_copy_assignable_v<ompass::Kernel>);
 }
 
-TEST_F(OmpassHeader, ThreadsThatLookAtOnceAgree) {
+TEST_F(OmpassHeader, ThreadsThatSearchConcurrentlyAgree) {
     for (int round = 0; round < 50; round++) {
         ompass_state_ = 0;
         std::vector<std::thread> threads;

@@ -183,7 +183,7 @@ TEST_F(Recording, profile_mode_writes_no_events_and_counts_the_same) {
     EXPECT_EQ(completed, n_tasks.load());
 }
 
-TEST_F(Recording, a_log_read_while_it_is_written_lacks_nothing_that_was_completed) {
+TEST_F(Recording, a_log_that_is_being_written_has_all_completed_events) {
     begin("trace");
     std::atomic<uint64_t> n_tasks{0};
     run_region(3, n_tasks); // without a stop, as if the process had been killed here
@@ -262,7 +262,7 @@ TEST_F(Recording, logs_can_be_read_while_their_threads_end) {
     program.join();
 }
 
-TEST_F(Recording, a_log_numbered_far_beyond_the_threads_is_left_out_and_said_to_be) {
+TEST_F(Recording, a_log_numbered_far_beyond_the_threads_is_omitted_and_reported) {
     begin("profile");
     recorder::thread(format::ThreadKind::kInitial);
     recorder::stop(format::EndReason::kFinalized);
@@ -274,7 +274,7 @@ TEST_F(Recording, a_log_numbered_far_beyond_the_threads_is_left_out_and_said_to_
     EXPECT_NE(run.losses[0].find("thread-65535.log"), std::string::npos);
 }
 
-TEST_F(Recording, what_is_no_regular_file_is_refused_without_waiting) {
+TEST_F(Recording, special_files_are_refused_without_waiting) {
     begin("profile");
     recorder::thread(format::ThreadKind::kInitial);
     recorder::stop(format::EndReason::kFinalized);
@@ -505,7 +505,7 @@ TEST_F(Recording, damaged_files_are_refused_or_read_but_never_crash_the_reader) 
 
 // A taskloop's creations have times; a coarse creator's creations have none, and a reader dates them by the creation
 // record. The tool must do the same, because ready times begin there.
-TEST_F(Recording, a_creation_in_a_bracket_has_its_own_time_or_that_of_the_bracket) {
+TEST_F(Recording, a_wrapped_creation_has_its_own_time_or_the_wrappers) {
     begin("trace");
     ThreadState *thread = recorder::thread(format::ThreadKind::kInitial);
     TaskState *creator = create(*thread, 0x2000);
@@ -556,7 +556,7 @@ TEST_F(Recording, a_sampled_creation_is_counted_once_and_timed_from_its_allocati
     EXPECT_EQ(n_timed, 3u);
 }
 
-TEST_F(Recording, time_that_is_not_accounted_is_noticed) {
+TEST_F(Recording, unaccounted_time_is_detected) {
     prepare("profile");
     const auto lose_time = [] {
         recorder::start("test");
@@ -569,7 +569,7 @@ TEST_F(Recording, time_that_is_not_accounted_is_noticed) {
     OMPASS_EXPECT_NOTICED(lose_time(), "accounted");
 }
 
-TEST_F(Recording, time_that_runs_backwards_is_noticed) {
+TEST_F(Recording, time_that_runs_backwards_is_detected) {
     prepare("trace");
     const auto go_back = [] {
         recorder::start("test");

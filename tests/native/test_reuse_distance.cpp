@@ -149,7 +149,7 @@ TEST(ReuseStream, CountsTheSameInTwoStagesAtOnce) {
     }
 }
 
-TEST(ReuseStream, TellsTheBeginOfALongRangeFromTheRange) {
+TEST(ReuseStream, DistinguishesTheBeginOfALongRangeFromTheRange) {
     constexpr uint64_t kLong = LastTouch::kLong;
     const std::vector<Access> accesses = {{0, kLong + 6, 0, kGroup, false, false},
                                           {0, kLong, 0, kGroup, false, false},

@@ -31,7 +31,7 @@ protected:
 
 // The tool computes its limits from the rate that it guesses first; a gap equal to a limit must count the same when
 // read.
-TEST_F(MadeAccount, LimitsAreThoseOfTheToolWhateverRateTheEndGives) {
+TEST_F(MadeAccount, LimitsEqualTheToolsForAnyFinalRate) {
     process_.clock_kind = format::ClockKind::kTsc;
     process_.rate = (uint64_t{1000} << 32) / 2250 + 1;
     process_.calibration_ticks = 1'000;
@@ -48,7 +48,7 @@ TEST_F(MadeAccount, LimitsAreThoseOfTheToolWhateverRateTheEndGives) {
 }
 
 // Under UBSan, an undefined conversion or overflow ends the test.
-TEST_F(MadeAccount, AbsurdCountsAreConvertedAsFarAsTheyGo) {
+TEST_F(MadeAccount, AbsurdCountsAreConvertedUpToTheLimit) {
     format::ConstructSlot &construct = accounts_[0].construct(1);
     construct.n_deferred = ~uint64_t{0};
     format::RegionSlot &region = accounts_[0].region(2);

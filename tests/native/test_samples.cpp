@@ -40,7 +40,7 @@ protected:
 
 using Events = Made;
 
-TEST_F(Events, of_intel_are_those_of_mem_loads) {
+TEST_F(Events, of_intel_are_mem_loads) {
     write("cpu/type", "4");
     write("cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3");
     write("cpu/format/event", "config:0-7");
@@ -54,7 +54,7 @@ TEST_F(Events, of_intel_are_those_of_mem_loads) {
     EXPECT_TRUE(event->precise_ip > 0 && event->exclude_kernel);
 }
 
-TEST_F(Events, of_processors_with_two_kinds_of_cores_are_those_of_the_large_ones) {
+TEST_F(Events, of_processors_with_two_kinds_of_cores_are_the_large_cores_events) {
     write("cpu_core/type", "10");
     write("cpu_core/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3,offcore");
     write("cpu_core/format/event", "config:0-7");
@@ -83,7 +83,7 @@ TEST_F(Events, of_amd_are_its_sampled_ops) {
     EXPECT_TRUE(event->exclude_kernel);
 }
 
-TEST_F(Events, that_are_not_understood_are_none) {
+TEST_F(Events, with_unknown_descriptions_are_refused) {
     EXPECT_FALSE(find_load_event(directory_));
     EXPECT_FALSE(find_load_event(directory_ + "/nowhere"));
     write("cpu/events/mem-loads", "event=0xcd");
@@ -110,7 +110,7 @@ constexpr uint64_t source_of(uint64_t level, uint64_t number = 0, bool is_remote
            hops << PERF_MEM_HOPS_SHIFT;
 }
 
-TEST(Sources, are_told_by_the_bits_of_linux) {
+TEST(Sources, are_decoded_from_the_bits_of_linux) {
     struct {
         uint64_t bits;
         LoadSource source;
@@ -243,7 +243,7 @@ TEST_F(Rings, of_loads_keep_address_cycles_and_source_with_the_place) {
     EXPECT_EQ(thread.samples[1].load.cycles, 4u);
 }
 
-TEST_F(Rings, without_registers_or_stack_have_their_loads_where_the_kernel_puts_them) {
+TEST_F(Rings, without_registers_or_stack_have_loads_at_the_right_offset) {
     MadeRing made;
     made.add(load_words(clock::monotonic_ns(), 1, 11, kFromMemory, 0));
     made.add(load_words(clock::monotonic_ns(), 2, 22, kFromMemory, 0, false));
@@ -256,7 +256,7 @@ TEST_F(Rings, without_registers_or_stack_have_their_loads_where_the_kernel_puts_
     }
 }
 
-TEST_F(Rings, leave_out_what_loads_nothing_and_what_the_kernel_loaded) {
+TEST_F(Rings, skip_samples_without_loads_and_loads_of_the_kernel) {
     MadeRing made;
     const uint64_t now = clock::monotonic_ns();
     made.add(load_words(now, 1, 0, PERF_MEM_OP_STORE));
@@ -278,7 +278,7 @@ TEST_F(Rings, are_read_around_their_end) {
     for (uint64_t k = 0; k < 8; k++) EXPECT_EQ(thread.samples[k].load.cycles, k);
 }
 
-TEST_F(Rings, of_records_that_are_cut_short_do_no_harm) {
+TEST_F(Rings, with_truncated_records_do_no_harm) {
     const std::vector<uint64_t> whole = load_words(clock::monotonic_ns(), 1, 2, kFromMemory);
     MadeRing made;
     for (size_t n : {2u, 3u, 5u, 9u, 40u}) {

@@ -77,7 +77,7 @@ TEST(SimulatedMemory, AWriteMakesOtherCopiesInvalid) {
     EXPECT_EQ(memory.counts().link_bytes, (std::vector<uint64_t>{kBlock, kBlock, kBlock, 0}));
 }
 
-TEST(SimulatedMemory, InterleavedPagesGoRoundTheNodes) {
+TEST(SimulatedMemory, InterleavedPagesAlternateBetweenTheNodes) {
     Accesses made;
     const uint32_t all = made.add(0, 16384);
     MemorySystem system = two_threads(true);
@@ -124,7 +124,7 @@ TaskProgram two_kernels() {
     return program;
 }
 
-TEST(SimulatedMemory, AKernelTakesItsComputationAndItsDataHere) {
+TEST(SimulatedMemory, AKernelTakesItsComputationAndItsDataTime) {
     const TaskProgram program = two_kernels();
     ASSERT_EQ(check_program(program), "");
     const MemorySystem recorded = two_threads(false);
@@ -142,7 +142,7 @@ TEST(SimulatedMemory, AKernelTakesItsComputationAndItsDataHere) {
     EXPECT_EQ(simulate(program, machine, policy, {1, 1, {}, {}}).work_ns, program.work_ns());
 }
 
-TEST(SimulatedMemory, SubtreesArePlacedInEqualStretchesWithAllBelowThem) {
+TEST(SimulatedMemory, SubtreesArePlacedInEqualRangesWithTheirDescendants) {
     TaskProgram program;
     program.constructs = {0, 1, 2};
     program.operations = {Operation::of(Does::kEnd)};
@@ -170,7 +170,7 @@ TEST(SimulatedMemory, SubtreesArePlacedInEqualStretchesWithAllBelowThem) {
     EXPECT_EQ(placed.n_domains, 2u);
 }
 
-TEST(SimulatedMemory, DataTakeNoMoreThanTheirKernelOnTheRecordingMachine) {
+TEST(SimulatedMemory, DataTakeAtMostTheirKernelsTimeOnTheRecordingMachine) {
     const TaskProgram program = two_kernels();
     MemorySystem recorded = two_threads(false);
     recorded.local = {4000, 0};

@@ -255,7 +255,7 @@ TEST(Simulation, TheSameSeedGivesTheSameRun) {
     }
 }
 
-TEST(Simulation, TasksThatWaitForEachOtherAreAProblemAndNoHang) {
+TEST(Simulation, TasksThatWaitForEachOtherAreReportedWithoutAHang) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     const uint32_t waiting = build.create(implicit);
@@ -302,7 +302,7 @@ TEST(Simulation, PlacedTasksOfAStrictPolicyRunInTheirDomain) {
     EXPECT_LT(loose.wall_ns, strict.wall_ns);
 }
 
-TEST(Simulation, AChangeDoesWhatItSays) {
+TEST(Simulation, AChangeHasItsDocumentedEffect) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     const uint32_t outer = build.create(implicit);
@@ -328,7 +328,7 @@ TEST(Simulation, AChangeDoesWhatItSays) {
 }
 
 // Only tasks below a cut-off become plain calls; a task that finds the queue full keeps its cost.
-TEST(Simulation, TasksThatFindAFullQueueAreNoPlainCallsForACutOffBelowThem) {
+TEST(Simulation, ACutOffBelowDoesNotMakeTasksAtAFullQueuePlainCalls) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     for (int i = 0; i < 400; i++) {
@@ -406,7 +406,7 @@ TEST(OtherPrograms, TasksWithAPriorityRunFirst) {
     EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUrgent), 2, "omp_ext"), wall_of(program, 2, "omp_ext"));
 }
 
-TEST(OtherPrograms, TasksWithAPriorityKeepToTheRulesOfTiedTasks) {
+TEST(OtherPrograms, TasksWithAPriorityObeyTheRulesOfTiedTasks) {
     for (unsigned seed = 0; seed < 40; seed++) {
         RandomProgram random(seed);
         TaskProgram program = random.build.program;
@@ -442,7 +442,7 @@ TEST(OtherPrograms, UntiedTasksRunOnTopOfAnyWait) {
     EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUntied), 3), 7000u);
 }
 
-TEST(OtherPrograms, TasksCanBeCutInEqualParts) {
+TEST(OtherPrograms, TasksCanBeDividedInEqualParts) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     for (int i = 0; i < 3; i++) build.work(build.create(implicit), 4001);
@@ -452,7 +452,7 @@ TEST(OtherPrograms, TasksCanBeCutInEqualParts) {
     EXPECT_EQ(refine(program, 1, 4).tasks.size(), 2 + 3 * 4u);
 }
 
-TEST(OtherPrograms, ADependentTaskIsNotCut) {
+TEST(OtherPrograms, ADependentTaskIsNotDivided) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     const uint32_t first = build.create(implicit), second = build.create(implicit);
@@ -463,7 +463,7 @@ TEST(OtherPrograms, ADependentTaskIsNotCut) {
 }
 
 // Phases of two tasks, each on its own column; they alternate in being the longer one.
-TEST(OtherPrograms, DependencesOnDataTakeThePlaceOfWaits) {
+TEST(OtherPrograms, DependencesOnDataReplaceWaits) {
     Builder build;
     const uint32_t outer = build.create(build.region(1)[0]);
     build.program.tasks[outer].construct = 2;
@@ -575,7 +575,7 @@ TEST_F(Loops, TakeLessTimeInLargerChunks) {
     EXPECT_EQ(wall_of(larger, 2), 3600 - 450 * 2u); // three quarters of the slower thread's 600
 }
 
-TEST_F(Loops, WithOtherThingsInThemStayAsTheyAre) {
+TEST_F(Loops, WithOtherContentsStayUnchanged) {
     Builder other;
     const std::vector<uint32_t> team = other.region(2);
     for (size_t thread = 0; thread < 2; thread++) {

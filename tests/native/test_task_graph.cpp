@@ -31,7 +31,7 @@ Plain read_back(const StepPool &pool, uint32_t step) {
     return {found.rbegin(), found.rend()};
 }
 
-TEST(StepPool, KeepsEveryChainWhateverBranchesAndEnds) {
+TEST(StepPool, KeepsEveryChainWhileOthersBranchAndEnd) {
     for (unsigned seed = 0; seed < 20; seed++) {
         std::minstd_rand random(seed + 1);
         StepPool pool(16); // so small that it compacts constantly

@@ -33,7 +33,7 @@ TEST(TaskPool, peek_does_not_take) {
     EXPECT_NE(pool->peek(), seen);
 }
 
-TEST(TaskPool, states_that_rest_are_not_given_out_soon) {
+TEST(TaskPool, returned_states_are_not_reissued_immediately) {
     auto pool = std::make_unique<TaskPool>();
     TaskState *state = pool->take();
     pool->give_back_late(state);
@@ -75,7 +75,7 @@ TEST(TaskPool, memory_stays_bounded_when_another_thread_frees) {
     EXPECT_LT(distinct.size(), 4096u);
 }
 
-TEST(TaskPool, notices_a_state_that_is_not_at_rest_or_of_another_pool) {
+TEST(TaskPool, detects_a_state_in_use_or_of_another_pool) {
     const auto give_back = [](void (*spoil)(TaskState &)) {
         auto pool = std::make_unique<TaskPool>();
         pool->set_owner(7);
