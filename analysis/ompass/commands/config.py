@@ -62,8 +62,10 @@ def config(
         bool,
         typer.Option("--fortran", help="The source file of the Fortran module, which is compiled first."),
     ] = False,
-    cmake: Annotated[bool, typer.Option("--cmake", help="The folder for Ompass_DIR.")] = False,
-    pkg_config: Annotated[bool, typer.Option("--pkg-config", help="The folder for PKG_CONFIG_PATH.")] = False,
+    cmake: Annotated[bool, typer.Option("--cmake", help="The directory for Ompass_DIR.")] = False,
+    pkg_config: Annotated[
+        bool, typer.Option("--pkg-config", help="The directory for PKG_CONFIG_PATH.")
+    ] = False,
 ) -> None:
     """Show how to build programs with ompass.h, omp_ext.h and their libraries.
 

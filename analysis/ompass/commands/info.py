@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass info`: what a run directory holds, without any analysis."""
+"""`ompass info`: shows the contents of a run directory, without any analysis."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def info(directories: RunsArgument, as_json: JsonOption = False) -> None:
-    """Show what was recorded: program, machine, mode, threads, logs."""
+    """Show the recorded facts: program, machine, mode, threads, logs."""
     with waiting(f"reading {plural(len(directories), 'run')}"):
         values = [_values(open_run(path), read_meta(path)) for path in directories]
     if as_json:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One check per thing that matters, each with what was found and what to do about it.
+"""The checks of the doctor, each with a result and advice.
 
-Owns the list of checks and their order; probes that run other programs are in probes.
+Owns the list of checks and their order; probes.py runs other programs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _FREE_BYTES = 1 << 30
 
 
 class Verdict(enum.Enum):
-    """How a check came out."""
+    """The result of a check."""
 
     OK = "ok"
-    LIMITED = "limited"  # works, with less
+    LIMITED = "limited"  # works with restrictions
     MISSING = "missing"  # recording or reading does not work without it
 
 
@@ -43,7 +43,7 @@ class Check:
 
 
 def examine_machine(environ: Mapping[str, str], directory: Path) -> list[Check]:
-    """All checks, in order of importance; `directory` is where runs would be recorded."""
+    """Returns all checks, in order of importance; `directory` is the place for recordings."""
     makers: list[Callable[[], Iterator[Check]]] = [
         lambda: _tool(environ),
         _reader,
@@ -134,7 +134,7 @@ def _library(name: str, files: tuple[str, ...], with_it: str, without: str, pack
 def _hwloc() -> Iterator[Check]:
     files = ("libhwloc.so.15", "libhwloc.so")
     with_it = "the topology is recorded with each run"
-    return _library("hwloc", files, with_it, "runs hold no topology", "libhwloc15")
+    return _library("hwloc", files, with_it, "runs contain no topology", "libhwloc15")
 
 
 def _papi() -> Iterator[Check]:
@@ -143,7 +143,7 @@ def _papi() -> Iterator[Check]:
 
 
 def _perf() -> Iterator[Check]:
-    """Opens the events that the tool opens: a sysctl says nothing of containers and security modules."""
+    """Opens the tool's events: a sysctl does not show limits by containers and security modules."""
     switches, samples = perf_events.open_switches(), perf_events.open_samples()
     level = perf_events.paranoid_level()
     if not switches and not samples:
@@ -169,7 +169,7 @@ def _symbols() -> Iterator[Check]:
         yield Check("symbols", Verdict.OK, f"symbolic ({Path(symbolic.__file__).parent})")
     except (ImportError, OSError):
         other = shutil.which("llvm-symbolizer") or shutil.which("addr2line")
-        found = f"only {other}" if other else "nothing reads debug information: no files, no lines"
+        found = f"only {other}" if other else "no reader of debug information: no files and lines"
         yield Check("symbols", Verdict.LIMITED, found, "pip install symbolic")
 
 
@@ -219,7 +219,7 @@ def _quota(root: str = "") -> Iterator[Check]:
             "quota",
             Verdict.LIMITED,
             found,
-            "run no more threads than that (-t), or raise the quota",
+            "run at most so many threads (-t), or raise the quota",
         )
 
 

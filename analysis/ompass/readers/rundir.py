@@ -13,16 +13,17 @@ from ompass.units import plural
 
 
 def is_run_directory(path: Path) -> bool:
-    """Whether `path` looks like a run directory (no log is opened)."""
+    """True if `path` looks like a run directory (opens no log)."""
     return path.is_dir() and ((path / "meta.json").exists() or (path / "process.log").exists())
 
 
 def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, -1)) -> Run:
-    """The recorded run.
+    """Returns the recorded run.
 
-    `source` "profile" takes the figures that the tool kept, "events" recomputes them from the trace: of a
-    window in nanoseconds since the start, if one is named (-1: to the end). Times are cut off there; tasks,
-    waits and kernels count where they end.
+    `source` "profile" takes the tool's figures; "events" recomputes them from the trace, in a window in
+    nanoseconds since the start (-1: to the end). Times are cut at the window; tasks, waits and kernels count
+    where they end.
+
     Raises RunNotFoundError, DamagedRunError (also for source "events" without a trace).
     """
     check_directory(path)
@@ -31,14 +32,14 @@ def open_run(path: Path, source: str = "profile", window: tuple[int, int] = (0, 
 
 
 def find_problems(path: Path) -> list[str]:
-    """Every inconsistency in the run directory, one sentence each; empty when it is sound."""
+    """Returns every inconsistency in the run directory, one sentence each; empty if it is sound."""
     check_directory(path)
     with core_errors(path):
         return [*_core.validate(str(path)), *_sample_problems(path), *meta_problems(path)]
 
 
 def find_missing(path: Path) -> list[str]:
-    """List what the tool could not write and why, one sentence each. Nothing of it is damage."""
+    """Returns what the tool could not write and why, one sentence each. None of it is damage."""
     check_directory(path)
     with core_errors(path):
         n_dropped = sum(thread.n_dropped for thread in _core.read_samples(str(path)).threads)
