@@ -175,7 +175,7 @@ class LoopRow(Row):
 
 class Run(Row):
     """One process, recorded."""
-    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
+    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, other_runtime: str = '', counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
     path: Final[pathlib.Path]  # the run directory, as it was named
     format_version: Final[int]  # version of the trace format
     mode: Final[str]  # profile or trace: what was recorded
@@ -202,6 +202,7 @@ class Run(Row):
     n_throttled: Final[int]  # periods of the run in which a group had used up its quota; -1: not known
     throttled_ns: Final[int]  # how long groups were held back for that, a sum over processors; -1: not known
     earlier_cpu_ns: Final[int]  # processor time of the process before the tool started
+    other_runtime: Final[str]  # an OpenMP runtime that the program or a library calls, and that is not recorded; or empty
     counters: Final[tuple[str, ...]]  # names of the hardware counters
     modules: Final[tuple[Module, ...]]  # executables and libraries
     definitions: Final[tuple[Definition, ...]]  # constructs, by number

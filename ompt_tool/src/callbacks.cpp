@@ -331,6 +331,7 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     // Not ompt_set_callback: the extension gives us one of its own.
     const auto *runtime = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
     claim_runtime(runtime);
+    process_log::look_for_other_runtime();
     brackets::look_whether_in_front(recorder::options().brackets);
     // The extension tells of the begin and end of creations too.
     const bool is_told = held_tasks::observe(runtime);

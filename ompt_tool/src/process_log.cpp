@@ -15,6 +15,7 @@
 #include "format/control_groups.h"
 #include "loaded_code.h"
 #include "log_file.h"
+#include "runtimes.h"
 #include "sandbox.h"
 #include "unloads.h"
 
@@ -75,6 +76,7 @@ struct Shared {
     std::vector<format::RegionInstance *> free_instances;
     uint64_t n_instances = 0;
     uint64_t next_sequence = 1;
+    unsigned long long n_loads = 0; // when a second runtime was last looked for; atomic, without the lock
 };
 Shared *shared = nullptr; // never destroyed: callbacks may come after exit handlers
 format::ProcessHeader *shared_header = nullptr;
@@ -280,9 +282,20 @@ void renew_calibration() {
     const uint64_t ns = clock::monotonic_ns();
     if (ns - shared_header->latest_monotonic_ns < 100'000'000) return;
     const clock::Reading reading = clock::read_both();
+    {
+        const std::lock_guard lock(shared->lock);
+        shared_header->latest_ticks = reading.ticks;
+        shared_header->latest_monotonic_ns = reading.monotonic_ns;
+    }
+    look_for_other_runtime();
+}
+
+void look_for_other_runtime() {
+    const unsigned long long n_loads = count_loads();
+    if (__atomic_exchange_n(&shared->n_loads, n_loads, __ATOMIC_RELAXED) == n_loads) return;
     const std::lock_guard lock(shared->lock);
-    shared_header->latest_ticks = reading.ticks;
-    shared_header->latest_monotonic_ns = reading.monotonic_ns;
+    if (!*shared_header->other_runtime)
+        find_other_runtime(shared_header->other_runtime, sizeof shared_header->other_runtime);
 }
 
 void note_create_gap(uint64_t ticks) {

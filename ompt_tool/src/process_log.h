@@ -36,6 +36,8 @@ format::RegionInstance *take_instance();
 void close_instance(format::RegionInstance *instance);
 
 void renew_calibration(); // second clock reading, at most every 100 ms
+// Notes a second runtime that is called but not recorded, if libraries were loaded since the last look.
+void look_for_other_runtime();
 void note_create_gap(uint64_t ticks);
 void note_misuse();
 void close(format::EndReason reason, uint64_t end_ticks);

@@ -272,6 +272,7 @@ void stop(format::EndReason reason) {
             note_binding(thread);
             note_unlogged(*threads[i]);
         }
+        process_log::look_for_other_runtime();
         process_log::header()->n_bound_cpus = cpu::n_noted_cpus();
         process_log::close(reason, end_ticks);
         // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.

@@ -4,6 +4,7 @@
 // its version, which tells for which of them the caller was built.
 #include "runtimes.h"
 
+#include <cstdio>
 #include <cstring>
 
 namespace ompass {
@@ -66,9 +67,14 @@ public:
         const Family by_name = family_of_name(name);
         if (!caller || is_in_front(*caller))
             return own_ && own_->is_of(by_name) ? own_ : first_of(by_name, libraries_.end());
-        const Family family = by_name != Family::kAny ? by_name : family_of(*caller, name);
+        return for_library(name, *caller);
+    }
+
+    const Runtime *for_library(const char *name, const LoadedLibrary &caller) const {
+        const Family by_name = family_of_name(name);
+        const Family family = by_name != Family::kAny ? by_name : family_of(caller, name);
         if (const Runtime *found = first_of(family, at_start_)) return found;
-        if (const Runtime *found = linked_with(*caller, family)) return found;
+        if (const Runtime *found = linked_with(caller, family)) return found;
         return first_of(family, libraries_.end());
     }
 
@@ -88,6 +94,25 @@ public:
     void *anywhere(const char *name) const {
         for (const LoadedLibrary &library : libraries_)
             if (void *found = is_in_front(library) ? nullptr : library.exported(name)) return found;
+        return nullptr;
+    }
+
+    // Returns a runtime, other than our own, that a library refers to; null: there is none.
+    const Runtime *other() const {
+        if (n_runtimes_ < 2) return nullptr;
+        const bool is_alone = for_all("GOMP_parallel") == own_ && for_all("__kmpc_fork_call") == own_;
+        for (const LoadedLibrary *user = libraries_.begin(); !is_alone && user < libraries_.end(); user++) {
+            if (runtime_with(user) || is_in_front(*user)) continue;
+            bool calls_gnu = false, calls_llvm = false;
+            user->for_each_reference([&](const char *name, const char *) {
+                calls_gnu |= family_of_name(name) == Family::kGnu;
+                calls_llvm |= family_of_name(name) == Family::kLlvm;
+            });
+            const Runtime *gnu = calls_gnu ? for_library("GOMP_parallel", *user) : nullptr;
+            const Runtime *llvm = calls_llvm ? for_library("__kmpc_fork_call", *user) : nullptr;
+            if (gnu && gnu != own_) return gnu;
+            if (llvm && llvm != own_) return llvm;
+        }
         return nullptr;
     }
 
@@ -226,6 +251,20 @@ void find_destinations(size_t n, const char *(*name_of)(size_t i),
             for (size_t i = 0; i < all.n; i++) all.take(i, find_destination(search, all.name_of(i), nullptr, false));
         },
         &questions);
+}
+
+void find_other_runtime(char *path, size_t size) {
+    struct Place {
+        char *path;
+        size_t size;
+    } place{path, size};
+    look_at_libraries(
+        [](const LoadedLibraries &libraries, void *argument) {
+            const auto &to = *static_cast<const Place *>(argument);
+            if (const Runtime *other = Search(libraries).other())
+                snprintf(to.path, to.size, "%s", other->library->range().path);
+        },
+        &place);
 }
 
 void *find_in_own_runtime(const char *name) {

@@ -37,6 +37,10 @@ Library own_runtime();
 // Makes the runtime with this address ours for good.
 void claim_runtime(const void *code);
 
+// Writes the path of a runtime, other than our own, that the program or a library calls into `path`, cut to the size. Writes
+// nothing where there is none: a runtime that another one has replaced is called by nobody.
+void find_other_runtime(char *path, size_t size);
+
 // The functions behind one of ours, by the library that calls it. Any thread.
 class Behind {
 public:

@@ -3,15 +3,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from command import call
 from ext_programs import ext_library
+from ompass.readers import open_run
 from recorded_run import check_sound, counted, facts_in
-from two_runtimes import CLANG, GCC, LAYOUTS, WHEEL, Layout, command_of, environment_of_two
+from toolchains import toolchain_named
+from two_runtimes import (
+    CLANG,
+    GCC,
+    INTEL,
+    LAYOUTS,
+    WHEEL,
+    Layout,
+    command_of,
+    environment_of_two,
+)
 
 PATIENCE_S = 60
 TASKS_OF_LOOP = 10  # of each taskloop, one in each call
@@ -78,3 +91,80 @@ def test_tool_records_the_tasks_of_one_runtime(preload: bool, libompass: Path, t
     facts = counted(check_sound(run_dir))
     n_calls = layout.library_tasks // 200
     assert facts["tasks"] == facts["created"] == n_calls * (200 + TASKS_OF_LOOP)
+
+
+def library_of(toolchain: str) -> str:
+    """Return the real path of the runtime of a toolchain."""
+    return str(toolchain_named(toolchain).runtime_library.resolve())
+
+
+@pytest.mark.parametrize("preload", [False, True], ids=["tool", "preload"])
+@pytest.mark.parametrize(
+    ("layout", "second"),
+    [
+        (Layout(GCC, (CLANG,), is_linked=True), "libgomp.so.1"),
+        (Layout(GCC, (CLANG,), is_first=True), "libgomp.so.1"),
+        (Layout("", (CLANG, WHEEL)), "libgomp-1.so"),
+        (Layout("", (INTEL, CLANG)), "libomp.so.5"),
+        (Layout("", (CLANG, INTEL)), "libiomp5.so"),
+        (Layout(CLANG, (GCC,), is_first=True), ""),  # libomp has gcc's functions: all run on it
+        (Layout(CLANG, (CLANG,)), ""),
+    ],
+    ids=lambda value: value.name if isinstance(value, Layout) else value or "none",
+)
+def test_record_names_the_runtime_that_is_not_recorded(
+    layout: Layout, second: str, preload: bool, libompass: Path, tmp_path: Path
+) -> None:
+    recorded = {"OMPASS_DIR": str(tmp_path / "run.ompass"), "OMPASS_SUMMARY": "off"}
+    ran = run(
+        command_of(layout, tmp_path), **recorded, **settings("preload" if preload else "tool", libompass)
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert Path(open_run(tmp_path / "run.ompass").other_runtime).name == second
+
+
+def test_killed_run_names_the_runtime_too(libompass: Path, tmp_path: Path) -> None:
+    command = command_of(Layout(GCC, (CLANG,), is_linked=True), tmp_path)
+    recorded = {"OMPASS_DIR": str(tmp_path / "run.ompass"), "LD_PRELOAD": str(libompass)}
+    with subprocess.Popen(
+        [*command, "wait"], env=environment_of_two(**recorded), stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        program.stdout.readline()
+        program.kill()
+    cut_short = open_run(tmp_path / "run.ompass")
+    assert not cut_short.complete
+    assert Path(cut_short.other_runtime).name == "libgomp.so.1"
+
+
+@pytest.mark.parametrize("libomp", [False, True], ids=["alone", "libomp"])
+def test_report_leads_with_the_second_runtime_and_its_cure_works(
+    libomp: bool, libompass: Path, tmp_path: Path
+) -> None:
+    layout = Layout(GCC, (CLANG,), is_linked=True)
+    environment = environment_of_two(OMPASS_LIBRARY=str(libompass), MORE_ROUNDS="400")
+    options = ["--libomp", library_of(CLANG)] if libomp else []
+    call(
+        environment, tmp_path, "run", "-q", "-o", "run.ompass", *options, "--", *command_of(layout, tmp_path)
+    )
+    recorded = open_run(tmp_path / "run.ompass")
+    n_calls = sum(row.n_completed for row in recorded.constructs) // (200 + TASKS_OF_LOOP)
+    report = json.loads(call(environment, tmp_path, "report", "run.ompass", "--json").stdout)
+    kinds = [finding["kind"] for finding in report["findings"]]
+    if libomp:
+        assert recorded.other_runtime == ""
+        assert n_calls == 2 * 400 + 2
+        assert "second_runtime" not in kinds
+    else:
+        assert n_calls == 400 + 2
+        assert "second_runtime" in kinds
+        assert kinds[0] == "second_runtime" or "serial_fraction" not in kinds
+
+
+def test_replaced_libgomp_is_no_second_runtime(libompass: Path, tmp_path: Path) -> None:
+    environment = environment_of_two(OMPASS_LIBRARY=str(libompass))
+    command = command_of(Layout(GCC, ()), tmp_path)
+    call(environment, tmp_path, "run", "-q", "-o", "run.ompass", "--", *command)
+    recorded = open_run(tmp_path / "run.ompass")
+    assert recorded.other_runtime == ""
+    assert sum(row.n_completed for row in recorded.constructs) == 20 * (200 + TASKS_OF_LOOP)

@@ -513,6 +513,24 @@ def on_processors(
     return made_run(rows, constructs, threads=threads, n_usable_cpus=n_cpus, n_bound_cpus=n_bound)
 
 
+def test_second_runtime_comes_first_and_in_place_of_the_serial_part() -> None:
+    path = "/opt/lib/libgomp.so.1"
+    rows = [*healthy_rows(), region(OUTSIDE, 0, work_ns=98 * MS)]
+    run = made_run(rows, healthy_tasks(), wall_ns=198 * MS, other_runtime=path)
+    assert problems(run) == ["second_runtime"]
+    assert path in the(run, "second_runtime").because
+    assert problems(serial_run()) == ["serial_fraction"]
+    little = made_run(healthy_rows(), healthy_tasks(), other_runtime=path)
+    assert problems(little) == []
+    assert "second_runtime" in notes(little)
+
+
+def test_second_runtime_is_noted_in_a_run_too_short_to_judge() -> None:
+    rows = team(0, [{"work_ns": MS // 100}])
+    short = made_run(rows, [], wall_ns=MS // 100, other_runtime="/opt/lib/libgomp.so.1")
+    assert notes(short).count("second_runtime") == 1
+
+
 def test_preempted_threads_are_disturbed_and_their_waits_are_not_judged() -> None:
     late = {"preempted_ns": 20 * MS, "work_preempted_ns": 20 * MS}
     rows = team(0, [{"work_ns": 100 * MS, **late}, {"work_ns": 75 * MS, "sync_ns": 25 * MS, **late}])

@@ -107,6 +107,9 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(int64_t, throttled_ns, "how long groups were held back for that, a sum over processors; -1: not known",          \
       throttled(process, &format::GroupLimits::throttled_ns))                                                          \
     X(uint64_t, earlier_cpu_ns, "processor time of the process before the tool started", process.earlier_cpu_ns)       \
+    X(nb::str, other_runtime,                                                                                          \
+      "an OpenMP runtime that the program or a library calls, and that is not recorded; or empty",                     \
+      text(std::string(process.other_runtime, strnlen(process.other_runtime, sizeof process.other_runtime))))          \
     X(Texts, counters, "names of the hardware counters", counters)                                                     \
     X(Rows<PythonModule>, modules, "executables and libraries", modules)                                               \
     X(Rows<PythonDefinition>, definitions, "constructs, by number", definitions)                                       \

@@ -131,6 +131,8 @@ struct ProcessHeader {
     uint64_t n_unlogged_records; // of traces that have no log
     GroupLimits groups_at_start;
     GroupLimits groups_at_end; // is_known 0: the run was cut short, or the files could not be read then
+    char other_runtime
+        [256]; // path of a second OpenMP runtime that a library calls, and that is not recorded; empty: none
 };
 static_assert(sizeof(ProcessHeader) <= kHeaderBytes);
 

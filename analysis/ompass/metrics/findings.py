@@ -206,6 +206,15 @@ KINDS: Final = (
         anyhow=True,
     ),
     Kind(
+        "second_runtime",
+        "serial",
+        "Regions on a second OpenMP runtime are not recorded",
+        thread_findings.second_runtime,
+        "run the program and its libraries on one runtime: `ompass run --libomp FILE`, where FILE is a "
+        "libomp.so.5, or build all of them with one compiler",
+        anyhow=True,
+    ),
+    Kind(
         "serial_fraction",
         "serial",
         "A serial part limits the speed-up",
@@ -228,7 +237,9 @@ def find_causes(
     loads: Sequence[SampledLoad] = (),
     critical_names: Mapping[int, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """All findings: problems, the costliest first, then notes. A wrong binding leads: it distorts the others.
+    """All findings: problems, the costliest first, then notes.
+
+    What distorts the others leads: a runtime that was not recorded, and a wrong binding.
 
     `breakdown` is that of Scope.REGIONS, whatever scope is shown; `samples` are of processor time;
     `critical_names` are those of critical constructs, as far as they are known.
@@ -251,10 +262,11 @@ def find_causes(
                 found += _judged(kind, facts, explained)
     found = [_as_note(f) if _follows(f, found) else f for f in found]
     problems = [f for f in found if f.severity == "problem"]
-    problems.sort(key=lambda f: (f.kind != "bound_together", -f.cost_ns, f.kind, f.construct or 0))
+    problems.sort(key=lambda f: (f.kind not in _LEADING, -f.cost_ns, f.kind, f.construct or 0))
     return (*problems, *(f for f in found if f.severity == "note"), *notes.all_notes(facts))
 
 
+_LEADING: Final = ("second_runtime", "bound_together")
 _FOLLOWS: Final = frozenset(kind.name for kind in KINDS if kind.follows)
 
 

@@ -30,6 +30,13 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             n_unlogged=run.n_unlogged,
             n_unlogged_tasks=run.n_unlogged_tasks,
         )
+    if run.other_runtime and breakdown.thread_time_ns < thresholds.JUDGED_THREAD_TIME_NS:
+        yield note(
+            "second_runtime",
+            "Regions on a second OpenMP runtime are not recorded",
+            f"the program or a library calls {run.other_runtime}, too",
+            "run all on one runtime: `ompass run --libomp FILE`",
+        )
     dropped = sum(t.n_dropped for t in run.threads)
     if dropped:
         yield note(

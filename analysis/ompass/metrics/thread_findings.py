@@ -50,6 +50,28 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
     )
 
 
+def second_runtime(facts: Facts) -> Iterator[Evidence]:
+    """What looks serial, while a library has regions on a runtime that is not recorded."""
+    if not facts.run.other_runtime:
+        return
+    because = (
+        f"the program or a library calls the OpenMP runtime {facts.run.other_runtime}, too, and one run "
+        "records one runtime: what ran there"
+    )
+    for serial in serial_fraction(facts):
+        if not serial.is_note:
+            serial_ns, fraction = (dict(serial.numbers)[name] for name in ("serial_ns", "serial_fraction"))
+            yield evidence(
+                f"{because} looks like a serial part of {duration(round(serial_ns))}, "
+                f"{percent(fraction)} of all work",
+                serial.cost_ns,
+                serial_ns=serial_ns,
+                serial_fraction=fraction,
+            )
+            return
+    yield evidence(f"{because} is in no figure", 0, is_note=True)
+
+
 def _what_ran(facts: Facts) -> str:
     """The function and line in which most samples of the serial part are; empty where they would not tell."""
     counts: Counter[tuple[str, str]] = Counter()

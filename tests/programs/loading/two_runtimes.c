@@ -4,7 +4,8 @@
  * a library. The program is linked with one library (LINKED), and loads those whose paths are its arguments; without
  * OpenMP it creates no tasks itself. Program and libraries create tasks in turn, each under a lock of its own, and the
  * libraries once more inside a region of the program. With `first` before the paths, the program's runtime starts
- * before the libraries are loaded. Prints FACTS: `tasks` of the program, `library_tasks` of the libraries together.
+ * before the libraries are loaded; with `wait` it waits for a signal at the end. Prints FACTS: `tasks` of the program,
+ * `library_tasks` of the libraries together.
  */
 #include <dlfcn.h>
 #ifdef _OPENMP
@@ -13,8 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { TASKS = 200, ROUNDS = 20, THREADS = 2, MAX_LIBRARIES = 4 };
+enum { TASKS = 200, THREADS = 2, MAX_LIBRARIES = 4 };
 
 #ifdef _OPENMP
 /* Returns how many tasks ran, or a negative number if the runtime mixed something up. */
@@ -73,7 +75,7 @@ long run_library(void);
 
 int main(int argc, char **argv) {
     long (*libraries[MAX_LIBRARIES])(void);
-    int n_libraries = 0;
+    int n_libraries = 0, waits = 0;
     long tasks = 0, library_tasks = 0;
 #ifdef LINKED
     libraries[n_libraries++] = run_library;
@@ -83,6 +85,10 @@ int main(int argc, char **argv) {
             tasks += run_tasks();
             continue;
         }
+        if (strcmp(argv[i], "wait") == 0) {
+            waits = 1;
+            continue;
+        }
         void *handle = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
         if (!handle) {
             fprintf(stderr, "%s\n", dlerror());
@@ -90,7 +96,8 @@ int main(int argc, char **argv) {
         }
         libraries[n_libraries++] = (long (*)(void))dlsym(handle, "run_library");
     }
-    for (int i = 0; i < ROUNDS; i++) {
+    const char *rounds = getenv("MORE_ROUNDS");
+    for (int i = 0; i < (rounds ? atoi(rounds) : 20); i++) {
         tasks += run_tasks();
         for (int k = 0; k < n_libraries; k++) library_tasks += libraries[k]();
     }
@@ -98,6 +105,10 @@ int main(int argc, char **argv) {
 #pragma omp critical(one_at_a_time)
     for (int k = 0; k < n_libraries; k++) library_tasks += libraries[k]();
     printf("FACTS tasks=%ld library_tasks=%ld\n", tasks, library_tasks);
+    if (waits) {
+        fflush(stdout);
+        pause();
+    }
     return 0;
 }
 
