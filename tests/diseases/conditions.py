@@ -18,7 +18,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One of QUIET, HOG and PINNED."""
+    """The load and the processors of a run: QUIET, HOG or PINNED."""
 
     name: str
     hogged: bool = False
