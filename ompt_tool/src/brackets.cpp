@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <optional>
 #include <utility>
 
 #include "accounting_tasks.h"
 #include "format/invariants.h"
 #include "held_tasks.h"
+#include "libgomp_taskloops.h"
 #include "real_functions.h"
 
 namespace ompass::brackets {
@@ -178,6 +180,8 @@ OMPASS_EXPORT void __kmpc_taskloop_5(void *location, int32_t thread_id, void *ta
 
 // ---------------------------------------------------------------- gcc's interface, as LLVM's runtime offers it
 
+constexpr unsigned kUntiedFlag = 1; // a flag of GOMP_task
+
 using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes, long alignment,
                       bool if_clause, unsigned flags, void **dependences, int priority, void *event);
 
@@ -194,6 +198,17 @@ using GompTask = void(void (*function)(void *), void *data, void (*copy)(void *,
     next(function, copied, nullptr, bytes, alignment, false, flags, dependences, priority, event);
 }
 
+// Calls the runtime's GOMP_task. An undeferred task is created tied: on LLVM's runtimes untied ones fail an assertion.
+static void create_task(GompTask *next, void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
+                        long alignment, bool if_clause, unsigned flags, void **dependences, int priority, void *event) {
+    if (!if_clause && copy && bytes > 0)
+        copy_and_create(next, function, data, copy, bytes, alignment, flags & ~kUntiedFlag, dependences, priority,
+                        event);
+    else
+        next(function, data, copy, bytes, alignment, if_clause, if_clause ? flags : flags & ~kUntiedFlag, dependences,
+             priority, event);
+}
+
 // The last arguments came with later versions of gcc; what an older caller did not pass is passed on unread.
 OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
                              long alignment, bool if_clause, unsigned flags, void **dependences, int priority,
@@ -203,34 +218,65 @@ OMPASS_EXPORT void GOMP_task(void (*function)(void *), void *data, void (*copy)(
     const bool must_copy = is_own && !if_clause && copy && bytes > 0;
     ThreadState *thread = brackets::recording_thread(is_own, !must_copy);
     if (!thread && must_copy)
-        return copy_and_create(next, function, data, copy, bytes, alignment, flags, dependences, priority, event);
+        return copy_and_create(next, function, data, copy, bytes, alignment, flags & ~kUntiedFlag, dependences,
+                               priority, event);
     if (!thread)
-        OMPASS_JUMP next(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
+        OMPASS_JUMP next(function, data, copy, bytes, alignment, if_clause, if_clause ? flags : flags & ~kUntiedFlag,
+                         dependences, priority, event);
     const brackets::Creation creation(thread, __builtin_return_address(0));
-    if (must_copy)
-        copy_and_create(next, function, data, copy, bytes, alignment, flags, dependences, priority, event);
-    else
-        next(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
+    create_task(next, function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, event);
 }
 
-OMPASS_EXPORT void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
-                                 long alignment, unsigned flags, unsigned long n_tasks, int priority, long start,
-                                 long end, long step) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<decltype(GOMP_taskloop)>(behind, "GOMP_taskloop");
-    ThreadState *thread = brackets::recording_thread(is_own);
-    if (!thread) OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
-    const brackets::LoopCreation creation(thread, __builtin_return_address(0));
-    next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+namespace {
+
+// Creates the tasks of a taskloop by GOMP_task, for LLVM's runtimes would run it wrongly.
+template <typename Bound>
+void create_by_tasks(ThreadState *thread, const void *address, const taskloops::Loop<Bound> &loop) {
+    static Behind task, begin_group, end_group, register_reductions, n_threads;
+    auto *create = next_of<GompTask>(task, "GOMP_task").function;
+    const unsigned flags = loop.flags;
+    const bool has_reductions = flags & taskloops::kReduction;
+    if (loop.n_iterations() == 0 && !has_reductions) return;
+    if (!(flags & taskloops::kNoGroup)) next_of<void()>(begin_group, "GOMP_taskgroup_start").function();
+    if (has_reductions) // their description lies behind the bounds
+        next_of<void(uintptr_t *)>(register_reductions, "GOMP_taskgroup_reduction_register")
+            .function(static_cast<uintptr_t **>(loop.data)[2]);
+    const int n = next_of<int()>(n_threads, "omp_get_num_threads").function();
+    taskloops::create_tasks(loop, static_cast<uint64_t>(n), [&] {
+        std::optional<brackets::Creation> creation;
+        if (thread) creation.emplace(thread, address);
+        create_task(create, loop.function, loop.data, taskloops::copy_share, loop.bytes, loop.alignment,
+                    flags & taskloops::kIf, flags & taskloops::kTaskFlags, nullptr, loop.priority, nullptr);
+    });
+    if (!(flags & taskloops::kNoGroup)) next_of<void()>(end_group, "GOMP_taskgroup_end").function();
 }
 
-OMPASS_EXPORT void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,
-                                     long alignment, unsigned flags, unsigned long n_tasks, int priority,
-                                     unsigned long long start, unsigned long long end, unsigned long long step) {
-    static Behind behind;
-    const auto [next, is_own] = next_of<decltype(GOMP_taskloop_ull)>(behind, "GOMP_taskloop_ull");
-    ThreadState *thread = brackets::recording_thread(is_own);
-    if (!thread) OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
-    const brackets::LoopCreation creation(thread, __builtin_return_address(0));
-    next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);
+template <typename Bound>
+[[gnu::noinline]] void create_by_tasks_in_bracket(const void *address, const taskloops::Loop<Bound> &loop) {
+    ThreadState *thread = brackets::recording_thread(true, false);
+    if (!thread) return create_by_tasks(nullptr, address, loop);
+    const brackets::LoopCreation creation(thread, address);
+    create_by_tasks(thread, address, loop);
 }
+
+} // namespace
+
+// Both functions take the same arguments, but for the type of the bounds.
+#define OMPASS_TASKLOOP(name, Bound)                                                                                   \
+    OMPASS_EXPORT void name(void (*function)(void *), void *data, void (*copy)(void *, void *), long bytes,            \
+                            long alignment, unsigned flags, unsigned long n_tasks, int priority, Bound start,          \
+                            Bound end, Bound step) {                                                                   \
+        static Behind behind;                                                                                          \
+        const auto [next, is_own] = next_of<decltype(name)>(behind, #name);                                            \
+        const taskloops::Loop<Bound> loop = {function, data,     copy,  bytes, alignment, flags,                       \
+                                             n_tasks,  priority, start, end,   step};                                  \
+        if (is_own && loop.is_wrong_on_llvm()) return create_by_tasks_in_bracket(__builtin_return_address(0), loop);   \
+        ThreadState *thread = brackets::recording_thread(is_own);                                                      \
+        if (!thread)                                                                                                   \
+            OMPASS_JUMP next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);      \
+        const brackets::LoopCreation creation(thread, __builtin_return_address(0));                                    \
+        next(function, data, copy, bytes, alignment, flags, n_tasks, priority, start, end, step);                      \
+    }
+
+OMPASS_TASKLOOP(GOMP_taskloop, long)
+OMPASS_TASKLOOP(GOMP_taskloop_ull, unsigned long long)

@@ -6,10 +6,13 @@
 // They take effect only when this library is preloaded or linked.
 #include <climits>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <unistd.h>
 
 #include "libgomp_binding.h"
+#include "loaded_code.h"
 #include "messages.h"
 #include "real_functions.h"
 
@@ -39,24 +42,14 @@ int to_int(int64_t value) { return value > INT_MAX ? INT_MAX : value < INT_MIN ?
         return next_of<decltype(name)>(behind, #name).function(a, b, c, d);                                            \
     }
 
-OMPASS_PASS_ON(omp_alloc)
-OMPASS_PASS_ON(omp_aligned_alloc)
-OMPASS_PASS_ON(omp_calloc)
-OMPASS_PASS_ON(omp_aligned_calloc)
-OMPASS_PASS_ON(omp_realloc)
-OMPASS_PASS_ON(omp_free)
 OMPASS_PASS_ON(omp_init_allocator)
-OMPASS_PASS_ON(omp_init_allocator_)
 OMPASS_PASS_ON(omp_destroy_allocator)
-OMPASS_PASS_ON(omp_destroy_allocator_)
 OMPASS_PASS_ON(omp_get_default_allocator)
 OMPASS_PASS_ON(omp_get_default_allocator_)
 OMPASS_PASS_ON(omp_set_default_allocator)
-OMPASS_PASS_ON(omp_set_default_allocator_)
 OMPASS_PASS_ON(omp_fulfill_event)
 OMPASS_PASS_ON(omp_fulfill_event_)
 OMPASS_PASS_ON(omp_display_env)
-OMPASS_PASS_ON(omp_display_env_)
 OMPASS_PASS_ON(omp_get_max_teams)
 OMPASS_PASS_ON(omp_get_max_teams_)
 OMPASS_PASS_ON(omp_set_num_teams)
@@ -65,6 +58,117 @@ OMPASS_PASS_ON(omp_get_teams_thread_limit)
 OMPASS_PASS_ON(omp_get_teams_thread_limit_)
 OMPASS_PASS_ON(omp_set_teams_thread_limit)
 OMPASS_PASS_ON(omp_set_teams_thread_limit_)
+
+// Returns the allocator to ask in place of this one. libgomp has one memory for all predefined allocators; LLVM's runtimes
+// look for others, and some (14, 15) crash where there are none.
+static uintptr_t allocator_of(uintptr_t allocator) {
+    constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
+    return allocator > kDefault && allocator <= kLastPredefined ? kDefault : allocator;
+}
+
+// Passes a call on with another allocator; `second`, `third` and `fourth` are the arguments behind the first.
+#define OMPASS_ALLOCATE(name, second, third, fourth)                                                                   \
+    OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {                                 \
+        static Behind behind;                                                                                          \
+        OMPASS_JUMP next_of<decltype(name)>(behind, #name).function(a, second, third, fourth);                         \
+    }
+
+OMPASS_ALLOCATE(omp_alloc, allocator_of(b), c, d)
+OMPASS_ALLOCATE(omp_free, allocator_of(b), c, d)
+OMPASS_ALLOCATE(omp_calloc, b, allocator_of(c), d)
+OMPASS_ALLOCATE(omp_aligned_alloc, b, allocator_of(c), d)
+OMPASS_ALLOCATE(omp_aligned_calloc, b, c, allocator_of(d))
+OMPASS_ALLOCATE(omp_realloc, b, allocator_of(c), allocator_of(d))
+OMPASS_ALLOCATE(GOMP_alloc, b, allocator_of(c), d)
+OMPASS_ALLOCATE(GOMP_free, allocator_of(b), c, d)
+
+// Fortran passes arguments by reference. LLVM's runtimes take these by value, as a Fortran module of theirs does.
+OMPASS_EXPORT void omp_display_env_(const int32_t *is_verbose) { in_use<void(int)>("omp_display_env")(*is_verbose); }
+
+OMPASS_EXPORT int32_t omp_get_place_num_procs_(const int32_t *place) {
+    return in_use<int(int)>("omp_get_place_num_procs")(*place);
+}
+
+OMPASS_EXPORT void omp_get_place_proc_ids_(const int32_t *place, int32_t *ids) {
+    in_use<void(int, int32_t *)>("omp_get_place_proc_ids")(*place, ids);
+}
+
+OMPASS_EXPORT uintptr_t omp_init_allocator_(const uintptr_t *space, const int32_t *n_traits, const void *traits) {
+    return in_use<uintptr_t(uintptr_t, int, const void *)>("omp_init_allocator")(*space, *n_traits, traits);
+}
+
+OMPASS_EXPORT void omp_destroy_allocator_(const uintptr_t *allocator) {
+    in_use<void(uintptr_t)>("omp_destroy_allocator")(*allocator);
+}
+
+OMPASS_EXPORT void omp_set_default_allocator_(const uintptr_t *allocator) {
+    in_use<void(uintptr_t)>("omp_set_default_allocator")(*allocator);
+}
+
+// ---------------------------------------------------------------- pauses
+
+namespace {
+
+constexpr int kFailed = -1;
+
+// Returns `result`, or 0 where LLVM's runtime refused to pause because it has not begun, or rests already.
+int paused(int kind, int result) {
+    constexpr int kSoft = 1, kHard = 2;
+    return kind == kSoft || kind == kHard ? 0 : result != 0 ? kFailed : 0;
+}
+
+} // namespace
+
+OMPASS_EXPORT int32_t omp_pause_resource(int32_t kind, int32_t device) {
+    const int result = in_use<int(int, int)>("omp_pause_resource")(kind, device);
+    return device == in_use<int()>("omp_get_initial_device")() ? paused(kind, result) : result;
+}
+
+OMPASS_EXPORT int32_t omp_pause_resource_all(int32_t kind) {
+    return paused(kind, in_use<int(int)>("omp_pause_resource_all")(kind));
+}
+
+OMPASS_EXPORT int32_t omp_pause_resource_(const int32_t *kind, const int32_t *device) {
+    const int result = in_use<int(int, int)>("omp_pause_resource")(*kind, *device);
+    return *device == in_use<int()>("omp_get_initial_device")() ? paused(*kind, result) : result;
+}
+
+OMPASS_EXPORT int32_t omp_pause_resource_all_(const int32_t *kind) {
+    return paused(*kind, in_use<int(int)>("omp_pause_resource_all")(*kind));
+}
+
+// ---------------------------------------------------------------- texts on threads
+
+namespace {
+
+using CaptureAffinity = size_t(char *, const char *, size_t, size_t);
+
+// libgomp writes the text to stderr; LLVM's runtimes write it to stdout, among what the program prints.
+void display(CaptureAffinity *capture, const char *format, size_t length) {
+    constexpr size_t kMaxBytes = 4096;
+    auto *text = static_cast<char *>(malloc(kMaxBytes));
+    if (!text) return;
+    const size_t bytes = capture(text, format ? format : "", kMaxBytes, format ? length : 0);
+    fprintf(stderr, "%.*s\n", static_cast<int>(bytes < kMaxBytes ? bytes : kMaxBytes), text);
+    free(text);
+}
+
+} // namespace
+
+// Both use the function for Fortran: in LLVM's runtimes the name without `_` stands for two functions, one in each version.
+OMPASS_EXPORT void omp_display_affinity(const char *format) {
+    static Behind behind;
+    const auto [next, is_own] = next_of<void(const char *)>(behind, "omp_display_affinity");
+    if (!is_own) OMPASS_JUMP next(format);
+    display(in_use<CaptureAffinity>("omp_capture_affinity_"), format, format ? strlen(format) : 0);
+}
+
+OMPASS_EXPORT void omp_display_affinity_(const char *format, size_t length) {
+    static Behind behind;
+    const auto [next, is_own] = next_of<void(const char *, size_t)>(behind, "omp_display_affinity_");
+    if (!is_own) OMPASS_JUMP next(format, length);
+    display(in_use<CaptureAffinity>("omp_capture_affinity_"), format, length);
+}
 
 // ---------------------------------------------------------------- Fortran's calls with integers of eight bytes
 
@@ -195,6 +299,11 @@ OMPASS_REFUSE(GOMP_target_enter_exit_data)
 OMPASS_REFUSE(GOMP_teams)
 OMPASS_REFUSE(GOMP_teams4)
 OMPASS_REFUSE(GOMP_teams_reg)
+OMPASS_REFUSE(GOMP_loop_ull_doacross_start)
+OMPASS_REFUSE(GOMP_loop_ull_doacross_static_start)
+OMPASS_REFUSE(GOMP_loop_ull_doacross_dynamic_start)
+OMPASS_REFUSE(GOMP_loop_ull_doacross_guided_start)
+OMPASS_REFUSE(GOMP_loop_ull_doacross_runtime_start)
 OMPASS_REFUSE(GOACC_parallel)
 OMPASS_REFUSE(GOACC_parallel_keyed)
 OMPASS_REFUSE(GOACC_data_start)
@@ -215,8 +324,85 @@ OMPASS_REFUSE(GOACC_update)
 
 OMPASS_REFUSE_MEMORY(GOMP_loop_start, 8)
 OMPASS_REFUSE_MEMORY(GOMP_loop_ordered_start, 8)
-OMPASS_REFUSE_MEMORY(GOMP_loop_ull_start, 9)
-OMPASS_REFUSE_MEMORY(GOMP_loop_ull_ordered_start, 9)
 OMPASS_REFUSE_MEMORY(GOMP_loop_doacross_start, 7)
-OMPASS_REFUSE_MEMORY(GOMP_loop_ull_doacross_start, 7)
 OMPASS_REFUSE_MEMORY(GOMP_sections2_start, 2)
+
+// Refuses to cancel a loop or sections: LLVM's runtimes keep the state of what was cancelled, and later loops then lack
+// iterations. With the extension, threads would wait at barriers for those that have left a cancelled region.
+OMPASS_EXPORT bool GOMP_cancel(int construct, bool is_wanted) {
+    constexpr int kRegion = 1, kLoop = 2, kSections = 4;
+    static Behind behind, cancellation;
+    auto *next = next_of<decltype(GOMP_cancel)>(behind, "GOMP_cancel").function;
+    if (is_wanted && next_of<int()>(cancellation, "omp_get_cancellation").function() &&
+        ompass::runs_on_preloaded_runtime()) {
+        if (construct == kLoop) refuse("GOMP_cancel for a loop");
+        if (construct == kSections) refuse("GOMP_cancel for sections");
+        if (construct == kRegion && ompass::find_exported("omp_ext_observe"))
+            refuse("GOMP_cancel for a region under the extension");
+    }
+    OMPASS_JUMP next(construct, is_wanted);
+}
+
+// ---------------------------------------------------------------- loops with unsigned bounds of eight bytes
+
+// LLVM's runtimes find no iterations in such a loop if it counts downwards. There it begins as a loop with signed bounds,
+// which are the same bits as long as neither bound is beyond the sign; the functions that fetch further chunks count alike.
+
+namespace {
+
+using SignedStart = uintptr_t(int64_t, int64_t, int64_t, uintptr_t, uintptr_t, uintptr_t);
+using SignedStartWithMemory = uintptr_t(int64_t, int64_t, int64_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
+                                        uintptr_t, uintptr_t);
+
+// Refuses a loop whose bounds are not in order as signed numbers.
+void check_signed(const char *name, int64_t start, int64_t end) {
+    if ((start ^ end) < 0) refuse(name);
+}
+
+} // namespace
+
+// The rest of the arguments takes no room on the stack when the first is gone, so that nothing there is overwritten. gcc
+// makes a jump of that return as well.
+#define OMPASS_UNSIGNED_LOOP(kind)                                                                                     \
+    OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
+                                                 uintptr_t f, uintptr_t g) {                                           \
+        static Behind behind, signed_behind;                                                                           \
+        const auto [next, is_own] = next_of<decltype(GOMP_loop_ull_##kind)>(behind, "GOMP_loop_ull_" #kind);           \
+        if (!up && is_own) {                                                                                           \
+            check_signed("GOMP_loop_ull_" #kind " down across 2^63", start, end);                                      \
+            return next_of<SignedStart>(signed_behind, "GOMP_loop_" #kind).function(start, end, step, e, f, g);        \
+        }                                                                                                              \
+        OMPASS_JUMP next(up, start, end, step, e, f, g);                                                               \
+    }
+
+OMPASS_UNSIGNED_LOOP(static_start)
+OMPASS_UNSIGNED_LOOP(dynamic_start)
+OMPASS_UNSIGNED_LOOP(guided_start)
+OMPASS_UNSIGNED_LOOP(runtime_start)
+OMPASS_UNSIGNED_LOOP(nonmonotonic_dynamic_start)
+OMPASS_UNSIGNED_LOOP(nonmonotonic_guided_start)
+OMPASS_UNSIGNED_LOOP(nonmonotonic_runtime_start)
+OMPASS_UNSIGNED_LOOP(maybe_nonmonotonic_runtime_start)
+OMPASS_UNSIGNED_LOOP(ordered_static_start)
+OMPASS_UNSIGNED_LOOP(ordered_dynamic_start)
+OMPASS_UNSIGNED_LOOP(ordered_guided_start)
+OMPASS_UNSIGNED_LOOP(ordered_runtime_start)
+
+// The same for loops that may ask for memory which the team shares, as those of OMPASS_REFUSE_MEMORY.
+#define OMPASS_UNSIGNED_LOOP_WITH_MEMORY(kind)                                                                         \
+    OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
+                                                 uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i,                   \
+                                                 uintptr_t memory) {                                                   \
+        static Behind behind, signed_behind;                                                                           \
+        if (memory && ompass::runs_on_preloaded_runtime()) refuse("GOMP_loop_ull_" #kind " for a scan");               \
+        const auto [next, is_own] = next_of<decltype(GOMP_loop_ull_##kind)>(behind, "GOMP_loop_ull_" #kind);           \
+        if (!up && is_own) {                                                                                           \
+            check_signed("GOMP_loop_ull_" #kind " down across 2^63", start, end);                                      \
+            return next_of<SignedStartWithMemory>(signed_behind, "GOMP_loop_" #kind)                                   \
+                .function(start, end, step, e, f, g, h, i, memory);                                                    \
+        }                                                                                                              \
+        OMPASS_JUMP next(up, start, end, step, e, f, g, h, i, memory);                                                 \
+    }
+
+OMPASS_UNSIGNED_LOOP_WITH_MEMORY(start)
+OMPASS_UNSIGNED_LOOP_WITH_MEMORY(ordered_start)

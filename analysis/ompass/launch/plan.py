@@ -27,9 +27,12 @@ _INSTALL_LIBOMP = (
 
 # The functions that a gcc program calls of its OpenMP and OpenACC runtime.
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
-# Functions that nothing replaces with libgomp's meaning: target regions, teams, events of tasks. The tool
-# defines some of them: it ends a program that reaches them through a library that it loads later.
-_NOT_REPLACED = re.compile(r"GOMP_(target|teams)\w*|GOACC_\w+|omp_fulfill_event_?")
+# Functions that nothing replaces with libgomp's meaning: target regions, teams, events of tasks, and
+# loops with dependences and unsigned bounds of eight bytes, after which LLVM's runtimes fail an assertion.
+# The tool defines some of them: it ends a program that reaches them through a library that it loads later.
+_NOT_REPLACED = re.compile(
+    r"GOMP_(target|teams|loop_ull_doacross|doacross_ull)\w*|GOACC_\w+|omp_fulfill_event_?"
+)
 _DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # that libgomp_defaults sets
 _LLVM_STACK_BYTES = 4 << 20  # of a thread, by default
 # Functions that libgomp answers by itself, whatever runtime is in use.

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page docs/gcc-programs.md: what is known of each function of libgomp, from the outcomes of all runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import toolchains
+from gcc_matrix.runs import OTHER, REFUSED, SAME, Outcome
+
+PAGE = toolchains.REPOSITORY / "docs" / "gcc-programs.md"
+_BEGIN, _END = "<!-- written by ./run gcc-matrix -->", "<!-- end -->"
+BOTH = "same or refused"
+UNKNOWN = "not tried"
+
+Cells = Mapping[str, Mapping[str, str]]
+"""For each function, what happens on each runtime."""
+
+
+def cells_of(functions: Sequence[str], runtimes: Sequence[str], outcomes: Iterable[Outcome]) -> Cells:
+    """Judges each function on each runtime.
+
+    A function is `same` where programs that call it gave the right results, `refused` where it was named,
+    BOTH where some calls of it are refused, and OTHER where a program that calls it ended otherwise.
+    """
+    seen: dict[tuple[str, str], set[str]] = {}
+    for outcome in outcomes:
+        runtime = outcome.case.runtime
+        names = outcome.names if outcome.kind == REFUSED else outcome.case.program.calls
+        for name in names:
+            seen.setdefault((name, runtime), set()).add(outcome.kind)
+    return {
+        name: {runtime: _cell(seen.get((name, runtime), set())) for runtime in runtimes} for name in functions
+    }
+
+
+def _cell(kinds: set[str]) -> str:
+    if OTHER in kinds:
+        return OTHER
+    if len(kinds) == 2:
+        return BOTH
+    return next(iter(kinds), UNKNOWN)
+
+
+def tables(cells: Cells, runtimes: Sequence[str], gcc: str, outcomes: Sequence[Outcome]) -> str:
+    """Returns the part of the page that the runs decide."""
+    counts = {kind: sum(outcome.kind == kind for outcome in outcomes) for kind in (SAME, REFUSED, OTHER)}
+    everywhere = [name for name, row in cells.items() if set(row.values()) == {REFUSED}]
+    others = [name for name in cells if name not in set(everywhere)]
+    head = f"| function | {' | '.join(runtimes)} |\n|---|{'---|' * len(runtimes)}"
+    rows = "\n".join(f"| `{name}` | {' | '.join(cells[name][r] for r in runtimes)} |" for name in others)
+    return (
+        f"{len(outcomes):,} runs of programs built by {gcc}: {counts[SAME]:,} had the result of libgomp, "
+        f"{counts[REFUSED]:,} were refused by name, {counts[OTHER]:,} ended otherwise.\n\n"
+        f"## Functions that are replaced\n\n{head}\n{rows}\n\n"
+        f"## Functions that are refused on each runtime\n\n{_wrapped(everywhere)}\n"
+    )
+
+
+def write(text: str, page: Path = PAGE) -> None:
+    """Puts these tables into the page in place of the earlier ones."""
+    whole = page.read_text(encoding="utf-8")
+    before, after = whole[: whole.index(_BEGIN)], whole[whole.index(_END) :]
+    page.write_text(f"{before}{_BEGIN}\n\n{text}\n{after}", encoding="utf-8")
+
+
+def named_in(page: Path = PAGE) -> list[str]:
+    """Returns the functions that the tables of the page name."""
+    whole = page.read_text(encoding="utf-8")
+    return re.findall(r"`(\w+)`", whole[whole.index(_BEGIN) : whole.index(_END)])
+
+
+def _wrapped(names: Sequence[str]) -> str:
+    lines, line = [], ""
+    for name in names:
+        word = f"`{name}`" + ("," if name != names[-1] else ".")
+        if len(line) + len(word) > 130:
+            lines.append(line)
+            line = ""
+        line += (" " if line else "") + word
+    return "\n".join([*lines, line])

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings that a program has printed to stderr.
+#include <omp.h>
+#include <stdio.h>
+
+int main(void) {
+    omp_display_env(0);
+    omp_display_env(1);
+#pragma omp parallel num_threads(2)
+    {}
+    puts("shown");
+    return 0;
+}
