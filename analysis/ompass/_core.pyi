@@ -228,7 +228,7 @@ class GroupLimits(Row):
     is_known: Final[bool]  # false where the files of control groups cannot be read
 
 def read_group_limits(root: str | os.PathLike[str] = '') -> GroupLimits:
-    """Those of this process; `root` is a folder in front of every path, for tests."""
+    """Returns those of this process; `root` is a folder in front of every path, for tests."""
 
 def read_profile(directory: str) -> Run:
     """The profile that the tool kept; works for both modes and for runs cut short."""

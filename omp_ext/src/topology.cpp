@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "hwloc_library.h"
+#include "hwloc_plugins.h"
 #include "options.h"
 
 namespace omp_ext {
@@ -314,7 +315,7 @@ Topology read_topology(const DomainRequest &request, const CpuSet &allowed) {
         return usual_topology(allowed, "the description is of a machine with more than 4096 processors");
     hwloc_topology_t machine = nullptr;
     bool is_loaded = false;
-    if (hwloc->topology_init(&machine) == 0) {
+    if (const ompass::WithoutHwlocPlugins without_plugins; hwloc->topology_init(&machine) == 0) {
         const bool is_described = !request.synthetic.empty();
         is_loaded = (!is_described || hwloc->topology_set_synthetic(machine, request.synthetic.c_str()) == 0) &&
                     hwloc->topology_load(machine) == 0;

@@ -77,6 +77,7 @@ struct Shared {
     uint64_t n_instances = 0;
     uint64_t next_sequence = 1;
     unsigned long long n_loads = 0; // when a second runtime was last looked for; atomic, without the lock
+    format::GroupFolders group_folders;
 };
 Shared *shared = nullptr; // never destroyed: callbacks may come after exit handlers
 format::ProcessHeader *shared_header = nullptr;
@@ -194,7 +195,8 @@ void begin(uint64_t earlier_cpu_ns) {
     timespec epoch;
     clock_gettime(CLOCK_REALTIME, &epoch);
     shared_header->n_usable_cpus = cpu::n_usable_cpus();
-    shared_header->groups_at_start = format::read_group_limits();
+    shared->group_folders = format::find_group_folders();
+    shared_header->groups_at_start = format::read_group_limits(shared->group_folders);
     shared_header->earlier_cpu_ns = earlier_cpu_ns;
     shared_header->rate = clock::state.ns_multiplier;
     shared_header->start_ticks = reading.ticks;
@@ -317,7 +319,7 @@ void close(format::EndReason reason, uint64_t end_ticks) {
 
 void note_last_limits() {
     if (shared_header->groups_at_start.is_known && !sandbox::is_entered())
-        shared_header->groups_at_end = format::read_group_limits();
+        shared_header->groups_at_end = format::read_group_limits(shared->group_folders);
 }
 
 void settle() { __atomic_store_n(&shared_header->is_final, 1, __ATOMIC_RELEASE); }

@@ -206,6 +206,7 @@ bool start(const char *runtime_version) {
     if (!settings) settings = new Settings;
     settings->options = read_options();
     if (!settings->options.enabled) return false;
+    const sandbox::OneAnswer one_answer;
     if (sandbox::is_entered()) {
         say("nothing is recorded: the program has closed itself into a sandbox (seccomp), which may kill it when a "
             "file is "
@@ -254,6 +255,7 @@ bool start(const char *runtime_version) {
 // Another thread may end the process at any moment, for exit() does not wait for those that call it too: a run whose
 // end is cut short must be as sound as one that was killed.
 void stop(format::EndReason reason) {
+    const sandbox::OneAnswer one_answer;
     {
         const std::lock_guard lock(start_lock);
         if (is_off() || ended) return;
@@ -327,6 +329,7 @@ ThreadState *thread_while_off(format::ThreadKind kind) {
 ThreadState *make_thread(format::ThreadKind kind) {
     if (making_thread) return nullptr; // a callback from inside our own making
     making_thread = true; // stays so on a thread that cannot be recorded, which is counted once
+    const sandbox::OneAnswer one_answer;
     const uint32_t index = next_thread.fetch_add(1);
     if (index >= kMaxThreads) {
         LogFile::note_lost(format::kRefusedByBounds);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cpu.h"
+#include "hwloc_plugins.h"
 #include "log_file.h"
 #include "messages.h"
 
@@ -240,6 +241,7 @@ void write_topology(const std::string &directory) {
         reinterpret_cast<decltype(&hwloc_topology_export_xml)>(dlsym(library, "hwloc_topology_export_xml"));
     const auto destroy = reinterpret_cast<decltype(&hwloc_topology_destroy)>(dlsym(library, "hwloc_topology_destroy"));
     hwloc_topology_t topology;
+    const WithoutHwlocPlugins without_plugins;
     if (init && load && write && destroy && init(&topology) == 0) {
         if (load(topology) == 0) write(topology, (directory + "/topology.xml").c_str(), 0);
         destroy(topology);

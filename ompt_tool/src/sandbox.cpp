@@ -28,6 +28,8 @@ constexpr long kUnknown = -1;
 
 constinit std::atomic<bool> entered{false};
 constinit KeptFile status; // of /proc/self/status
+constinit thread_local int n_one_answers = 0; // those that live on the first thread
+constinit thread_local bool answered_no = false; // during the outermost of them
 
 // The value of a line of such a file.
 long value_of(const char *text, const char *name) {
@@ -133,11 +135,23 @@ void begin() {
 
 bool is_entered() {
     if (entered.load(std::memory_order_relaxed)) return true;
+    if (answered_no) return false;
     const int saved = errno;
     const bool has_more = filters_now() > std::max(filters_at_first(), 0L);
     if (has_more) entered.store(true, std::memory_order_relaxed); // no filter ever goes
+    answered_no = !has_more && n_one_answers > 0;
     errno = saved;
     return has_more;
+}
+
+OneAnswer::OneAnswer() {
+    if (n_one_answers > 0 || gettid() == getpid()) n_one_answers++;
+}
+
+OneAnswer::~OneAnswer() {
+    if (n_one_answers == 0) return;
+    n_one_answers--;
+    if (n_one_answers == 0) answered_no = false;
 }
 
 } // namespace ompass::sandbox

@@ -12,4 +12,14 @@ void begin();
 // descriptor of begin() is there. Any thread, on slow paths only: it takes some microseconds.
 bool is_entered();
 
+// Spares questions while the first thread of the process stays in the tool, where it cannot enter a sandbox: while one lives there,
+// is_entered() asks the kernel once. It changes nothing on other threads.
+class OneAnswer {
+public:
+    OneAnswer();
+    ~OneAnswer();
+    OneAnswer(const OneAnswer &) = delete;
+    OneAnswer &operator=(const OneAnswer &) = delete;
+};
+
 } // namespace ompass::sandbox

@@ -177,7 +177,7 @@ PythonRun replay(const std::string &directory, uint64_t start_ns, int64_t end_ns
 }
 
 PythonGroupLimits group_limits(const std::filesystem::path &root) {
-    const format::GroupLimits from = format::read_group_limits(root.string());
+    const format::GroupLimits from = format::read_group_limits(format::find_group_folders(root.string()));
     return OMPASS_ROW(PythonGroupLimits, OMPASS_PYTHON_GROUP_LIMITS);
 }
 
@@ -216,7 +216,7 @@ void bind_run(nb::module_ &m) {
              "The kind of a construct number; \"outside\" for -1, \"unknown\" when it was never defined.");
     bind_row<PythonGroupLimits>(m, "GroupLimits", "What the control groups of a process allow it, at one moment.");
     m.def("read_group_limits", &group_limits, nb::arg("root") = "",
-          "Those of this process; `root` is a folder in front of every path, for tests.");
+          "Returns those of this process; `root` is a folder in front of every path, for tests.");
     m.def("read_profile", &read_profile, nb::arg("directory"),
           "The profile that the tool kept; works for both modes and for runs cut short.");
     m.def("replay_trace", &replay, nb::arg("directory"), nb::arg("start_ns") = 0, nb::arg("end_ns") = -1,

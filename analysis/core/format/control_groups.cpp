@@ -14,6 +14,7 @@ namespace ompass::format {
 namespace {
 
 constexpr size_t kMostBytes = 1 << 20; // hosts of many containers have long lists of mounts
+constexpr const char *kOfGroups = " - cgroup"; // in a line of mountinfo, before the 2 of the version 2 hierarchy
 
 // Empty when the file cannot be read.
 std::string read_text(const std::string &path) {
@@ -71,13 +72,15 @@ struct Mount {
     std::string point;
 };
 
-// Of the version 2 hierarchy, where `controller` is empty, or of the version 1 hierarchy with this controller.
+// The mounts of the version 2 hierarchy (`controller` is empty) or of the version 1 hierarchy with this controller.
 std::vector<Mount> find_mounts(const std::string &mountinfo, const char *controller) {
     std::vector<Mount> found;
-    for (const std::string &line : split(mountinfo, '\n')) {
-        const size_t dash = line.find(" - ");
-        if (dash == std::string::npos) continue;
-        const std::vector<std::string> fields = split(line, ' '), last = split(line.substr(dash + 3), ' ');
+    for (size_t dash = mountinfo.find(kOfGroups); dash != std::string::npos;
+         dash = mountinfo.find(kOfGroups, dash + 1)) {
+        const size_t begin = mountinfo.rfind('\n', dash) + 1,
+                     end = std::min(mountinfo.find('\n', dash), mountinfo.size());
+        const std::vector<std::string> fields = split(mountinfo.substr(begin, dash - begin), ' '),
+                                       last = split(mountinfo.substr(dash + 3, end - dash - 3), ' ');
         if (fields.size() < 6 || last.size() < 3) continue;
         const bool fits =
             *controller ? last[0] == "cgroup" && has(split(last[2], ','), controller) : last[0] == "cgroup2";
@@ -172,30 +175,33 @@ void take_cpus(GroupLimits &limits, const std::vector<std::string> &folders, con
 
 } // namespace
 
-GroupLimits read_group_limits(const std::string &root) {
-    GroupLimits limits{};
+GroupFolders find_group_folders(const std::string &root) {
     const std::string groups = read_text(root + "/proc/self/cgroup"), mounts = read_text(root + "/proc/self/mountinfo");
     const auto folders_of = [&](const char *controller) {
         const std::string group = find_group(groups, controller);
         return group.empty() ? std::vector<std::string>{} : find_folders(root, find_mounts(mounts, controller), group);
     };
-    const std::vector<std::string> unified = folders_of(""), older = folders_of("cpu");
-    for (const std::string &folder : unified) {
+    return {folders_of(""), folders_of("cpu"), folders_of("cpuset")};
+}
+
+GroupLimits read_group_limits(const GroupFolders &folders) {
+    GroupLimits limits{};
+    for (const std::string &folder : folders.unified) {
         uint64_t quota_us = 0, period_us = 0;
         const std::vector<std::string> words = split(read_text(folder + "/cpu.max"), ' ');
         if (words.size() == 2 && read_number(words[0], quota_us) && read_number(words[1], period_us))
             take_quota(limits, quota_us, period_us); // "max 100000": none
         limits.is_known |= take_throttling(limits, folder);
     }
-    for (const std::string &folder : older) {
+    for (const std::string &folder : folders.cpu) {
         uint64_t quota_us = 0, period_us = 0;
         if (read_number(read_text(folder + "/cpu.cfs_quota_us"), quota_us) &&
             read_number(read_text(folder + "/cpu.cfs_period_us"), period_us))
             take_quota(limits, quota_us, period_us); // -1: none
         limits.is_known |= take_throttling(limits, folder);
     }
-    take_cpus(limits, unified, "cpuset.cpus.effective");
-    take_cpus(limits, folders_of("cpuset"), "cpuset.effective_cpus");
+    take_cpus(limits, folders.unified, "cpuset.cpus.effective");
+    take_cpus(limits, folders.cpuset, "cpuset.effective_cpus");
     return limits;
 }
 

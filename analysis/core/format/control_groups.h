@@ -5,12 +5,22 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "format.h"
 
 namespace ompass::format {
 
-// Returns the limits; `is_known` is 0 where the files cannot be read. `root` is a folder in front of every path, for tests.
-GroupLimits read_group_limits(const std::string &root = "");
+// The folders of this process's group in each hierarchy and of the groups above it, the innermost first.
+struct GroupFolders {
+    std::vector<std::string> unified; // version 2
+    std::vector<std::string> cpu, cpuset; // the controllers of version 1
+};
+
+// Returns the folders; empty lists where the files cannot be read. `root` is a folder in front of every path, for tests.
+GroupFolders find_group_folders(const std::string &root = "");
+
+// Returns the limits; `is_known` is 0 where the files cannot be read.
+GroupLimits read_group_limits(const GroupFolders &folders);
 
 } // namespace ompass::format
