@@ -53,7 +53,7 @@ class ThreadRow(Row):
     def __init__(self, *, thread: int = 0, tid: int = 0, kind: str = '', first_ns: int = 0, last_ns: int = 0, n_events: int = 0, n_dropped: int = 0, n_migrations: int = 0, cpu_source: str = '', n_lost_switches: int = 0, by_clock_ns: int = 0, unaccounted_preempted_ns: int = 0, unaccounted_blocked_ns: int = 0, ended_ns: int = 0) -> None: ...
     thread: Final[int]  # number of its log
     tid: Final[int]  # number in the operating system
-    kind: Final[str]  # initial, worker or other
+    kind: Final[str]  # initial, worker, helper or other
     first_ns: Final[int]  # first moment recorded, since the start of the run
     last_ns: Final[int]  # last moment accounted
     n_events: Final[int]  # records of its trace; 0 in the profile, which does not read them
@@ -175,7 +175,7 @@ class LoopRow(Row):
 
 class Run(Row):
     """One process, recorded."""
-    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, other_runtime: str = '', counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
+    def __init__(self, *, path: str | os.PathLike[str] = ..., format_version: int = 0, mode: str = '', source: str = '', complete: bool = False, end_reason: str = '', incomplete_reasons: tuple[str, ...] = (), missing: tuple[str, ...] = (), n_unlogged: int = 0, n_unlogged_tasks: int = 0, trace_end: str = '', trace_end_cure: str = '', pid: int = 0, start_epoch_ns: int = 0, wall_ns: int = 0, clock_kind: str = '', clock_hz: float = 0.0, create_estimated: bool = False, create_estimate_ns: float = 0.0, n_usable_cpus: int = 0, n_bound_cpus: int = 0, quota_us: int = 0, quota_period_us: int = 0, n_throttled: int = 0, throttled_ns: int = 0, earlier_cpu_ns: int = 0, other_runtime: str = '', counters: tuple[str, ...] = (), modules: tuple[Module, ...] = (), definitions: tuple[Definition, ...] = (), threads: tuple[ThreadRow, ...] = (), regions: tuple[RegionRow, ...] = (), helper_regions: tuple[RegionRow, ...] = (), constructs: tuple[ConstructRow, ...] = (), waits: tuple[WaitRow, ...] = (), helper_waits: tuple[WaitRow, ...] = (), loops: tuple[LoopRow, ...] = (), log_bytes: int = 0) -> None: ...
     path: Final[pathlib.Path]  # the run directory, as it was named
     format_version: Final[int]  # version of the trace format
     mode: Final[str]  # profile or trace: what was recorded
@@ -207,9 +207,11 @@ class Run(Row):
     modules: Final[tuple[Module, ...]]  # executables and libraries
     definitions: Final[tuple[Definition, ...]]  # constructs, by number
     threads: Final[tuple[ThreadRow, ...]]  # threads that took part
-    regions: Final[tuple[RegionRow, ...]]  # a row per parallel construct and thread, and of the time outside
+    regions: Final[tuple[RegionRow, ...]]  # a row per parallel construct and thread, and of the time outside; without helper threads
+    helper_regions: Final[tuple[RegionRow, ...]]  # the same of the runtime's helper threads
     constructs: Final[tuple[ConstructRow, ...]]  # a row per task construct or kernel and thread
-    waits: Final[tuple[WaitRow, ...]]  # a row per wait and thread
+    waits: Final[tuple[WaitRow, ...]]  # a row per wait and thread; without helper threads
+    helper_waits: Final[tuple[WaitRow, ...]]  # the same of the runtime's helper threads
     loops: Final[tuple[LoopRow, ...]]  # a row per loop and thread
     log_bytes: Final[int]  # size of all logs
     def kind_of(self, construct: int) -> str:

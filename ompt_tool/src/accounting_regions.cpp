@@ -37,7 +37,7 @@ const Regions::Known &known_region(ThreadState &thread, const void *address) {
 
 // ---------------------------------------------------------------- regions
 
-void begin_region(ThreadState &thread, const void *address, void **parallel_data) {
+void begin_region(ThreadState &thread, const void *address, void **parallel_data, bool is_runtimes) {
     const uint64_t now = clock::now();
     close_open(thread, now);
     read_clocks(thread, now);
@@ -57,6 +57,8 @@ void begin_region(ThreadState &thread, const void *address, void **parallel_data
     instance->begin = now;
     instance->construct = construct;
     instance->end_wait = end_wait;
+    instance->is_runtimes = is_runtimes;
+    if (is_runtimes) thread.header->kind = format::ThreadKind::kHelper;
     instance->level = region->level;
     instance->n_open = 1;
     instance->primary_thread = thread.index;
@@ -159,6 +161,7 @@ TaskState *begin_implicit(ThreadState &thread, format::RegionInstance *instance,
             region->begin = instance->begin;
             region->level = instance->level;
             region->slot->n_instances++;
+            if (instance->is_runtimes) thread.header->kind = format::ThreadKind::kHelper;
             if (region->slot->level == 0) region->slot->level = region->level;
             __atomic_add_fetch(&instance->n_open, 1, __ATOMIC_RELAXED);
             note_region(thread);

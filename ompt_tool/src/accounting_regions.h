@@ -6,8 +6,8 @@
 
 namespace ompass {
 
-// Of the primary thread.
-void begin_region(ThreadState &thread, const void *address, void **parallel_data);
+// Of the primary thread. `is_runtimes`: the runtime begins the region for itself, so its members are helpers.
+void begin_region(ThreadState &thread, const void *address, void **parallel_data, bool is_runtimes = false);
 void end_region(ThreadState &thread);
 
 // Of every member; `instance` null for an initial task.

@@ -22,6 +22,8 @@ namespace {
 
 using format::ThreadKind;
 
+constinit Library runtime = {}; // the code of the runtime that we observe; empty if it is part of the program
+
 TaskState *task_of(ompt_data_t *data) { return data ? static_cast<TaskState *>(data->ptr) : nullptr; }
 
 void on_thread_begin(ompt_thread_t kind, ompt_data_t *) {
@@ -37,12 +39,18 @@ void on_thread_end(ompt_data_t *) {
     recorder::end_thread(*thread);
 }
 
+// True if the runtime begins the region for itself, as libomp does for its hidden helper threads: from code of its own, on a
+// thread of its own, and outside of every other region.
+bool is_runtimes_own(const ThreadState &thread, const void *address) {
+    return runtime.holds(address) && thread.index != 0 && thread.region == &thread.regions.outside;
+}
+
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {
     unloads::look_if_untold();
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
     held_tasks::tell_of_current(*thread);
-    begin_region(*thread, address, &parallel->ptr);
+    begin_region(*thread, address, &parallel->ptr, is_runtimes_own(*thread, address));
 }
 
 void on_parallel_end(ompt_data_t *, ompt_data_t *, int, const void *) {
@@ -329,12 +337,13 @@ int initialize(ompt_function_lookup_t lookup, int, ompt_data_t *) {
     add(ompt_callback_dispatch, &on_dispatch);
     add(ompt_callback_control_tool, &on_control);
     // Not ompt_set_callback: the extension gives us one of its own.
-    const auto *runtime = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
-    claim_runtime(runtime);
+    const auto *entry = reinterpret_cast<const void *>(lookup("ompt_get_thread_data"));
+    claim_runtime(entry);
+    if (const Library own = own_runtime(); *own.path) runtime = own;
     process_log::look_for_other_runtime();
     brackets::look_whether_in_front(recorder::options().brackets);
     // The extension tells of the begin and end of creations too.
-    const bool is_told = held_tasks::observe(runtime);
+    const bool is_told = held_tasks::observe(entry);
     if (is_told) brackets::stand_aside_in_regions();
     recorder::note_brackets(is_told || brackets::active);
     return 1;

@@ -182,10 +182,11 @@ __attribute__((destructor)) void at_unload() {
     if (__cxa_atexit(at_last, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
 }
 
-// Notes where a thread of OpenMP may run. With the lock.
+// Notes where a thread of the program's teams may run. With the lock.
 void note_binding(const ThreadState &thread) {
-    const bool is_openmps = thread.header->kind != format::ThreadKind::kOther;
-    if (is_openmps && thread.header->tid) cpu::note_usable_by(thread.header->tid); // 0: its log has been closed
+    const format::ThreadKind kind = thread.header->kind;
+    const bool is_of_teams = kind != format::ThreadKind::kOther && kind != format::ThreadKind::kHelper;
+    if (is_of_teams && thread.header->tid) cpu::note_usable_by(thread.header->tid); // 0: its log has been closed
 }
 
 uint64_t process_cpu_ns() {

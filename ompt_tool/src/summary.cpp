@@ -34,6 +34,7 @@ Totals totals_of(const RunProfile &profile, bool outside) {
         const uint64_t states[] = {row.work_ns, row.create_ns, row.schedule_ns, row.sync_ns, row.idle_ns};
         for (size_t i = 0; i < kStateCount; i++) totals.state_ns[i] += states[i];
     }
+    for (const RegionRow &row : profile.helper_regions) totals.n_tasks += row.n_tasks;
     return totals;
 }
 

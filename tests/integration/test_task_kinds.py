@@ -105,6 +105,7 @@ def test_tool_records_what_happened_and_changes_nothing(
     profile = check_sound(recorded.run_dir)
     assert profile.mode == mode
     check_facts(facts_in(stdout), profile, ends_in_flight=program.ends_in_flight)
+    assert "helper" in program.source or all(thread.kind != "helper" for thread in profile.threads)
     if mode == "trace":
         replay = _core.replay_trace(str(recorded.run_dir))
         check_accounts_agree(profile, replay, ends_in_region=program.ends_in_region)

@@ -91,7 +91,7 @@ def check_facts(facts: Facts, profile: _core.Run, *, ends_in_flight: bool = Fals
             assert recorded[name] == value, f"{name}={value}, recorded {recorded}"
     n_open = recorded["created"] - recorded["tasks"] - recorded["cancelled"]
     assert n_open == 0 or (n_open > 0 and ends_in_flight), f"tasks got lost: {recorded}"
-    in_regions = sum(row.n_tasks for row in profile.regions)
+    in_regions = sum(row.n_tasks for row in (*profile.regions, *profile.helper_regions))
     assert in_regions == recorded["tasks"], "the tasks of the regions are not the tasks of the constructs"
 
 

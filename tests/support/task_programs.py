@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from toolchains import PROGRAMS, Toolchain, compile_source
 
+_NO_GOMP_TARGET = "libomp does not have GOMP_target_ext, the entry of gcc's target tasks"
 _NO_GOMP_DETACH = "gcc asks for omp_fulfill_event of symbol version OMP_5.0.1, which libomp does not have"
 _GOMP_FREES_COPIES = "libomp's GOMP_task frees copies for undeferred tasks by a wrong address"
 _NO_DISPATCH_DEINIT = "clang 19 calls __kmpc_dispatch_deinit at dynamic loops, which came with libomp 19"
@@ -66,12 +67,8 @@ _NEEDS: dict[str, TaskProgram] = {
             "kinds/fork_exit.c",
             lacks={"clang-16": "libomp 16 aborts, with and without a tool, when a forked child exits"},
         ),
-        TaskProgram(
-            "kinds/hidden_helper.c",
-            lacks={
-                "gcc-12-libomp-19": "libomp does not have GOMP_target_ext, the entry of gcc's target tasks"
-            },
-        ),
+        TaskProgram("kinds/helper_threads.c", lacks={"gcc-12-libomp-19": _NO_GOMP_TARGET}),
+        TaskProgram("kinds/hidden_helper.c", lacks={"gcc-12-libomp-19": _NO_GOMP_TARGET}),
         TaskProgram(
             "kinds/lock_hints.c",
             lacks={"gcc-12-libomp-19": "libgomp 12 has no omp_init_lock_with_hint to link against"},

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from made_runs import MS, STATES, construct, definition, loop, made_run, region, team, thread, wait
 from ompass.metrics import (
     Finding,
+    Scope,
     construct_totals,
     find_causes,
     loop_totals,
@@ -299,6 +300,18 @@ def test_short_tasks_with_counters_hold_their_reading() -> None:
 def test_single_thread_is_noted_because_it_hides_queues() -> None:
     run = made_run(team(0, [{"work_ns": 50 * MS, "n_tasks": 100}]), [construct(1, 0, [500_000] * 100)])
     assert notes(run) == ["one_thread"]
+
+
+def test_helper_threads_of_the_runtime_are_noted_and_left_out() -> None:
+    helper = region(2, 2, work_ns=9 * MS, implicit_ns=2 * MS, idle_ns=91 * MS, n_tasks=3)
+    threads = [thread(0), thread(1), thread(2, kind="helper")]
+    run = made_run(healthy_rows(), healthy_tasks(), threads=threads, helper_regions=(helper,))
+    assert notes(run) == ["helpers"]
+    assert "1 helper thread of the runtime ran 3 tasks in 7 ms" in the(run, "helpers").because
+    for scope in (Scope.REGIONS, Scope.PROGRAM):
+        breakdown = time_breakdown(run, scope)
+        assert breakdown.n_threads == 2
+        assert [share.thread for share in breakdown.helpers] == [2]
 
 
 def test_cancelled_and_dropped_and_far_tasks_are_noted() -> None:

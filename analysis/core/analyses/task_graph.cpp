@@ -216,7 +216,8 @@ public:
     void began_region(Walk &walk, Part &part) {
         GraphRegion &region = new_region(part.id);
         region.recorded = {part.begin, 0, 0, part.construct, part.level, false};
-        region.group = groups_.intern(walk.current().data.group, part.construct, true);
+        if (!walk.is_waiting_helper()) // else the region is the runtime's own
+            region.group = groups_.intern(walk.current().data.group, part.construct, true);
         region.team_size = 1;
         region.begin = chains_.copy(chain_of(walk).now);
         region.latest = chains_.copy(region.begin);
@@ -235,7 +236,7 @@ public:
         made.now = chains_.copy(region ? region->begin : chains_[task.below().data.chain].now);
         made.created = made.created_latest = made.started = std::max<uint64_t>(task.start, 1);
         made.thread = walk.thread();
-        graph_.groups[group].n_tasks++;
+        graph_.groups[group].n_tasks += !walk.is_waiting_helper();
         task.data = {place, place, group};
         if (!region) return;
         region->team_size = walk.part().team_size;
@@ -278,7 +279,7 @@ public:
 private:
     void worked(Walk &walk, uint64_t begin, uint64_t end) {
         begin = std::max(begin, walk.data.counted_until);
-        if (end <= begin) return;
+        if (end <= begin || walk.is_waiting_helper()) return;
         walk.data.counted_until = end;
         const uint64_t preempted = walk.absent(begin, end).preempted;
         const uint64_t ticks = end - begin - (options_.on_processors ? preempted : 0);

@@ -114,11 +114,16 @@ using Texts = nb::typed<nb::tuple, nb::str, nb::ellipsis>;
     X(Rows<PythonModule>, modules, "executables and libraries", modules)                                               \
     X(Rows<PythonDefinition>, definitions, "constructs, by number", definitions)                                       \
     X(Rows<ThreadRow>, threads, "threads that took part", to_rows(std::move(profile.threads)))                         \
-    X(Rows<RegionRow>, regions, "a row per parallel construct and thread, and of the time outside",                    \
+    X(Rows<RegionRow>, regions,                                                                                        \
+      "a row per parallel construct and thread, and of the time outside; without helper threads",                      \
       to_rows(std::move(profile.regions)))                                                                             \
+    X(Rows<RegionRow>, helper_regions, "the same of the runtime's helper threads",                                     \
+      to_rows(std::move(profile.helper_regions)))                                                                      \
     X(Rows<ConstructRow>, constructs, "a row per task construct or kernel and thread",                                 \
       to_rows(std::move(profile.constructs)))                                                                          \
-    X(Rows<WaitRow>, waits, "a row per wait and thread", to_rows(std::move(profile.waits)))                            \
+    X(Rows<WaitRow>, waits, "a row per wait and thread; without helper threads", to_rows(std::move(profile.waits)))    \
+    X(Rows<WaitRow>, helper_waits, "the same of the runtime's helper threads",                                         \
+      to_rows(std::move(profile.helper_waits)))                                                                        \
     X(Rows<LoopRow>, loops, "a row per loop and thread", to_rows(std::move(profile.loops)))                            \
     X(uint64_t, log_bytes, "size of all logs", run.log_bytes)
 

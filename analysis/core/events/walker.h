@@ -257,6 +257,12 @@ public:
     const LastGap &last_gap() const { return last_gap_; } // of that wait, or before the task that waited
     const EventDecoder &decoder() const { return decoder_; }
 
+    // True on a helper thread of the runtime that runs no explicit task: it waits, though the events call that work.
+    bool is_waiting_helper() const {
+        const auto kind = current_->kind;
+        return run_.threads[thread_].header->kind == format::ThreadKind::kHelper &&
+               (kind == Frame::kImplicit || kind == Frame::kOutside);
+    }
     bool knows_absences() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
     // Of the stretch at hand and later, in order.
     const std::vector<AbsentInterval> &absences() const { return absent_; }

@@ -145,7 +145,7 @@ namespace ompass {
 #define OMPASS_THREAD_ROW(X)                                                                                           \
     X(uint32_t, thread, "number of its log", to.thread)                                                                \
     X(uint32_t, tid, "number in the operating system", header.tid)                                                     \
-    X(std::string, kind, "initial, worker or other", name_of(header.kind))                                             \
+    X(std::string, kind, "initial, worker, helper or other", name_of(header.kind))                                     \
     X(uint64_t, first_ns, "first moment recorded, since the start of the run",                                         \
       to.clock.since_start(header.first_ticks))                                                                        \
     X(uint64_t, last_ns, "last moment accounted", to.clock.since_start(account.last))                                  \

@@ -40,7 +40,8 @@ enum class DefinitionKind : uint32_t {
     kWait = 6,
     kLoop = 7
 };
-enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2 };
+// A helper is the runtime's own: libomp runs `target nowait` tasks on a team of such threads, which no program began.
+enum class ThreadKind : uint32_t { kInitial = 0, kWorker = 1, kOther = 2, kHelper = 3 };
 
 // The five states of metrics.md, in the order in which every array of states is kept.
 enum class State : uint32_t { kWork = 0, kCreate = 1, kSchedule = 2, kSync = 3, kIdle = 4 };
@@ -168,7 +169,7 @@ struct alignas(64) RegionInstance {
     uint64_t
         waited_for[2]; // number of such a barrier << 32 | kSettled | construct for which its threads waited; atomic
     uint32_t end_wait; // construct of the wait at the region's end
-    uint32_t unused_;
+    uint32_t is_runtimes; // 1: the runtime began it for itself, and its members are helpers
     uint64_t unused[2];
 };
 static_assert(sizeof(RegionInstance) == 128);

@@ -87,6 +87,7 @@ const char *name_of(format::ThreadKind kind) {
     switch (kind) {
     case format::ThreadKind::kInitial: return "initial";
     case format::ThreadKind::kWorker: return "worker";
+    case format::ThreadKind::kHelper: return "helper";
     default: return "other";
     }
 }
@@ -274,15 +275,17 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
         last = std::max(last, account.last);
         const Conversion to{clock, profile.create_estimate_ns, process.n_counters, thread, 0};
         profile.threads.push_back(make_row(to, *header, account));
-        add_rows(to, account.regions, profile.regions);
+        const bool is_helper = header->kind == format::ThreadKind::kHelper;
+        add_rows(to, account.regions, is_helper ? profile.helper_regions : profile.regions);
         add_rows(to, account.constructs, profile.constructs);
-        add_rows(to, account.waits, profile.waits);
+        add_rows(to, account.waits, is_helper ? profile.helper_waits : profile.waits);
         add_rows(to, account.loops, profile.loops);
         if (from_events && header->n_dropped)
             profile.incomplete_reasons.push_back("thread " + std::to_string(thread) + " could not write " +
                                                  std::to_string(header->n_dropped) + " records of its trace");
     }
     add_capacities(profile.regions);
+    add_capacities(profile.helper_regions);
     profile.wall_ns = clock.since_start(std::max(last, end_of_run(run)));
     if (process.end_reason == format::EndReason::kRunning)
         profile.incomplete_reasons.insert(

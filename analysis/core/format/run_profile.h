@@ -24,9 +24,11 @@ struct RunProfile {
     bool create_estimated = false;
     double create_estimate_ns = 0;
     std::vector<ThreadRow> threads;
-    std::vector<RegionRow> regions;
+    std::vector<RegionRow> regions; // of all threads but the runtime's helpers
+    std::vector<RegionRow> helper_regions;
     std::vector<ConstructRow> constructs;
-    std::vector<WaitRow> waits;
+    std::vector<WaitRow> waits; // of all threads but the runtime's helpers
+    std::vector<WaitRow> helper_waits;
     std::vector<LoopRow> loops;
 };
 

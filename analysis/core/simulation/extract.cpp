@@ -194,6 +194,7 @@ public:
     void began_region(Walk &walk, Part &part) {
         Seen &seen = seen_[part.id];
         seen.recorded = {part.begin, 0, 0, part.construct, part.level, false};
+        if (walk.is_waiting_helper()) return; // the runtime's own region, which is no part of the program
         seen.nested = part.outer().id != 0;
         seen.draft = walk.current().data.draft;
         part.data.region = &seen;
@@ -204,9 +205,9 @@ public:
         regions_.push_back(&seen);
         drafts_[seen.draft].operations.push_back(Operation::of(Does::kRegion, seen.number));
     }
-    void joined_region(Walk &, Part &part) {
+    void joined_region(Walk &walk, Part &part) {
         const auto found = seen_.find(part.id);
-        if (found != seen_.end()) part.data.region = &found->second;
+        if (found != seen_.end() && !walk.is_waiting_helper()) part.data.region = &found->second;
     }
     void ended_region(Walk &walk, Part &part, uint32_t) {
         if (part.data.region && !part.data.region->nested) program_.regions_ns += ns_between(part.begin, walk.now());
@@ -289,7 +290,7 @@ private:
     // In a damaged trace a task goes on after its end: that counts as the program's own.
     static uint32_t owner(const Draft &draft) { return draft.task == kStored ? 0 : draft.task; }
     // What threads other than the first do outside of every region is no part of the program.
-    static bool is_simulated(Walk &walk) { return walk.part().id || walk.thread() == 0; }
+    static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
     // Constructs beyond those that an operation can name are one, the last.

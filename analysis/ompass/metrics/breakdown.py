@@ -15,6 +15,7 @@ from ompass.metrics.presence import Presence, after_all, of_rows, together
 from ompass.metrics.shares import share, sums
 from ompass.model import OUTSIDE, RegionRow, Run, StateTimes
 
+HELPER = "helper"  # kind of the threads on which the runtime runs `target nowait` tasks
 _PARTS = "implicit_ns lock_ns n_tasks"  # times and counts that threads, regions and the whole have
 
 
@@ -84,6 +85,7 @@ class Breakdown:
     threads: tuple[ThreadShare, ...]
     regions: tuple[RegionShare, ...]
     stretched_ns: int  # added to the run's wall time so that all thread times fit in it; 0 in a sound run
+    helpers: tuple[ThreadShare, ...]  # the runtime's helper threads: in no other field
 
     @property
     def presence(self) -> Presence | None:
@@ -132,6 +134,7 @@ def time_breakdown(
         threads=threads,
         regions=shares,
         stretched_ns=0,
+        helpers=thread_shares(run, run.helper_regions),
     )
 
 
@@ -184,11 +187,11 @@ def region_shares(run: Run, rows: Iterable[RegionRow], groups: Mapping[int, int]
 def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -> Breakdown:
     """Returns the breakdown over the whole wall time; a thread's time without a row is idle.
 
-    A thread of kind "other" that never took part in OpenMP has no row, and is not counted.
+    A thread of kind "other" that never took part in OpenMP has no row, and is not counted; nor is a helper.
     """
     recorded = {t.thread: t for t in thread_shares(run, run.regions)}
     rows = {t.thread: t for t in run.threads}
-    kinds = {number: t.kind for number, t in rows.items() if t.kind != "other"}
+    kinds = {number: t.kind for number, t in rows.items() if t.kind not in ("other", HELPER)}
     numbers = sorted(recorded.keys() | kinds.keys())
     longest_ns = max((t.states.total_ns for t in recorded.values()), default=0)
     wall_ns = max(run.wall_ns, longest_ns)
@@ -218,4 +221,5 @@ def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -
         threads=tuple(threads),
         regions=shares,
         stretched_ns=wall_ns - run.wall_ns,
+        helpers=thread_shares(run, run.helper_regions),
     )

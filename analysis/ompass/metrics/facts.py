@@ -93,6 +93,11 @@ class Facts:
     def n_threads(self) -> int:
         return self.breakdown.n_threads
 
+    @property
+    def helper_work_ns(self) -> int:
+        """Work in tasks that the runtime's helper threads ran; in no thread-time."""
+        return sum(t.states.work_ns - t.implicit_ns for t in self.breakdown.helpers)
+
     @cached_property
     def processor(self) -> ProcessorTime:
         """Processor times of the whole breakdown."""

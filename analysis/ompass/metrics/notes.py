@@ -105,6 +105,17 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             n_cancelled=n_cancelled,
         )
     yield from _locality(facts)
+    if breakdown.helpers:
+        yield note(
+            "helpers",
+            "Helper threads of the runtime ran target tasks",
+            f"{plural(len(breakdown.helpers), 'helper thread')} of the runtime ran "
+            f"{plural(sum(t.n_tasks for t in breakdown.helpers), 'task')} in "
+            f"{duration(facts.helper_work_ns)}; they are left out of team size and idle time",
+            n_helpers=len(breakdown.helpers),
+            n_tasks=sum(t.n_tasks for t in breakdown.helpers),
+            work_ns=facts.helper_work_ns,
+        )
     if breakdown.n_threads == 1 and facts.n_completed and not breakdown.fell_back:
         yield note(
             "one_thread",

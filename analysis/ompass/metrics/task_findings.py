@@ -228,7 +228,8 @@ def too_coarse(facts: Facts) -> Iterator[Evidence]:
     if breakdown.share(idle_ns) < thresholds.IDLE_SHARE:
         return
     longest = max(timed, key=lambda t: (t.max_ns, -t.construct))
-    mean_work_ns = sum(r.states.work_ns for r in facts.task_regions) / n_instances
+    work_ns = sum(r.states.work_ns for r in facts.task_regions) + facts.helper_work_ns
+    mean_work_ns = work_ns / n_instances
     per_thread = facts.n_completed / (n_threads * n_instances)
     bound = mean_work_ns / longest.max_ns if longest.max_ns else float(n_threads)
     # A preempted task takes long without being coarse.

@@ -169,8 +169,8 @@ class Tables:
         else:
             names = [column.name for column in table.columns]
             of_run = {
-                "regions": self._run.regions,
-                "wait_places": self._run.waits,
+                "regions": (*self._run.regions, *self._run.helper_regions),
+                "wait_places": (*self._run.waits, *self._run.helper_waits),
                 "loops": self._run.loops,
                 "threads": self._run.threads,
             }[table.name]

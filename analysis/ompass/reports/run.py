@@ -97,7 +97,7 @@ _PRESENCE: Final = tuple(
 def run_report(content: ReportContent) -> Report:
     """Returns the whole report."""
     run, breakdown = content.run, content.breakdown
-    threads = _threads(breakdown.threads)
+    threads = _threads((*breakdown.threads, *breakdown.helpers))
     regions, tasks, kernels = _regions(content), _tasks(content), _kernels(content)
     bins = _granularity(content)
     return Report(
