@@ -78,6 +78,8 @@ def test_other_commands_leave_helpers_out_too(record: Record, tmp_path: Path) ->
     assert [t["kind"] for t in info["threads"]].count("helper") == N_HELPERS
     simulated = json.loads(ompass("simulate", run_dir, "--json").stdout)
     assert simulated["recorded"]["threads"] == TEAM_SIZE
+    graph = json.loads(ompass("graph", run_dir, "--json").stdout)
+    assert sorted(group["n_tasks"] for group in graph["groups"]) == [1, TEAM_SIZE, N_TARGETS, N_TASKS]
     timeline = tmp_path / "timeline.pftrace"
     ompass("timeline", run_dir, "--perfetto", timeline)
     assert timeline.stat().st_size

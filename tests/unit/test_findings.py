@@ -303,15 +303,17 @@ def test_single_thread_is_noted_because_it_hides_queues() -> None:
 
 
 def test_helper_threads_of_the_runtime_are_noted_and_left_out() -> None:
-    helper = region(2, 2, work_ns=9 * MS, implicit_ns=2 * MS, idle_ns=91 * MS, n_tasks=3)
+    waiting = region(2, 2, work_ns=9 * MS, implicit_ns=2 * MS, idle_ns=91 * MS, n_tasks=3)
+    led = region(3, 2, level=2, work_ns=5 * MS, implicit_ns=5 * MS)  # inside a target task
     threads = [thread(0), thread(1), thread(2, kind="helper")]
-    run = made_run(healthy_rows(), healthy_tasks(), threads=threads, helper_regions=(helper,))
+    run = made_run(healthy_rows(), healthy_tasks(), threads=threads, helper_regions=(waiting, led))
     assert notes(run) == ["helpers"]
-    assert "1 helper thread of the runtime ran 3 tasks in 7 ms" in the(run, "helpers").because
+    assert "1 helper thread of the runtime ran 3 tasks in 12 ms" in the(run, "helpers").because
     for scope in (Scope.REGIONS, Scope.PROGRAM):
         breakdown = time_breakdown(run, scope)
         assert breakdown.n_threads == 2
-        assert [share.thread for share in breakdown.helpers] == [2]
+        (share,) = breakdown.helpers
+        assert (share.thread, share.states.work_ns, share.states.idle_ns) == (2, 12 * MS, 93 * MS)
 
 
 def test_cancelled_and_dropped_and_far_tasks_are_noted() -> None:

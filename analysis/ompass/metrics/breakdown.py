@@ -134,7 +134,7 @@ def time_breakdown(
         threads=threads,
         regions=shares,
         stretched_ns=0,
-        helpers=thread_shares(run, run.helper_regions),
+        helpers=thread_shares(run, map(_as_helper, run.helper_regions)),
     )
 
 
@@ -161,6 +161,24 @@ def thread_shares(run: Run, rows: Iterable[RegionRow]) -> tuple[ThreadShare, ...
             presence=of_rows(mine, known[thread].cpu_source if thread in known else ""),
         )
         for thread, mine in sorted(by_thread.items())
+    )
+
+
+def _as_helper(row: RegionRow) -> RegionRow:
+    """Returns a row of a helper thread with its waiting as idle time.
+
+    The helper waits inside the implicit task of the runtime's own region, which is outermost.
+    """
+    if row.level > 1:
+        return row
+    work_ns = row.work_ns - row.implicit_ns
+    preempted_ns = min(row.work_preempted_ns, work_ns)
+    return row.replace(
+        work_ns=work_ns,
+        idle_ns=row.idle_ns + row.implicit_ns,
+        implicit_ns=0,
+        work_preempted_ns=preempted_ns,
+        work_blocked_ns=min(row.work_blocked_ns, work_ns - preempted_ns),
     )
 
 
@@ -221,5 +239,5 @@ def _of_program(run: Run, shares: tuple[RegionShare, ...], *, fell_back: bool) -
         threads=tuple(threads),
         regions=shares,
         stretched_ns=wall_ns - run.wall_ns,
-        helpers=thread_shares(run, run.helper_regions),
+        helpers=thread_shares(run, map(_as_helper, run.helper_regions)),
     )

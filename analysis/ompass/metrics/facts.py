@@ -96,7 +96,7 @@ class Facts:
     @property
     def helper_work_ns(self) -> int:
         """Work in tasks that the runtime's helper threads ran; in no thread-time."""
-        return sum(t.states.work_ns - t.implicit_ns for t in self.breakdown.helpers)
+        return sum(t.states.work_ns for t in self.breakdown.helpers)
 
     @cached_property
     def processor(self) -> ProcessorTime:
