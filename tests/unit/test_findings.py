@@ -414,12 +414,12 @@ def test_critical_section_is_named_where_its_name_is_known() -> None:
     def said(names: dict[int, str]) -> Finding:
         return the(run, "critical_contention", critical_names=names)
 
-    assert "into entering the critical section totals," in said({1: "totals"}).because
-    assert "other sections of that name share its lock" in said({1: "totals"}).cure
-    assert "this critical section, which shares one lock with all that have no name" in said({1: ""}).because
+    assert "spent on entering the critical section totals," in said({1: "totals"}).because
+    assert "other sections with that name share its lock" in said({1: "totals"}).cure
+    assert "this critical section, which shares one lock with all unnamed ones" in said({1: ""}).because
     assert "give critical sections different names" in said({1: ""}).cure
-    assert "into entering this critical section, " in said({}).because
-    assert "no name" not in said({2: ""}).because
+    assert "spent on entering this critical section, " in said({}).because
+    assert "unnamed" not in said({2: ""}).because
 
 
 def serial_run(**fields: Any) -> Run:
@@ -450,7 +450,7 @@ def test_serial_part_is_named_by_what_ran_in_it() -> None:
 
 def test_samples_do_not_speak_for_a_serial_part_before_them() -> None:
     early = the(serial_run(earlier_cpu_ns=150 * MS), "serial_fraction", samples=SERIAL_SAMPLES)
-    assert early.because.endswith("before OpenMP was first used, of which there are no samples")
+    assert early.because.endswith("before the first use of OpenMP, which is not sampled")
 
 
 def loads_of(kind: str = "task", n: int = 200, **fields: Any) -> SampledLoad:
@@ -620,7 +620,7 @@ def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
     bound = on_processors(rows, [], n_bound=1)
     assert problems(bound)[0] == "bound_together"
     assert (
-        "2 threads shared 1 processor, though the process could use 8" in the(bound, "bound_together").because
+        "2 threads shared 1 processor, although the process could use 8" in the(bound, "bound_together").because
     )
     for n_bound in (2, 0):  # a processor each; not known
         assert "bound_together" not in problems(on_processors(rows, [], n_bound=n_bound))

@@ -111,7 +111,7 @@ def test_the_extension_comes_before_the_tool_and_is_none_itself(monkeypatch: pyt
     made = plan(LIBOMP, environ={"LD_PRELOAD": "/a/malloc.so /b/libomp_ext.so:/c/other.so"})
     assert made.variables["LD_PRELOAD"] == f"/b/libomp_ext.so:{TOOL}:/a/malloc.so:/c/other.so"
     assert [w for w in made.warnings if "OMPT tool" in w] == [
-        "LD_PRELOAD names the OMPT tool /c/other.so; only one tool can be active, and Ompass goes first"
+        "LD_PRELOAD names the OMPT tool /c/other.so; only one tool can be active, and Ompass comes first"
     ]
 
 

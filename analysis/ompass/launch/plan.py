@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a program is recorded: the environment it gets, what it runs on, and what to tell the person.
+"""Plans how to record a program: its environment, its runtime, and warnings for the user.
 
-Owns every decision about LD_PRELOAD and OMP_TOOL_LIBRARIES. What the user has set is kept and added to.
+Owns every decision about LD_PRELOAD and OMP_TOOL_LIBRARIES. Keeps the user's settings and adds to them.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ _INSTALL_LIBOMP = (
 )
 
 
-# The functions that a gcc program calls of its OpenMP and OpenACC runtime.
+# Prefixes of the functions that gcc programs call in their OpenMP and OpenACC runtime.
 _RUNTIME_PREFIXES = ("GOMP_", "GOACC_", "omp_", "acc_")
 # Functions that nothing replaces with libgomp's meaning: target regions, teams, events of tasks, and
 # loops with dependences and unsigned bounds of eight bytes, after which LLVM's runtimes fail an assertion.
-# The tool defines some of them: it ends a program that reaches them through a library that it loads later.
+# The tool defines some of them, and ends a program that reaches them through a library loaded later.
 _NOT_REPLACED = re.compile(
     r"GOMP_(target|teams|loop_ull_doacross|doacross_ull)\w*|GOACC_\w+|omp_fulfill_event_?"
 )
-_DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # that libgomp_defaults sets
-_LLVM_STACK_BYTES = 4 << 20  # of a thread, by default
-# Functions that libgomp answers by itself, whatever runtime is in use.
+_DEFAULTS = ("OMP_SCHEDULE", "KMP_STACKSIZE")  # variables that libgomp_defaults sets
+_LLVM_STACK_BYTES = 4 << 20  # default of a thread
+# Functions to which libgomp gives the same answer with any runtime.
 _CONSTANT = re.compile(r"omp_get_(supported_active_levels|device_num)_?")
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What the user asked for; None and empty: not said, so the environment or the tool decides."""
+    """The user's options; None or empty: the environment or the tool decides."""
 
     mode: str | None = None
     threads: str = ""  # OMP_NUM_THREADS, may be a list for nested regions
     brackets: bool | None = None
     counters: str = ""
-    sample: str = ""  # samples a second, or off
+    sample: str = ""  # samples per second, or off
     limit_mb: str = ""  # as OMPASS_LIMIT_MB
     libomp: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything needed to start the program."""
+    """The data needed to start the program."""
 
     how: str  # one sentence for `ompass doctor PROGRAM`
-    variables: Mapping[str, str]  # to set
+    variables: Mapping[str, str]  # variables to set
     warnings: tuple[str, ...]
-    runtime: Runtime | None  # the one that is recorded, when it is known
+    runtime: Runtime | None  # the recorded runtime, if known
     brackets: bool
     libraries: tuple[Path, ...] = field(default=())  # preloaded, in order
 
@@ -71,9 +71,9 @@ def plan_recording(
     environ: Mapping[str, str],
     installed: Sequence[Runtime],
 ) -> Plan:
-    """How to record `program`; `installed` are the runtimes that a gcc program can be run on.
+    """Returns the plan for `program`; `installed` are the runtimes that can run gcc programs.
 
-    CannotRecordError says why not and what to do.
+    CannotRecordError states the reason and the cure.
     """
     warnings: list[str] = []
     _refuse_static(program)
@@ -86,17 +86,17 @@ def plan_recording(
     variables: dict[str, str] = {}
     preload: list[Path] = []
     if brackets or substitute is not None:
-        preload.append(tool)  # without brackets too: it keeps libgomp from binding the main thread
+        preload.append(tool)  # also without wrappers: it keeps libgomp from binding the main thread
     if substitute is not None:
         preload.append(substitute.path)
     if program.is_privileged:
         warnings.append(
             f"{program.path} runs with raised privileges, so the loader ignores LD_PRELOAD; "
-            "record a copy without them"
+            "record a copy without these privileges"
         )
     if preload:
         variables["LD_PRELOAD"] = _preloaded(preload, environ.get("LD_PRELOAD", ""))
-    # Named here as well: a runtime linked into the program looks in this list first.
+    # Named here as well, because a runtime linked into the program looks first in this list.
     variables["OMP_TOOL_LIBRARIES"] = _joined([tool], environ.get("OMP_TOOL_LIBRARIES", ""))
     variables["OMPASS_BRACKETS"] = "on" if brackets else "off"
     if substitute is not None and any(runtime.kind == "libgomp" for runtime in program.runtimes):
@@ -105,19 +105,17 @@ def plan_recording(
     warnings += other_tools(program, tool, environ)
     if environ.get("OMP_TOOL", "").strip().lower() == "disabled":
         variables["OMP_TOOL"] = "enabled"
-        warnings.append(
-            "OMP_TOOL=disabled was set, which would switch the recording off; it is enabled for this run"
-        )
+        warnings.append("OMP_TOOL=disabled would switch the recording off; it is enabled for this run")
     if program.missing:
-        warnings.append(f"{program.path} needs {', '.join(program.missing)}, which the loader will not find")
+        warnings.append(f"{program.path} needs {', '.join(program.missing)}, which the loader cannot find")
     return Plan(how, variables, tuple(warnings), runtime, brackets, tuple(preload))
 
 
 def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:
-    """The variables of a run on the plan's runtime, bound alike, of which nothing is recorded.
+    """Returns the variables of an unrecorded run on the plan's runtime, with the same binding.
 
-    A gcc program gets the runtime by LD_PRELOAD. It gets the tool as well, which keeps libgomp from binding
-    the main thread. Any other program needs no variable.
+    A gcc program gets the runtime by LD_PRELOAD, and the tool, too, which keeps libgomp from binding the main
+    thread. Other programs need no variables.
     """
     if all(path == tool for path in plan.libraries):
         return {}
@@ -128,9 +126,10 @@ def unrecorded_variables(plan: Plan, tool: Path) -> dict[str, str]:
 def plan_here(
     program: Program, options: RunOptions, environ: Mapping[str, str], scratch: Path
 ) -> tuple[Path, Plan]:
-    """The tool, and how to record `program` with it and the runtimes of this machine.
+    """Returns the tool, and the plan to record `program` with it and this machine's runtimes.
 
-    `scratch` takes links to libraries whose own names LD_PRELOAD cannot hold; it must outlive the runs.
+    `scratch` receives links to libraries whose names LD_PRELOAD cannot hold; it must exist until the runs
+    end.
     """
     tool = preloadable(find_tool_library(environ), scratch)
     installed = [replace(r, path=preloadable(r.path, scratch)) for r in find_runtimes(environ)]
@@ -166,35 +165,36 @@ def _refuse_static(program: Program) -> None:
 def _choose_runtime(
     program: Program, options: RunOptions, installed: Sequence[Runtime]
 ) -> tuple[Runtime | None, Runtime | None, str]:
-    """(the runtime that is recorded, the one put in place of the program's own, a sentence)."""
+    """Returns the recorded runtime, the one that replaces the program's own, and a sentence."""
     if options.libomp is not None:
         named = _named_runtime(options.libomp)
-        return named, named, f"on the OpenMP runtime {named.path}, as asked for"
+        return named, named, f"on the requested OpenMP runtime {named.path}"
     native = next((r for r in program.runtimes if r.is_llvm), None)
     if native is not None:
         if not native.has_ompt:
             raise CannotRecordError(
                 f"{program.path} cannot be recorded",
                 f"its OpenMP runtime {native.path} was built without OMPT",
-                f"run it on another one with --libomp FILE, or {_INSTALL_LIBOMP}",
+                f"use another one with --libomp FILE, or {_INSTALL_LIBOMP}",
             )
         linked = "linked into it" if native.is_static else str(native.path)
-        return native, None, f"directly: its OpenMP runtime ({native.kind}, {linked}) speaks OMPT"
+        return native, None, f"directly: its OpenMP runtime ({native.kind}, {linked}) supports OMPT"
     other = next(iter(program.runtimes), None)
     if other is None:
         if program.is_script:
             return (
                 None,
                 None,
-                f"through {program.interpreters[-1]}: whatever OpenMP runtime (LLVM's) it loads is recorded",
+                f"through {program.interpreters[-1]}: any OpenMP runtime of the LLVM family that it loads is "
+                "recorded",
             )
         return (
             None,
             None,
-            "if it loads an OpenMP runtime of the LLVM family while it runs; it is linked with none",
+            "if it loads an OpenMP runtime of the LLVM family while it runs; it is not linked with one",
         )
     if other.has_ompt:
-        return other, None, f"directly: its OpenMP runtime ({other.kind}, {other.path}) speaks OMPT"
+        return other, None, f"directly: its OpenMP runtime ({other.kind}, {other.path}) supports OMPT"
     if other.is_static:
         raise CannotRecordError(
             f"{program.path} cannot be recorded",
@@ -204,7 +204,7 @@ def _choose_runtime(
     if other.kind != "libgomp":
         raise CannotRecordError(
             f"{program.path} cannot be recorded",
-            f"its OpenMP runtime {other.path} has no OMPT, and no other runtime can take its place",
+            f"its OpenMP runtime {other.path} has no OMPT, and no other runtime can replace it",
             "compile it with clang -fopenmp or gcc -fopenmp",
         )
     for candidate in installed:
@@ -214,13 +214,13 @@ def _choose_runtime(
     raise CannotRecordError(
         f"{program.path} cannot be recorded",
         "it uses gcc's libgomp, which has no OMPT, and no installed runtime of the LLVM family with OMPT "
-        f"and gcc's entry points can take its place ({seen})",
+        f"and gcc's entry points can replace it ({seen})",
         _INSTALL_LIBOMP,
     )
 
 
 def _refuse_incomplete(program: Program, substitute: Runtime, tool: Path) -> None:
-    """Refuses a program that calls a function that the runtime in place of its own does not replace.
+    """Refuses a program that calls functions which the replacing runtime lacks.
 
     Such a call would reach libgomp while all others reach `substitute`, and results would be wrong.
     """
@@ -228,16 +228,16 @@ def _refuse_incomplete(program: Program, substitute: Runtime, tool: Path) -> Non
         named = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
         raise CannotRecordError(
             f"{program.path} cannot be recorded",
-            f"it, or a library of it, calls {named}, which {substitute.path} does not replace",
-            "compile it with clang -fopenmp, or leave out what calls these functions",
+            f"it, or one of its libraries, calls {named}, which {substitute.path} does not replace",
+            "compile it with clang -fopenmp, or remove the calls of these functions",
         )
 
 
 def missing_functions(program: Program, substitute: Runtime, tool: Path) -> list[str]:
-    """Returns the functions that a gcc program or its libraries call and that nothing replaces.
+    """Returns the functions that a gcc program or its libraries call and nothing replaces.
 
-    `substitute` is the runtime in place of libgomp. A definition replaces a function only if it has the
-    version that the caller asks for, or none.
+    `substitute` is the runtime that replaces libgomp. A definition replaces a function only if it has the
+    version that the caller requests, or none.
     """
     if program.elf is None:
         return []
@@ -265,9 +265,9 @@ def _union(sets: Iterable[frozenset[tuple[str, str]]]) -> frozenset[tuple[str, s
 
 
 def libgomp_defaults(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that give a program on LLVM's runtime the defaults of libgomp.
+    """Returns the variables that give a program on LLVM's runtime libgomp's defaults.
 
-    A `schedule(runtime)` loop is dynamic, and threads have stacks of the size that the system gives.
+    A `schedule(runtime)` loop is dynamic, and threads have stacks of the system's size.
     """
     defaults = {}
     if "OMP_SCHEDULE" not in environ:
@@ -282,36 +282,32 @@ def libgomp_defaults(environ: Mapping[str, str]) -> dict[str, str]:
 def _named_runtime(path: Path) -> Runtime:
     runtime = read_runtime(runtime_kind(path.name) or "libomp", path.absolute())
     if runtime is None:
-        raise CannotRecordError(
-            f"--libomp {path}", "no shared library that can be read", "name a libomp.so.5"
-        )
+        raise CannotRecordError(f"--libomp {path}", "not a readable shared library", "name a libomp.so.5")
     if not runtime.has_ompt:
         raise CannotRecordError(f"--libomp {path}", "it was built without OMPT", "name another libomp.so.5")
     return runtime
 
 
 def other_tools(program: Program, tool: Path, environ: Mapping[str, str]) -> list[str]:
-    """Warnings about OMPT tools that the user's environment or program brings: only one can be active."""
+    """Returns warnings about OMPT tools in the user's environment or program: only one can be active."""
     found = []
     if program.has_own_tool:
-        found.append(
-            f"{program.path} contains an OMPT tool of its own, which goes first; nothing may be recorded"
-        )
+        found.append(f"{program.path} contains an OMPT tool, which comes first; perhaps nothing is recorded")
     for text in _names(environ.get("LD_PRELOAD", "")):
         if Path(text) != tool and _offers_tool(Path(text)):
             found.append(
-                f"LD_PRELOAD names the OMPT tool {text}; only one tool can be active, and Ompass goes first"
+                f"LD_PRELOAD names the OMPT tool {text}; only one tool can be active, and Ompass comes first"
             )
     for text in environ.get("OMP_TOOL_LIBRARIES", "").split(":"):
         if text and Path(text) != tool:
             found.append(
-                f"OMP_TOOL_LIBRARIES names {text}; only one tool can be active, and Ompass goes first"
+                f"OMP_TOOL_LIBRARIES names {text}; only one tool can be active, and Ompass comes first"
             )
     return found
 
 
 def _offers_tool(path: Path) -> bool:
-    # The extension stands in front of any tool, and hands over to it.
+    # The extension comes before any tool, and forwards to it.
     return _defines(path, "ompt_start_tool") and not runtime_kind(path.name) and not _is_extension(path)
 
 
@@ -327,12 +323,12 @@ def _defines(path: Path, symbol: str) -> bool:
 
 
 def _names(preload: str) -> list[str]:
-    """The libraries of an LD_PRELOAD."""
+    """Returns the libraries of an LD_PRELOAD."""
     return [name for name in preload.replace(" ", ":").split(":") if name]
 
 
 def _preloaded(ours: Sequence[Path], theirs: str) -> str:
-    """Ours before theirs, but behind the extension, to which our brackets would only pass calls on."""
+    """Puts ours before theirs, but behind the extension, to which our wrappers would only forward calls."""
     extensions = [name for name in _names(theirs) if _is_extension(Path(name))]
     others = [name for name in _names(theirs) if name not in extensions]
     return ":".join([*extensions, *map(str, ours), *others])

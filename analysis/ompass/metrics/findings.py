@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings: what keeps a run from being faster, in plain language, most costly first.
+"""Findings: what keeps a run from being faster, in plain language, most expensive first.
 
-Owns the table of all kinds of problem, and the order of judgement. The judges are in task_findings and
-thread_findings, thresholds in thresholds.py, the remarks on how far the figures reach in notes.
+Owns the table of all kinds of problems, and the order of judgement. The judges are in task_findings and
+thread_findings, thresholds in thresholds.py, notes on the limits of figures in notes.py.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ompass.model import Run
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A disease. Of one family the first that fits is named: it explains those that come after it."""
+    """A kind of problem. Only the first that applies of a family is reported: it explains the others."""
 
     name: str
     family: str
     title: str
     judge: Callable[[Facts], Iterable[Evidence]]
-    cure: str = ""  # empty: it depends on the evidence
-    anyhow: bool = False  # its evidence is as good on a busy machine, or with more threads than processors
-    follows: bool = False  # a disease may have it as a consequence, and then it is a note
+    cure: str = ""  # empty: depends on the evidence
+    anyhow: bool = False  # True if its evidence is also valid on a busy machine, or with too many threads
+    follows: bool = False  # True if another problem may cause it; then it is a note
 
 
 _WAIT_LESS: Final = "wait less often: drop taskwaits and barriers that no data needs (nowait, depend clauses)"
@@ -58,7 +58,7 @@ KINDS: Final = (
         "machine",
         "Others used the processors",
         thread_findings.disturbed,
-        "measure on a quiet machine, or bind the threads to processors that nobody else uses",
+        "measure on a quiet machine, or bind the threads to processors that nothing else uses",
         anyhow=True,
     ),
     Kind(
@@ -76,8 +76,8 @@ KINDS: Final = (
         "work",
         "Threads sleep or wait outside of OpenMP",
         task_findings.blocked,
-        "take input, output and sleeping out of the parallel part, overlap them with computation (a thread "
-        "of their own, detached tasks), or run more threads than processors on purpose",
+        "move input, output and sleeping out of the parallel part, overlap them with computation (a thread "
+        "for them, detached tasks), or deliberately run more threads than processors",
         anyhow=True,
     ),
     Kind("too_fine", "handling", "Tasks are too fine", task_findings.too_fine, anyhow=True),
@@ -102,7 +102,7 @@ KINDS: Final = (
         "no task",
         "Each task is waited for before the next one is created",
         task_findings.wait_in_loop,
-        "move the wait behind the loop; where a task needs another's result, say so by depend clauses",
+        "move the wait behind the loop; if a task needs another's result, use depend clauses",
         anyhow=True,
     ),
     Kind(
@@ -110,7 +110,7 @@ KINDS: Final = (
         "no task",
         "Dependences make the tasks run one after the other",
         task_findings.dependence_chain,
-        "break the chain: depend on the pieces of data that a task really needs, reduce into parts that are "
+        "break the chain: depend only on the data that a task needs, reduce into parts that are "
         "joined later, or work on several chains at a time",
         anyhow=True,
     ),
@@ -137,7 +137,7 @@ KINDS: Final = (
         "no task",
         "Threads ran out of tasks",
         task_findings.starved,
-        "create tasks earlier and from more places, wait later (a taskwait or barrier less), or lower the "
+        "create tasks earlier and from more places, wait later (remove a taskwait or barrier), or lower the "
         "cut-off near the root of the recursion",
     ),
     Kind(
@@ -154,7 +154,7 @@ KINDS: Final = (
         "no share",
         "One thread does all the work",
         thread_findings.undivided,
-        "create tasks: lower the cut-off below which the serial code runs, or share the loop",
+        "create tasks: lower the cut-off below which the serial code runs, or parallelise the loop",
         anyhow=True,
     ),
     Kind(
@@ -179,16 +179,16 @@ KINDS: Final = (
         "no share",
         "A loop gives threads unequal work",
         thread_findings.loop_imbalance,
-        "share it in smaller pieces (schedule(dynamic) or guided), split long sections, or make it tasks",
+        "divide it into smaller pieces (schedule(dynamic) or guided), split long sections, or use tasks",
         anyhow=True,
     ),
     Kind(
         "imbalance",
         "no share",
-        "Work is unevenly shared between threads",
+        "Work is unevenly distributed among threads",
         thread_findings.imbalance,
-        "divide the work by its cost instead of its amount, share it by a loop with schedule(dynamic), or "
-        "turn it into tasks",
+        "divide the work by its cost instead of its amount, distribute it by a loop with schedule(dynamic), "
+        "or use tasks",
         anyhow=True,
     ),
     Kind(
@@ -224,7 +224,7 @@ KINDS: Final = (
         anyhow=True,
     ),
 )
-"""All kinds of problem, in the order in which those of one family are tried."""
+"""All kinds of problems, in the order in which the kinds of a family are tried."""
 
 
 def find_causes(
@@ -237,12 +237,12 @@ def find_causes(
     loads: Sequence[SampledLoad] = (),
     critical_names: Mapping[int, str] | None = None,
 ) -> tuple[Finding, ...]:
-    """All findings: problems, the costliest first, then notes.
+    """Returns all findings: problems, most expensive first, then notes.
 
-    What distorts the others leads: a runtime that was not recorded, and a wrong binding.
+    A finding that affects the others leads: a runtime that was not recorded, or a wrong binding.
 
-    `breakdown` is that of Scope.REGIONS, whatever scope is shown; `samples` are of processor time;
-    `critical_names` are those of critical constructs, as far as they are known.
+    `breakdown` has Scope.REGIONS, whatever scope is shown; `samples` are of processor time; `critical_names`
+    are the known names of critical constructs.
     """
     facts = Facts(
         run,
@@ -271,7 +271,7 @@ _FOLLOWS: Final = frozenset(kind.name for kind in KINDS if kind.follows)
 
 
 def _follows(finding: Finding, found: Sequence[Finding]) -> bool:
-    """Whether a disease that costs about as much may be the reason of this finding."""
+    """True if a problem of similar cost may be the reason of this finding."""
     return finding.kind in _FOLLOWS and any(
         2 * other.cost_ns >= finding.cost_ns
         for other in found
@@ -284,7 +284,7 @@ def _as_note(finding: Finding) -> Finding:
 
 
 def _judged(kind: Kind, facts: Facts, explained: set[str]) -> list[Finding]:
-    """What the judge found, unless another kind of the family explains it."""
+    """Returns the judge's findings, unless another kind of the family explains them."""
     if kind.family in explained:
         return []
     found = [

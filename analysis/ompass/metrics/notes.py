@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Notes: how far the figures of a run reach. They blame nothing and cost nothing."""
+"""Notes: limits of the figures of a run. They name no problem and have no cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ompass.units import count, duration, percent, plural
 
 
 def all_notes(facts: Facts) -> tuple[Finding, ...]:
-    """Every note that applies, in reading order: completeness first."""
+    """Returns every note that applies, in reading order: completeness first."""
     return tuple(_notes(facts))
 
 
@@ -43,7 +43,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
             "dropped",
             "Events are missing from the trace",
             f"{count(dropped)} records were not written: "
-            f"{run.trace_end or 'the recording does not say why'}; "
+            f"{run.trace_end or 'the reason was not recorded'}; "
             + ("the profile lacks some of them, too" if run.n_unlogged else "the profile has them all"),
             run.trace_end_cure or "record again",
             n_dropped=dropped,
@@ -73,7 +73,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield note(
             "too_short",
             "The run is too short to judge",
-            f"it holds {duration(breakdown.thread_time_ns)} of thread-time, most of it start-up",
+            f"it contains {duration(breakdown.thread_time_ns)} of thread-time, most of it start-up",
             "record a larger problem",
             thread_time_ns=breakdown.thread_time_ns,
         )
@@ -81,8 +81,8 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield note(
             "create_estimated",
             "Creation time is an estimate",
-            f"without brackets, every task is charged {duration(run.create_estimate_ns)}",
-            "record with `ompass run` (brackets on) to measure it",
+            f"without wrappers, every task is charged {duration(run.create_estimate_ns)}",
+            "record with `ompass run` (without --no-brackets) to measure it",
             create_estimate_ns=run.create_estimate_ns,
         )
     n_timed = sum(t.n_timed for t in facts.tasks)
@@ -90,8 +90,8 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield note(
             "sampled",
             "Durations come from a sample",
-            f"{percent(n_timed / facts.n_completed)} of the tasks were timed: minimum, maximum and "
-            "histogram come from these; counts and sums of time are complete",
+            f"{percent(n_timed / facts.n_completed)} of the tasks were timed, for minimum, maximum and "
+            "histogram; counts and sums of time are complete",
             timed_share=n_timed / facts.n_completed,
         )
     yield from _counting(facts)
@@ -120,7 +120,7 @@ def _notes(facts: Facts) -> Iterator[Finding]:
         yield note(
             "one_thread",
             "One thread hides the cost of queues",
-            "with a team of one, libomp runs a task at once instead of queueing it",
+            "in a team of one, libomp runs tasks at once instead of queueing them",
             "compare with a run on 2 or more threads",
         )
 
@@ -133,10 +133,10 @@ def _counting(facts: Facts) -> Iterator[Finding]:
     if work_ns < thresholds.COUNTED_WORK_NS:
         yield note(
             "counters_in_times",
-            "Times hold the reading of hardware counters",
+            "Times include the cost of reading hardware counters",
             f"counters were read at the begin and end of every task, which takes microseconds; a task took "
-            f"{duration(work_ns)} on average, with a part of that",
-            "judge times, and the size of tasks, by a run without --counters",
+            f"{duration(work_ns)} on average, including a part of that",
+            "use a run without --counters to judge times and task sizes",
             mean_work_ns=work_ns,
         )
 
@@ -146,9 +146,9 @@ def _presence(facts: Facts) -> Iterator[Finding]:
     if presence and presence.work is None:
         yield note(
             "cpu_from_clocks",
-            "When threads were on a processor is known per region alone",
+            "Processor times are known only per region",
             "perf_event_open is not permitted here, so the times come from each thread's clocks",
-            "allow it (kernel.perf_event_paranoid at most 2; in containers, the seccomp profile) to have "
+            "allow it (kernel.perf_event_paranoid at most 2; in containers, the seccomp profile) to get "
             "them per state",
         )
     n_lost = sum(t.n_lost_switches for t in facts.run.threads)
@@ -156,8 +156,8 @@ def _presence(facts: Facts) -> Iterator[Finding]:
         yield note(
             "switches_lost",
             "Some switches of threads were not recorded",
-            f"{plural(n_lost, 'record')} of switches found no room; how long threads ran is exact, which "
-            "part of the rest was preempted and which blocked is in proportion to the other records",
+            f"{plural(n_lost, 'record')} of switches did not fit in the buffer; running times are exact, and "
+            "the rest is divided into preempted and blocked in proportion to the other records",
             n_lost_switches=n_lost,
         )
 
@@ -168,8 +168,8 @@ def _presence(facts: Facts) -> Iterator[Finding]:
             "switches_too_thick",
             "Threads switch so often that their switches were not recorded",
             f"for {percent(by_clock_ns / recorded_ns)} of the time threads switched more than 5,000 times a "
-            "second; their clocks told then how long they ran, and no samples were taken",
-            "no more threads than processors, or OMP_WAIT_POLICY=passive, spares the switches",
+            "second; then only their clocks were read, and no samples were taken",
+            "no more threads than processors, or OMP_WAIT_POLICY=passive, avoids the switches",
             by_clock_share=by_clock_ns / recorded_ns,
         )
 
@@ -180,7 +180,7 @@ def _locality(facts: Facts) -> Iterator[Finding]:
         yield note(
             "other_domain",
             "Tasks run far from where they were created",
-            f"{percent(n_far / facts.n_completed)} of the tasks ran in another memory domain than where "
+            f"{percent(n_far / facts.n_completed)} of the tasks ran outside of the memory domain where "
             "they were created or placed",
             "bind threads (OMP_PROC_BIND, OMP_PLACES) and let the threads that own the data create its tasks",
             other_domain_share=n_far / facts.n_completed,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges of threads and regions: the serial part, unequal shares, locks, barriers, processors."""
+"""Judges threads and regions: the serial part, unequal shares, locks, barriers, processors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ompass.units import count, duration, percent, plural
 
 
 def serial_fraction(facts: Facts) -> Iterator[Evidence]:
-    """What one thread computed outside of parallel regions, and Amdahl's bound from it."""
+    """Yields the work of one thread outside of parallel regions, and Amdahl's bound from it."""
     breakdown, run = facts.breakdown, facts.run
     if breakdown.scope is Scope.PROGRAM or facts.n_threads < 2:
         return
@@ -39,7 +39,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
         f"one thread computed for {duration(serial_ns)} outside of parallel regions, {percent(fraction)} of "
         f"all work: on {plural(facts.n_threads, 'thread')} the speed-up stays below {bound:.2f}, on any "
         f"number below {1.0 / fraction:.1f} (Amdahl){_what_ran(facts)}",
-        # what the other threads could have done meanwhile
+        # capacity of the other threads meanwhile
         lost_ns,
         is_note=lost < thresholds.SERIAL_COST,
         serial_ns=serial_ns,
@@ -73,11 +73,11 @@ def second_runtime(facts: Facts) -> Iterator[Evidence]:
 
 
 def _what_ran(facts: Facts) -> str:
-    """The function and line in which most samples of the serial part are; empty where they would not tell."""
+    """Returns the function and line with most samples of the serial part; empty if they show too little."""
     counts: Counter[tuple[str, str]] = Counter()
     for sample in facts.samples:
         if sample.owner.kind == "serial":
-            # a line of the program, not of a library that it called
+            # a line of the program, not of a called library
             line = next((call for call in sample.calls if call.line), None)
             counts[(line.function, line.place) if line else ("", "")] += sample.weight
     n_samples = counts.total()
@@ -86,8 +86,8 @@ def _what_ran(facts: Facts) -> str:
         by_function[function] += n
     by_function.pop("", None)
     if facts.samples and facts.run.earlier_cpu_ns > _alone_ns(facts.run):
-        return "; most of that was before OpenMP was first used, of which there are no samples"
-    # Samples do not tell phases apart.
+        return "; most of it came before the first use of OpenMP, which is not sampled"
+    # Samples do not distinguish phases.
     if n_samples < thresholds.LEAST_SAMPLES or not by_function or _verification_ns(facts.run):
         return ""
     function, n = by_function.most_common(1)[0]
@@ -96,13 +96,13 @@ def _what_ran(facts: Facts) -> str:
 
 
 def _alone_ns(run: Run) -> int:
-    """The longest time that a thread computed outside of parallel regions."""
+    """Returns the longest time that a thread computed outside of parallel regions."""
     alone = (r for r in run.regions if r.construct == OUTSIDE and r.work_ns)
     return max((r.work_ns - r.work_preempted_ns - r.work_blocked_ns for r in alone), default=0)
 
 
 def _verification_ns(run: Run) -> int:
-    """Time of the phases in which the program checks its result, by its own account."""
+    """Returns the time of the phases in which the program says that it checks its result."""
     own = {d.id for d in run.definitions if d.kind == "phase" and d.name.lower().startswith("verif")}
     return sum(row.work_ns for row in run.constructs if row.construct in own)
 
@@ -115,12 +115,12 @@ def _plain(facts: Facts) -> Iterator[RegionShare]:
 
 
 def _work_of(region: RegionShare) -> dict[int, int]:
-    """What each thread of the region computed: it is the same however busy the machine is."""
+    """Returns the computing time of each thread of the region, which does not depend on other programs."""
     return {t.thread: processor_time(t).work_running_ns for t in region.threads}
 
 
 def undivided(facts: Facts) -> Iterator[Evidence]:
-    """Regions without tasks in which one thread works."""
+    """Yields regions without tasks in which one thread works."""
     for region in _plain(facts):
         work = _work_of(region)
         most = max(work, key=lambda thread: (work[thread], -thread))
@@ -131,7 +131,7 @@ def undivided(facts: Facts) -> Iterator[Evidence]:
             continue
         yield evidence(
             f"thread {most} worked {duration(work[most])}, {percent(work[most] / sum(work.values()))} of all "
-            f"work of this region, and no task was created; the others waited for "
+            f"work in this region, and no task was created; the others waited for "
             f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
             lost_ns,
             region.construct,
@@ -141,7 +141,7 @@ def undivided(facts: Facts) -> Iterator[Evidence]:
 
 
 def short_regions(facts: Facts) -> Iterator[Evidence]:
-    """Regions that are over before their fork and join have paid off."""
+    """Yields regions that are too short to justify fork and join."""
     for region in _plain(facts):
         n_parts = region.n_instances * len(region.threads)
         if region.n_instances < thresholds.FINE_MIN_TASKS:
@@ -165,23 +165,23 @@ def short_regions(facts: Facts) -> Iterator[Evidence]:
 
 
 def _lost_ns(region: RegionShare) -> int:
-    """Time of a region in which its threads waited for each other, locks left out."""
+    """Returns the time in which threads of a region waited for each other, without locks."""
     return region.states.idle_ns + region.states.sync_ns - region.lock_ns
 
 
 def _barriers_inside(facts: Facts, region: RegionShare) -> bool:
-    """Whether it is the barriers inside the region that come too often."""
+    """True if the region's inner barriers are the ones that are too frequent."""
     return _n_inner_barriers(facts) > 2 * region.n_instances * len(region.threads)
 
 
 def _n_inner_barriers(facts: Facts) -> int:
-    """How often threads met a barrier, but for those at the end of regions, which gcc does not tell apart."""
+    """Returns how often threads met a barrier, without region ends, which gcc does not distinguish."""
     n_met = sum(w.n_waits for w in facts.waits if w.kind.endswith("barrier"))
     return n_met - sum(r.n_instances * len(r.threads) for r in facts.breakdown.regions)
 
 
 def frequent_barriers(facts: Facts) -> Iterator[Evidence]:
-    """Barriers that come every few microseconds."""
+    """Yields barriers at intervals of a few microseconds."""
     breakdown = facts.breakdown
     barriers = [w for w in facts.waits if w.kind.endswith("barrier") and w.kind != "region barrier"]
     n_waits = _n_inner_barriers(facts)
@@ -204,15 +204,15 @@ def frequent_barriers(facts: Facts) -> Iterator[Evidence]:
 
 
 def costly_waits(facts: Facts) -> Iterator[Evidence]:
-    """The price of barriers and waits that nothing else explains."""
+    """Yields the cost of barriers and waits that no other finding explains."""
     breakdown = facts.breakdown
     sync_ns = facts.unexplained(breakdown.states.sync_ns - breakdown.lock_ns)
     if not breakdown.regions or breakdown.share(sync_ns) < thresholds.SYNC_SHARE:
         return
     region = max(breakdown.regions, key=lambda r: (r.states.sync_ns - r.lock_ns, -r.construct))
     yield evidence(
-        f"barriers and waits cost {percent(breakdown.share(sync_ns))} of the thread-time beyond any lack of "
-        "tasks",
+        f"barriers and waits cost {percent(breakdown.share(sync_ns))} of the thread-time, in addition to any "
+        "lack of tasks",
         sync_ns,
         region.construct,
         sync_share=breakdown.share(sync_ns),
@@ -221,8 +221,8 @@ def costly_waits(facts: Facts) -> Iterator[Evidence]:
 
 
 def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
-    """Work-sharing constructs that give threads unequal shares."""
-    # On a busy machine the times of loops tell of the machine; what each thread computed does not.
+    """Yields worksharing constructs that give threads unequal shares."""
+    # On a busy machine, the times of loops depend on other programs; computing times do not.
     uneven_ns = sum(_uneven_ns(region) for region in _plain(facts))
     for loop in facts.loops:
         if loop.kind in UNSHARED_LOOPS:
@@ -231,7 +231,7 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
         if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
             continue
         yield evidence(
-            f"the thread with most to do in this {loop.kind} took {duration(loop.max_thread_ns)}, against "
+            f"the busiest thread in this {loop.kind} took {duration(loop.max_thread_ns)}, against "
             f"{duration(loop.mean_thread_ns)} on average; the others waited behind it for "
             f"{percent(facts.breakdown.share(lost_ns))} of the thread-time",
             lost_ns,
@@ -242,19 +242,19 @@ def loop_imbalance(facts: Facts) -> Iterator[Evidence]:
 
 
 def _uneven_ns(region: RegionShare) -> int:
-    """How much more the threads would compute, had each as much as the busiest; 0 of small differences."""
+    """Returns the additional computing time if every thread were the busiest; 0 for small differences."""
     work = _work_of(region)
     most_ns, sum_ns = max(work.values()) * len(work), sum(work.values())
     return most_ns - sum_ns if most_ns >= thresholds.IMBALANCE_RATIO * sum_ns else 0
 
 
 def imbalance(facts: Facts) -> Iterator[Evidence]:
-    """Regions without tasks whose threads did unequal work."""
+    """Yields regions without tasks whose threads did unequal work."""
     for region in _plain(facts):
         work = _work_of(region)
         most = max(work, key=lambda thread: (work[thread], -thread))
         mean_ns = sum(work.values()) / len(work) or 1.0
-        # Work that was uneven but hurt nobody (the others found something else to do) is no problem.
+        # Uneven work without waiting threads (they found other work) is not a problem.
         lost_ns = min(_uneven_ns(region), _lost_ns(region))
         if facts.breakdown.share(lost_ns) < thresholds.IMBALANCE_SHARE:
             continue
@@ -275,12 +275,12 @@ def imbalance(facts: Facts) -> Iterator[Evidence]:
 
 _NAMED_CURE = (
     "do less inside it, use one lock per piece of data, or replace it by an atomic or a reduction; other "
-    "sections of that name share its lock"
+    "sections with that name share its lock"
 )
 
 
 def contention(facts: Facts) -> Iterator[Evidence]:
-    """Time in locks, critical, ordered and atomic constructs."""
+    """Yields time in locks, critical, ordered and atomic constructs."""
     breakdown = facts.breakdown
     if breakdown.share(breakdown.lock_ns) < thresholds.LOCK_SHARE:
         return
@@ -296,11 +296,11 @@ def contention(facts: Facts) -> Iterator[Evidence]:
     what = "entering locks, critical, ordered or atomic constructs"
     if critical:
         what = f"entering the critical section {name}" if name else "entering this critical section"
-        what += ", which shares one lock with all that have no name" if name == "" else ""
+        what += ", which shares one lock with all unnamed ones" if name == "" else ""
     times = f", {count(wait.n_long)} of {count(wait.n_waits)} times behind another thread" if wait else ""
     yield evidence(
-        f"{duration(breakdown.lock_ns)} of thread-time, {percent(breakdown.share(breakdown.lock_ns))}, went "
-        f"into {what}{times}",
+        f"{duration(breakdown.lock_ns)} of thread-time, {percent(breakdown.share(breakdown.lock_ns))}, was "
+        f"spent on {what}{times}",
         breakdown.lock_ns,
         wait.construct if wait else region.construct if region else None,
         kind="critical_contention" if critical else "",
@@ -315,7 +315,7 @@ def contention(facts: Facts) -> Iterator[Evidence]:
 
 
 def throttled(facts: Facts) -> Iterator[Evidence]:
-    """The control group of the run had used up its quota."""
+    """Yields the throttled time, if the control group's quota was exhausted."""
     if not facts.throttled:
         return
     run = facts.run
@@ -339,14 +339,14 @@ def throttled(facts: Facts) -> Iterator[Evidence]:
 
 
 def disturbed(facts: Facts) -> Iterator[Evidence]:
-    """Others used the processors of the run."""
+    """Yields the time in which others used the processors of the run."""
     if not facts.disturbed:
         return
     share = facts.breakdown.share(facts.taken_ns)
     yield evidence(
         f"threads could have run, but waited for a processor that others used, for "
-        f"{duration(facts.taken_ns)}, {percent(share)} of the thread-time: whoever waited for these threads "
-        "meanwhile looks idle or slow to get tasks, so that waits are judged only where they would be the "
+        f"{duration(facts.taken_ns)}, {percent(share)} of the thread-time. Threads that waited for them "
+        "look idle, or slow to get tasks, so waits are judged only if they would be the "
         "same on a quiet machine",
         facts.taken_ns,
         preempted_share=share,
@@ -354,14 +354,14 @@ def disturbed(facts: Facts) -> Iterator[Evidence]:
 
 
 def bound_together(facts: Facts) -> Iterator[Evidence]:
-    """Threads share processors because of their binding."""
+    """Yields threads that share processors because of their binding."""
     if not facts.tied_together:
         return
     share = facts.breakdown.share(facts.processor.preempted_ns)
     yield evidence(
-        f"{plural(facts.n_threads, 'thread')} shared {plural(facts.n_shared, 'processor')}, though the "
+        f"{plural(facts.n_threads, 'thread')} shared {plural(facts.n_shared, 'processor')}, although the "
         f"process could use {facts.run.n_usable_cpus}: they waited for a processor for {percent(share)} of "
-        "their time, and waits of one for another look like a fault of the program",
+        "their time, and waits for these threads look like a fault of the program",
         facts.processor.preempted_ns,
         processors=facts.n_shared,
         usable_processors=facts.run.n_usable_cpus,
@@ -370,7 +370,7 @@ def bound_together(facts: Facts) -> Iterator[Evidence]:
 
 
 def oversubscribed(facts: Facts) -> Iterator[Evidence]:
-    """More threads than processors."""
+    """Yields more threads than processors."""
     if not facts.crowded or (facts.throttled and facts.throttled_ns >= facts.shared_ns):
         return
     breakdown, processor = facts.breakdown, facts.processor
@@ -379,13 +379,13 @@ def oversubscribed(facts: Facts) -> Iterator[Evidence]:
     burnt_ns = (
         processor.other_running_ns * (states.sync_ns + states.idle_ns) / others_ns if others_ns else 0.0
     )
-    # On one processor nothing is gained by threads, whatever else is wrong with them.
+    # On one processor, threads gain nothing, whatever other problems they have.
     lost_ns = min(burnt_ns, processor.preempted_ns) if facts.n_processors > 1 else processor.preempted_ns
     n_threads = breakdown.thread_time_ns / breakdown.wall_ns
     yield evidence(
         f"{n_threads:.3g} threads shared {_shared_processors(facts)}: they waited for "
-        f"one for {percent(breakdown.share(processor.preempted_ns))} of their time, and threads that wait "
-        f"for others used the processors for {duration(lost_ns)} meanwhile",
+        f"one for {percent(breakdown.share(processor.preempted_ns))} of their time, while waiting threads "
+        f"used the processors for {duration(lost_ns)}",
         lost_ns,
         is_note=facts.n_processors > 1 and lost_ns < thresholds.CROWDED_SHARE * processor.running_ns,
         processors=facts.n_allowed,
