@@ -619,9 +619,8 @@ def test_threads_bound_to_fewer_processors_than_there_are_come_first() -> None:
     rows = team(0, part)
     bound = on_processors(rows, [], n_bound=1)
     assert problems(bound)[0] == "bound_together"
-    assert (
-        "2 threads shared 1 processor, although the process could use 8" in the(bound, "bound_together").because
-    )
+    because = the(bound, "bound_together").because
+    assert "2 threads shared 1 processor, although the process could use 8" in because
     for n_bound in (2, 0):  # a processor each; not known
         assert "bound_together" not in problems(on_processors(rows, [], n_bound=n_bound))
     assert "bound_together" not in problems(on_processors(rows, [], n_cpus=1, n_bound=1))
