@@ -270,10 +270,12 @@ OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (
     real_GOMP_taskgroup_reduction_register()(reductions);
 }
 
-// Each chunk is a call whose data begin with its first iteration and the one after its last.
+// Each chunk is a call whose data begin with its first iteration and the one after its last. The caller reads the
+// reductions of a loop without iterations, too.
 static void run_gomp_loop(Member &member, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                           unsigned flags, uint64_t parameter, int priority, uint64_t start, uint64_t n_iterations,
                           uint64_t step, const void *code) {
+    if (n_iterations == 0 && !(flags & kGompReduction)) return;
     if (!(flags & kGompNoGroup)) {
         __kmpc_taskgroup(nullptr, member.runtime_thread);
         if (flags & kGompReduction) {
@@ -285,7 +287,9 @@ static void run_gomp_loop(Member &member, Function function, void *data, CopyFun
         }
     }
     const int32_t schedule = flags & kGompGrainsize ? kGrainsize : parameter > 0 ? kNumTasks : kNoSchedule;
-    const Division division = divide(n_iterations, schedule, parameter, flags & kGompStrict, member.team->n_members);
+    Division division = {};
+    if (n_iterations > 0)
+        division = divide(n_iterations, schedule, parameter, flags & kGompStrict, member.team->n_members);
     for (uint64_t i = 0; i < division.n_chunks; i++) {
         const uint64_t size = i + 1 == division.n_chunks ? division.last_size : division.size + (i < division.n_longer);
         Task *task = make_call(member, function, data, copy, bytes, alignment, flags, priority, code);
@@ -312,9 +316,8 @@ OMP_EXT_HOOK(void, GOMP_taskloop,
     const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(end), by = static_cast<uint64_t>(step);
     const bool is_empty = step > 0 ? start >= end : start <= end;
     const uint64_t n = is_empty ? 0 : step > 0 ? (to - from + by - 1) / by : (from - to - by - 1) / (0 - by);
-    if (n > 0)
-        run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, from, n, by,
-                      __builtin_return_address(0));
+    run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, from, n, by,
+                  __builtin_return_address(0));
 }
 
 OMP_EXT_HOOK(void, GOMP_taskloop_ull,
@@ -330,9 +333,8 @@ OMP_EXT_HOOK(void, GOMP_taskloop_ull,
     const bool is_up = flags & kGompUp;
     const bool is_empty = is_up ? start >= end : start <= end;
     const uint64_t n = is_empty ? 0 : is_up ? (end - start + step - 1) / step : (start - end - step - 1) / (0 - step);
-    if (n > 0)
-        run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, start, n, step,
-                      __builtin_return_address(0));
+    run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, start, n, step,
+                  __builtin_return_address(0));
 }
 
 } // namespace omp_ext

@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from command import call
 from gcc_matrix.page import UNKNOWN, cells_of, named_in
 from gcc_matrix.programs import SOURCES, build, compiler, corpus, functions_of_libgomp
 from gcc_matrix.runs import OTHER, REFUSED, RUNTIMES, SAME, Campaign, Case, Outcome
 from needs import require
-from toolchains import REPOSITORY
+from toolchains import REPOSITORY, neutral_environment
 
 # Each failed on some runtime before the tool mended or refused what it calls, with what it must come to.
 SLICE = {
@@ -52,6 +54,12 @@ def test_the_result_is_that_of_libgomp_or_a_refusal(
     assert (outcome.kind, outcome.detail) == (SLICE[name], "")
 
 
+@pytest.mark.parametrize("name", ["taskloops.c", "taskloops_ull.c"])
+def test_the_extension_runs_taskloops_without_iterations(name: str, gcc: str, libompass: Path) -> None:
+    outcome = Campaign(libompass).run(Case(build(SOURCES / name, compiler(gcc)), NEWEST, 2, "extension"))
+    assert (outcome.kind, outcome.detail) == (SAME, "")
+
+
 def test_the_page_names_each_function_of_libgomp_once(gcc: str) -> None:
     assert sorted(named_in()) == list(functions_of_libgomp(gcc))
 
@@ -74,3 +82,38 @@ def test_a_function_is_judged_by_the_runs_of_programs_that_call_it(gcc: str) -> 
     functions = ("omp_set_lock", "GOMP_loop_start", "GOMP_task", "GOMP_teams")
     cells = cells_of(functions, [NEWEST], outcomes)
     assert [cells[name][NEWEST] for name in functions] == [OTHER, "same or refused", SAME, UNKNOWN]
+
+
+# What libgomp has of later versions of gcc, by the version of the symbol.
+LATER = {
+    "GOMP_taskwait_depend_nowait": "GOMP_5.1.1",  # gcc 13
+    "omp_get_mapped_ptr": "OMP_5.1.1",
+    "omp_target_is_accessible": "OMP_5.1.1",
+    "omp_target_memcpy_async": "OMP_5.1.1",
+    "omp_in_explicit_task": "OMP_5.2",
+    "GOMP_target_map_indirect_ptr": "GOMP_5.1.2",  # gcc 14
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize("runtime", [NEWEST, OLDEST])
+def test_functions_of_later_versions_of_gcc_are_refused_by_name(
+    name: str, runtime: str, gcc: str, libompass: Path, tmp_path: Path
+) -> None:
+    library, versions, source = tmp_path / "libgomp.so.1", tmp_path / "versions", tmp_path / "program.c"
+    versions.write_text(f"{LATER[name]} {{ {name}; }};\n")
+    (tmp_path / "library.c").write_text(f"void {name}(void) {{}}\n")
+    source.write_text(f"void {name}(void);\nint main(void) {{ {name}(); }}\n")
+    build_library = (
+        "-shared",
+        "-fPIC",
+        f"-Wl,--version-script={versions},-soname=libgomp.so.1",
+        "-o",
+        library,
+    )
+    subprocess.run([gcc, *build_library, tmp_path / "library.c"], check=True)
+    subprocess.run([gcc, source, library, f"-Wl,-rpath,{tmp_path}", "-o", tmp_path / "program"], check=True)
+    environment = {**neutral_environment(), "OMPASS_LIBRARY": str(libompass)}
+    arguments = ("run", "--libomp", RUNTIMES[runtime], "--", tmp_path / "program")
+    refused = call(environment, tmp_path, *arguments, status=125)
+    assert f"calls {name}, which" in refused.stderr
