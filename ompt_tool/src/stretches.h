@@ -89,7 +89,7 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
 
 // The extension counts by itself unless all is to be told: in a sample, or where nothing counts.
 inline void switch_tallies(ThreadState &thread) {
-    thread.tallies.then = thread.work.is_sample | !thread.counting ? recorder::kNever : thread.seen_switch;
+    thread.tallies.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }
 
 // The open stretch of work is a sample, of the current task and of no other. So all is told meanwhile.
