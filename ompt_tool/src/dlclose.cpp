@@ -45,7 +45,10 @@ OMPASS_EXPORT int dlclose(void *library) {
     auto next = known.load(std::memory_order_relaxed);
     if (!next) {
         void *found = find_next("dlclose");
-        next = reinterpret_cast<Function>(found ? found : find_exported("dlclose"));
+        if (!found) found = find_exported("dlclose");
+        if (!found) found = dlsym(RTLD_NEXT, "dlclose"); // in a statically linked program
+        if (!found) return 0; // the library stays
+        next = reinterpret_cast<Function>(found);
         known.store(next, std::memory_order_relaxed);
     }
     const int saved = errno;
