@@ -73,7 +73,7 @@ struct alignas(64) Hook {
     const char *name;
     void **target; // where the exported function jumps to
     void *ours;
-    void *sorting; // jumps to what target_for returns
+    void *sorting; // jumps to the function that target_for returns
     ompass::Behind *behind;
     void *real = nullptr; // null: the runtime has none
     void *own = nullptr; // ours or real, whichever is in effect; null: not decided yet

@@ -51,7 +51,7 @@ bool tool_observes; // and knows of light tasks
 bool own_tasks_may_come;
 bool is_set_up; // options are read, and every hook has its target
 bool says_unknown; // that the runtime is not known
-unsigned long long n_loads; // libraries loaded so far, when the runtimes were last looked for
+uint64_t n_loads; // libraries loaded so far, when the runtimes were last looked for
 ompass::Library runtime_code; // of the runtime that we schedule; written before any hook is set
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -219,7 +219,7 @@ void decide() {
     }
     // No runtime yet; perhaps one comes by dlopen. A preload reaches shells and their like too: before there is a runtime
     // nothing is read, and nothing said.
-    const unsigned long long n_loads_now = ompass::count_loads();
+    const uint64_t n_loads_now = ompass::loader_counts().loaded;
     if (n_loads == n_loads_now || !ompass::find_exported("omp_get_num_threads")) return;
     n_loads = n_loads_now;
     if (!is_set_up) options = read_options();

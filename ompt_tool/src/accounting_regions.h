@@ -6,7 +6,7 @@
 
 namespace ompass {
 
-// Of the primary thread. `is_runtimes`: the runtime begins the region for itself, so its members are helpers.
+// The primary thread calls these. `is_runtimes`: the runtime begins the region for itself, so its members are helpers.
 void begin_region(ThreadState &thread, const void *address, void **parallel_data, bool is_runtimes = false);
 void end_region(ThreadState &thread);
 

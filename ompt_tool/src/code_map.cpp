@@ -102,7 +102,7 @@ bool follow_unloads() {
     const uint32_t now = recorder::current_switch();
     if (__builtin_expect(followed.load(std::memory_order_acquire) == recorder::unloads_of(now), 1)) return true;
     if (changing.test_and_set(std::memory_order_acquire)) return false;
-    if (const uint64_t n = unloads::counts().unloaded; n != n_unloaded) {
+    if (const uint64_t n = loader_counts().unloaded; n != n_unloaded) {
         n_unloaded = n;
         drop_unloaded();
     }
@@ -135,7 +135,7 @@ Found find(uint64_t address) {
 }
 
 Found find_new(uint64_t address) {
-    const uint64_t n_loaded = unloads::counts().loaded;
+    const uint64_t n_loaded = loader_counts().loaded;
     if (nobodys.load(std::memory_order_relaxed) == address >> kNobodysBits &&
         nobodys_n_loaded.load(std::memory_order_relaxed) == n_loaded)
         return {};
@@ -163,7 +163,7 @@ void read() {
         if (range.end) set(range, 0, 0, 0, 0, 0);
     nobodys = 0;
     followed = recorder::unloads_of(recorder::current_switch());
-    n_unloaded = unloads::counts().unloaded;
+    n_unloaded = loader_counts().unloaded;
     Entry all = {0, 0};
     dl_iterate_phdr(enter_module, &all);
     changing.clear();

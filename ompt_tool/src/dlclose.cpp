@@ -29,7 +29,7 @@ void note_runtimes(const LoadedLibraries &libraries, void *argument) {
 // The functions in front of the runtimes' remember where those are. LLVM's runtimes stay loaded by themselves.
 void keep_runtimes() {
     static std::atomic<uint64_t> n_loaded{0}; // when they were kept last
-    const uint64_t now = unloads::counts().loaded;
+    const uint64_t now = loader_counts().loaded;
     if (n_loaded.exchange(now, std::memory_order_relaxed) == now) return;
     Runtimes found = {};
     look_at_libraries(note_runtimes, &found);

@@ -327,7 +327,7 @@ OMPASS_REFUSE_MEMORY(GOMP_loop_ordered_start, 8)
 OMPASS_REFUSE_MEMORY(GOMP_loop_doacross_start, 7)
 OMPASS_REFUSE_MEMORY(GOMP_sections2_start, 2)
 
-// Refuses to cancel a loop or sections: LLVM's runtimes keep the state of what was cancelled, and later loops then lack
+// Refuses to cancel a loop or sections: LLVM's runtimes keep the state of a cancelled construct, and later loops then lack
 // iterations. With the extension, threads would wait at barriers for those that have left a cancelled region.
 OMPASS_EXPORT bool GOMP_cancel(int construct, bool is_wanted) {
     constexpr int kRegion = 1, kLoop = 2, kSections = 4;
@@ -388,7 +388,7 @@ OMPASS_UNSIGNED_LOOP(ordered_dynamic_start)
 OMPASS_UNSIGNED_LOOP(ordered_guided_start)
 OMPASS_UNSIGNED_LOOP(ordered_runtime_start)
 
-// The same for loops that may ask for memory which the team shares, as those of OMPASS_REFUSE_MEMORY.
+// The same for loops that may ask for memory which the team shares (OMPASS_REFUSE_MEMORY).
 #define OMPASS_UNSIGNED_LOOP_WITH_MEMORY(kind)                                                                         \
     OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
                                                  uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i,                   \

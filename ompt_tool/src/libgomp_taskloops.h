@@ -70,7 +70,7 @@ Shares share(const Loop<Bound> &loop, uint64_t n, uint64_t n_threads) {
 // The runtime calls it on this thread before it returns from GOMP_task.
 void copy_share(void *to, void *from);
 
-// What copy_share copies next.
+// Sets the data that copy_share copies next.
 void set_share(Copy copy, long bytes, uint64_t start, uint64_t end);
 
 // Calls create() for each share of the loop, in order; set_share has been called before.

@@ -229,15 +229,16 @@ void look_at_libraries(void (*look)(const LoadedLibraries &libraries, void *argu
     dl_iterate_phdr(describe_all, &all);
 }
 
-unsigned long long count_loads() {
-    unsigned long long n = 0;
+LoaderCounts loader_counts() {
+    LoaderCounts found;
     dl_iterate_phdr(
-        [](dl_phdr_info *info, size_t, void *count) {
-            *static_cast<unsigned long long *>(count) = info->dlpi_adds;
-            return 1;
+        [](dl_phdr_info *info, size_t bytes, void *argument) {
+            constexpr size_t kNeeded = offsetof(dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs;
+            if (bytes >= kNeeded) *static_cast<LoaderCounts *>(argument) = {info->dlpi_adds, info->dlpi_subs};
+            return 1; // the counts come with every library
         },
-        &n);
-    return n;
+        &found);
+    return found;
 }
 
 void keep_loaded(const void *code) {

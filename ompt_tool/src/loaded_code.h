@@ -73,8 +73,13 @@ struct LoadedLibraries {
 // Calls look(libraries, argument); no library is loaded or unloaded meanwhile. Does not call it where memory is short.
 void look_at_libraries(void (*look)(const LoadedLibraries &libraries, void *argument), void *argument);
 
-// Returns how often the loader has loaded a library so far.
-unsigned long long count_loads();
+// The loader's counts of libraries since the process began.
+struct LoaderCounts {
+    uint64_t loaded = 0, unloaded = 0;
+};
+
+// Reads them under the lock with which the loader changes its list, not the one that it holds while constructors run.
+LoaderCounts loader_counts();
 
 // Returns the library with this address; one with an empty range when there is none.
 Library library_of(const void *address);
@@ -90,7 +95,7 @@ struct LibraryBytes {
 };
 LibraryBytes build_id_of(const dl_phdr_info &info);
 
-// Returns a number that tells this library from others, wherever and however often it is loaded: of its path and its build
+// Returns a number that distinguishes this library from others, wherever and however often it is loaded: of its path and its build
 // id, or, where it has none, its program headers.
 uint64_t identity_of(const dl_phdr_info &info);
 

@@ -76,7 +76,7 @@ struct Shared {
     std::vector<format::RegionInstance *> free_instances;
     uint64_t n_instances = 0;
     uint64_t next_sequence = 1;
-    unsigned long long n_loads = 0; // when a second runtime was last looked for; atomic, without the lock
+    uint64_t n_loads = 0; // when a second runtime was last looked for; atomic, without the lock
     format::GroupFolders group_folders;
 };
 Shared *shared = nullptr; // never destroyed: callbacks may come after exit handlers
@@ -184,7 +184,7 @@ void open(const std::string &directory, format::Mode mode, format::ClockKind clo
     memcpy(header->magic, format::kProcessMagic, sizeof header->magic);
     shared_header = header;
     LogFile::count_lost_in(header);
-    shared->n_unloaded = unloads::counts().unloaded;
+    shared->n_unloaded = loader_counts().unloaded;
     define(DefinitionKind::kProgram, shared->n_constructs++, 0, kNoModule, 0, "", 0);
 }
 
@@ -293,7 +293,7 @@ void renew_calibration() {
 }
 
 void look_for_other_runtime() {
-    const unsigned long long n_loads = count_loads();
+    const uint64_t n_loads = loader_counts().loaded;
     if (__atomic_exchange_n(&shared->n_loads, n_loads, __ATOMIC_RELAXED) == n_loads) return;
     const std::lock_guard lock(shared->lock);
     if (!*shared_header->other_runtime)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the loader's rules: a call reaches the first library that has the function among those that are loaded with the
 // program, else among those with which the calling library is linked. A name that both families of runtimes have goes by
-// its version, which tells for which of them the caller was built.
+// its version, which shows for which of them the caller was built.
 #include "runtimes.h"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which OpenMP runtime a call belongs to, where a process has several: gcc's libgomp for the program and LLVM's for a
+// Finds the OpenMP runtime of a call, where a process has several: gcc's libgomp for the program and LLVM's for a
 // library, or the copies that wheels bring along. A function in front of a runtime's gets the calls of all libraries, and
 // this finds the one that a call would have reached without us.
 // libompass.so and libomp_ext.so are both built with this file. It includes nothing of either.
@@ -11,7 +11,7 @@
 
 namespace ompass {
 
-// What a call reaches behind one of our functions.
+// The function and the runtime that a call reaches behind one of our functions.
 struct Destination {
     Library runtime; // an empty range: there is none
     void *function; // null: neither that runtime nor another library has it

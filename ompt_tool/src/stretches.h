@@ -87,7 +87,7 @@ inline void charge(ThreadState &thread, uint64_t ticks) {
         thread.region->slot->implicit_ticks += ticks;
 }
 
-// The extension counts by itself unless all is to be told: in a sample, or where nothing counts.
+// Lets the extension count by itself, unless it must report every event: in a sample, or while nothing counts.
 inline void switch_tallies(ThreadState &thread) {
     thread.tallies.then = (thread.work.is_sample | !thread.counting) ? recorder::kNever : thread.seen_switch;
 }

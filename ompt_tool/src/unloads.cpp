@@ -3,8 +3,6 @@
 #include "unloads.h"
 
 #include <atomic>
-#include <cstddef>
-#include <link.h>
 
 #include "clock.h"
 #include "loaded_code.h"
@@ -18,22 +16,10 @@ constinit std::atomic<uint64_t> n_noticed{0}, noticed_at{0};
 constinit std::atomic<bool> is_told{false};
 constinit thread_local uint32_t under_way __attribute__((tls_model("initial-exec"))) = 0; // by this thread
 
-int read_counts(dl_phdr_info *info, size_t bytes, void *argument) {
-    constexpr size_t kNeeded = offsetof(dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs;
-    if (bytes >= kNeeded) *static_cast<Counts *>(argument) = {info->dlpi_adds, info->dlpi_subs};
-    return 1; // the counts come with every library
-}
-
 } // namespace
 
-Counts counts() {
-    Counts found;
-    dl_iterate_phdr(read_counts, &found);
-    return found;
-}
-
 uint64_t look() {
-    const uint64_t now = counts().unloaded;
+    const uint64_t now = loader_counts().unloaded;
     if (n_noticed.exchange(now, std::memory_order_relaxed) != now) {
         noticed_at.store(clock::now(), std::memory_order_relaxed);
         recorder::run_switch.fetch_add(recorder::kOneUnload, std::memory_order_release);
@@ -59,7 +45,7 @@ void end_one() {
 }
 
 void start() {
-    n_noticed = counts().unloaded;
+    n_noticed = loader_counts().unloaded;
     noticed_at = 0;
     // The loader looks for a function in the order in which it lists libraries.
     is_told = find_next("dlclose") != nullptr;

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Follows the libraries that the program unloads: another one may be mapped at the same addresses afterwards.
-// What is remembered by an address of code is found through a thread's tables, which the thread clears when run_switch has
+// Knowledge that is kept by an address of code is found through a thread's tables, which the thread clears when run_switch has
 // changed, or checked against the loader's count of unloaded libraries (process_log, code_map).
 #pragma once
 
 #include <cstdint>
 
 namespace ompass::unloads {
-
-// The loader's counts of libraries since the process began.
-struct Counts {
-    uint64_t loaded = 0, unloaded = 0;
-};
-
-// Reads them under the lock with which the loader changes its list, not the one that it holds while constructors run.
-Counts counts();
 
 // Returns how many libraries have been unloaded so far. If that has changed since the last call, every thread notices it
 // with its next event.

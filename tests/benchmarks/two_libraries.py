@@ -41,7 +41,7 @@ TIMEOUT_S = 600
 
 @dataclass(frozen=True)
 class Library:
-    """One of the two libraries, with the settings of its runs."""
+    """A library under comparison, with the settings of its runs."""
 
     is_new: bool
     settings: dict[str, str]

@@ -53,7 +53,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run ended: SAME, REFUSED with the functions that were named, or OTHER with what is wrong."""
+    """How a run ended: SAME, REFUSED with the functions that were named, or OTHER with the complaint."""
 
     case: Case
     kind: str
@@ -63,7 +63,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a finished process left."""
+    """The status and the output of a finished process."""
 
     status: int | None  # None: it did not end in time
     stdout: str

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from ext_programs import ext_library
+from ext_programs import ext_library, ways_to_load
 from needs import require_toolchain
 from ompass import _core
 from recorded_run import check_accounts_agree, check_facts, check_sound, facts_in
@@ -39,18 +39,6 @@ def command_of(toolchain: Toolchain, *, linked: bool, uses: bool) -> list[str]:
     return [str(compile_source(SOURCE, toolchain, flags=linking, openmp=uses))]
 
 
-def settings(loading: str, tool: Path) -> dict[str, str]:
-    """Returns how the tool, the extension or both are loaded; the extension schedules."""
-    extension = str(ext_library())
-    return {
-        "tool": {"OMP_TOOL_LIBRARIES": str(tool)},
-        "preload": {"LD_PRELOAD": str(tool)},
-        "extension": {"LD_PRELOAD": extension, "OMP_EXT_SCHEDULE": "1"},
-        "extension-tool": {"LD_PRELOAD": f"{extension} {tool}", "OMP_EXT_SCHEDULE": "1"},
-        "tool-extension": {"LD_PRELOAD": f"{tool} {extension}", "OMP_EXT_SCHEDULE": "1"},
-    }[loading]
-
-
 @pytest.mark.parametrize("mode", ["profile", "trace"])
 @pytest.mark.parametrize("loading", ["tool", "preload", "extension", "extension-tool", "tool-extension"])
 @pytest.mark.parametrize("uses", [True, False], ids=["program-too", "library-alone"])
@@ -60,7 +48,7 @@ def test_no_task_before_or_after_main_is_lost(
 ) -> None:
     run_dir = tmp_path / "run.ompass"
     environment = {"OMPASS_DIR": str(run_dir), "OMPASS_MODE": mode, "OMPASS_SUMMARY": "off"}
-    environment.update({"OMP_NUM_THREADS": "2", **settings(loading, libompass)})
+    environment.update({"OMP_NUM_THREADS": "2", **ways_to_load(libompass)[loading]})
     ran = subprocess.run(
         command_of(toolchain, linked=linked, uses=uses),
         env=toolchain.run_environment(environment),

@@ -18,7 +18,7 @@ from gcc_matrix.runs import OTHER, REFUSED, RUNTIMES, SAME, Campaign, Case, Outc
 from needs import require
 from toolchains import REPOSITORY, neutral_environment
 
-# Each failed on some runtime before the tool mended or refused what it calls, with what it must come to.
+# Programs that failed on some runtime before the tool mended or refused their calls, and the right outcome.
 SLICE = {
     "allocators.c": SAME,
     "cancel_loops.c": REFUSED,
@@ -84,7 +84,7 @@ def test_a_function_is_judged_by_the_runs_of_programs_that_call_it(gcc: str) -> 
     assert [cells[name][NEWEST] for name in functions] == [OTHER, "same or refused", SAME, UNKNOWN]
 
 
-# What libgomp has of later versions of gcc, by the version of the symbol.
+# Functions that later versions of gcc added to libgomp, by the version of the symbol.
 LATER = {
     "GOMP_taskwait_depend_nowait": "GOMP_5.1.1",  # gcc 13
     "omp_get_mapped_ptr": "OMP_5.1.1",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from command import call
-from ext_programs import ext_library
+from ext_programs import ext_library, ways_to_load
 from ompass.readers import open_run
 from recorded_run import check_sound, counted, facts_in
 from toolchains import toolchain_named
@@ -28,18 +28,6 @@ from two_runtimes import (
 
 PATIENCE_S = 60
 TASKS_OF_LOOP = 10  # of each taskloop, one in each call
-
-
-def settings(loading: str, tool: Path) -> dict[str, str]:
-    """Return how the tool, the extension or both are loaded; the extension schedules."""
-    extension = str(ext_library())
-    return {
-        "tool": {"OMP_TOOL_LIBRARIES": str(tool)},
-        "preload": {"LD_PRELOAD": str(tool)},
-        "extension": {"LD_PRELOAD": extension, "OMP_EXT_SCHEDULE": "1"},
-        "extension-tool": {"LD_PRELOAD": f"{extension} {tool}", "OMP_EXT_SCHEDULE": "1"},
-        "tool-extension": {"LD_PRELOAD": f"{tool} {extension}", "OMP_EXT_SCHEDULE": "1"},
-    }[loading]
 
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
@@ -60,7 +48,7 @@ def test_every_runtime_runs_its_own_tasks(
     layout: Layout, loading: str, libompass: Path, tmp_path: Path
 ) -> None:
     recorded = {"OMPASS_DIR": str(tmp_path / "run.ompass"), "OMPASS_SUMMARY": "off"}
-    ran = run(command_of(layout, tmp_path), **recorded, **settings(loading, libompass))
+    ran = run(command_of(layout, tmp_path), **recorded, **ways_to_load(libompass)[loading])
     assert ran.returncode == 0, ran.stderr
     assert facts_in(ran.stdout) == {"tasks": layout.tasks, "library_tasks": layout.library_tasks}
 
@@ -85,7 +73,7 @@ def test_tool_records_the_tasks_of_one_runtime(preload: bool, libompass: Path, t
     run_dir = tmp_path / "run.ompass"
     recorded = {"OMPASS_DIR": str(run_dir), "OMPASS_SUMMARY": "off"}
     ran = run(
-        command_of(layout, tmp_path), **recorded, **settings("preload" if preload else "tool", libompass)
+        command_of(layout, tmp_path), **recorded, **ways_to_load(libompass)["preload" if preload else "tool"]
     )
     assert ran.returncode == 0, ran.stderr
     facts = counted(check_sound(run_dir))
@@ -117,7 +105,7 @@ def test_record_names_the_runtime_that_is_not_recorded(
 ) -> None:
     recorded = {"OMPASS_DIR": str(tmp_path / "run.ompass"), "OMPASS_SUMMARY": "off"}
     ran = run(
-        command_of(layout, tmp_path), **recorded, **settings("preload" if preload else "tool", libompass)
+        command_of(layout, tmp_path), **recorded, **ways_to_load(libompass)["preload" if preload else "tool"]
     )
     assert ran.returncode == 0, ran.stderr
     assert Path(open_run(tmp_path / "run.ompass").other_runtime).name == second

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from ext_programs import ext_library
+from ext_programs import ext_library, ways_to_load
 from needs import require_toolchain
 from ompass import _core
 from ompass.readers.samples import read_samples
@@ -68,13 +68,7 @@ def run_host(
 
 def settings(loading: str, tool: Path, run_dir: Path, **more: str) -> dict[str, str]:
     """Return the environment that records into `run_dir`; `loading`: see LOADINGS."""
-    extension = str(ext_library())
-    loads = {
-        "tool": {"OMP_TOOL_LIBRARIES": str(tool)},
-        "preload": {"LD_PRELOAD": str(tool)},
-        "extension-tool": {"LD_PRELOAD": f"{extension} {tool}", "OMP_EXT_SCHEDULE": "1"},
-    }[loading]
-    return {"OMPASS_DIR": str(run_dir), "OMPASS_SUMMARY": "off", **loads, **more}
+    return {"OMPASS_DIR": str(run_dir), "OMPASS_SUMMARY": "off", **ways_to_load(tool)[loading], **more}
 
 
 def definitions_of(run: _core.Run, kind: str, module: Path) -> set[int]:

@@ -586,7 +586,7 @@ TEST_F(Loops, WithOtherContentsStayUnchanged) {
     EXPECT_TRUE(loops_of(other.finish()).empty());
 }
 
-// One of many threads that search at random finds a task quickly, even if each alone would take long.
+// Where many threads search at random, one finds a task quickly, even if each alone would take long.
 TEST(Simulation, ManyThreadsFindOneTaskTogether) {
     constexpr unsigned kTasks = 20000, kThreads = 64;
     Builder build;

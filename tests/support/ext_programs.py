@@ -18,6 +18,18 @@ def ext_library() -> Path:
     return Path(os.environ.get("OMP_EXT_LIBRARY", toolchains.BUILD / "lib" / "libomp_ext.so"))
 
 
+def ways_to_load(tool: Path) -> dict[str, dict[str, str]]:
+    """Return the variables that load the tool, the extension or both, by a name; the extension schedules."""
+    extension = str(ext_library())
+    return {
+        "tool": {"OMP_TOOL_LIBRARIES": str(tool)},
+        "preload": {"LD_PRELOAD": str(tool)},
+        "extension": {"LD_PRELOAD": extension, "OMP_EXT_SCHEDULE": "1"},
+        "extension-tool": {"LD_PRELOAD": f"{extension} {tool}", "OMP_EXT_SCHEDULE": "1"},
+        "tool-extension": {"LD_PRELOAD": f"{tool} {extension}", "OMP_EXT_SCHEDULE": "1"},
+    }
+
+
 def compile_with_ext(
     source: str, toolchain: Toolchain, *flags: str, extra_sources: Sequence[Path] = ()
 ) -> Path:

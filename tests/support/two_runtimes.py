@@ -22,7 +22,7 @@ NAME_OF_LIBGOMP, NAME_IN_WHEEL = b"libgomp.so.1\0", b"libgomp-1.so\0"
 
 @dataclass(frozen=True)
 class Layout:
-    """Which compilers built the program ("": no OpenMP) and its libraries."""
+    """The compilers of the program ("": no OpenMP) and of its libraries."""
 
     program: str
     libraries: tuple[str, ...]

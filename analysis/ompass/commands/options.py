@@ -15,14 +15,14 @@ from ompass.writable import file_problem, folder_problem
 
 
 class ScopeName(str, Enum):
-    """What the times include; the values of metrics' Scope that have an option."""
+    """Values of metrics' Scope that have an option: the part of the run whose times are shown."""
 
     REGIONS = "regions"
     PROGRAM = "program"
 
 
 class Colour(str, Enum):
-    """What the colours of a schedule show of tasks."""
+    """Properties of tasks that the colours of a schedule show."""
 
     CONSTRUCT = "construct"
     HOME = "home"

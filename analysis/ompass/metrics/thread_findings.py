@@ -51,7 +51,7 @@ def serial_fraction(facts: Facts) -> Iterator[Evidence]:
 
 
 def second_runtime(facts: Facts) -> Iterator[Evidence]:
-    """What looks serial, while a library has regions on a runtime that is not recorded."""
+    """Yields the time that looks serial while a library has regions on a runtime that is not recorded."""
     if not facts.run.other_runtime:
         return
     because = (

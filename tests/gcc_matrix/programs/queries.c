@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program reads and sets of its runtime, and what it must find there.
+// Reads and sets the values that a runtime keeps for a program, and checks those that it knows.
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>

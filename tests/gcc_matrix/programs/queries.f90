@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! What a Fortran program reads and sets of its runtime.
+! Reads and sets the values that a runtime keeps for a Fortran program.
 program queries
     use omp_lib
     implicit none
