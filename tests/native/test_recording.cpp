@@ -457,7 +457,7 @@ TEST_F(Recording, records_of_every_form_are_read_as_they_were_written) {
     for (size_t i = 0; i < read.size(); i++)
         ASSERT_EQ(read[i], written[i]) << "record " << i << " of kind " << format::kEventTraits[written[i].kind].text;
     EventDecoder later(run.threads[0], 0);
-    ASSERT_TRUE(later.go_to(place));
+    ASSERT_TRUE(later.seek(place));
     std::vector<Record> rest;
     read_on(later, rest);
     ASSERT_EQ(rest.size(), written.size() - written.size() / 2);

@@ -25,7 +25,7 @@ struct Diary : IndexedObserver {
         Entry entry = {what,
                        walk.now(),
                        walk.mark(),
-                       static_cast<uint64_t>(walk.doing()),
+                       static_cast<uint64_t>(walk.activity()),
                        task.id,
                        task.construct,
                        task.owner().id,
@@ -46,8 +46,8 @@ struct Diary : IndexedObserver {
     static uint64_t start(const auto &task) { return has_times(task) ? task.start : 0; }
     static uint64_t ready(const auto &task) { return has_times(task) ? task.ready : 0; }
 
-    void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t weight) {
-        const format::AbsentTicks absent = walk.absent(begin, end);
+    void state_interval(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t weight) {
+        const format::AbsentTicks absent = walk.off_cpu(begin, end);
         note(walk, 1, {static_cast<uint64_t>(state), begin, end, weight, absent.preempted, absent.blocked});
     }
     void created(auto &walk, uint64_t task, uint32_t construct) {
@@ -80,9 +80,9 @@ struct Diary : IndexedObserver {
         note(walk, 16, {work.construct, work.begin, n_chunks, n_taken});
     }
     void ended_kernel(auto &walk, const OpenKernel &kernel, uint32_t construct) {
-        note(walk, 17, {construct, kernel.begin, kernel.read_bytes, kernel.absent.preempted, kernel.absent.blocked});
+        note(walk, 17, {construct, kernel.begin, kernel.read_bytes, kernel.off_cpu.preempted, kernel.off_cpu.blocked});
     }
-    void absent(auto &walk, const AbsentInterval &absence) { note(walk, 18, {absence.begin, absence.end}); }
+    void off_cpu(auto &walk, const OffCpuInterval &absence) { note(walk, 18, {absence.begin, absence.end}); }
 
     std::vector<Entry> entries;
 };
@@ -126,7 +126,7 @@ void check_thread(const RunFiles &run, const TraceIndex &index, uint32_t thread)
     for (const Place &place : places) {
         Diary rest(index);
         Walk later(run, thread, rest);
-        ASSERT_TRUE(later.go_to(place.at));
+        ASSERT_TRUE(later.restore(place.at));
         ASSERT_FALSE(walk_thread(later));
         ASSERT_EQ(rest.entries.size(), whole.entries.size() - place.n_entries);
         for (size_t i = 0; i < rest.entries.size(); i++)

@@ -224,14 +224,14 @@ private:
 
 uint64_t StretchWatcher::created_at(uint64_t task) const { return index_ ? index_->created_at(task) : (*times_)(task); }
 
-void StretchWatcher::stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+void StretchWatcher::state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
     const uint64_t begin_ns = ns(begin), end_ns = ns(end);
     if (end_ns <= begin_ns) return; // what is shorter than a nanosecond has no length
     const Frame &task = walk.current().owner();
     const uint32_t home = task.home >= 0   ? static_cast<uint32_t>(task.home)
                           : task.construct ? static_cast<uint32_t>(format::thread_of_id(task.id))
                                            : kNoHome;
-    for (const AbsentInterval &interval : walk.absences()) {
+    for (const OffCpuInterval &interval : walk.off_cpu_intervals()) {
         if (interval.begin >= end) break;
         const uint64_t first = ns(std::max(begin, interval.begin)), last = ns(std::min(end, interval.end));
         if (first < last) sink_.absent(state, first, last, interval.blocked);
@@ -272,14 +272,14 @@ uint64_t CreationTimes::operator()(uint64_t task) {
     const auto [block, is_new] = blocks_.try_emplace(thread << 32 | number);
     if (is_new) {
         EventDecoder decoder(run_.threads[thread], static_cast<uint32_t>(thread));
-        if (!decoder.go_to(from->place)) return 0;
+        if (!decoder.seek(from->place)) return 0;
         std::vector<uint64_t> created;
         std::vector<uint32_t> doubt;
         RecordedRegions regions;
         FirstPass pass(run_, created, doubt, regions, TraceIndex::Creations::kEarliest);
         const uint64_t end = next == marks.end() ? ~uint64_t{0} : next->place.n_ids;
         EventRecord record;
-        while (decoder.n_ids() < end && decoder.next(record)) pass.take(decoder, record);
+        while (decoder.n_ids() < end && decoder.next(record)) pass.read(decoder, record);
         block->second = std::move(created);
     }
     const uint64_t place = counter - from->place.n_ids; // 0 is taken, as in an index
@@ -373,11 +373,11 @@ Problem Pyramid::watch_window(uint32_t thread, uint64_t begin_ns, uint64_t end_n
     });
     StretchWatcher watcher(*clock_, regions_, end_, nullptr, times_.get(), sink);
     StretchWatcher::Walk walk(run_, thread, watcher);
-    if (after != marks.begin() && !walk.go_to(*(after - 1)))
+    if (after != marks.begin() && !walk.restore(*(after - 1)))
         return {run_.directory, 0, "has a pyramid that is not of its trace"};
     // A worker that is outside of regions tells of its next one when it joins it, from the begin of that on.
     const auto has_more = [&] {
-        return walk.doing() == Doing::kUnknown || watcher.ns(walk.mark()) < end_ns + kClockSlackNs;
+        return walk.activity() == Activity::kUnknown || watcher.ns(walk.mark()) < end_ns + kClockSlackNs;
     };
     bool more = true;
     while (records && has_more() && !sink.has_enough() && (more = walk.advance() && walk.apply())) records--;

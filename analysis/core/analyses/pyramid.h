@@ -90,10 +90,10 @@ class CreationTimes;
 // Hands the walk's stretches and kernels to a sink. Of one thread; has the creations of a whole index, or looks each up.
 class StretchWatcher : public WalkObserver {
 public:
-    struct OfFrame {
+    struct FrameData {
         uint32_t depth;
     };
-    struct OfThread {
+    struct ThreadData {
         uint64_t kernel_mark; // since when the innermost kernel is
         uint32_t lock; // that the thread has asked for, as kind of a wait; 0: none
     };
@@ -109,7 +109,7 @@ public:
     uint64_t end_of_run() const { return end_; }
     uint64_t ns(uint64_t ticks) const { return clock_.since_start(ticks); }
 
-    void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t);
+    void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t);
     void began_undeferred(Walk &, Frame &task) { deeper(task); }
     void started(Walk &walk, Frame &task, bool, uint64_t) {
         deeper(task);

@@ -161,7 +161,7 @@ void Pyramid::transfer(Archive &archive) {
             archive.value(mark.parts);
             archive.value(mark.kernels);
             archive.value(mark.works);
-            archive.value(mark.absences);
+            archive.value(mark.off_cpu_intervals);
         });
     });
 }
@@ -191,7 +191,7 @@ bool Pyramid::fits_run() const {
     const auto known = [&](uint32_t construct) { return construct < run_.definitions.size(); };
     for (const std::vector<WalkCheckpoint> &marks : checkpoints_)
         for (const WalkCheckpoint &mark : marks) {
-            if (mark.frames.empty() || mark.parts.empty() || !known(mark.last.told.construct)) return false;
+            if (mark.frames.empty() || mark.parts.empty() || !known(mark.last.creation.construct)) return false;
             if (!known(mark.last.wait_place) || !known(mark.last.waited_for)) return false;
             if (mark.frames[0].kind != StretchWatcher::Frame::kOutside) return false;
             for (const auto &frame : mark.frames)

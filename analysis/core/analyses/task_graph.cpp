@@ -19,15 +19,15 @@ namespace {
 
 class GraphBuilder : public WalkObserver {
 public:
-    struct OfFrame {
+    struct FrameData {
         uint32_t chain = 0; // whose work it is
         uint32_t own = 0;   // for waits: of an undeferred task, made when it creates a deferred one
         uint32_t group = 0;
     };
-    struct OfPart {
+    struct PartData {
         GraphRegion *region = nullptr;
     };
-    struct OfThread {
+    struct ThreadData {
         uint64_t counted_until = 0;  // work before this is part of a chain
         uint64_t dispatch_ticks = 0; // for which the task that starts now was ready, and its thread had nothing to run
     };
@@ -91,7 +91,7 @@ public:
         chains_[chain].thread = walk.thread();
         walk.current().data = {chain, chain, 0};
     }
-    void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+    void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kWork) worked(walk, begin, end);
         if (state == format::State::kCreate) chain_of(walk).now.burdened += end - begin;
         if (state == format::State::kSchedule) walk.data.dispatch_ticks = end - begin;
@@ -101,7 +101,7 @@ public:
 
     void created(Walk &walk, uint64_t task, uint32_t construct) {
         const Creation creation = walk.date_creation();
-        if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), creation.begin);
+        if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), creation.begin);
         Frame &creator = walk.current();
         const uint32_t parent = own_chain(walk, creator);
         const uint32_t place =
@@ -194,7 +194,7 @@ public:
         close_barriers(*region);
     }
     void ended_wait(Walk &walk, uint32_t kind) {
-        const OfFrame task = walk.current().data;
+        const FrameData task = walk.current().data;
         Point &point = chains_[task.chain].now;
         if (format::is_barrier(kind)) {
             GraphRegion *region = walk.part().data.region;
@@ -281,7 +281,7 @@ private:
         begin = std::max(begin, walk.data.counted_until);
         if (end <= begin || walk.is_waiting_helper()) return;
         walk.data.counted_until = end;
-        const uint64_t preempted = walk.absent(begin, end).preempted;
+        const uint64_t preempted = walk.off_cpu(begin, end).preempted;
         const uint64_t ticks = end - begin - (options_.on_processors ? preempted : 0);
         Chain &chain = chain_of(walk);
         chain.now.span += ticks;
@@ -299,7 +299,7 @@ private:
     };
 
     Chain &chain_of(Walk &walk) { return chains_[walk.current().data.chain]; }
-    OfFrame frame_of(uint32_t chain) { return {chain, chain, chains_[chain].group}; }
+    FrameData frame_of(uint32_t chain) { return {chain, chain, chains_[chain].group}; }
     // The chain of a task that the thread goes on with. One that was never created, as far as the trace tells, goes on where
     // its thread was.
     uint32_t chain_or_new(Walk &walk, Frame &task) {

@@ -36,12 +36,13 @@ public:
         const Creation creation = walk.date_creation();
         emit({SliceKind::kCreated, 0, number(construct), task, creation.time}, creation.latest);
     }
-    void stretch(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+    void state_interval(Walk &, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kCreate) emit({SliceKind::kCreate, 0, -1, 0, begin}, end);
     }
     // Told at the end of the stretch in which it begins: it may reach beyond the end of a worker's part of a region.
-    void absent(Walk &walk, const AbsentInterval &absence) {
-        const uint64_t left = walk.doing() == Doing::kWait && !walk.part().primary ? region(walk.part().id).end : 0;
+    void off_cpu(Walk &walk, const OffCpuInterval &absence) {
+        const uint64_t left =
+            walk.activity() == Activity::kWait && !walk.part().primary ? region(walk.part().id).end : 0;
         const uint64_t split = left ? std::clamp(left, absence.begin, absence.end) : absence.end;
         after_part_ = {split, absence.end, absence.blocked, absence.guessed};
         emit_absence({absence.begin, split, absence.blocked, absence.guessed});
@@ -104,7 +105,7 @@ private:
         for (auto n = found - stack_.rbegin() + 1; n > 0; n--) pop_top(now);
     }
 
-    void emit_absence(const AbsentInterval &absence) {
+    void emit_absence(const OffCpuInterval &absence) {
         const uint64_t begin = stack_.empty() ? absence.begin : std::max(absence.begin, stack_.back().begin);
         if (begin < absence.end)
             emit({absence.blocked ? SliceKind::kBlocked : SliceKind::kPreempted, 0, -1, 0, begin}, absence.end);
@@ -126,7 +127,7 @@ private:
     uint32_t thread_;
     SliceColumns &slices_;
     std::vector<OpenSlice> stack_;
-    AbsentInterval after_part_ = {}; // of the last absence, what comes after the worker's part of its region
+    OffCpuInterval after_part_ = {}; // of the last absence, what comes after the worker's part of its region
 };
 
 } // namespace

@@ -40,10 +40,10 @@ struct ReplayRun {
 
 class ThreadReplay : public IndexedObserver {
 public:
-    struct OfFrame {
+    struct FrameData {
         uint32_t weight = 1; // of a timed undeferred task
     };
-    struct OfPart {
+    struct PartData {
         uint32_t loop = 0; // the last one that the implicit task left, until the barrier behind it is over,
         uint64_t loop_end = 0; // and when
     };
@@ -66,21 +66,21 @@ public:
     // Before the event at hand: does it count?
     void at_event(uint64_t now) { counted_ = now >= shared_.start && now < shared_.end ? &account_ : &outside_; }
     // After it: nothing that lies in the window is to come.
-    bool is_over(Walk &walk) const { return walk.mark() >= shared_.end && walk.doing() != Doing::kUnknown; }
+    bool is_over(Walk &walk) const { return walk.mark() >= shared_.end && walk.activity() != Activity::kUnknown; }
 
     // ---------------------------------------------------------------- stretches
 
-    void stretch(Walk &walk, State state, uint64_t begin, uint64_t end, uint32_t weight) {
+    void state_interval(Walk &walk, State state, uint64_t begin, uint64_t end, uint32_t weight) {
         const uint64_t ticks = in_window(begin, end);
         RegionSlot &here = account_.regions[walk.part().construct];
         here.state_ticks[static_cast<size_t>(state)] += ticks;
-        if (__builtin_expect(!walk.absences().empty(), 0)) charge_absences(walk, here, state, begin, end);
+        if (__builtin_expect(!walk.off_cpu_intervals().empty(), 0)) charge_absences(walk, here, state, begin, end);
         if (state == State::kWork) return worked(here, walk.current(), ticks);
         if (state == State::kCreate) {
             if (weight > 1) here.create_weight += ticks * weight;
             return;
         }
-        if (walk.doing() != Doing::kWait) return;
+        if (walk.activity() != Activity::kWait) return;
         if (const uint32_t place = walk.current().wait_place) format::gap_ticks(account_.wait(place), state) += ticks;
     }
 
@@ -168,7 +168,7 @@ public:
 
     void began_wait(Walk &walk, uint32_t kind) {
         if (walk.wait_place()) counted_->wait(walk.wait_place()).n_waits++;
-        OfPart &part = walk.part().data;
+        PartData &part = walk.part().data;
         if (format::is_barrier(kind) && part.loop && walk.now() - part.loop_end > after_loop_ticks_) part.loop = 0;
     }
     void ended_wait(Walk &walk, uint32_t kind) {
@@ -238,7 +238,7 @@ public:
         const uint64_t ticks = walk.now() - ended.begin;
         kernel.n_completed++;
         time_slot(construct).own_ticks += in_window(ended.begin, walk.now());
-        time_slot(construct).absent += ended.absent;
+        time_slot(construct).absent += ended.off_cpu;
         count_bytes(ended);
         count_duration(shared_.clock, kernel, ticks, 1);
     }
@@ -267,7 +267,7 @@ public:
         if (walk.mark() >= shared_.end) { // waits that are open where the window ends
             for (const Frame &task : walk.frames())
                 if (task.wait_place) account_.wait(task.wait_place).ticks += in_window(task.wait_begin, shared_.end);
-        } else if (const Frame &task = walk.current(); task.wait_place && walk.doing() == Doing::kWait) {
+        } else if (const Frame &task = walk.current(); task.wait_place && walk.activity() == Activity::kWait) {
             if (walk.part().id && !walk.part().primary && region(walk.part().id).end)
                 leave_wait(walk);
             else // it has not ended: its last gap alone counts
@@ -338,7 +338,7 @@ private:
 
     // Before the stretch is charged: for how long of it, as far as it lies in the window, the thread was absent.
     [[gnu::noinline]] void charge_absences(Walk &walk, RegionSlot &here, State state, uint64_t begin, uint64_t end) {
-        const format::AbsentTicks absent = walk.absent(std::max(begin, shared_.start), std::min(end, shared_.end));
+        const format::AbsentTicks absent = walk.off_cpu(std::max(begin, shared_.start), std::min(end, shared_.end));
         here.absent[static_cast<size_t>(state)] += absent;
         if (state != State::kWork || absent.preempted + absent.blocked == 0) return;
         const uint32_t construct = walk.current().construct;

@@ -106,10 +106,10 @@ private:
 
 struct StretchRows : WalkRows {
     using WalkRows::WalkRows;
-    void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+    void state_interval(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (end <= begin) return;
-        const format::AbsentTicks absent = walk.absent(begin, end);
-        const bool known = walk.knows_absences();
+        const format::AbsentTicks absent = walk.off_cpu(begin, end);
+        const bool known = walk.knows_off_cpu();
         push(walk.thread(), state, id(walk.current().explicit_id()), construct(walk.construct()), at(begin), at(end),
              known ? length(absent.preempted) : kNone, known ? length(absent.blocked) : kNone);
     }
@@ -117,12 +117,12 @@ struct StretchRows : WalkRows {
 
 // A wait of a task, or the part of it until the task is suspended; tasks that ran in it are no part of its lengths.
 struct WaitRows : WalkRows {
-    struct OfFrame {
+    struct FrameData {
         uint64_t ticks[format::kStates]; // of the wait that the task is in
     };
     using WalkRows::WalkRows;
-    void stretch(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
-        if (walk.doing() == Doing::kWait && end > begin)
+    void state_interval(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+        if (walk.activity() == Activity::kWait && end > begin)
             walk.current().data.ticks[static_cast<size_t>(state)] += end - begin;
     }
     void ended_wait(auto &walk, uint32_t kind) { end(walk, walk.current(), kind); }

@@ -51,7 +51,7 @@ public:
     // The next record; false at the end of the log or at a problem. A log ends at its first zero word. Definitions of
     // inline codes are kept, not handed out.
     [[gnu::always_inline]] bool next(EventRecord &record) {
-        while (take(record)) {
+        while (read_record(record)) {
             if (__builtin_expect(!(kShort >> record.kind & 1), 1)) {
                 if (record.kind == format::kStart) unpack_start(record);
                 record.id = kNumbered >> record.kind & 1 ? first_id_ | ++at_.n_ids : 0;
@@ -63,7 +63,7 @@ public:
                 continue;
             }
             if (record.kind == format::kAbsentNear)
-                unpack_absence(record);
+                unpack_off_cpu(record);
             else
                 unpack_access(record);
             return true;
@@ -77,7 +77,7 @@ public:
         return mark;
     }
     // False, and nothing changes: there is no such place.
-    bool go_to(const Bookmark &mark) {
+    bool seek(const Bookmark &mark) {
         if (mark.extent > thread_.events.size() || mark.n_codes > format::kInlineCodes) return false;
         if (mark.half > (mark.extent ? 2 * thread_.events[mark.extent - 1].size() : 0)) return false;
         at_ = mark;
@@ -138,7 +138,7 @@ private:
         return word;
     }
 
-    [[gnu::always_inline]] bool take(EventRecord &record) {
+    [[gnu::always_inline]] bool read_record(EventRecord &record) {
         for (;;) {
             if (end_ - place_ < 2) { // no record is in the last half alone
                 if (at_.extent == thread_.events.size()) return false;
@@ -194,7 +194,7 @@ private:
         }
         at_.started = record.words[1] & format::kIdMask;
     }
-    static void unpack_absence(EventRecord &record) {
+    static void unpack_off_cpu(EventRecord &record) {
         const uint64_t word = record.words[0];
         record.kind = format::is_blocked_near(word) ? format::kBlocked : format::kPreempted;
         record.argument = format::is_guess_near(word);

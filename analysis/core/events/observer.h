@@ -9,7 +9,7 @@
 namespace ompass {
 
 // What a thread does between two events.
-enum class Doing : uint8_t {
+enum class Activity : uint8_t {
     kUnknown, // outside of every region, in no code that we know of
     kWork, // runs the current task
     kWait, // is in a wait of the current task, and runs nothing
@@ -62,7 +62,7 @@ struct RegionPart {
 struct OpenKernel {
     uint32_t construct;
     uint64_t begin, read_bytes = 0, write_bytes = 0;
-    format::AbsentTicks absent = {};
+    format::AbsentTicks off_cpu = {};
 };
 
 // A loop, or another construct that shares work.
@@ -85,20 +85,20 @@ struct Precondition {
 };
 
 // The thread was on no processor.
-struct AbsentInterval {
+struct OffCpuInterval {
     uint64_t begin, end;
     bool blocked; // else preempted
     bool guessed; // when, and which of both
 };
 
-struct Nothing {};
+struct NoData {};
 
 // Hears of everything and does nothing. `walk` stands at the event, frames and parts are those before it ends, or after
 // it begins them.
 struct WalkObserver {
-    using OfFrame = Nothing;
-    using OfPart = Nothing;
-    using OfThread = Nothing;
+    using FrameData = NoData;
+    using PartData = NoData;
+    using ThreadData = NoData;
 
     // What the walk must know of other threads and of the end; 0 and empty when not known.
     uint64_t created_at(uint64_t /*task*/) const { return 0; }
@@ -111,10 +111,10 @@ struct WalkObserver {
     // A stretch of the thread, in order; its end lies before its begin where a clock was read tens of ns early. One of
     // creation stands for `weight` creations, and belongs to no construct yet: creation_cost() tells. A task starts or
     // goes on right after a stretch of scheduling.
-    // walk.absent() tells for how much of it the thread was on no processor.
-    void stretch(auto & /*walk*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
+    // walk.off_cpu() tells for how much of it the thread was on no processor.
+    void state_interval(auto & /*walk*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
     // Before the stretches in which it lies.
-    void absent(auto & /*walk*/, const AbsentInterval &) {}
+    void off_cpu(auto & /*walk*/, const OffCpuInterval &) {}
 
     // A deferred task; walk.date_creation() says when. Its start, on whichever thread, and its end come later.
     void created(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}

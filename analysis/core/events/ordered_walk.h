@@ -27,7 +27,7 @@ public:
     }
 
     Problem run() {
-        for (Walk &walk : walks_) put_back(walk);
+        for (Walk &walk : walks_) enqueue(walk);
         while (!queue_.empty()) {
             Walk &walk = *queue_.top().walk;
             queue_.pop();
@@ -35,7 +35,7 @@ public:
             bool more = true;
             while (more && walk.now() <= limit && is_met(walk)) {
                 more = walk.apply() && walk.advance();
-                if (!held_.empty()) let_go();
+                if (!held_.empty()) release_held();
             }
             if (Problem problem = walk.problem()) return problem;
             if (more && walk.now() <= limit)
@@ -67,11 +67,11 @@ private:
         return needed.kind == Precondition::kNone || observer_.is_met(walk, needed);
     }
 
-    void put_back(Walk &walk) {
+    void enqueue(Walk &walk) {
         if (walk.advance()) queue_.push({walk.now(), &walk});
     }
 
-    void let_go() { // into the queue again: they look for themselves
+    void release_held() { // into the queue again: they look for themselves
         std::erase_if(held_, [&](Walk *walk) {
             if (!is_met(*walk)) return false;
             queue_.push({walk->now(), walk});
@@ -85,9 +85,9 @@ private:
         Walk &walk = **first;
         held_.erase(first);
         observer_.out_of_order();
-        if (walk.apply()) put_back(walk);
+        if (walk.apply()) enqueue(walk);
         if (Problem problem = walk.problem()) return problem;
-        let_go();
+        release_held();
         return {};
     }
 

@@ -22,7 +22,7 @@ Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
         EventDecoder decoder(run.threads[i], static_cast<uint32_t>(i));
         FirstPass pass(run, index.created.of_thread(i), index.doubt.of_thread(i), regions[i], index.creations);
         EventRecord record;
-        while (decoder.next(record)) pass.take(decoder, record);
+        while (decoder.next(record)) pass.read(decoder, record);
         problems[i] = decoder.problem();
         ends[i] = decoder.time();
     });

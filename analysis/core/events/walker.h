@@ -22,14 +22,14 @@ namespace ompass {
 // The dates of one thread's creations, in the order of its log.
 class CreationDates {
 public:
-    // `with_doubt`: until when a creation may have been matters, too; else `latest` may be too early.
-    explicit CreationDates(const RunFiles &run, bool with_doubt = true)
-        : bracketed_(run.process->brackets != 0), with_doubt_(with_doubt) {}
+    // `with_latest`: until when a creation may have been matters, too; else `latest` may be too early.
+    explicit CreationDates(const RunFiles &run, bool with_latest = true)
+        : has_wrappers_(run.process->brackets != 0), with_latest_(with_latest) {}
 
     // `record` is a creation, the last one that `decoder` handed out. Amortized constant time.
     Creation date(const EventDecoder &decoder, const EventRecord &record) {
         const bool timed = record.is_timed();
-        if (!bracketed_ && (timed || !with_doubt_)) return {record.time, record.time, record.time};
+        if (!has_wrappers_ && (timed || !with_latest_)) return {record.time, record.time, record.time};
         if (decoder.n_records() > searched_) search(decoder, record.time);
         if (span_begin_ != kNoSpan && (!timed || span_begin_ <= record.time)) {
             const uint64_t time = std::max(record.time, span_begin_);
@@ -68,7 +68,7 @@ private:
         searched_ = ahead.n_records();
     }
 
-    const bool bracketed_, with_doubt_;
+    const bool has_wrappers_, with_latest_;
     uint64_t searched_ = 0; // up to this record the answers below hold,
     uint64_t span_begin_ = kNoSpan;
     uint64_t next_timed_ = 0; // and up to this one the next:
@@ -86,7 +86,7 @@ public:
         created_.push_back(0); // ids count from 1 on
     }
 
-    void take(const EventDecoder &decoder, const EventRecord &record) {
+    void read(const EventDecoder &decoder, const EventRecord &record) {
         switch (record.kind) {
         case format::kCreate:
             if (creations_ != Creations::kNone) note_creation(decoder, record);
@@ -142,13 +142,13 @@ inline Dependence dependence_in(const EventRecord &record) {
 template <typename Observer>
 class ThreadWalk {
 public:
-    using Frame = TaskFrame<typename Observer::OfFrame>;
-    using Part = RegionPart<typename Observer::OfPart>;
-    struct Told {
+    using Frame = TaskFrame<typename Observer::FrameData>;
+    using Part = RegionPart<typename Observer::PartData>;
+    struct PendingCreation {
         uint64_t task;
         uint32_t construct;
     };
-    struct Untold {
+    struct PendingSpan {
         uint64_t ticks;
         uint32_t weight;
     };
@@ -168,26 +168,26 @@ public:
             what_ = "is damaged: event of an unknown construct";
             return false;
         }
-        if (last_.told.construct | last_.untold.ticks) {
-            if (!is_one_of(kOfDeferred)) last_.told = {};
-            if (!is_one_of(kOfUndeferred)) last_.untold = {};
+        if (context_.creation.construct | context_.span.ticks) {
+            if (!is_one_of(kAfterCreation)) context_.creation = {};
+            if (!is_one_of(kAfterSpan)) context_.span = {};
         }
-        const bool is_sound = take();
-        if (__builtin_expect(last_.waited_for != 0, 0) && record_.is_timed()) last_.waited_for = 0;
-        if (__builtin_expect(is_sound || last_.after_pause, 1)) return true;
+        const bool is_sound = dispatch();
+        if (__builtin_expect(context_.waited_for != 0, 0) && record_.is_timed()) context_.waited_for = 0;
+        if (__builtin_expect(is_sound || context_.after_pause, 1)) return true;
         what_ = "is damaged: event out of place";
         return false;
     }
     // After the last event: closes what is open when the run ended.
     void finish() {
-        if (last_.doing != Doing::kUnknown) {
+        if (context_.activity != Activity::kUnknown) {
             const uint64_t end_of_region = observer_.region(part().id).end;
-            const uint64_t end = std::max(last_.mark, end_of_region ? end_of_region : observer_.end_of_run());
-            note_last_absences(end);
-            if (end_of_region && last_.doing == Doing::kWait && !part().primary)
+            const uint64_t end = std::max(context_.mark, end_of_region ? end_of_region : observer_.end_of_run());
+            add_last_off_cpu(end);
+            if (end_of_region && context_.activity == Activity::kWait && !part().primary)
                 close_part();
             else
-                close(end);
+                close_interval(end);
         }
         observer_.ended_thread(*this);
     }
@@ -197,51 +197,51 @@ public:
     }
 
     // What one event leaves for the next ones, beside stacks.
-    struct Lasting {
+    struct Context {
         uint64_t mark = 0;
-        Doing doing = Doing::kUnknown;
+        Activity activity = Activity::kUnknown;
         bool after_pause = false; // what began during the pause ends from now on
         uint32_t wait_place = 0, waited_for = 0;
         uint32_t domain = 0; // 1 + the argument of the last such event; 0: none
         uint32_t placed = 0; // the same of the task that starts next
-        Told told = {}; // the deferred creation told last, until its span is
-        Untold untold = {}; // a span whose task is told next
+        PendingCreation creation = {}; // the deferred creation told last, until its span is
+        PendingSpan span = {}; // a span whose task is told next
     };
     // Where the walk stands between two events. Another walk of the same thread can go on from there.
     struct Checkpoint {
         EventDecoder::Bookmark place;
-        Lasting last;
-        typename Observer::OfThread data;
+        Context last;
+        typename Observer::ThreadData data;
         std::vector<Frame> frames; // from the bottom of the stack
         std::vector<Part> parts; // the first is outside of every region
         std::vector<OpenKernel> kernels;
         std::vector<OpenWork> works;
-        std::vector<AbsentInterval> absences;
+        std::vector<OffCpuInterval> off_cpu_intervals;
     };
     Checkpoint checkpoint() const {
         const std::vector<Frame> frames(frames_.begin(), frames_.begin() + (current_ - frames_.data()) + 1);
-        return {decoder_.bookmark(), last_, data, frames, parts_, kernels_, works_, absent_};
+        return {decoder_.bookmark(), context_, data, frames, parts_, kernels_, works_, off_cpu_};
     }
     // Of a walk that has not moved yet. False: the checkpoint is not of this log.
-    bool go_to(const Checkpoint &at) {
-        if (at.frames.empty() || at.parts.empty() || !decoder_.go_to(at.place)) return false;
+    bool restore(const Checkpoint &at) {
+        if (at.frames.empty() || at.parts.empty() || !decoder_.seek(at.place)) return false;
         record_.time = at.place.time;
-        last_ = at.last;
+        context_ = at.last;
         data = at.data;
         kernels_ = at.kernels;
         works_ = at.works;
-        absent_ = at.absences;
+        off_cpu_ = at.off_cpu_intervals;
         frames_ = at.frames;
         current_ = &frames_.back();
         parts_ = at.parts;
         return true;
     }
 
-    typename Observer::OfThread data{};
+    typename Observer::ThreadData data{};
     uint32_t thread() const { return thread_; }
     uint64_t now() const { return record_.time; }
-    uint64_t mark() const { return last_.mark; } // begin of the open stretch
-    Doing doing() const { return last_.doing; }
+    uint64_t mark() const { return context_.mark; } // begin of the open stretch
+    Activity activity() const { return context_.activity; }
     Frame &current() { return *current_; }
     std::span<Frame> frames() { return {frames_.data(), current_ + 1}; } // from the bottom of the stack
     Part &part() { return parts_.back(); }
@@ -250,10 +250,12 @@ public:
         const uint32_t of_task = current_->owner().construct;
         return of_task ? of_task : parts_.back().construct;
     }
-    uint32_t domain() const { return last_.domain; } // 1 + that in which the thread starts tasks; 0: not told
+    uint32_t domain() const { return context_.domain; } // 1 + that in which the thread starts tasks; 0: not told
     const std::vector<OpenKernel> &kernels() const { return kernels_; } // the innermost last
-    uint32_t wait_place() const { return last_.wait_place; } // construct of the waits that begin; 0: not told
-    uint32_t waited_for() const { return last_.waited_for; } // construct for which the wait that ends did; 0: not told
+    uint32_t wait_place() const { return context_.wait_place; } // construct of the waits that begin; 0: not told
+    uint32_t waited_for() const {
+        return context_.waited_for;
+    } // construct for which the wait that ends did; 0: not told
     const LastGap &last_gap() const { return last_gap_; } // of that wait, or before the task that waited
     const EventDecoder &decoder() const { return decoder_; }
 
@@ -263,13 +265,13 @@ public:
         return run_.threads[thread_].header->kind == format::ThreadKind::kHelper &&
                (kind == Frame::kImplicit || kind == Frame::kOutside);
     }
-    bool knows_absences() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
+    bool knows_off_cpu() const { return run_.threads[thread_].header->cpu_source == format::CpuSource::kSwitches; }
     // Of the stretch at hand and later, in order.
-    const std::vector<AbsentInterval> &absences() const { return absent_; }
+    const std::vector<OffCpuInterval> &off_cpu_intervals() const { return off_cpu_; }
     // In stretch(): for how long of [begin, end) in it the thread was on no processor. No more than that is known.
-    format::AbsentTicks absent(uint64_t begin, uint64_t end) const {
+    format::AbsentTicks off_cpu(uint64_t begin, uint64_t end) const {
         format::AbsentTicks sum = {};
-        for (const AbsentInterval &interval : absent_) {
+        for (const OffCpuInterval &interval : off_cpu_) {
             const uint64_t first = std::max(begin, interval.begin), last = std::min(end, interval.end);
             if (interval.begin >= end) break;
             if (first < last) (interval.blocked ? sum.blocked : sum.preempted) += last - first;
@@ -307,20 +309,22 @@ private:
         return set;
     }();
     // What may stand between a creation and its span, and between the span and the begin of an undeferred task.
-    static constexpr Kinds kAside = kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced,
-                                          format::kPreempted, format::kBlocked, format::kWorkBegin, format::kWorkEnd);
-    static constexpr Kinds kOfDeferred = kAside | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
-    static constexpr Kinds kOfUndeferred =
-        kAside | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
+    static constexpr Kinds kInBetween =
+        kinds(format::kCpu, format::kDependence, format::kDomain, format::kPlaced, format::kPreempted, format::kBlocked,
+              format::kWorkBegin, format::kWorkEnd);
+    static constexpr Kinds kAfterCreation =
+        kInBetween | kinds(format::kCreate, format::kCreateSpan, format::kCreateSpanLong);
+    static constexpr Kinds kAfterSpan =
+        kInBetween | kinds(format::kInlineOps, format::kInlineBegin, format::kInlineBeginTimed);
 
     // apply() without the checks. False: the event is out of place.
-    bool take() {
+    bool dispatch() {
         const uint32_t argument = record_.argument;
         const uint64_t *words = record_.words;
         switch (record_.kind) {
         case format::kOutside:
-            last_.mark = now();
-            last_.doing = thread_ == 0 ? Doing::kWork : Doing::kUnknown;
+            context_.mark = now();
+            context_.activity = thread_ == 0 ? Activity::kWork : Activity::kUnknown;
             break;
         case format::kCreate: create(); break;
         case format::kCreateSpan: end_creation(argument, 1, true); break;
@@ -331,7 +335,7 @@ private:
         case format::kInlineBegin: begin_undeferred(argument); break;
         case format::kInlineBeginTimed: begin_undeferred(argument, true); break;
         case format::kInlineEnd: return end_undeferred();
-        case format::kInlineEndTimed: spend(State::kWork, now()); return current_->timed && end_undeferred();
+        case format::kInlineEndTimed: charge(State::kWork, now()); return current_->timed && end_undeferred();
         case format::kInlineOps:
             return decoder_.unfold(
                 record_,
@@ -341,7 +345,7 @@ private:
                     return true;
                 },
                 [this] { return end_undeferred(); });
-        case format::kStamp: spend(State::kWork, now()); break;
+        case format::kStamp: charge(State::kWork, now()); break;
         case format::kStart: start(observer_.created_at(words[1] & format::kIdMask)); break;
         case format::kStartReady: start(now() - std::min(words[2], now())); break;
         case format::kResume: resume(); break;
@@ -355,7 +359,7 @@ private:
         case format::kBarrierEnd: end_wait(now() - std::min(words[1] >> 1, now()), words[1] & 1); break;
         case format::kMutexAcquire:
             observer_.asked_for_lock(*this, argument);
-            close(now());
+            close_interval(now());
             break;
         case format::kMutexAcquired: get_lock(); break;
         case format::kRegionBegin: begin_region(); break;
@@ -374,15 +378,15 @@ private:
             observer_.counted(*this, argument, words[1]);
             break;
         case format::kResync: resume_recording(); break;
-        case format::kDomain: last_.domain = argument + 1; break;
-        case format::kPlaced: last_.placed = argument + 1; break;
-        case format::kPreempted: return note_absence({words[1], words[1] + words[2], false, argument != 0});
-        case format::kBlocked: return note_absence({words[1], words[1] + words[2], true, argument != 0});
+        case format::kDomain: context_.domain = argument + 1; break;
+        case format::kPlaced: context_.placed = argument + 1; break;
+        case format::kPreempted: return add_off_cpu({words[1], words[1] + words[2], false, argument != 0});
+        case format::kBlocked: return add_off_cpu({words[1], words[1] + words[2], true, argument != 0});
         case format::kWaitPlace:
-            last_.wait_place = argument;
+            context_.wait_place = argument;
             observer_.named_wait(*this, argument);
             break;
-        case format::kWaitedFor: last_.waited_for = argument; break;
+        case format::kWaitedFor: context_.waited_for = argument; break;
         case format::kWorkBegin: begin_work(); break;
         case format::kWorkEnd: return end_work();
         case format::kSteal: observer_.stole(*this, argument >> 1, argument & 1); break;
@@ -408,43 +412,43 @@ private:
 
     // ---------------------------------------------------------------- stretches
 
-    void spend(State state, uint64_t end, uint32_t weight = 1) {
-        if (state == State::kWork) current_->owner().worked += end - last_.mark;
-        observer_.stretch(*this, state, last_.mark, end, weight);
-        last_.mark = end;
-        if (__builtin_expect(!absent_.empty(), 0)) forget_absences(end);
+    void charge(State state, uint64_t end, uint32_t weight = 1) {
+        if (state == State::kWork) current_->owner().worked += end - context_.mark;
+        observer_.state_interval(*this, state, context_.mark, end, weight);
+        context_.mark = end;
+        if (__builtin_expect(!off_cpu_.empty(), 0)) drop_off_cpu(end);
     }
-    [[gnu::noinline]] void forget_absences(uint64_t end) {
-        std::erase_if(absent_, [&](const AbsentInterval &interval) { return interval.end <= end; });
+    [[gnu::noinline]] void drop_off_cpu(uint64_t end) {
+        std::erase_if(off_cpu_, [&](const OffCpuInterval &interval) { return interval.end <= end; });
     }
     // Until `since` a wait lacked something to run; `rest` is what the time after that was.
-    void spend_waiting(uint64_t since, State rest, uint64_t end) {
-        const uint64_t split = std::min(std::max(since, last_.mark), end);
-        if (split > last_.mark) spend(State::kIdle, split);
-        if (end != last_.mark) spend(end > last_.mark ? rest : State::kSync, end);
+    void charge_wait(uint64_t since, State rest, uint64_t end) {
+        const uint64_t split = std::min(std::max(since, context_.mark), end);
+        if (split > context_.mark) charge(State::kIdle, split);
+        if (end != context_.mark) charge(end > context_.mark ? rest : State::kSync, end);
     }
     // A wait ends because it is over: the last thread arrived at `arrival`, and unless that was only just now, tasks ran
     // elsewhere, if there were any.
-    void pass_wait(uint64_t arrival, bool had_tasks, uint64_t end) {
-        const bool tasks_ran = had_tasks && std::max(arrival, last_.mark) + exit_ticks_ < end;
-        const uint64_t length = std::max(end, last_.mark) - last_.mark;
-        last_gap_.until_arrival = std::min(std::max(arrival, last_.mark) - last_.mark, length);
+    void charge_last_gap(uint64_t arrival, bool had_tasks, uint64_t end) {
+        const bool tasks_ran = had_tasks && std::max(arrival, context_.mark) + exit_ticks_ < end;
+        const uint64_t length = std::max(end, context_.mark) - context_.mark;
+        last_gap_.until_arrival = std::min(std::max(arrival, context_.mark) - context_.mark, length);
         last_gap_.idle = tasks_ran ? length : last_gap_.until_arrival;
         last_gap_.is_long = last_gap_.idle > exit_ticks_;
-        spend_waiting(arrival, tasks_ran ? State::kIdle : State::kSync, end);
+        charge_wait(arrival, tasks_ran ? State::kIdle : State::kSync, end);
     }
     // `ready`: since when the task that starts now could have.
-    [[gnu::always_inline]] void close(uint64_t end, uint64_t ready = ~uint64_t{0}) {
-        switch (last_.doing) {
-        case Doing::kWork: return spend(State::kWork, end);
-        case Doing::kWait: return spend_waiting(ready, State::kSchedule, end);
-        case Doing::kFork: return spend(State::kSync, end);
-        case Doing::kUnknown: last_.mark = end;
+    [[gnu::always_inline]] void close_interval(uint64_t end, uint64_t ready = ~uint64_t{0}) {
+        switch (context_.activity) {
+        case Activity::kWork: return charge(State::kWork, end);
+        case Activity::kWait: return charge_wait(ready, State::kSchedule, end);
+        case Activity::kFork: return charge(State::kSync, end);
+        case Activity::kUnknown: context_.mark = end;
         }
     }
-    void go_on() {
-        last_.mark = now();
-        last_.doing = current_->waiting ? Doing::kWait : Doing::kWork;
+    void continue_task() {
+        context_.mark = now();
+        context_.activity = current_->waiting ? Activity::kWait : Activity::kWork;
     }
 
     // ---------------------------------------------------------------- the stack of tasks
@@ -466,7 +470,7 @@ private:
 
     // Takes off the stack what lies above the task with this id: it has been queued again, and will be resumed somewhere.
     // False: the task is not there.
-    bool return_to(uint64_t id) {
+    bool pop_to(uint64_t id) {
         const Frame *found = current_;
         while (found->id != id)
             if (found-- == frames_.data()) return false;
@@ -480,25 +484,25 @@ private:
     // ---------------------------------------------------------------- tasks
 
     void create() {
-        last_.told = {record_.id, record_.argument};
+        context_.creation = {record_.id, record_.argument};
         observer_.created(*this, record_.id, record_.argument);
     }
 
-    void end_creation(uint64_t ticks, uint32_t weight, bool is_told) {
-        spend(State::kWork, now() - ticks);
-        spend(State::kCreate, now(), weight);
-        last_.doing = Doing::kWork;
-        if (is_told && last_.told.construct)
-            observer_.creation_cost(*this, last_.told.task, last_.told.construct, ticks, weight);
-        else if (is_told)
-            last_.untold = {ticks, weight};
-        last_.told = {};
+    void end_creation(uint64_t ticks, uint32_t weight, bool is_deferred) {
+        charge(State::kWork, now() - ticks);
+        charge(State::kCreate, now(), weight);
+        context_.activity = Activity::kWork;
+        if (is_deferred && context_.creation.construct)
+            observer_.creation_cost(*this, context_.creation.task, context_.creation.construct, ticks, weight);
+        else if (is_deferred)
+            context_.span = {ticks, weight};
+        context_.creation = {};
     }
 
     void begin_undeferred(uint32_t construct, bool timed = false) {
         if (timed) {
-            close(now());
-            last_.doing = Doing::kWork;
+            close_interval(now());
+            context_.activity = Activity::kWork;
         }
         Frame &frame = push(Frame::kUndeferred, 0, construct);
         frame.timed = timed;
@@ -507,9 +511,9 @@ private:
             frame.worked = frame.owner().worked;
         }
         observer_.began_undeferred(*this, frame);
-        if (last_.untold.ticks) {
-            observer_.creation_cost(*this, 0, construct, last_.untold.ticks, last_.untold.weight);
-            last_.untold = {};
+        if (context_.span.ticks) {
+            observer_.creation_cost(*this, 0, construct, context_.span.ticks, context_.span.weight);
+            context_.span = {};
         }
     }
 
@@ -521,49 +525,49 @@ private:
     }
 
     [[gnu::noinline]] void note_idle_before(uint64_t ready) {
-        const bool waited = last_.doing == Doing::kWait;
-        last_gap_.idle = waited ? std::clamp(ready, last_.mark, std::max(last_.mark, now())) - last_.mark : 0;
+        const bool waited = context_.activity == Activity::kWait;
+        last_gap_.idle = waited ? std::clamp(ready, context_.mark, std::max(context_.mark, now())) - context_.mark : 0;
     }
     void start(uint64_t ready) {
-        if (__builtin_expect(last_.waited_for != 0, 0)) note_idle_before(ready);
-        close(now(), ready);
+        if (__builtin_expect(context_.waited_for != 0, 0)) note_idle_before(ready);
+        close_interval(now(), ready);
         Frame &frame = push(Frame::kDeferred, record_.words[1] & format::kIdMask, record_.argument);
         frame.ready = std::min(ready, now());
         frame.start = now();
         // Tasks that the extension did not hold cannot be told from those that it placed here: it holds all or none.
-        if (last_.domain) {
-            frame.home = static_cast<int32_t>(last_.placed ? (last_.placed - 1) >> 1 : last_.domain - 1);
-            frame.rescued = last_.placed && (last_.placed - 1) & 1;
-            last_.placed = 0;
+        if (context_.domain) {
+            frame.home = static_cast<int32_t>(context_.placed ? (context_.placed - 1) >> 1 : context_.domain - 1);
+            frame.rescued = context_.placed && (context_.placed - 1) & 1;
+            context_.placed = 0;
         }
         observer_.started(*this, frame, record_.kind == format::kStartReady,
                           record_.words[1] & (format::kOtherCore | format::kOtherDomain));
-        last_.doing = Doing::kWork;
+        context_.activity = Activity::kWork;
     }
 
     void resume() {
         const uint64_t id = record_.words[1];
-        close(now(), now() - std::min(record_.words[2] >> 1, now()));
-        const bool here = return_to(id);
+        close_interval(now(), now() - std::min(record_.words[2] >> 1, now()));
+        const bool here = pop_to(id);
         if (!here) push(record_.argument ? Frame::kDeferred : Frame::kImplicit, id, record_.argument).resumed = true;
-        if (!here && record_.words[2] & 1) enter_wait(run_.definitions[last_.wait_place].flags);
+        if (!here && record_.words[2] & 1) enter_wait(run_.definitions[context_.wait_place].flags);
         current_->waiting = record_.words[2] & 1;
-        go_on();
+        continue_task();
         observer_.resumed(*this, current(), here);
     }
 
     bool complete() {
-        close(now());
+        close_interval(now());
         if (current_->construct == 0) return false;
         observer_.completed(*this, current(), record_.argument == format::kStatusDetach);
         pop();
-        go_on();
+        continue_task();
         return true;
     }
 
     bool complete_to(uint64_t id) {
-        if (!complete() || !return_to(id)) return false;
-        go_on();
+        if (!complete() || !pop_to(id)) return false;
+        continue_task();
         return true;
     }
 
@@ -572,32 +576,32 @@ private:
     void enter_wait(uint32_t kind) {
         current_->waiting = true;
         current_->wait_kind = kind;
-        current_->wait_place = last_.wait_place;
+        current_->wait_place = context_.wait_place;
         current_->wait_begin = now();
     }
 
     void begin_wait() {
-        close(now());
+        close_interval(now());
         enter_wait(record_.argument);
-        last_.doing = Doing::kWait;
+        context_.activity = Activity::kWait;
         part().n_barriers += format::is_barrier(record_.argument);
         observer_.began_wait(*this, record_.argument);
     }
 
     void end_wait(uint64_t arrival, bool had_tasks) {
-        pass_wait(arrival, had_tasks, now());
+        charge_last_gap(arrival, had_tasks, now());
         observer_.ended_wait(*this, record_.argument);
         current_->waiting = false;
         current_->wait_place = 0;
-        last_.doing = Doing::kWork;
+        context_.activity = Activity::kWork;
     }
 
     void get_lock() {
-        const uint64_t asked = last_.mark;
-        const Doing doing =
-            std::exchange(last_.doing, Doing::kWork); // a lock asked for in a wait is no part of its gaps
-        spend(State::kSync, now());
-        last_.doing = doing;
+        const uint64_t asked = context_.mark;
+        const Activity activity =
+            std::exchange(context_.activity, Activity::kWork); // a lock asked for in a wait is no part of its gaps
+        charge(State::kSync, now());
+        context_.activity = activity;
         last_gap_ = {0, now() - asked, now() - asked > exit_ticks_};
         observer_.got_lock(*this, record_.argument, asked);
     }
@@ -605,22 +609,22 @@ private:
     // ---------------------------------------------------------------- regions
 
     void begin_region() {
-        close(now());
+        close_interval(now());
         parts_.push_back({.id = record_.words[1],
                           .construct = record_.argument,
                           .level = static_cast<uint32_t>(record_.words[2]),
                           .primary = true,
                           .begin = now()});
         observer_.began_region(*this, part());
-        last_.doing = Doing::kFork;
+        context_.activity = Activity::kFork;
     }
 
     bool end_region() {
         if (!part().primary || part().id != record_.words[1]) return false;
-        close(now());
+        close_interval(now());
         observer_.ended_region(*this, part(), record_.argument);
         parts_.pop_back();
-        go_on();
+        continue_task();
         return true;
     }
 
@@ -631,24 +635,24 @@ private:
             if (joined.construct >= run_.definitions.size()) return false;
             parts_.push_back({.id = id, .construct = joined.construct, .level = joined.level, .begin = joined.begin});
             observer_.joined_region(*this, part());
-            last_.mark = joined.begin;
-            spend(State::kSync, now());
+            context_.mark = joined.begin;
+            charge(State::kSync, now());
         } else {
-            close(now());
+            close_interval(now());
         }
         part().team_size = record_.argument;
         Frame &frame = push(Frame::kImplicit, record_.id, 0);
         frame.ready = frame.start = now();
-        go_on();
+        continue_task();
         observer_.began_implicit(*this, frame);
         return true;
     }
 
     bool leave_implicit() {
-        close(now());
+        close_interval(now());
         if (current_->kind != Frame::kImplicit) return false;
         observer_.ended_implicit(*this, current(), false);
-        last_.doing = part().id ? Doing::kFork : Doing::kUnknown;
+        context_.activity = part().id ? Activity::kFork : Activity::kUnknown;
         pop();
         return true;
     }
@@ -658,7 +662,7 @@ private:
         close_part();
         observer_.ended_implicit(*this, current(), true);
         parts_.pop_back();
-        last_.doing = Doing::kUnknown;
+        context_.activity = Activity::kUnknown;
         pop();
         return true;
     }
@@ -666,9 +670,9 @@ private:
     // The last wait of a worker ends with its region, whenever the worker learns of that.
     void close_part() {
         const RecordedRegion &left = observer_.region(part().id);
-        last_.waited_for = left.waited_for;
-        pass_wait(left.last_arrival, left.had_tasks,
-                  left.end ? left.end : std::max(last_.mark, observer_.end_of_run()));
+        context_.waited_for = left.waited_for;
+        charge_last_gap(left.last_arrival, left.had_tasks,
+                        left.end ? left.end : std::max(context_.mark, observer_.end_of_run()));
     }
 
     // ---------------------------------------------------------------- loops
@@ -709,37 +713,37 @@ private:
     void resume_recording() {
         const uint64_t end_of_region = observer_.region(part().id).end;
         // Else the worker has left a region that ended meanwhile: its wait ends with it, as the next event tells.
-        if (last_.doing != Doing::kWait || part().primary || !end_of_region || end_of_region > now()) {
-            close(now());
+        if (context_.activity != Activity::kWait || part().primary || !end_of_region || end_of_region > now()) {
+            close_interval(now());
             current_->waiting = record_.argument != 0;
             current_->wait_kind = current_->wait_place = 0;
             current_->wait_begin = now();
-            go_on();
+            continue_task();
         }
-        last_.after_pause = true;
+        context_.after_pause = true;
         observer_.recording_resumed(*this);
     }
 
-    bool note_absence(AbsentInterval interval) {
-        if (interval.end <= interval.begin || (!absent_.empty() && interval.begin < absent_.back().end)) return false;
-        absent_.push_back(interval);
+    bool add_off_cpu(OffCpuInterval interval) {
+        if (interval.end <= interval.begin || (!off_cpu_.empty() && interval.begin < off_cpu_.back().end)) return false;
+        off_cpu_.push_back(interval);
         for (OpenKernel &kernel : kernels_) {
             const uint64_t begin = std::max(interval.begin, kernel.begin);
             if (begin < interval.end)
-                (interval.blocked ? kernel.absent.blocked : kernel.absent.preempted) += interval.end - begin;
+                (interval.blocked ? kernel.off_cpu.blocked : kernel.off_cpu.preempted) += interval.end - begin;
         }
-        observer_.absent(*this, interval);
+        observer_.off_cpu(*this, interval);
         return true;
     }
     // The tool knew how long the thread had been absent in the stretch that was open in the end; mostly its last moments.
-    void note_last_absences(uint64_t end) {
+    void add_last_off_cpu(uint64_t end) {
         const format::AbsentTicks open = run_.threads[thread_].header->open;
-        const uint64_t told =
-            std::clamp(absent_.empty() ? last_.mark : absent_.back().end, last_.mark, std::max(last_.mark, end));
+        const uint64_t told = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,
+                                         std::max(context_.mark, end));
         const uint64_t blocked = end - std::min(open.blocked, end - std::min(told, end));
         const uint64_t preempted = blocked - std::min(open.preempted, blocked - std::min(told, blocked));
-        if (preempted < blocked) note_absence({preempted, blocked, false, true});
-        if (blocked < end) note_absence({blocked, end, true, true});
+        if (preempted < blocked) add_off_cpu({preempted, blocked, false, true});
+        if (blocked < end) add_off_cpu({blocked, end, true, true});
     }
 
     const RunFiles &run_;
@@ -752,13 +756,13 @@ private:
     CreationDates dates_;
     const char *what_ = nullptr;
 
-    Lasting last_;
+    Context context_;
     std::vector<Frame> frames_{1}; // of the deepest stack so far; the lowest is outside of every task
     Frame *current_ = frames_.data();
     std::vector<Part> parts_{1}; // the first is outside of every region
     std::vector<OpenKernel> kernels_;
     std::vector<OpenWork> works_;
-    std::vector<AbsentInterval> absent_; // those that end after the mark
+    std::vector<OffCpuInterval> off_cpu_; // those that end after the mark
     LastGap last_gap_{}; // told by the event that closed it
 };
 

@@ -36,18 +36,18 @@ struct Seen {
 
 class Extractor : public WalkObserver {
 public:
-    struct OfFrame {
+    struct FrameData {
         uint32_t draft = 0;   // into which its operations go
         uint16_t construct = 0;
         bool own = false;     // of an undeferred task: it has a draft of its own
     };
-    struct OfPart {
+    struct PartData {
         Seen *region = nullptr;
     };
     struct Piece {
         uint32_t draft, operation, weight;
     };
-    struct OfThread {
+    struct ThreadData {
         uint64_t counted_until = 0; // work before this is written down
         std::vector<Piece> pieces;  // that share the open stretch
         std::vector<uint32_t> ended; // drafts that are complete but for such pieces
@@ -93,9 +93,9 @@ public:
 
     // ---------------------------------------------------------------- stretches
 
-    void stretch(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
+    void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kWork) worked(walk, begin, end);
-        if (state == format::State::kCreate) walk.data.preempted_in_creation = walk.absent(begin, end).preempted;
+        if (state == format::State::kCreate) walk.data.preempted_in_creation = walk.off_cpu(begin, end).preempted;
     }
     void got_lock(Walk &walk, uint32_t, uint64_t asked) {
         const uint64_t ns = ns_between(asked, walk.now());
@@ -108,7 +108,7 @@ public:
 
     void created(Walk &walk, uint64_t id, uint32_t construct) {
         const Creation creation = walk.date_creation();
-        if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), creation.begin);
+        if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), creation.begin);
         give_draft(walk, walk.current());
         remember(id, create(walk, walk.current(), construct, 0));
         program_.n_deferred++;
@@ -318,12 +318,12 @@ private:
     }
 
     void worked(Walk &walk, uint64_t begin, uint64_t end) {
-        OfThread &thread = walk.data;
+        ThreadData &thread = walk.data;
         begin = std::max(begin, thread.counted_until);
         if (end <= begin) return;
         thread.counted_until = end;
         if (!is_simulated(walk)) return;
-        const uint64_t preempted = clock_.ns(walk.absent(begin, end).preempted);
+        const uint64_t preempted = clock_.ns(walk.off_cpu(begin, end).preempted);
         program_.preempted_ns += preempted;
         uint64_t rest = ns_between(begin, end), n = 1;
         rest -= std::min(rest, preempted);
@@ -335,7 +335,7 @@ private:
             n -= piece.weight;
         }
         thread.pieces.clear();
-        const OfFrame &frame = walk.current().data;
+        const FrameData &frame = walk.current().data;
         add_work(frame.draft, frame.construct, rest);
         for (const uint32_t draft : thread.ended) store(draft);
         thread.ended.clear();
@@ -344,7 +344,7 @@ private:
     // Between the work before and that after it.
     void mark(Walk &walk, Operation operation) {
         if (!is_simulated(walk)) return;
-        if (walk.doing() == Doing::kWork) worked(walk, walk.mark(), walk.now());
+        if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
         draft_of(walk.current()).operations.push_back(operation);
     }
     void mark_kernel(Walk &walk, Does does, uint32_t construct) {
@@ -456,7 +456,7 @@ private:
     std::vector<uint16_t> construct_of_;
     std::unordered_map<uint64_t, Seen> seen_;
     std::vector<const Seen *> regions_; // by number
-    std::unordered_map<uint64_t, OfFrame> suspended_;
+    std::unordered_map<uint64_t, FrameData> suspended_;
     uint64_t end_ = 0;
     bool names_waits_ = false;
 };

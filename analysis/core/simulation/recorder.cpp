@@ -47,7 +47,7 @@ void Recorder::begin_region(uint32_t number, uint64_t now) {
     has_tasks_ = false;
     last_arrival_ = now;
     for (uint32_t i = 0; i < threads_.size(); i++) {
-        OfThread &thread = threads_[i];
+        RecordedThread &thread = threads_[i];
         const auto n = static_cast<uint32_t>(region.implicit.size()), team = static_cast<uint32_t>(threads_.size());
         thread.n_parts = n / team + (i < n % team);
         thread.n_arrived = 0;
@@ -58,13 +58,13 @@ void Recorder::begin_region(uint32_t number, uint64_t now) {
     }
 }
 
-void Recorder::join(OfThread &thread, uint64_t now) {
+void Recorder::join(RecordedThread &thread, uint64_t now) {
     thread.log.new_id(static_cast<uint32_t>(&thread - threads_.data()));
     thread.log.add(format::kImplicitBegin, team_size_, now, {region_});
     thread.joined = true;
 }
 
-void Recorder::enter_barrier(OfThread &thread, uint32_t kind, uint64_t now) {
+void Recorder::enter_barrier(RecordedThread &thread, uint32_t kind, uint64_t now) {
     thread.log.add(format::kWaitBegin, kind, now);
     thread.at_barrier = true;
 }
@@ -74,7 +74,7 @@ void Recorder::begin_part(uint32_t number, uint64_t now) {
 }
 
 void Recorder::arrive(uint32_t number, bool at_end, uint64_t now) {
-    OfThread &thread = threads_[number];
+    RecordedThread &thread = threads_[number];
     if (thread.at_barrier) return;
     last_arrival_ = std::max(last_arrival_, now);
     if (++thread.n_arrived < thread.n_parts) return;
@@ -82,7 +82,7 @@ void Recorder::arrive(uint32_t number, bool at_end, uint64_t now) {
 }
 
 void Recorder::pass(uint32_t number, uint64_t now) {
-    OfThread &thread = threads_[number];
+    RecordedThread &thread = threads_[number];
     if (!thread.at_barrier) return;
     thread.at_barrier = false;
     thread.n_arrived = 0;
@@ -99,7 +99,7 @@ void Recorder::release(uint64_t now) {
 }
 
 void Recorder::end_region(uint64_t now) {
-    for (OfThread &thread : threads_)
+    for (RecordedThread &thread : threads_)
         if (!thread.at_barrier) enter_barrier(thread, format::kRegionBarrier, now);
     MadeLog &primary = threads_[0].log;
     const uint64_t arrival = MadeLog::kBegin + last_arrival_;
@@ -140,7 +140,7 @@ void Recorder::end_inline(uint32_t number, uint32_t task, uint64_t now) {
 void Recorder::ready(uint32_t task, uint64_t now) { ready_[task] = 1 + now; }
 
 void Recorder::start(uint32_t number, uint32_t task, uint64_t now) {
-    OfThread &thread = threads_[number];
+    RecordedThread &thread = threads_[number];
     const auto creator = static_cast<uint32_t>(format::thread_of_id(id_[task]));
     uint64_t word = id_[task];
     if (creator != number) word |= format::kOtherCore;
@@ -183,7 +183,7 @@ void Recorder::kernel(uint32_t number, Operation operation, uint64_t now) {
 Problem Recorder::write(const std::string &directory, const RunFiles &like, uint64_t wall_ns) const {
     std::vector<MadeLog> logs;
     logs.reserve(threads_.size());
-    for (const OfThread &thread : threads_) logs.push_back(thread.log);
+    for (const RecordedThread &thread : threads_) logs.push_back(thread.log);
     if (Problem problem = write_run(directory, like, logs, wall_ns)) return problem;
     RunFiles run;
     if (Problem problem = open_run(directory, run)) return problem;

@@ -43,20 +43,20 @@ public:
     Problem write(const std::string &directory, const RunFiles &like, uint64_t wall_ns) const;
 
 private:
-    struct OfThread {
+    struct RecordedThread {
         MadeLog log;
         uint32_t n_parts = 0, n_arrived = 0; // of the team in the region
         bool joined = false, at_barrier = false;
     };
     uint32_t construct_of(uint32_t task) const { return program_.constructs[program_.tasks[task].construct]; }
     bool is_task(uint32_t task) const;
-    void join(OfThread &thread, uint64_t now);
-    void enter_barrier(OfThread &thread, uint32_t kind, uint64_t now);
+    void join(RecordedThread &thread, uint64_t now);
+    void enter_barrier(RecordedThread &thread, uint32_t kind, uint64_t now);
 
     const TaskProgram &program_;
     const std::vector<Definition> &definitions_;
     const bool placed_;
-    std::vector<OfThread> threads_;
+    std::vector<RecordedThread> threads_;
     std::vector<uint32_t> domain_of_;
     std::vector<uint64_t> id_; // by task
     std::vector<uint64_t> ready_; // by task, 1 + ns; 0: at its creation
