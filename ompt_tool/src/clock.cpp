@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Choice and calibration of the clock. Knows nothing of logs.
 #include "clock.h"
 
 #if defined(__x86_64__)
@@ -56,8 +55,8 @@ void set_rate(Reading first) {
     state.ns_multiplier = static_cast<uint64_t>(ns_per_tick * 4294967296.0);
 }
 
-// No thread may read less than it has read before, though it sees some moments later that the clock stands still, and though
-// processors may read the counter before what comes before it. So the clock is set that much ahead, each time.
+// A pause and a resume each set the clock ahead by this time, so that time never goes backwards for a thread that sees the
+// change late, or whose processor reads the counter out of order.
 constexpr uint64_t kSeenAfterNs = 1000;
 
 static uint64_t running_time() { return raw() - state.offset.load(); }
@@ -69,7 +68,7 @@ void pause() {
         end = running_time() + from_ns(kSeenAfterNs);
         state.frozen.store(end);
         state.running.store(~uint64_t{0});
-    } while (running_time() > end - from_ns(kSeenAfterNs / 2)); // this thread lost its processor in between
+    } while (running_time() > end - from_ns(kSeenAfterNs / 2)); // this thread was preempted in between
 }
 
 uint64_t resume() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time: one plain read of the invariant time stamp counter per event, and its calibration.
-// Recorded time stands still during a pause (omp_control_tool), so that every identity of times holds over pauses.
+// The clock: one read of the invariant time stamp counter per event, and its calibration. Recorded time stands still during
+// a pause (omp_control_tool), so sums of times hold across pauses.
 #pragma once
 
 #include <atomic>
@@ -15,26 +15,26 @@
 
 namespace ompass::clock {
 
-// Two simultaneous readings, as close together as a few tries allow.
+// Readings of both clocks at nearly the same time, the closest pair of a few tries.
 struct Reading {
-    uint64_t ticks; // of the counter, pauses included
+    uint64_t ticks; // of the counter, including pauses
     uint64_t monotonic_ns;
 };
 
 // Written by initialize() before the first event, then by pause() and resume(); read by every thread.
 struct alignas(64) ClockState {
     std::atomic<uint64_t> offset{0}; // total length of past pauses
-    std::atomic<uint64_t> running{0}; // the same unless the clock stands still
-    std::atomic<uint64_t> frozen{0}; // recorded time at which it stands still; 0: it does not
-    std::atomic<uint64_t> last_pause{0}; // recorded time at which the last pause that is over was,
-    std::atomic<uint64_t> last_length{0}; // and how long it took
-    bool use_counter = false;        // the counter is invariant; otherwise clock_gettime is the clock
+    std::atomic<uint64_t> running{0}; // `offset` while the clock runs, ~0 during a pause
+    std::atomic<uint64_t> frozen{0}; // recorded time of the current pause; 0: none
+    std::atomic<uint64_t> last_pause{0}; // recorded time of the last completed pause
+    std::atomic<uint64_t> last_length{0}; // its length in ticks
+    bool use_counter = false; // the counter is invariant; otherwise clock_gettime is the clock
     Reading first = {}; // of the run
     uint64_t ns_multiplier = 1ull << 32; // nanoseconds per tick, 32.32 fixed point
 };
 extern ClockState state;
 
-// By a clock of the system; 0: it is not there.
+// Returns the time of a system clock in nanoseconds; 0: the clock does not exist.
 inline uint64_t read_ns(clockid_t clock) {
     timespec time;
     if (clock_gettime(clock, &time) != 0) return 0;
@@ -42,10 +42,10 @@ inline uint64_t read_ns(clockid_t clock) {
 }
 inline uint64_t monotonic_ns() { return read_ns(CLOCK_MONOTONIC); }
 
-// The processor time of a thread of this process, whichever thread asks (clock_getcpuclockid(3) has processes alone).
+// Returns the processor-time clock of a thread of this process (clock_getcpuclockid(3) returns those of processes).
 inline clockid_t processor_time_of(uint32_t tid) { return static_cast<clockid_t>(~tid << 3 | 6); }
 
-// The counter itself, pauses included.
+// Returns the counter, including pauses.
 inline uint64_t raw() {
 #if defined(__x86_64__)
     if (__builtin_expect(state.use_counter, 1)) return __rdtsc();
@@ -59,7 +59,7 @@ inline uint64_t raw() {
     return monotonic_ns();
 }
 
-// Recorded time in ticks: the counter without the pauses.
+// Returns recorded time in ticks: the counter without pauses.
 inline uint64_t now() {
     for (;;) {
         const uint64_t offset = state.offset.load(std::memory_order_acquire), time = raw() - offset;
@@ -70,7 +70,7 @@ inline uint64_t now() {
     }
 }
 
-// Recorded time of a moment that is past, by the counter. Right across the last pause, but not across those before.
+// Returns the recorded time of a past value of the counter. Correct back to the pause before the last one.
 inline uint64_t recorded(uint64_t counter) {
     const uint64_t frozen = state.frozen.load(std::memory_order_relaxed);
     const uint64_t time = counter - state.offset.load(std::memory_order_relaxed);
@@ -88,16 +88,16 @@ inline uint64_t to_ns(uint64_t ticks) {
 }
 inline uint64_t from_ns(uint64_t ns) { return format::limit_ticks(ns, state.ns_multiplier); }
 
-// Chooses the clock. Call once, before any other function here.
+// Chooses the clock. Called once, before any other function here.
 format::ClockKind initialize();
 
 Reading read_both();
 
-// Sets the rate from two readings at least a millisecond apart (waits for that millisecond if it must).
+// Sets the rate from `first` and a second reading at least a millisecond later; waits for it if necessary.
 void set_rate(Reading first);
 
-// Freeze, some microsecond from now, and go on; both idempotent, one thread at a time. resume() returns the length of the
-// pause in ticks.
+// Stop and restart recorded time, within about a microsecond. Idempotent; one thread at a time. resume() returns the length
+// of the pause in ticks.
 void pause();
 uint64_t resume();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of the ranges of code. Readers take no lock: an entry has a version, and one that changes meanwhile is not found.
+// Readers of the table take no lock. Each entry has a version; an entry that changes during the search is not found.
 #include "code_map.h"
 
 #include <atomic>
@@ -16,23 +16,23 @@ namespace ompass::code_map {
 namespace {
 
 struct Range {
-    // Version << 32, odd while the entry changes; 1 + the id of its module, 0: not asked for yet.
+    // Version << 32, odd while the entry changes; 1 + the id of the module, 0: unknown.
     std::atomic<uint64_t> state{0};
     std::atomic<uint64_t> begin{0}, end{0}; // end == 0: free
     std::atomic<uint64_t> bias{0};
-    std::atomic<uint64_t> since{0}; // ticks; before, another library may have been here
-    uint64_t identity = 0; // with the lock
+    std::atomic<uint64_t> since{0}; // ticks; another library may have been here before
+    uint64_t identity = 0; // guarded by `changing`
 };
 
 constexpr uint64_t kOneVersion = uint64_t{1} << 32;
 constexpr uint32_t kMost = 2048;
 constinit Range ranges[kMost];
 constinit std::atomic<uint32_t> n_ranges{0};
-constinit std::atomic_flag changing; // the lock of all changes; nobody waits for it
+constinit std::atomic_flag changing; // lock for changes; no thread waits for it
 constinit std::atomic<uint32_t> followed{0}; // unloads_of(run_switch) for which the table holds
-constinit uint64_t n_unloaded = 0; // with the lock
-constinit std::atomic<uint64_t> nobodys{0}; // the last address, without its low bits, that was in no module
-constinit std::atomic<uint64_t> nobodys_n_loaded{0}; // when so many libraries had been loaded
+constinit uint64_t n_unloaded = 0; // guarded by `changing`
+constinit std::atomic<uint64_t> nobodys{0}; // the last address in no module, without its low bits
+constinit std::atomic<uint64_t> nobodys_n_loaded{0}; // count of loaded libraries at that search
 constexpr unsigned kNobodysBits = 16;
 
 void set(Range &range, uint64_t begin, uint64_t end, uint64_t bias, uint64_t since, uint64_t identity) {
@@ -76,7 +76,7 @@ int enter_module(dl_phdr_info *info, size_t, void *argument) {
     return 0;
 }
 
-constinit bool is_loaded[kMost]; // of each entry; with the lock
+constinit bool is_loaded[kMost]; // by entry; guarded by `changing`
 
 int note_loaded(dl_phdr_info *info, size_t, void *) {
     const uint64_t identity = identity_of(*info);
@@ -97,7 +97,7 @@ void drop_unloaded() {
         if (!is_loaded[i]) set(ranges[i], 0, 0, 0, 0, 0);
 }
 
-// Drops the libraries that have been unloaded meanwhile. False where another thread changes the table.
+// Drops unloaded libraries from the table. Returns false if another thread is changing it.
 bool follow_unloads() {
     const uint32_t now = recorder::current_switch();
     if (__builtin_expect(followed.load(std::memory_order_acquire) == recorder::unloads_of(now), 1)) return true;

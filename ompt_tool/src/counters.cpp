@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that knows PAPI. libpapi is opened at run time; a build without papi.h says that it cannot count.
+// The only file that uses PAPI. libpapi is opened at run time. A build without papi.h reports that it cannot count.
 #include "counters.h"
 
 #include "messages.h"
@@ -33,17 +33,17 @@ struct Papi {
     decltype(&PAPI_read) read;
     decltype(&PAPI_stop) stop;
     decltype(&PAPI_strerror) strerror;
-    decltype(&PAPI_get_component_index) get_component_index; // null in a libpapi that lacks it, as the next one is
-    decltype(&PAPI_get_component_info) get_component_info;
+    decltype(&PAPI_get_component_index) get_component_index; // optional
+    decltype(&PAPI_get_component_info) get_component_info; // optional
 } papi;
 
-// The counters that are recorded. Made at first use and never destroyed: threads read counters until the process ends.
+// Names of the recorded counters. Never destroyed, because threads read counters until the process ends.
 std::vector<std::string> &accepted() {
     static auto &names = *new std::vector<std::string>;
     return names;
 }
 
-// PAPI ends a process in which a file with a longer name than this is mapped.
+// PAPI ends the process if a mapped file has a longer path than this.
 constexpr size_t kLongestName = 1000;
 
 bool has_long_name_mapped() {
@@ -108,8 +108,8 @@ void drop(int *set) {
     papi.destroy_eventset(set);
 }
 
-// A set that counts these names, to be started; on an error there is none. Only adding an event proves that it can be
-// counted: enumeration and queries do not.
+// Creates a set of these counters, not yet started. Returns PAPI's error code, and then no set. Only adding an event shows
+// whether it can be counted; PAPI's enumeration and queries do not.
 int make_set(const std::vector<std::string> &names, int *set) {
     *set = PAPI_NULL;
     int error = papi.create_eventset(set);
@@ -126,12 +126,12 @@ int try_name(const std::string &name) {
     return error;
 }
 
-// Events of the kernel's scheduler are accepted(), and stay 0, where only what happens outside of the kernel is counted.
+// True for events of the kernel's scheduler. PAPI accepts them also where only user code is counted, and they stay 0.
 bool is_of_scheduler(const std::string &name) {
     return name.find("CONTEXT-SWITCHES") != std::string::npos || name.find("CPU-MIGRATIONS") != std::string::npos;
 }
 
-// Does a thread that sleeps count as one that was switched?
+// True if a thread that sleeps counts a context switch.
 bool scheduler_counts() {
     int set;
     long long counted[format::kMaxCounters] = {};
@@ -154,11 +154,11 @@ std::string joined(const std::vector<std::string> &names) {
 struct Trial {
     int error;
     long long counted[format::kMaxCounters]; // in wander()
-    long long read_ns; // what a reading takes at best
+    long long read_ns; // shortest time of a reading
 };
 
-// Something for most counters to count: instructions, branches taken at random, lines and pages that are not near. Each of
-// these happens some 10,000 times or more.
+// Causes at least some 10,000 of each event that most counters count: instructions, mispredicted branches, cache and TLB
+// misses.
 void wander(const std::vector<unsigned char> &ground) {
     uint64_t state = 1;
     volatile unsigned sum = 0;
@@ -168,10 +168,10 @@ void wander(const std::vector<unsigned char> &ground) {
     }
 }
 
-// These names at once, counted and read as threads will.
+// Counts these names together.
 Trial try_together(const std::vector<std::string> &names) {
     Trial trial = {PAPI_OK, {}, 0};
-    const std::vector<unsigned char> ground(size_t{4} << 20, 1); // more than small caches and tables of pages hold
+    const std::vector<unsigned char> ground(size_t{4} << 20, 1); // larger than small caches and the TLB's reach
     int set;
     trial.error = make_set(names, &set);
     if (trial.error != PAPI_OK) return trial;
@@ -195,9 +195,9 @@ Trial try_together(const std::vector<std::string> &names) {
     return trial;
 }
 
-// Accepts one more name, unless the processor does not count it beside those before, or then leaves one of them at 0:
-// a virtual machine may have fewer counters than it shows. `before`: what each name counted without the new one.
-// Returns the reason against it, or nothing.
+// Adds a name to accepted() unless it cannot be counted together with them, or makes one of them stay 0: a virtual machine
+// may have fewer counters than it shows. `before`: the counts without the new name; updated. Returns the reason for a
+// refusal, or an empty string.
 std::string accept_beside(const std::string &name, Trial &before) {
     accepted().push_back(name);
     const Trial trial = try_together(accepted());
@@ -212,9 +212,9 @@ std::string accept_beside(const std::string &name, Trial &before) {
     return reason;
 }
 
-// PAPI reads counters with an instruction of the processor where the kernel lets it, and that is fastest, except on
-// virtual machines that trap it: there three counters took 52 to 86 us, and 8 to 11 us through the kernel. PAPI has no
-// function to choose; it looks into its own description of the component at each reading.
+// Chooses the faster way to read counters. PAPI uses the processor's instruction if the kernel allows it. Virtual machines
+// that trap it are faster through the kernel (three counters: 8 to 11 us, not 52 to 86 us). PAPI has no function for the
+// choice; it checks a field of the component's description at each reading.
 void choose_reading(long long read_ns) {
     if (!papi.get_component_index || !papi.get_component_info) return;
     const int component = papi.get_component_index("perf_event");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hardware and software counters through PAPI, which is loaded only when OMPASS_COUNTERS names any.
-// Read at task switches and kernel boundaries, which takes some 8 us for three in a virtual machine (docs/cost.md); to whom
-// that is charged is the accounting's matter.
+// Hardware and software counters through PAPI, which is loaded only if OMPASS_COUNTERS names any. They are read at task
+// switches and kernel boundaries (docs/cost.md). The accounting attributes them.
 #pragma once
 
 #include <string>
@@ -13,20 +12,18 @@ namespace ompass::counters {
 
 inline constexpr int kNone = -1;
 
-// Loads PAPI, tries the names, and finds out how to read them; one line on stderr for each name that it refuses, with
-// what is available here or what it does not go together with.
-// Returns the names that will be counted.
+// Loads PAPI and tries the names. Prints one line for each refused name, with the reason and the available names. Returns
+// the names that will be counted.
 std::vector<std::string> open(const std::vector<std::string> &names);
 
-// Starts counting for the calling thread, and reads into `values`. Returns its set of counters, kNone when there is none.
+// Starts counting for the calling thread, and reads into `values`. Returns its set of counters; kNone: none.
 int start(uint64_t *values);
 
-// Reads the counters of a thread's set into values[kMaxCounters]; called by that thread. False, with zeros, where PAPI
-// fails.
+// Reads the counters of the calling thread's set into values[kMaxCounters]. If PAPI fails, returns false and zeros.
 bool read(int set, uint64_t *values);
 
-// The same, and into rises[kMaxCounters] by how much each rose since `values` was read last. Returns how many are counted:
-// 0, and `values` stays, where PAPI fails.
+// Reads the counters, and writes their increases since the last reading to rises[kMaxCounters]. Returns the number of
+// counters; if PAPI fails, returns 0 and leaves `values` unchanged.
 unsigned advance(int set, uint64_t *values, uint64_t *rises);
 
 } // namespace ompass::counters

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads cores, NUMA nodes and last-level caches from sysfs: small files, no library, nothing loaded into the program.
+// Reads cores, NUMA nodes and last-level caches from sysfs, so that no library is loaded into the program.
 #include "cpu.h"
 
 #include <cstdio>
@@ -14,7 +14,7 @@ bool rseq_usable = false;
 
 namespace {
 
-// As large as the kernel's own sets may be, which one cpu_set_t is not.
+// As large as the kernel's sets can be; a cpu_set_t is smaller.
 struct CpuSet {
     cpu_set_t set[kMaxCpus / CPU_SETSIZE];
 };
@@ -32,7 +32,7 @@ bool read_line(const char *path, char *line, size_t size) {
     return got;
 }
 
-// Calls visit(cpu) for every number of a list such as "0-3,8,10-11".
+// Calls visit(number) for each number in a list such as "0-3,8,10-11".
 template <typename Visit>
 void for_each_in_list(const char *list, Visit visit) {
     while (*list >= '0' && *list <= '9') {
@@ -44,7 +44,7 @@ void for_each_in_list(const char *list, Visit visit) {
     }
 }
 
-// The shared_cpu_list of the highest level of data cache of this CPU.
+// Reads the shared_cpu_list of the CPU's last-level cache. Returns false if it has none.
 bool read_last_level_cache(uint32_t cpu, char *list, size_t size) {
     int best = 0;
     for (int i = 0; i < 16; i++) {

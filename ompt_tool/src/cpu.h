@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which CPU a thread runs on (one load from the kernel's rseq area), and which core and locality domain that is.
+// The CPU of the calling thread (one load from the kernel's rseq area), and the core and locality domain of each CPU.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@ struct Place {
     uint16_t domain; // NUMA node, or last-level cache when there is one node
 };
 
-// Filled by read_topology() before the first event, then constant.
+// Written by read_topology() before the first event, then constant.
 extern Place places[kMaxCpus];
 extern bool rseq_usable;
 
 void read_topology();
 uint32_t n_cpus();
-// Adds the processors on which this living thread may run to those that n_noted_cpus counts. One caller at a time.
+// Adds the processors on which this live thread may run to those that n_noted_cpus() counts. One caller at a time.
 void note_usable_by(uint32_t tid);
-uint32_t n_noted_cpus(); // since the topology was read
-uint32_t n_usable_cpus(); // to the calling thread; 0 where the kernel does not tell
+uint32_t n_noted_cpus(); // since read_topology()
+uint32_t n_usable_cpus(); // on which the calling thread may run; 0: unknown
 uint32_t n_domains();
 const char *domain_kind(); // "numa" or "llc"
 

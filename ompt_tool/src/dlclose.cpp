@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function in front of libc's that unloads libraries, where this library is preloaded or linked (unloads.h).
+// dlclose for programs that preload or link this library (unloads.h).
 #include <atomic>
 #include <cerrno>
 #include <dlfcn.h>
@@ -26,9 +26,9 @@ void note_runtimes(const LoadedLibraries &libraries, void *argument) {
             if (const void *code = library.exported("omp_get_num_threads")) found.code[found.n++] = code;
 }
 
-// The functions in front of the runtimes' remember where those are. LLVM's runtimes stay loaded by themselves.
+// Keeps runtimes loaded, because our functions cache the addresses of theirs.
 void keep_runtimes() {
-    static std::atomic<uint64_t> n_loaded{0}; // when they were kept last
+    static std::atomic<uint64_t> n_loaded{0}; // count of loaded libraries at the last call
     const uint64_t now = loader_counts().loaded;
     if (n_loaded.exchange(now, std::memory_order_relaxed) == now) return;
     Runtimes found = {};
@@ -38,7 +38,7 @@ void keep_runtimes() {
 
 } // namespace
 
-// The one of libc does not ask who calls it, so it may be called from here.
+// libc's dlclose does not use its caller's address, so this library may call it.
 OMPASS_EXPORT int dlclose(void *library) {
     using Function = int (*)(void *);
     static std::atomic<Function> known{nullptr};
@@ -53,7 +53,7 @@ OMPASS_EXPORT int dlclose(void *library) {
     }
     const int saved = errno;
     keep_runtimes();
-    recorder::take_samples_of_this_thread(); // of code that may be gone afterwards
+    recorder::take_samples_of_this_thread(); // before their code is unloaded
     errno = saved;
     unloads::begin_one();
     const int result = next(library);

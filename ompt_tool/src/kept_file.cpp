@@ -15,7 +15,7 @@ namespace ompass {
 
 namespace {
 
-constexpr int kMost = 4096; // descriptors in all; the logs of further threads are opened anew each time
+constexpr int kMost = 4096; // descriptors; the logs of further threads are opened for each extension
 
 struct Entry {
     std::atomic<int> number; // 1 + the descriptor; 0: free
@@ -23,19 +23,19 @@ struct Entry {
     ino_t inode;
 };
 constinit Entry entries[kMost] = {};
-constinit std::mutex keeping; // the limit is raised for a moment
+constinit std::mutex keeping; // serializes raising and restoring the limit
 
-constexpr rlim_t kPlenty = 16384; // with a limit like this no program runs into it for lack of some thousand
+constexpr rlim_t kPlenty = 16384; // under such a limit, a program can spare some thousand descriptors
 constexpr int kFirstOfPlenty = 8192;
-constexpr rlim_t kShare = 16; // of a low hard limit, the part of which we take the upper end
+constexpr rlim_t kShare = 16; // the tool uses the upper 1/kShare of a low hard limit
 
 int kept_count() {
     return static_cast<int>(std::count_if(std::begin(entries), std::end(entries),
                                           [](const Entry &entry) { return entry.number.load() != 0; }));
 }
 
-// A copy with a number beyond the program's limit, which no file of the program can get. Where the hard limit forbids that:
-// a high one below the limit.
+// Copies the descriptor to a number beyond the program's limit, which no file of the program can get. If the hard limit
+// forbids that, uses a high number below the limit. Returns -1 on failure.
 int move_high(int descriptor) {
     rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -1;
@@ -46,7 +46,7 @@ int move_high(int descriptor) {
             const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, static_cast<int>(before.rlim_cur));
             if (prlimit(getpid(), RLIMIT_NOFILE, &before, &now) == 0 &&
                 (now.rlim_cur != raised.rlim_cur || now.rlim_max != raised.rlim_max))
-                setrlimit(RLIMIT_NOFILE, &now); // the program has set it meanwhile
+                setrlimit(RLIMIT_NOFILE, &now); // the program changed it meanwhile
             return copy;
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A descriptor that stays open in the host: out of the way of its own, and checked before each use, because programs close
-// and reuse descriptors that they did not open.
+// A descriptor that stays open in the program, with a number that the program does not use. It is checked before each use,
+// because programs close and reuse descriptors that they did not open.
 #pragma once
 
 #include <sys/types.h>
@@ -9,22 +9,23 @@ namespace ompass {
 
 class KeptFile {
 public:
-    // Moves `descriptor` out of the program's way and closes the original. False when it stays the caller's: the limit on
-    // descriptors leaves no room. Any thread.
+    // Moves `descriptor` to a number that the program does not use. Returns false, and leaves `descriptor` to the caller, if
+    // the limit on descriptors leaves no room. Any thread.
     bool keep(int descriptor);
 
-    // The descriptor; -1 when none is kept, or when another file has its number now.
+    // Returns the descriptor; -1 if none is kept, or if its number now belongs to another file.
     int get() const;
 
-    void close(); // if it is still ours
+    // Closes the descriptor unless its number belongs to another file.
+    void close();
 
-    // Around a fork, as LogFile has them. The child closes its copies of all descriptors: they belong to the parent's files.
+    // Called around a fork (see LogFile). The child closes its copies of all descriptors.
     static void close_all_after_fork();
     static void lock_for_fork();
     static void unlock_after_fork();
 
 private:
-    int place_ = -1; // in the table of all
+    int place_ = -1; // index in the table of all descriptors
 };
 
 } // namespace ompass

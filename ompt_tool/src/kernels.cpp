@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The marks of ompass.h: kernels, their data, phases. Works in programs without OpenMP, too.
+// The marks of ompass.h: kernels, their data, phases. They also work in programs without OpenMP.
 #include "../include/ompass.h"
 
 #include <cerrno>
@@ -19,7 +19,7 @@ struct Named {
     format::ConstructSlot *slot;
 };
 
-// Names are looked up by address first, since most are literals, then checked by content.
+// Returns the construct and slot of a name. Looks a name up by its address, since most are literals, then compares its text.
 Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     const auto number = reinterpret_cast<uintptr_t>(name) ^ static_cast<uintptr_t>(kind) << 5;
     Kernels::Name &entry = thread.kernels.names[(number ^ number >> 6) % Kernels::kNames];
@@ -38,7 +38,7 @@ Named find(ThreadState &thread, format::DefinitionKind kind, const char *name) {
     return {found.construct, found.slot};
 }
 
-// A kernel is no stretch: samples belong to the one that ends or begins.
+// Takes the samples up to the begin or end of a kernel, at which no state interval ends.
 void take_samples_here(ThreadState &thread) {
     if (has_samples(thread)) take_samples(thread, State::kWork, clock::now());
 }
@@ -133,7 +133,7 @@ constexpr ompass_api api = {OMPASS_API_VERSION, kernel_begin, kernel_end, read, 
 
 } // namespace ompass
 
-// Begins recording when OpenMP has not done so: the program may have none.
+// Starts recording if OpenMP has not done so; the program may not use OpenMP.
 extern "C" __attribute__((visibility("default"))) const ompass_api *ompass_get_api(unsigned version) {
     if (version == 0 || version > OMPASS_API_VERSION) return nullptr;
     const int saved = errno;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps gcc's runtime from binding the main thread of a program that runs on another runtime.
-// A gcc program needs libgomp.so.1, so the loader loads it even where a preloaded libomp takes its place. When libgomp is
-// loaded, it reads OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY, and binds the thread that loads it to the first place.
-// The runtime in use would inherit that mask and take one processor for the whole machine.
-// libompass.so and libomp_ext.so are both built with this file. It includes nothing that only one of them has.
+// A gcc program needs libgomp.so.1, so the loader loads it even if a preloaded libomp replaces it. libgomp then reads
+// OMP_PROC_BIND, OMP_PLACES and GOMP_CPU_AFFINITY, and binds the loading thread to the first place. The runtime in use
+// would inherit that mask and treat one processor as the whole machine.
+// Compiled into libompass.so and libomp_ext.so; includes no header of only one of them.
 #include "libgomp_binding.h"
 
 #include <cerrno>
@@ -38,15 +38,14 @@ bool is_preloaded(const char *name) {
     return false;
 }
 
-// Returns the library of the runtime in use; an empty range where there is none.
+// Returns the library of the runtime in use; an empty range if there is none.
 ompass::Library find_runtime() {
-    // Neither library of ours defines that function.
+    // libompass.so and libomp_ext.so do not define this function.
     return ompass::library_of(ompass::find_exported("omp_get_num_threads"));
 }
 
-// True if `code` belongs to a libgomp that another, preloaded runtime has replaced. Wheels carry a libgomp under names
-// such as libgomp-a34b3233.so.1. A libgomp that nobody replaced, or that the program itself displaced by linking two
-// runtimes, keeps its binding.
+// True if `code` belongs to a libgomp that a preloaded runtime has replaced. Wheels name their libgomp, for example,
+// libgomp-a34b3233.so.1. A libgomp that is not replaced, or was replaced because the program links two runtimes, may bind.
 bool is_replaced_libgomp(const void *code) {
     const ompass::Library caller = ompass::library_of(code);
     if (strncmp(base_name(caller.path), "libgomp", strlen("libgomp")) != 0) return false;
@@ -63,7 +62,7 @@ bool ompass::runs_on_preloaded_runtime() {
     return runtime.end != 0 && is_preloaded(base_name(runtime.path));
 }
 
-// Runs before any constructor of this library: libgomp's own constructor may come first. So it keeps no state.
+// libgomp's constructor may call this before any constructor of this library, so it keeps no state.
 INTERPOSED int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *cpus) {
     if (is_replaced_libgomp(__builtin_return_address(0))) return 0;
     const auto next = reinterpret_cast<Function>(ompass::find_next("pthread_setaffinity_np"));

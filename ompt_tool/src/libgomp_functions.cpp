@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that gcc programs call, and that do not reach an LLVM runtime in libgomp's place by themselves.
-// The loader binds a call to a function of that name and version. LLVM's runtimes define some functions of OpenMP 5 under
-// another version than libgomp, and lack others. Such calls would reach the libgomp that is loaded, but not in use.
-// These functions have no version, so that the loader takes them for any, and pass the call on to the runtime in use.
-// They take effect only when this library is preloaded or linked.
+// Functions of gcc programs whose calls would not reach an LLVM runtime that replaces libgomp. The loader binds a call by
+// name and version. LLVM's runtimes define some functions of OpenMP 5 with other versions than libgomp, and lack others, so
+// such calls would reach the unused libgomp. The functions here have no version, so the loader binds calls of any
+// version to them, and they forward the call to the runtime in use. They work only if this library is preloaded or linked.
 #include <climits>
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +20,7 @@ using ompass::next_of;
 
 namespace {
 
-// Returns the function of the caller's runtime. These calls are rare: nothing is kept.
+// Returns the function of the caller's runtime. Searches at each call, since these calls are rare.
 template <typename Function>
 [[gnu::always_inline]] inline Function *in_use(const char *name) {
     void *function = ompass::destination_of(name, __builtin_return_address(0)).function;
@@ -35,7 +34,7 @@ int to_int(int64_t value) { return value > INT_MAX ? INT_MAX : value < INT_MIN ?
 
 // ---------------------------------------------------------------- same name, another version
 
-// Passes a call of up to four integers or pointers on, and its result back.
+// Forwards a call with up to four integers or pointers.
 #define OMPASS_PASS_ON(name)                                                                                           \
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {                                 \
         static Behind behind;                                                                                          \
@@ -59,14 +58,14 @@ OMPASS_PASS_ON(omp_get_teams_thread_limit_)
 OMPASS_PASS_ON(omp_set_teams_thread_limit)
 OMPASS_PASS_ON(omp_set_teams_thread_limit_)
 
-// Returns the allocator to ask in place of this one. libgomp has one memory for all predefined allocators; LLVM's runtimes
-// look for others, and some (14, 15) crash where there are none.
+// Returns the allocator to use instead of this one. libgomp has one memory for all predefined allocators. LLVM's runtimes
+// search for several, and some (14, 15) crash if there are none.
 static uintptr_t allocator_of(uintptr_t allocator) {
     constexpr uintptr_t kDefault = 1, kLastPredefined = 8;
     return allocator > kDefault && allocator <= kLastPredefined ? kDefault : allocator;
 }
 
-// Passes a call on with another allocator; `second`, `third` and `fourth` are the arguments behind the first.
+// Forwards a call with another allocator; `second`, `third` and `fourth` are the arguments after the first.
 #define OMPASS_ALLOCATE(name, second, third, fourth)                                                                   \
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d) {                                 \
         static Behind behind;                                                                                          \
@@ -82,7 +81,7 @@ OMPASS_ALLOCATE(omp_realloc, b, allocator_of(c), allocator_of(d))
 OMPASS_ALLOCATE(GOMP_alloc, b, allocator_of(c), d)
 OMPASS_ALLOCATE(GOMP_free, allocator_of(b), c, d)
 
-// Fortran passes arguments by reference. LLVM's runtimes take these by value, as a Fortran module of theirs does.
+// libgomp's Fortran functions take arguments by reference, LLVM's by value.
 OMPASS_EXPORT void omp_display_env_(const int32_t *is_verbose) { in_use<void(int)>("omp_display_env")(*is_verbose); }
 
 OMPASS_EXPORT int32_t omp_get_place_num_procs_(const int32_t *place) {
@@ -111,7 +110,7 @@ namespace {
 
 constexpr int kFailed = -1;
 
-// Returns `result`, or 0 where LLVM's runtime refused to pause because it has not begun, or rests already.
+// Returns the result of a pause in libgomp: 0 also if LLVM's runtime refused because it has not started or is paused.
 int paused(int kind, int result) {
     constexpr int kSoft = 1, kHard = 2;
     return kind == kSoft || kind == kHard ? 0 : result != 0 ? kFailed : 0;
@@ -137,13 +136,13 @@ OMPASS_EXPORT int32_t omp_pause_resource_all_(const int32_t *kind) {
     return paused(*kind, in_use<int(int)>("omp_pause_resource_all")(*kind));
 }
 
-// ---------------------------------------------------------------- texts on threads
+// ---------------------------------------------------------------- display of the affinity
 
 namespace {
 
 using CaptureAffinity = size_t(char *, const char *, size_t, size_t);
 
-// libgomp writes the text to stderr; LLVM's runtimes write it to stdout, among what the program prints.
+// Writes the text to stderr, as libgomp does; LLVM's runtimes write it to stdout.
 void display(CaptureAffinity *capture, const char *format, size_t length) {
     constexpr size_t kMaxBytes = 4096;
     auto *text = static_cast<char *>(malloc(kMaxBytes));
@@ -155,7 +154,7 @@ void display(CaptureAffinity *capture, const char *format, size_t length) {
 
 } // namespace
 
-// Both use the function for Fortran: in LLVM's runtimes the name without `_` stands for two functions, one in each version.
+// Both use the Fortran function: in LLVM's runtimes the name without `_` has two versions.
 OMPASS_EXPORT void omp_display_affinity(const char *format) {
     static Behind behind;
     const auto [next, is_own] = next_of<void(const char *)>(behind, "omp_display_affinity");
@@ -175,7 +174,7 @@ OMPASS_EXPORT void omp_display_affinity_(const char *format, size_t length) {
 #define OMPASS_SET_8(name)                                                                                             \
     OMPASS_EXPORT void name##_8_(const int64_t *value) { in_use<void(int)>(#name)(to_int(*value)); }
 
-// A logical value in place of a number.
+// A logical value instead of a number.
 #define OMPASS_SWITCH_8(name)                                                                                          \
     OMPASS_EXPORT void name##_8_(const int64_t *value) { in_use<void(int)>(#name)(*value != 0); }
 #define OMPASS_GET_8(name)                                                                                             \
@@ -235,9 +234,8 @@ OMPASS_EXPORT void omp_get_partition_place_nums_8_(int64_t *places) {
 
 // ---------------------------------------------------------------- loops with ordered dependences
 
-// LLVM's runtimes keep nothing of such a loop for a team of one thread, and then read what they did not keep. One thread
-// runs the iterations in order, so it never has to wait. Arguments beyond those in registers stay where the caller put
-// them, since the call is passed on by a jump.
+// In a team of one thread, LLVM's runtimes read data of the loop that they did not store. One thread runs the iterations in
+// order and need not wait, so the call is dropped. Otherwise a tail call forwards it, with the arguments on the stack in place.
 #define OMPASS_ORDERED(name)                                                                                           \
     OMPASS_EXPORT void name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f, uintptr_t g, \
                             uintptr_t h) {                                                                             \
@@ -254,7 +252,7 @@ OMPASS_ORDERED(GOMP_doacross_ull_wait)
 
 // ---------------------------------------------------------------- scopes
 
-// Begins a scope, whose task reductions a worksharing loop without iterations registers as well.
+// Begins a scope. Where the runtime lacks this function, a worksharing loop without iterations registers task reductions.
 OMPASS_EXPORT void GOMP_scope_start(uintptr_t *reductions) {
     using Start = bool(long, long, long, long, long, long *, long *, uintptr_t *, void **);
     if (void *its = ompass::destination_of("GOMP_scope_start", __builtin_return_address(0), true).function)
@@ -262,15 +260,14 @@ OMPASS_EXPORT void GOMP_scope_start(uintptr_t *reductions) {
     if (reductions) in_use<Start>("GOMP_loop_start")(0, 0, 0, 0, 0, nullptr, nullptr, reductions, nullptr);
 }
 
-// ---------------------------------------------------------------- what the runtime in libgomp's place cannot do
+// ---------------------------------------------------------------- functions that LLVM's runtimes lack
 
 namespace {
 
-constexpr int kNotRecorded = 125; // the status of `ompass run` when it does not start a program
+constexpr int kNotRecorded = 125; // the exit status of `ompass run` for a program that it does not start
 
-// Ends a program that would go on with wrong results: it was started on another runtime than its own, and calls a function
-// that this one lacks. `ompass run` refuses such a program before it starts, unless the call is in a library that the
-// program loads later.
+// Ends a program that runs on another runtime than its own and would compute wrong results. `ompass run` does not start such a
+// program, unless the call is in a library that the program loads later.
 void refuse(const char *name) {
     ompass::say(
         "the program calls %s, which the OpenMP runtime in place of libgomp does not replace. It ends here, because "
@@ -311,8 +308,8 @@ OMPASS_REFUSE(GOACC_enter_data)
 OMPASS_REFUSE(GOACC_enter_exit_data)
 OMPASS_REFUSE(GOACC_update)
 
-// Refuses the loops and sections that ask for memory which the team shares (`mem`): inscan reductions and conditional
-// lastprivate variables. The runtime takes nine arguments at most.
+// Refuses loops and sections that need memory shared by the team (`mem`): inscan reductions and conditional lastprivate
+// variables. The runtime's functions have at most nine arguments.
 #define OMPASS_REFUSE_MEMORY(name, position)                                                                           \
     OMPASS_EXPORT uintptr_t name(uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d, uintptr_t e, uintptr_t f,         \
                                  uintptr_t g, uintptr_t h, uintptr_t i, uintptr_t j) {                                 \
@@ -327,8 +324,8 @@ OMPASS_REFUSE_MEMORY(GOMP_loop_ordered_start, 8)
 OMPASS_REFUSE_MEMORY(GOMP_loop_doacross_start, 7)
 OMPASS_REFUSE_MEMORY(GOMP_sections2_start, 2)
 
-// Refuses to cancel a loop or sections: LLVM's runtimes keep the state of a cancelled construct, and later loops then lack
-// iterations. With the extension, threads would wait at barriers for those that have left a cancelled region.
+// Refuses to cancel a loop or sections: LLVM's runtimes keep the cancelled state, and later loops lack iterations. Under
+// the extension also refuses to cancel a region: threads would wait at barriers for threads that have left it.
 OMPASS_EXPORT bool GOMP_cancel(int construct, bool is_wanted) {
     constexpr int kRegion = 1, kLoop = 2, kSections = 4;
     static Behind behind, cancellation;
@@ -345,8 +342,8 @@ OMPASS_EXPORT bool GOMP_cancel(int construct, bool is_wanted) {
 
 // ---------------------------------------------------------------- loops with unsigned bounds of eight bytes
 
-// LLVM's runtimes find no iterations in such a loop if it counts downwards. There it begins as a loop with signed bounds,
-// which are the same bits as long as neither bound is beyond the sign; the functions that fetch further chunks count alike.
+// LLVM's runtimes run no iterations of such a loop if it counts downwards. It is started as a loop with signed bounds
+// instead: bounds of the same sign have the same order, and fetching further chunks works alike.
 
 namespace {
 
@@ -354,15 +351,14 @@ using SignedStart = uintptr_t(int64_t, int64_t, int64_t, uintptr_t, uintptr_t, u
 using SignedStartWithMemory = uintptr_t(int64_t, int64_t, int64_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t,
                                         uintptr_t, uintptr_t);
 
-// Refuses a loop whose bounds are not in order as signed numbers.
+// Refuses a loop whose bounds differ in sign.
 void check_signed(const char *name, int64_t start, int64_t end) {
     if ((start ^ end) < 0) refuse(name);
 }
 
 } // namespace
 
-// The rest of the arguments takes no room on the stack when the first is gone, so that nothing there is overwritten. gcc
-// makes a jump of that return as well.
+// Without the first argument, the others fit into registers, so gcc makes a tail call of that return as well.
 #define OMPASS_UNSIGNED_LOOP(kind)                                                                                     \
     OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
                                                  uintptr_t f, uintptr_t g) {                                           \
@@ -388,7 +384,7 @@ OMPASS_UNSIGNED_LOOP(ordered_dynamic_start)
 OMPASS_UNSIGNED_LOOP(ordered_guided_start)
 OMPASS_UNSIGNED_LOOP(ordered_runtime_start)
 
-// The same for loops that may ask for memory which the team shares (OMPASS_REFUSE_MEMORY).
+// For loops that may need memory shared by the team (OMPASS_REFUSE_MEMORY).
 #define OMPASS_UNSIGNED_LOOP_WITH_MEMORY(kind)                                                                         \
     OMPASS_EXPORT uintptr_t GOMP_loop_ull_##kind(bool up, int64_t start, int64_t end, int64_t step, uintptr_t e,       \
                                                  uintptr_t f, uintptr_t g, uintptr_t h, uintptr_t i,                   \

@@ -20,7 +20,7 @@ constinit thread_local Share next_share __attribute__((tls_model("initial-exec")
 void set_share(Copy copy, long bytes, uint64_t start, uint64_t end) { next_share = {copy, bytes, {start, end}}; }
 
 void copy_share(void *to, void *from) {
-    const Share share = next_share; // the program's function may create tasks
+    const Share share = next_share; // copied, because the program's function may create tasks
     if (share.copy)
         share.copy(to, from);
     else

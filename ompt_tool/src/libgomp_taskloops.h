@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taskloops of gcc programs that LLVM's runtimes (14 to 19 at least) run wrongly: they fail an assertion or crash on loops
-// that count downwards or have no iterations, and ignore `strict`. Here such a loop creates its tasks by GOMP_task, as
-// libgomp does. How each task is created is the caller's matter.
+// Taskloops of gcc programs that LLVM's runtimes (at least 14 to 19) run wrongly: they fail an assertion or crash on loops
+// that count downwards or have no iterations, and ignore `strict`. Divides such a loop into tasks, as libgomp does. The
+// caller creates each task by GOMP_task.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace ompass::taskloops {
 
-// Flags of GOMP_taskloop, beyond those that it shares with GOMP_task.
+// Flags of GOMP_taskloop; those in kTaskFlags are flags of GOMP_task, too.
 inline constexpr unsigned kTaskFlags = 0xff, kUp = 1u << 8, kGrainsize = 1u << 9, kIf = 1u << 10, kNoGroup = 1u << 11,
                           kReduction = 1u << 12, kStrict = 1u << 14;
 
 using Function = void (*)(void *);
 using Copy = void (*)(void *, void *);
 
-// The arguments of GOMP_taskloop and GOMP_taskloop_ull. The data begins with the bounds of a task's share.
+// The arguments of GOMP_taskloop and GOMP_taskloop_ull. The data begins with the bounds of the task's iterations.
 template <typename Bound>
 struct Loop {
     Function function;
@@ -24,11 +24,11 @@ struct Loop {
     Copy copy;
     long bytes, alignment;
     unsigned flags;
-    unsigned long n_tasks; // or iterations per task (kGrainsize); 0: neither is given
+    unsigned long n_tasks; // with kGrainsize: iterations per task; 0: not given
     int priority;
     Bound start, end, step;
 
-    // libgomp goes by the sign of a signed step, and by the flag where the step has no sign.
+    // libgomp uses the sign of a signed step, and the flag if the step is unsigned.
     bool is_upwards() const {
         if constexpr (std::is_signed_v<Bound>) return step > 0;
         return flags & kUp;
@@ -42,13 +42,13 @@ struct Loop {
     bool is_wrong_on_llvm() const { return !is_upwards() || flags & kStrict || start >= end; }
 };
 
-// How the iterations are shared: `n_longer` tasks of `size` + 1 iterations, then tasks of `size` of them; the last one
-// takes what is left.
+// The division of iterations: `n_longer` tasks with `size` + 1 iterations, then tasks with `size` iterations. The last task
+// has the remaining ones.
 struct Shares {
     uint64_t n_tasks, size, n_longer;
 };
 
-// Shares n iterations as libgomp does. `n_threads` tasks are made where the program asks for no number.
+// Divides n iterations as libgomp does, into `n_threads` tasks if the program gives no number.
 template <typename Bound>
 Shares share(const Loop<Bound> &loop, uint64_t n, uint64_t n_threads) {
     if (n == 0) return {0, 0, 0};
@@ -66,14 +66,14 @@ Shares share(const Loop<Bound> &loop, uint64_t n, uint64_t n_threads) {
     return {n_tasks, n / n_tasks, n % n_tasks};
 }
 
-// Copies the data of the taskloop for the task that is being created, with the bounds of its share.
-// The runtime calls it on this thread before it returns from GOMP_task.
+// Copies the taskloop's data for the task that is being created, with the bounds of its iterations. The runtime calls it on
+// this thread before GOMP_task returns.
 void copy_share(void *to, void *from);
 
 // Sets the data that copy_share copies next.
 void set_share(Copy copy, long bytes, uint64_t start, uint64_t end);
 
-// Calls create() for each share of the loop, in order; set_share has been called before.
+// Calls set_share() and create() for each task of the loop, in order.
 template <typename Bound, typename Create>
 void create_tasks(const Loop<Bound> &loop, uint64_t n_threads, Create &&create) {
     const uint64_t n = loop.n_iterations();

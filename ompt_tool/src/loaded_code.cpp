@@ -46,7 +46,7 @@ Symbols symbols_of(const dl_phdr_info &info) {
             dynamic = reinterpret_cast<const ElfW(Dyn) *>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
     found.dynamic = dynamic;
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        // The loader writes addresses there, but not in every library.
+        // In most libraries the loader has replaced offsets by addresses.
         ElfW(Addr) place = dynamic->d_un.d_ptr;
         if (place < info.dlpi_addr) place += info.dlpi_addr;
         if (dynamic->d_tag == DT_SYMTAB) found.symbols = reinterpret_cast<const ElfW(Sym) *>(place);
@@ -71,8 +71,7 @@ struct FunctionSearch {
     void *found;
 };
 
-// True if this library defines a function of this name there. A library may export a name in several versions; those who
-// do not ask for one get the version that is not hidden.
+// True if the symbol at `index` is a defined function of this name. Of several versions only one is not hidden: the default.
 bool is_function(const Symbols &library, uint32_t index, const char *name) {
     constexpr uint16_t kHidden = 0x8000;
     const ElfW(Sym) &symbol = library.symbols[index];
@@ -81,9 +80,9 @@ bool is_function(const Symbols &library, uint32_t index, const char *name) {
            !(library.versions && (library.versions[index] & kHidden));
 }
 
-// Returns the index of the function of this name; 0 when there is none.
+// Returns the index of the function of this name; 0: none.
 // Table: n_buckets, first hashed symbol, n_bloom_words, shift, filter, buckets, then the hash of every symbol, whose lowest
-// bit ends a bucket.
+// bit marks the end of a bucket.
 uint32_t find_function(const Symbols &library, const char *name) {
     if (!library.symbols || !library.names) return 0;
     if (!library.hashes) {
@@ -105,15 +104,14 @@ uint32_t find_function(const Symbols &library, const char *name) {
     }
 }
 
-// Returns the name by which others need the library: its own, or that of its file.
+// Returns the name by which other libraries need this one: its SONAME, else its path.
 const char *name_of(const Symbols &library, const char *path) {
     for (const ElfW(Dyn) *entry = library.dynamic; entry && library.names && entry->d_tag != DT_NULL; entry++)
         if (entry->d_tag == DT_SONAME) return library.names + entry->d_un.d_val;
     return path;
 }
 
-// Memory for the descriptions of all libraries. Not malloc's: another thread may hold the lock of an allocator while it
-// waits for the loader.
+// Descriptions of all libraries. Not allocated by malloc: another thread may hold an allocator's lock and wait for the loader.
 struct Descriptions {
     LoadedLibrary *libraries;
     size_t n, room;
@@ -132,7 +130,7 @@ int describe_library(dl_phdr_info *info, size_t, void *argument) {
     return 0;
 }
 
-// The loader calls this with its lock, which it takes again in the calls from here.
+// The loader calls this with its lock held; the lock is recursive.
 int describe_all(dl_phdr_info *, size_t, void *argument) {
     auto &all = *static_cast<Descriptions *>(argument);
     dl_iterate_phdr(count_library, &all.room);
@@ -204,7 +202,7 @@ uint32_t LoadedLibrary::hash_of_file(const char *path) {
 
 uint32_t LoadedLibrary::n_references() const {
     if (!symbols_.symbols || !symbols_.names) return 0;
-    // References come before the symbols that GNU's table holds; its second word is their number.
+    // References precede the symbols in GNU's table, whose second word is the index of its first symbol.
     return symbols_.hashes ? symbols_.hashes[1] : symbols_.old_hashes ? symbols_.old_hashes[1] : 0;
 }
 
@@ -235,7 +233,7 @@ LoaderCounts loader_counts() {
         [](dl_phdr_info *info, size_t bytes, void *argument) {
             constexpr size_t kNeeded = offsetof(dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs;
             if (bytes >= kNeeded) *static_cast<LoaderCounts *>(argument) = {info->dlpi_adds, info->dlpi_subs};
-            return 1; // the counts come with every library
+            return 1; // every library's entry has the same counts
         },
         &found);
     return found;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds code among the loaded libraries without the lock that dlopen holds while constructors run: dlsym and dladdr take it,
-// and would never return on a thread for which such a constructor waits. Any thread may call these functions, but for keep_loaded().
-// libompass.so and libomp_ext.so are both built with this file. It includes nothing of either.
+// Finds code in the loaded libraries without the lock that dlopen holds while constructors run. dlsym and dladdr take that
+// lock, and would deadlock on a thread that such a constructor waits for. Any thread, except keep_loaded().
+// Compiled into libompass.so and libomp_ext.so; includes nothing of either.
 #pragma once
 
 #include <cstddef>
@@ -11,40 +11,40 @@
 namespace ompass {
 
 struct Library {
-    uintptr_t begin = 0, end = 0; // its mapped range
-    const char *path = ""; // as the loader names it, empty for the program; valid until the library is unloaded
+    uintptr_t begin = 0, end = 0; // mapped range; end == 0: no library
+    const char *path = ""; // the loader's, empty for the program; valid until the library is unloaded
     bool holds(const void *code) const {
         const auto address = reinterpret_cast<uintptr_t>(code);
         return address >= begin && address < end;
     }
 };
 
-// The tables of a library's dynamic symbols; null pointers where it has none.
+// The tables of a library's dynamic symbols; null: it has none.
 struct Symbols {
     const ElfW(Sym) *symbols = nullptr;
     const char *names = nullptr;
-    const uint32_t *hashes = nullptr; // GNU's table, which all linkers now make
-    const uint32_t *old_hashes = nullptr; // the older one, whose second word is the number of symbols
+    const uint32_t *hashes = nullptr; // DT_GNU_HASH
+    const uint32_t *old_hashes = nullptr; // DT_HASH, whose second word is the number of symbols
     const uint16_t *versions = nullptr;
     const ElfW(Verneed) *needed_versions = nullptr;
     const ElfW(Dyn) *dynamic = nullptr;
 };
 
-// A library as look_at_libraries shows it.
+// A library, passed by look_at_libraries().
 class LoadedLibrary {
 public:
     explicit LoadedLibrary(const dl_phdr_info &info);
     const Library &range() const { return range_; }
-    // Returns the function of this name; null where the library exports none.
+    // Returns the exported function of this name; null: none.
     void *exported(const char *name) const;
-    // Calls visit(hash) for each library with which this one is linked: their name_hash().
+    // Calls visit(name_hash) for each library that this one is linked with.
     template <typename Visit>
     void for_each_needed(Visit &&visit) const {
         for (const ElfW(Dyn) *entry = symbols_.dynamic; entry && symbols_.names && entry->d_tag != DT_NULL; entry++)
             if (entry->d_tag == DT_NEEDED) visit(hash_of_file(symbols_.names + entry->d_un.d_val));
     }
     uint32_t name_hash() const { return name_hash_; }
-    // Calls visit(name, version) for each symbol that the library refers to and does not define; "" is no version.
+    // Calls visit(name, version) for each undefined symbol; version "": none.
     template <typename Visit>
     void for_each_reference(Visit &&visit) const {
         for (uint32_t i = 1, n = n_references(); i < n; i++)
@@ -54,7 +54,7 @@ public:
 
 private:
     static uint32_t hash_of_file(const char *path);
-    uint32_t n_references() const; // symbols from 1 to this one may be references
+    uint32_t n_references() const; // undefined symbols have indices from 1 to below this
     const char *version_of(uint32_t symbol) const;
 
     Library range_;
@@ -63,14 +63,14 @@ private:
     uint32_t name_hash_;
 };
 
-// All libraries of the process in the order in which they were loaded; the program is the first.
+// All libraries of the process in load order; the program is the first.
 struct LoadedLibraries {
     const LoadedLibrary *first, *last;
     const LoadedLibrary *begin() const { return first; }
     const LoadedLibrary *end() const { return last; }
 };
 
-// Calls look(libraries, argument); no library is loaded or unloaded meanwhile. Does not call it where memory is short.
+// Calls look(libraries, argument); no library is loaded or unloaded meanwhile. Does not call it if there is no memory.
 void look_at_libraries(void (*look)(const LoadedLibraries &libraries, void *argument), void *argument);
 
 // The loader's counts of libraries since the process began.
@@ -78,32 +78,28 @@ struct LoaderCounts {
     uint64_t loaded = 0, unloaded = 0;
 };
 
-// Reads them under the lock with which the loader changes its list, not the one that it holds while constructors run.
 LoaderCounts loader_counts();
 
-// Returns the library with this address; one with an empty range when there is none.
+// Returns the library that contains this address; an empty range: none.
 Library library_of(const void *address);
 
-// Keeps the library with this code loaded for good: those that call it remember where it is. The one function here that takes
-// the lock of dlopen.
+// Keeps the library that contains this code loaded for good. Takes the lock of dlopen.
 void keep_loaded(const void *code);
 
-// Bytes of a library; empty where it has none.
+// Bytes of a library, or none.
 struct LibraryBytes {
     const unsigned char *begin = nullptr;
     size_t n = 0;
 };
 LibraryBytes build_id_of(const dl_phdr_info &info);
 
-// Returns a number that distinguishes this library from others, wherever and however often it is loaded: of its path and its build
-// id, or, where it has none, its program headers.
+// Returns a hash that identifies the library across loads: of its path and its build id, or, without one, its program headers.
 uint64_t identity_of(const dl_phdr_info &info);
 
-// Returns the first function of this name that a library other than ours exports, in the order in which they were loaded;
-// null when there is none.
+// Returns the first exported function of this name, in load order, outside of our library; null: none.
 void *find_exported(const char *name);
 
-// Returns the same of the libraries that were loaded after ours.
+// Returns the first exported function of this name in the libraries loaded after ours; null: none.
 void *find_next(const char *name);
 
 } // namespace ompass

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Allocation and mapping of log files, and what a fork does to them.
+// Allocates and maps log files, and detaches them in the child of a fork.
 #include "log_file.h"
 
 #include <atomic>
@@ -27,8 +27,8 @@ struct Mapping {
 };
 
 std::mutex mappings_lock;
-// With the lock. Made at first use, since logs may be written before the constructors of this library run; never
-// destroyed, since they are written to the very end.
+// Requires the lock. Created at first use, because logs may be written before this library's constructors run. Never
+// destroyed, because logs may be written after its destructors have run.
 std::vector<Mapping> &mappings() {
     static auto &all = *new std::vector<Mapping>;
     return all;
@@ -62,7 +62,7 @@ void refuse(const char *what, const std::string &path, int error) {
         what, path.c_str(), refusal_text(reason).c_str(), refusal_cure(reason));
 }
 
-// By lseek and write, which sandboxes let pass more often than pwrite. No other thread uses the descriptor.
+// Uses lseek and write, which sandboxes allow more often than pwrite. No other thread uses the descriptor. Returns 0 or an errno.
 int write_all(int descriptor, const char *from, size_t bytes, uint64_t offset) {
     if (lseek(descriptor, static_cast<off_t>(offset), SEEK_SET) < 0) return errno;
     while (bytes > 0) {
@@ -83,7 +83,7 @@ int allocate(int descriptor, uint64_t offset, uint64_t bytes) {
         if (status == 0) return 0;
         if (errno != EOPNOTSUPP && errno != ENOSYS) return errno;
     }
-    static const char zeros[65536] = {}; // file systems that cannot allocate: write the space
+    static const char zeros[65536] = {}; // written where the file system cannot allocate
     for (uint64_t done = 0; done < bytes;) {
         const size_t piece = bytes - done < sizeof zeros ? bytes - done : sizeof zeros;
         if (const int error = write_all(descriptor, zeros, piece, offset + done)) return error;
@@ -129,7 +129,7 @@ void LogFile::create(const std::string &path) {
     error_ = error;
     refuse("create", path, error);
     note_lost(static_cast<uint32_t>(error));
-    static format::ThreadHeader last_resort[2]; // not even memory: a place to write to, shared and never read
+    static format::ThreadHeader last_resort[2]; // used if there is no memory either; shared, never read
     header_ = map_memory(format::kHeaderBytes);
     if (header_)
         remember(header_, format::kHeaderBytes);
@@ -146,7 +146,7 @@ int LogFile::writable(int &error) {
     const int descriptor = open(path_.c_str(), O_RDWR | O_CLOEXEC);
     struct stat status;
     error = descriptor < 0 || fstat(descriptor, &status) != 0 ? errno : 0;
-    // After a chroot the name may be another file's.
+    // After a chroot the path may name another file.
     if (!error && (status.st_dev != device_ || status.st_ino != inode_)) error = ENOENT;
     if (error) {
         if (descriptor >= 0) close(descriptor);
@@ -198,7 +198,7 @@ bool LogFile::append_copy(const void *extent, size_t bytes) {
     if (const int descriptor = writable(error); descriptor >= 0) {
         error = within_size_limit(size_ + bytes) ? 0 : EFBIG;
         const char *from = static_cast<const char *>(extent);
-        // The head last: an extent whose writer died is the end of the file.
+        // The head is written last: if the writer dies before, readers see the end of the file here.
         if (!error) error = write_all(descriptor, from + kHead, bytes - kHead, size_ + kHead);
         if (!error) error = write_all(descriptor, from, kHead, size_);
         if (error && !sandbox::is_entered()) (void)!ftruncate(descriptor, static_cast<off_t>(size_));
@@ -215,11 +215,11 @@ bool LogFile::append_copy(const void *extent, size_t bytes) {
 }
 
 void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
-    if (extent != last_ || sandbox::is_entered()) return; // few sandboxes expect that a file is cut
+    if (extent != last_ || sandbox::is_entered()) return; // few sandboxes allow ftruncate
     char *rest = static_cast<char *>(extent) + kept;
     if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         return;
-    // The length in the head first: the process may end in between, and what follows it then reads as the end of the file.
+    // The length is written first: if the process ends before the cut, readers see the end of the file there.
     uint64_t &told = static_cast<format::ExtentHeader *>(extent)->bytes;
     __atomic_store_n(&told, kept, __ATOMIC_RELEASE);
     int error;
@@ -227,7 +227,7 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     if (descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(size_ - (bytes - kept))) == 0)
         size_ -= bytes - kept;
     else
-        told = bytes; // it stays as long as it is
+        told = bytes; // not cut
     done_with(descriptor);
 }
 

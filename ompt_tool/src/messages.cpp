@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Remembers which file stderr was when this library was loaded, and writes to no other.
 #include "messages.h"
 
 #include <cerrno>
@@ -18,7 +17,7 @@ struct Stderr {
     struct stat file;
 };
 
-// Looks when this library is loaded, or at the first message if the constructor of another library causes one before.
+// Returns the stderr at load time, or at the first message if another library's constructor causes one earlier.
 const Stderr &first_stderr() {
     static const Stderr first = [] {
         Stderr found = {};
@@ -40,7 +39,7 @@ void write_out(const char *text, size_t length) {
     if (!is_still_stderr()) return;
     while (length > 0) {
         const ssize_t written = write(STDERR_FILENO, text, length);
-        if (written <= 0) return; // there is nobody left to tell
+        if (written <= 0) return; // the error cannot be reported
         text += written, length -= static_cast<size_t>(written);
     }
 }

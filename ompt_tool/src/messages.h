@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tool says to the user, on stderr. It writes only to the stderr that the program began with: one that closes
-// descriptor 2 may find its own file, or a connection, in that place.
+// Messages to the user. They go only to the stderr that the program began with: a program that closes descriptor 2 may
+// reuse it for a file or a connection.
 #pragma once
 
 #include <string>
 
 namespace ompass {
 
-// One line, prefixed "ompass: ". Async-signal-safe enough for every caller: one write(2).
+// Prints one line, prefixed "ompass: ", in one write(2). Allocates nothing and keeps errno. Any thread.
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// Whole lines as they are, in one write where the system takes it: other processes print, too.
+// Prints lines, in one write(2) if the system accepts that, so that output of other processes does not get in between.
 void print(const std::string &lines);
 
 } // namespace ompass

@@ -42,8 +42,9 @@ bool read_switch(const char *name, bool fallback) {
                        fallback) != 0;
 }
 
-// Bytes of `500`, which are megabytes, `500M`, `1.5 GiB`: units are binary, in any case. 0 for anything else, and beyond
-// an exabyte. ompass.units.parse_limit has the same rule. By hand, because strtod() follows the program's locale.
+// Returns the bytes of a text such as `500` (megabytes), `500M` or `1.5 GiB`: units are binary, in upper or lower case.
+// Returns 0 for anything else, and beyond an exabyte. ompass.units.parse_limit has the same rule. Does not use strtod(),
+// which depends on the program's locale.
 uint64_t parse_limit(const char *text) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     while (*text == ' ') text++;
@@ -119,7 +120,7 @@ Sampling read_sampling() {
     return sampling;
 }
 
-// A misspelt name would otherwise be ignored without a word.
+// Reports misspelt names.
 void report_unknown_names() {
     static const char *const known[] = {"MODE", "DIR",    "SUMMARY", "LIMIT_MB", "COUNTERS", "BRACKETS",
                                         "CPU",  "SAMPLE", "VERBOSE", "ENABLED",  "LIBRARY",  "LAUNCH"};

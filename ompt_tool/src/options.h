@@ -19,12 +19,12 @@ struct Options {
     bool cpu = true;                  // OMPASS_CPU
     Sampling sampling;                // OMPASS_SAMPLE
     bool verbose = false;             // OMPASS_VERBOSE
-    uint64_t limit_bytes = 0;         // OMPASS_LIMIT_MB, 0: none
-    std::string directory;            // OMPASS_DIR, pattern not expanded
+    uint64_t limit_bytes = 0;         // OMPASS_LIMIT_MB; 0: no limit
+    std::string directory;            // OMPASS_DIR, a pattern
     std::vector<std::string> counters; // OMPASS_COUNTERS
 };
 
-// Values that are not understood are reported on stderr, with the valid ones, and replaced by the default.
+// Reads the variables. Reports invalid values on stderr, with the valid ones, and uses the default instead.
 Options read_options();
 
 } // namespace ompass

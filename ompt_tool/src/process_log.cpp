@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Definitions, region instances and end of run. Owns the bytes of process.log.
+// Owns the bytes of process.log.
 #include "process_log.h"
 
 #include <cstdio>
@@ -37,10 +37,10 @@ struct Module {
 
 constexpr uint32_t kNoModule = ~0u;
 
-// Where a construct stands. An address says so only while its library stays loaded.
+// Place of a construct in the program, valid also after its library has been unloaded.
 struct Place {
     uint32_t module = kNoModule;
-    uint64_t offset = 0; // ELF virtual address in the module; outside of all modules the address
+    uint64_t offset = 0; // ELF virtual address in the module; without a module the address
 
     friend bool operator==(const Place &, const Place &) = default;
 };
@@ -48,7 +48,7 @@ struct Place {
 struct ConstructKey {
     Place place;
     DefinitionKind kind;
-    uint32_t flags; // of waits and loops
+    uint32_t flags; // of waits and loops; else 0
 
     friend bool operator==(const ConstructKey &, const ConstructKey &) = default;
     struct Hash {
@@ -63,12 +63,12 @@ struct ConstructKey {
 struct Shared {
     std::mutex lock; // guards everything below
     LogFile file;
-    char *definitions = nullptr; // place of the next definition
+    char *definitions = nullptr; // address of the next definition
     char *definitions_end = nullptr;
     uint64_t n_definition_extents = 0;
     uint32_t n_constructs = 0;
-    std::vector<Module> modules; // those of the following that are loaded, while this many have been unloaded:
-    uint64_t n_unloaded = 0;
+    std::vector<Module> modules; // the loaded ones
+    uint64_t n_unloaded = 0; // count of unloaded libraries for which `modules` holds
     std::unordered_map<uint64_t, uint32_t> module_by_identity;
     std::unordered_map<ConstructKey, uint32_t, ConstructKey::Hash> by_key;
     std::vector<Place> places; // by id of the construct
@@ -76,10 +76,10 @@ struct Shared {
     std::vector<format::RegionInstance *> free_instances;
     uint64_t n_instances = 0;
     uint64_t next_sequence = 1;
-    uint64_t n_loads = 0; // when a second runtime was last looked for; atomic, without the lock
+    uint64_t n_loads = 0; // count of loaded libraries at the last search for a second runtime; atomic, not locked
     format::GroupFolders group_folders;
 };
-Shared *shared = nullptr; // never destroyed: callbacks may come after exit handlers
+Shared *shared = nullptr; // never destroyed, because callbacks may follow exit handlers
 format::ProcessHeader *shared_header = nullptr;
 
 void define(DefinitionKind kind, uint32_t id, uint32_t flags, uint32_t module, uint64_t address, const char *text,
@@ -131,7 +131,7 @@ int visit_module(dl_phdr_info *info, size_t, void *argument) {
         }
     }
     if (search->address < begin || search->address >= end) return 0;
-    static char path[4096]; // under the lock, and not on the stack of a thread that may be deep in tasks
+    static char path[4096]; // guarded by the lock; static, because a thread deep in tasks may have little stack left
     const char *name = info->dlpi_name;
     if (!name || !*name) {
         const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
@@ -205,13 +205,13 @@ void begin(uint64_t earlier_cpu_ns) {
         static_cast<uint64_t>(epoch.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(epoch.tv_nsec);
 }
 
-// With the lock.
+// Requires the lock.
 static Place place_of(uintptr_t address) {
     const Module *module = address ? module_of(address) : nullptr;
     return module ? Place{module->id, address - module->bias} : Place{kNoModule, address};
 }
 
-// With the lock.
+// Requires the lock. Returns the id of the construct.
 static uint32_t find_or_define(DefinitionKind kind, Place place, uint32_t flags) {
     const bool by_flags = kind == DefinitionKind::kWait || kind == DefinitionKind::kLoop;
     const ConstructKey key = {place, kind, by_flags ? flags : 0};
@@ -332,7 +332,7 @@ void unlock_after_fork() {
 }
 void forget() {
     LogFile::count_lost_in(nullptr);
-    shared = nullptr; // not freed: the parent's memory image, and the forking thread may be inside a callback
+    shared = nullptr; // not freed, because the forking thread may be inside a callback
     shared_header = nullptr;
 }
 

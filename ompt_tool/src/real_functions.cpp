@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks for functions in the libraries of the process, without the loader's lock: a thread that calls one of our functions
-// for the first time may be one for which a constructor in dlopen waits.
 #include "real_functions.h"
 
 #include <cstdlib>

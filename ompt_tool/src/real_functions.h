@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the runtime's functions behind those of this library that have the same names.
+// For functions of this library that replace a runtime function and call it.
 #pragma once
 
 #include "runtimes.h"
 
 #define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
 
-// Return by this and a call: the function called sees our caller's address for its own. gcc does so when it optimizes.
+// Tail call (`OMPASS_JUMP f(x);`): the called function sees our caller as its caller. gcc makes tail calls if it optimizes.
 #ifdef __clang__
 #define OMPASS_JUMP [[clang::musttail]] return
 #else
@@ -15,21 +15,21 @@
 
 namespace ompass {
 
-// True if this address is in our own library. Our functions' names may stand for the runtime's, so the functions
-// themselves cannot be compared.
+// True if this address is in our own library. The addresses of our functions do not show that: their names may be bound to
+// the runtime's functions.
 bool is_ours(const void *address);
 
-// Reports that no library has the function, which the program calls, and aborts.
+// Reports that the program calls a function that no runtime has, and aborts.
 [[noreturn]] void end_for_lack_of(const char *name);
 
-// Where a call of one of our functions goes on.
+// The runtime's function that one of our functions calls.
 template <typename Function>
 struct Next {
     Function *function;
-    bool is_own; // the runtime is the one that is recorded
+    bool is_own; // it belongs to the recorded runtime
 };
 
-// Returns the function behind ours for the library that called the function that asks.
+// Returns the runtime's function for the library that called the function that this is inlined into.
 template <typename Function>
 [[gnu::always_inline]] inline Next<Function> next_of(Behind &behind, const char *name) {
     const Behind::Call call = behind.of(name, __builtin_return_address(0));

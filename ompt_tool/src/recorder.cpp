@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begin and end of recording, threads joining it, pauses, forks.
 #include "recorder.h"
 
 #include <algorithm>
@@ -27,7 +26,7 @@
 #include "trace_limit.h"
 #include "unloads.h"
 
-// The C++ ABI's atexit(). Without the handle of a library, the handler waits for no library to be unloaded.
+// The C++ ABI's atexit(). With a null `library`, the handler runs at the exit of the process.
 extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;
 
 namespace ompass::recorder {
@@ -38,20 +37,20 @@ ThreadState *threads[kMaxThreads];
 namespace {
 
 std::mutex start_lock;
-bool decided = false; // start() has run to its end; with run_switch off: nothing will be recorded
+bool decided = false; // start() has run; if run_switch is off, nothing will be recorded
 bool ended = false;
 bool fork_handlers_set = false;
 bool brackets_measure = false;
-std::atomic<bool> forked{false}; // child of a recording process, which has not yet begun a run of its own
-// Made by start(), which the constructor of another library may call before this library's constructors run; never
-// destroyed, since the runtime ends after the destructors of this library have run.
+std::atomic<bool> forked{false}; // a child of a recorded process that has not started its own run
+// Created by start(), which another library's constructor may call before this library's constructors run. Never destroyed,
+// because the runtime ends after this library's destructors have run.
 struct Settings {
     Options options;
     std::string directory;
 };
 constinit Settings *settings = nullptr;
 std::atomic<uint32_t> next_thread{0};
-// The thread that begins the recording is recorded from that moment on, though it meets its first event later.
+// The thread that starts recording is recorded from then on, although its first event comes later.
 struct FirstThread {
     uint32_t tid = 0;
     ProcessorRing ring;
@@ -76,14 +75,14 @@ void set_switch(Switch to) {
     while (!run_switch.compare_exchange_weak(value, unloads_of(value) | to)) {}
 }
 
-// The child must not write into the parent's logs; it begins a run of its own when it turns to OpenMP again.
+// The child must not write to the parent's logs. It starts its own run when it uses OpenMP again.
 void in_child_after_fork() {
     run_switch.store(kOff | unloads::under_way_here());
     LogFile::detach_all_after_fork();
     process_log::forget();
     if (this_thread) this_thread->tallies.then = kNever;
     this_thread = nullptr;
-    clock::state.frozen = 0; // of a pause of the parent
+    clock::state.frozen = 0; // the parent may be paused
     clock::state.offset = clock::state.running = 0;
     clock::state.last_pause = 0;
     next_thread = 0;
@@ -105,7 +104,7 @@ void start_absences(ThreadState &thread, uint32_t tid) {
                                                           : format::CpuSource::kNone;
 }
 
-// Notes the counts of a thread that no log holds.
+// Records counts of the thread that no log on disk contains.
 void note_unlogged(ThreadState &thread) {
     format::ProcessHeader &header = *process_log::header();
     __atomic_add_fetch(&header.n_unlogged_tasks, thread.log.tasks_in_memory(), __ATOMIC_RELAXED);
@@ -115,7 +114,7 @@ void note_unlogged(ThreadState &thread) {
 
 void note_unlogged_thread() { __atomic_add_fetch(&process_log::header()->n_unlogged, 1, __ATOMIC_RELAXED); }
 
-// Of a thread that asks for no stretch any more: the absences up to `end` in the one that is open, and after it.
+// Records the off-CPU intervals up to `end` of a thread that has no further event: in its open state interval and after it.
 void note_last_absences(ThreadState &thread, uint64_t end) {
     if (!thread.absences.is_open() && !thread.clocks.is_used()) return;
     format::ThreadHeader &header = *thread.header;
@@ -134,7 +133,7 @@ void note_last_absences(ThreadState &thread, uint64_t end) {
     header.outside += thread.absences.look_between(std::max(header.mark, end_of_stretch), end);
 }
 
-// Once, whichever thread meets it first.
+// Records and reports once that loads cannot be sampled.
 void note_loads_refused(format::ProcessHeader &header, uint32_t error) {
     if (__atomic_exchange_n(&header.loads_error, error, __ATOMIC_RELAXED)) return;
     header.sample_hz = Sampling::kUsualHz;
@@ -159,7 +158,7 @@ void begin_samples(ThreadState &thread, uint32_t tid) {
 }
 
 void take_samples_of_open_stretch(ThreadState &thread, uint64_t end) {
-    if (!thread.samples.has_any()) return; // not by its page, which the thread may be giving back
+    if (!thread.samples.has_any()) return; // does not read the page, which the thread may be unmapping
     switch (thread.header->open_state) {
     case format::kOpenNone: pass_samples(thread, end); break;
     case format::kOpenWork: take_samples(thread, State::kWork, end); break;
@@ -168,7 +167,7 @@ void take_samples_of_open_stretch(ThreadState &thread, uint64_t end) {
     }
 }
 
-// Of the stretch that is open when recording ends.
+// Takes the samples of the state interval that is open when recording ends.
 void take_last_samples(ThreadState &thread, uint64_t end) {
     take_samples_of_open_stretch(thread, end);
     thread.samples.stop();
@@ -176,13 +175,13 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
 
 void at_last(void *) { stop(format::EndReason::kExit); }
 
-// In case that the runtime does not say that it ends. The destructors of other libraries, which may use OpenMP, can still
-// follow: an exit handler that is added while they run comes after all of them.
+// Ends recording if the runtime does not report its end. Destructors of other libraries may still use OpenMP; an exit
+// handler that is added now runs after them.
 __attribute__((destructor)) void at_unload() {
     if (__cxa_atexit(at_last, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
 }
 
-// Notes where a thread of the program's teams may run. With the lock.
+// Records the processors on which a thread of the program's teams may run. Requires the lock.
 void note_binding(const ThreadState &thread) {
     const format::ThreadKind kind = thread.header->kind;
     const bool is_of_teams = kind != format::ThreadKind::kOther && kind != format::ThreadKind::kHelper;
@@ -202,7 +201,7 @@ bool start(const char *runtime_version) {
     if (decided) return switch_of(run_switch.load()) != kOff;
     decided = true;
     forked = false;
-    // With the rights of another user, the environment of this one must not decide what is written where.
+    // In a set-uid program, the caller's environment must not choose which files are written.
     if (getauxval(AT_SECURE)) return false;
     if (!settings) settings = new Settings;
     settings->options = read_options();
@@ -215,7 +214,7 @@ bool start(const char *runtime_version) {
         return false;
     }
     sandbox::begin();
-    const uint64_t earlier_cpu_ns = process_cpu_ns(); // before what the start of the tool takes itself
+    const uint64_t earlier_cpu_ns = process_cpu_ns(); // without the start of the tool
     trace_limit::reset(settings->options.limit_bytes);
     const format::ClockKind kind = clock::initialize();
     const clock::Reading first = clock::read_both();
@@ -253,8 +252,8 @@ bool start(const char *runtime_version) {
     return true;
 }
 
-// Another thread may end the process at any moment, for exit() does not wait for those that call it too: a run whose
-// end is cut short must be as sound as one that was killed.
+// Another thread may end the process at any moment, since exit() does not wait for other callers of exit(). If that cuts
+// this function short, the run is as readable as after a kill.
 void stop(format::EndReason reason) {
     const sandbox::OneAnswer one_answer;
     {
@@ -265,7 +264,7 @@ void stop(format::EndReason reason) {
         set_switch(kOff);
         const uint64_t end_ticks = clock::now();
         const uint32_t n_threads = std::min(next_thread.load(), kMaxThreads);
-        for (uint32_t i = 0; i < n_threads; i++) { // to whom the stretches that are open now belong
+        for (uint32_t i = 0; i < n_threads; i++) { // attributes the open state intervals
             if (!threads[i]) continue;
             const ThreadState &thread = *threads[i];
             const TaskConstruct *construct = thread.current->local;
@@ -278,7 +277,7 @@ void stop(format::EndReason reason) {
         process_log::look_for_other_runtime();
         process_log::header()->n_bound_cpus = cpu::n_noted_cpus();
         process_log::close(reason, end_ticks);
-        // The others' logs only while they wait, in the runtime or outside of it: not while they may be writing.
+        // Trims logs of other threads only if those wait, because working threads may be writing.
         for (uint32_t i = 0; i < n_threads; i++)
             if (threads[i] && (threads[i] == this_thread || threads[i]->header->open_state != format::kOpenWork)) {
                 take_last_samples(*threads[i], end_ticks);
@@ -328,8 +327,8 @@ ThreadState *thread_while_off(format::ThreadKind kind) {
 }
 
 ThreadState *make_thread(format::ThreadKind kind) {
-    if (making_thread) return nullptr; // a callback from inside our own making
-    making_thread = true; // stays so on a thread that cannot be recorded, which is counted once
+    if (making_thread) return nullptr; // called from within this function
+    making_thread = true; // stays true if the thread cannot be recorded, so that it is counted once
     const sandbox::OneAnswer one_answer;
     const uint32_t index = next_thread.fetch_add(1);
     if (index >= kMaxThreads) {
@@ -344,7 +343,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
         return nullptr;
     }
     const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
-    if (tid == static_cast<uint32_t>(getpid())) kind = format::ThreadKind::kInitial; // whichever event it begins with
+    if (tid == static_cast<uint32_t>(getpid())) kind = format::ThreadKind::kInitial;
     auto *thread = new (memory) ThreadState();
     thread->index = index;
     thread->kind = kind;
@@ -357,7 +356,7 @@ ThreadState *make_thread(format::ThreadKind kind) {
     thread->pool.set_owner(static_cast<uint16_t>(index));
     thread->random = 2463534242u + index * 7919u;
     const bool trace = settings->options.mode == format::Mode::kTrace;
-    // The first thread is the program's own, which was at work before it met OpenMP.
+    // The first thread worked before it used OpenMP.
     const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
     thread->log.create(settings->directory, index, tid, now);
     thread->header = &thread->log.header();
@@ -378,19 +377,19 @@ ThreadState *make_thread(format::ThreadKind kind) {
     if (settings->options.cpu) start_absences(*thread, tid);
     thread->ring = thread->absences.page();
     begin_samples(*thread, tid);
-    // From now on others look at it: last_ended() and, at any moment, stop(). So it is whole.
+    // From now on other threads read it: last_ended() and, at any time, stop().
     __atomic_store_n(&threads[index], thread, __ATOMIC_RELEASE);
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);
     this_thread = thread;
     making_thread = false;
     const uint32_t now_switch = run_switch.load();
-    if (switch_of(now_switch) == kOff) return nullptr; // it has ended meanwhile
+    if (switch_of(now_switch) == kOff) return nullptr; // recording has ended meanwhile
     sync_switch(*thread, now_switch);
     return thread;
 }
 
 void end_thread(ThreadState &thread) {
-    const std::lock_guard lock(start_lock); // stop() looks at the logs of all threads
+    const std::lock_guard lock(start_lock); // stop() reads the logs of all threads
     if (is_off()) return thread.absences.close();
     thread.header->ended_ticks = clock::now();
     note_last_absences(thread, thread.header->ended_ticks);
@@ -427,7 +426,7 @@ void sync_switch(ThreadState &thread, uint32_t now) {
         thread.counting = counting;
         thread.constructs.count(counting);
         thread.places.count(counting);
-        // Undeferred tasks count when they begin: those that are open now must not count on one side only.
+        // Undeferred tasks are counted at their begin. An open one must not be counted at one end only.
         for (TaskState *task = thread.current; task; task = task->below) {
             if (!(task->flags & kInline) || (task->flags & kUncounted)) continue;
             if (!counting) task->local->real_slot->n_converted++;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recording of the process: when it begins and ends, where it goes, and which threads are in it.
-// Owns process-wide switches and the making of threads; the accounting owns what an event does to a thread.
+// Starts, pauses and ends the recording of the process, and creates the states of its threads. The accounting handles events.
 #pragma once
 
 #include <atomic>
@@ -18,33 +17,33 @@ namespace recorder {
 
 extern constinit thread_local ThreadState *this_thread __attribute__((tls_model("initial-exec")));
 
-// Begins recording unless it began before or is switched off; true when recording. Thread-safe.
+// Starts recording unless it has started or is switched off. Returns true if the process is being recorded. Thread-safe.
 bool start(const char *runtime_version);
 void stop(format::EndReason reason);
 void pause();
 void resume();
-// Creations are measured, or not: in this run, and in those that children of a fork begin. When the runtime has started.
+// Records whether wrappers measure creations, in this run and in runs of forked children. Called when the runtime starts.
 void note_brackets(bool measured);
-void flush(); // renews what is only written now and then
+void flush(); // renews the clock calibration
 
 const Options &options();
 const std::string &directory();
 inline constexpr uint32_t kMaxThreads = 1u << 16;
-extern ThreadState *threads[kMaxThreads]; // by index; written before the thread's first task exists
+extern ThreadState *threads[kMaxThreads]; // by index; written before the thread's first task is created
 inline ThreadState *thread_of_index(uint32_t index) { return __atomic_load_n(&threads[index], __ATOMIC_ACQUIRE); }
 
-// The calling thread's state, made at the first call. Null when not recording.
+// Creates the calling thread's state. Returns null if it cannot be recorded.
 ThreadState *make_thread(format::ThreadKind kind);
-// While nothing is recorded: null, but in the child of a fork begins its own run.
+// Starts a run in the child of a fork, and returns the thread; elsewhere null. Called while recording is off.
 ThreadState *thread_while_off(format::ThreadKind kind);
-// The thread ends: its log is complete, and its address space given back, unless a region still holds it.
+// Completes the log of an ending thread, and unmaps it unless a region still needs it.
 void end_thread(ThreadState &thread);
 void sync_switch(ThreadState &thread, uint32_t now); // acts on a changed run_switch
-// Takes the calling thread's samples so far, as part of its open stretch.
+// Takes the calling thread's samples so far, as part of its open state interval.
 void take_samples_of_this_thread();
 
-// The thread when events are to be recorded, else null. The first line of every callback. `begins`: the event is worth a
-// run of its own in the child of a fork.
+// Returns the calling thread if its events are recorded, else null. Every callback calls this first. `begins`: in the child
+// of a fork, the event starts a run.
 inline ThreadState *thread(format::ThreadKind kind = format::ThreadKind::kOther, bool begins = false) {
     ThreadState *state = this_thread;
     const uint32_t now = current_switch();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names and describes the run. The only file that knows about ranks, hosts and hwloc.
+// The only file that knows about ranks, hosts and hwloc.
 #include "run_directory.h"
 
 #include <cerrno>
@@ -32,7 +32,7 @@ namespace ompass::run_directory {
 
 namespace {
 
-// The rank in an MPI or Slurm job, from the variables that launchers set; empty outside of one.
+// Returns the rank in an MPI or Slurm job, from the variables that launchers set; empty outside of a job.
 const char *rank() {
     static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "PMI_RANK",    "MV2_COMM_WORLD_RANK",
                                         "MPI_RANKID",           "ALPS_APP_PE", "SLURM_PROCID"};
@@ -43,7 +43,7 @@ const char *rank() {
     return "";
 }
 
-// The same as a number of JSON, which has no leading zeros.
+// Returns the rank as a JSON number, without leading zeros; null outside of a job.
 std::string rank_number() {
     const std::string text = rank();
     if (text.empty()) return "null";
@@ -97,7 +97,7 @@ std::string absolute(const std::string &path) {
     return std::string(here) + "/" + path;
 }
 
-// JSON text of any bytes: what is not valid UTF-8 is taken as Latin-1, so that nothing makes the file unreadable.
+// Returns a JSON string of any bytes. Treats invalid UTF-8 as Latin-1, so that the file is always readable.
 std::string quote(const std::string &text) {
     std::string quoted = "\"";
     for (size_t i = 0; i < text.size(); i++) {
@@ -138,9 +138,9 @@ std::string quote_list(const std::vector<std::string> &items) {
     return list + "]";
 }
 
-// The arguments as they were when this library was loaded: the program may write over them.
+// The arguments when this library was loaded; the program may overwrite its own.
 std::vector<std::string> *first_arguments = nullptr;
-#ifdef __GLIBC__ // which tells every library the program's arguments
+#ifdef __GLIBC__ // passes the program's arguments to constructors
 __attribute__((constructor)) void remember_arguments(int argc, char **argv) {
     if (argc > 0 && argv) first_arguments = new std::vector<std::string>(argv, argv + argc);
 }
@@ -159,7 +159,7 @@ std::vector<std::string> command_line() {
     return arguments;
 }
 
-// The variables that shape an OpenMP run, and no others: an environment may hold secrets.
+// Returns the variables that affect an OpenMP run as a JSON object. Leaves out all others, which may hold secrets.
 std::string openmp_environment() {
     static const char *const prefixes[] = {"OMP_", "KMP_", "LIBOMP", "OMPASS_", "GOMP_"};
     std::string object = "{";
@@ -221,18 +221,18 @@ void write_meta(const std::string &directory, const Options &options, const char
     const std::string path = directory + "/meta.json";
     if (!within_size_limit(text.size())) return;
     const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    errno = ENOSPC; // of a write that ends early
+    errno = ENOSPC; // for a short write, which sets no errno
     if (descriptor < 0 || write(descriptor, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
         if (!LogFile::disk_refused())
-            say("cannot write %s: %s.", path.c_str(), strerror(errno)); // else it has been told
-        if (descriptor >= 0) unlink(path.c_str()); // half of it is no JSON
+            say("cannot write %s: %s.", path.c_str(), strerror(errno)); // otherwise already reported
+        if (descriptor >= 0) unlink(path.c_str());
     }
     if (descriptor >= 0) close(descriptor);
 }
 
 void write_topology(const std::string &directory) {
 #ifdef OMPASS_HAVE_HWLOC_H
-    if (!within_size_limit(4 << 20)) return; // far more than the largest topology
+    if (!within_size_limit(4 << 20)) return; // more than any topology takes
     void *library = dlopen("libhwloc.so.15", RTLD_LAZY | RTLD_LOCAL);
     if (!library) return;
     const auto init = reinterpret_cast<decltype(&hwloc_topology_init)>(dlsym(library, "hwloc_topology_init"));

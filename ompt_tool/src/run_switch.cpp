@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The word itself.
 #include "run_switch.h"
 
 namespace ompass::recorder {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the process is recorded, and whether libraries were unloaded: one word that every event reads. A thread that
-// finds another value than before acts on it (recorder::sync_switch), so that no event pays for a second question.
+// One word that every event reads: the state of recording, and a counter of unloaded libraries. A thread that finds it
+// changed calls recorder::sync_switch, so events need only this one check.
 //   bits 0 to 1     a Switch
-//   bits 2 to 11    unloads under way (unloads.cpp); while there are any, no thread keeps what it knows of code addresses
-//   bits 12 to 31   rises with each unload; overflows without harm
+//   bits 2 to 11    number of unloads under way (unloads.cpp); unless it is 0, threads cache nothing by code address
+//   bits 12 to 31   incremented by each unload; may overflow
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the loader's rules: a call reaches the first library that has the function among those that are loaded with the
-// program, else among those with which the calling library is linked. A name that both families of runtimes have goes by
-// its version, which shows for which of them the caller was built.
+// Follows the loader's rules: a call reaches the first library with the function, among those loaded with the program, else
+// among those that the caller is linked with. If both families of runtimes have the function, its version shows for which
+// of them the caller was built.
 #include "runtimes.h"
 
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 enum class Family { kAny, kGnu, kLlvm };
 
-constinit uintptr_t own_code = 0; // an address in the runtime that was claimed
+constinit uintptr_t own_code = 0; // an address in the claimed runtime
 
 bool starts_with(const char *name, const char *start) { return strncmp(name, start, strlen(start)) == 0; }
 
@@ -22,7 +22,7 @@ Family family_of_name(const char *name) {
     return starts_with(name, "__kmp") ? Family::kLlvm : Family::kAny;
 }
 
-// Only libgomp calls its versions so; LLVM's runtimes define them too, for programs that were built with gcc.
+// Only libgomp names its versions so; LLVM's runtimes define them too, for gcc programs.
 Family family_of_version(const char *version) {
     return starts_with(version, "OMP_") || starts_with(version, "GOMP_") ? Family::kGnu
            : *version                                                    ? Family::kLlvm
@@ -31,11 +31,11 @@ Family family_of_version(const char *version) {
 
 struct Runtime {
     const LoadedLibrary *library;
-    bool is_gnu, is_llvm; // it has the functions that gcc's programs call, and those that clang's call
+    bool is_gnu, is_llvm; // it has the functions that gcc programs call, and those that clang programs call
     bool is_of(Family family) const { return family == Family::kAny || (family == Family::kGnu ? is_gnu : is_llvm); }
 };
 
-// Stands in front of runtimes, as we do.
+// True for libompass.so and libomp_ext.so, whose functions replace a runtime's.
 bool is_in_front(const LoadedLibrary &library) {
     return library.exported("ompass_get_api") || library.exported("omp_ext_observe");
 }
@@ -54,7 +54,7 @@ public:
 
     const Runtime *own() const { return own_; }
 
-    // Returns the runtime that calls of this name reach, whoever calls; null: that depends.
+    // Returns the runtime that all calls of this function reach; null: it depends on the caller.
     const Runtime *for_all(const char *name) const {
         const Family family = family_of_name(name);
         const Runtime *first = first_of(family, at_start_);
@@ -78,7 +78,7 @@ public:
         return first_of(family, libraries_.end());
     }
 
-    // Returns the function that follows ours in the libraries in front of a runtime, or else the runtime's.
+    // Returns the next function of this name after ours: in a library loaded before the runtime, else in the runtime.
     void *behind_us(const char *name, const Runtime &runtime) const {
         bool after_us = false;
         for (const LoadedLibrary *library = libraries_.begin(); library < at_start_; library++) {
@@ -97,7 +97,7 @@ public:
         return nullptr;
     }
 
-    // Returns a runtime, other than our own, that a library refers to; null: there is none.
+    // Returns a runtime other than our own that a library refers to; null: none.
     const Runtime *other() const {
         if (n_runtimes_ < 2) return nullptr;
         const bool is_alone = for_all("GOMP_parallel") == own_ && for_all("__kmpc_fork_call") == own_;
@@ -119,8 +119,8 @@ public:
 private:
     static constexpr int kMaxRuntimes = 8;
 
-    // The loader loads the program, what is preloaded, and then what those need: the shortest begin of the list of
-    // libraries that lacks nothing. What follows came by dlopen, and is seen by those alone that need it.
+    // Returns the end of the libraries that were loaded with the program: the shortest prefix of the list that contains all
+    // libraries that its members need. The others were loaded by dlopen; only libraries that need them see them.
     const LoadedLibrary *find_end_of_start() const {
         const LoadedLibrary *end = libraries_.begin();
         for (const LoadedLibrary *user = libraries_.begin(); user < libraries_.end() && user <= end; user++)
@@ -150,7 +150,7 @@ private:
         return nullptr;
     }
 
-    // Returns the runtime that is nearest among what the library needs.
+    // Returns the nearest runtime among the libraries that this one is linked with, directly or through others.
     const Runtime *linked_with(const LoadedLibrary &user, Family family, int depth = 0) const {
         constexpr int kMaxDepth = 4;
         const Runtime *found = nullptr;
@@ -166,7 +166,7 @@ private:
         return found;
     }
 
-    // Returns for which family a caller of a function that both have was built.
+    // Returns the family that the caller was built for, where both families have the function.
     static Family family_of(const LoadedLibrary &caller, const char *name) {
         Family of_name = Family::kAny, of_calls = Family::kAny, of_versions = Family::kAny;
         caller.for_each_reference([&](const char *reference, const char *version) {
@@ -179,7 +179,7 @@ private:
     }
 
     const LoadedLibraries &libraries_;
-    const LoadedLibrary *const at_start_; // the end of those that were loaded with the program
+    const LoadedLibrary *const at_start_; // end of the libraries that were loaded with the program
     Runtime runtimes_[kMaxRuntimes] = {};
     int n_runtimes_ = 0;
     const Runtime *own_ = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the OpenMP runtime of a call, where a process has several: gcc's libgomp for the program and LLVM's for a
-// library, or the copies that wheels bring along. A function in front of a runtime's gets the calls of all libraries, and
-// this finds the one that a call would have reached without us.
-// libompass.so and libomp_ext.so are both built with this file. It includes nothing of either.
+// Finds the OpenMP runtime of a call in a process with several runtimes: gcc's libgomp for the program and LLVM's for a
+// library, or copies in wheels. One of our functions gets the calls of all libraries; this file finds the runtime
+// that each call would reach without us. All functions: any thread, without the loader's lock.
+// Compiled into libompass.so and libomp_ext.so; includes nothing of either.
 #pragma once
 
 #include <cstdint>
@@ -11,44 +11,44 @@
 
 namespace ompass {
 
-// The function and the runtime that a call reaches behind one of our functions.
+// The runtime function that a call would reach without ours, and its runtime.
 struct Destination {
-    Library runtime; // an empty range: there is none
+    Library runtime; // an empty range: none
     void *function; // null: neither that runtime nor another library has it
-    bool is_own; // the runtime is the one that we observe or schedule
-    void *own; // the function behind ours of the runtime that we observe or schedule; null: there is none
-    bool is_for_all; // whoever calls reaches this, now and later
+    bool is_own; // the runtime is our own, which we observe or schedule
+    void *own; // the function in our own runtime; null: none
+    bool is_for_all; // holds for all callers, now and later
 };
 
-// Returns the destination of a call from `caller`; null: of any caller that has no runtime of its own. `runtime_only`: only
-// a function of the runtime counts, and not another library's. Any thread, without the loader's lock.
+// Returns the destination of a call from `caller`; null: a caller that is not linked with a runtime. `runtime_only`: ignores
+// functions of libraries that are not runtimes.
 Destination destination_of(const char *name, const void *caller, bool runtime_only = false);
 
-// The same for `n` names and any caller at once: calls take with the destination of name_of(i).
+// Calls take(i, destination) for `n` names and a null caller.
 void find_destinations(size_t n, const char *(*name_of)(size_t i),
                        void (*take)(size_t i, const Destination &destination));
 
-// Returns the function behind ours of the runtime that we observe or schedule; null where there is none.
+// Returns the function of our own runtime; null: none.
 void *find_in_own_runtime(const char *name);
 
-// Returns the first runtime of the LLVM family: we observe or schedule that one, unless claim_runtime named another.
+// Returns our own runtime: the first of the LLVM family, unless claim_runtime named another.
 Library own_runtime();
 
-// Makes the runtime with this address ours for good.
+// Makes the runtime with this address our own for good.
 void claim_runtime(const void *code);
 
-// Writes the path of a runtime, other than our own, that the program or a library calls into `path`, cut to the size. Writes
-// nothing where there is none: a runtime that another one has replaced is called by nobody.
+// Writes the path of a runtime other than our own that the program or a library calls into `path`, cut to `size`. Writes
+// nothing if there is none; a runtime that another one has replaced is not called.
 void find_other_runtime(char *path, size_t size);
 
-// The functions behind one of ours, by the library that calls it. Any thread.
+// The runtime functions that one of our functions replaces, by calling library. Any thread.
 class Behind {
 public:
     struct Call {
-        void *function; // null: there is none
+        void *function; // null: none
         bool is_own;
     };
-    // Returns where a call from `caller` goes.
+    // Returns the function for a call from `caller`.
     [[gnu::always_inline]] inline Call of(const char *name, const void *caller) {
         void *function = __atomic_load_n(&own_for_all_, __ATOMIC_ACQUIRE);
         return __builtin_expect(function != nullptr, 1) ? Call{function, true} : by_library(name, caller);
@@ -62,7 +62,7 @@ private:
     };
     Call by_library(const char *name, const void *caller);
 
-    static constexpr uint32_t kRoutes = 6; // more libraries are looked up at each call
+    static constexpr uint32_t kRoutes = 6; // calls from more libraries are looked up each time
     void *own_for_all_ = nullptr;
     uint32_t n_routes_ = 0;
     Route routes_[kRoutes] = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the filters in /proc/self/status, or the mode where the kernel (before 5.9) does not count. Containers filter every
-// process, so that only more filters than at first mean a sandbox of the program's own.
+// Reads the number of seccomp filters in /proc/self/status, or the mode on kernels before 5.9. Containers filter every
+// process, so only an increase means that the program has entered a sandbox.
 #include "sandbox.h"
 
 #include <algorithm>
@@ -28,17 +28,17 @@ constexpr long kUnknown = -1;
 
 constinit std::atomic<bool> entered{false};
 constinit KeptFile status; // of /proc/self/status
-constinit thread_local int n_one_answers = 0; // those that live on the first thread
-constinit thread_local bool answered_no = false; // during the outermost of them
+constinit thread_local int n_one_answers = 0; // live OneAnswer objects; on the first thread only
+constinit thread_local bool answered_no = false; // during the outermost OneAnswer
 
-// The value of a line of such a file.
+// Returns the number that follows `name`; kUnknown: none.
 long value_of(const char *text, const char *name) {
     const char *line = strstr(text, name);
     return line ? strtol(line + strlen(name), nullptr, 10) : kUnknown;
 }
 
-// Reads the number from the first `Bytes` of the file. `is_cut`: the file goes on behind them, and they lack the number.
-// kUnknown also when the file cannot be read whole: another thread may have moved the place where it is read.
+// Returns the number of filters from the first `Bytes` of the file. Sets `is_cut` if these bytes lack the number and the
+// file is longer. Returns kUnknown also if other threads keep moving the file's read position.
 template <size_t Bytes>
 [[gnu::noinline]] long filters_in_first(int file, bool &is_cut) {
     is_cut = false;
@@ -56,7 +56,7 @@ template <size_t Bytes>
     return kUnknown;
 }
 
-// A thread that is deep in tasks may have little stack left, so the large buffer is for users with many groups only.
+// Uses the large buffer only for users with many groups: a thread deep in tasks may have little stack left.
 long filters_in(int file) {
     bool is_cut;
     const long n = filters_in_first<2048>(file, is_cut);
@@ -71,14 +71,14 @@ long filters_of(const char *path) {
     return n;
 }
 
-// True if the library was there before the program's first line: preloaded or linked, not opened by the runtime.
+// True if the library was preloaded or linked, not opened by the runtime.
 bool was_loaded_at_start() {
     void *program = dlopen(nullptr, RTLD_LAZY); // RTLD_DEFAULT would also look at the library that asks
     return program && dlsym(program, "ompass_get_api") == reinterpret_cast<void *>(&ompass_get_api);
 }
 
-// True if the filters let the tool open a file for writing, and ask for perf events. A process of its own tries both, since
-// a filter may kill whoever tries. It is no child that the program could wait for, and its end sends no signal.
+// True if the filters allow opening a file for writing and opening perf events. A separate process tries both, because a
+// filter may kill it. The program's wait() does not see that process, and its end sends no signal.
 bool may_record() {
     const long child = syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (child == 0) {
@@ -92,8 +92,8 @@ bool may_record() {
     return child > 0 && WIFEXITED(ending) && WEXITSTATUS(ending) == 0;
 }
 
-// A library that the runtime opens comes late: the filters that are there may be the program's own, or inherited. Those of
-// the parent are inherited; whether others forbid files is tried.
+// Returns the number of inherited filters. If the runtime opened this library, the program may have added filters before:
+// those that its parent lacks count as added if they forbid recording.
 long count_at_first() {
     const int saved = errno;
     long n = filters_of("/proc/self/status");
@@ -107,8 +107,8 @@ long count_at_first() {
     return n;
 }
 
-// Returns how many filters there were when the library was loaded; kUnknown: /proc is missing. Another library's
-// constructor may start recording before ours runs.
+// Returns the number of filters when the library was loaded; kUnknown: /proc is missing. Counts at first use, because another
+// library's constructor may start recording before ours runs.
 long filters_at_first() {
     static const long n = count_at_first();
     return n;
@@ -120,7 +120,7 @@ long filters_now() {
         const long n = filters_in(file);
         if (n != kUnknown) return n;
     }
-    const int mode = prctl(PR_GET_SECCOMP); // the program has closed the file: this call opens none
+    const int mode = prctl(PR_GET_SECCOMP); // opens no file; the program has closed the kept one
     if (mode <= 0 || filters_at_first() <= 0) return mode > 0 ? mode : 0;
     return filters_of("/proc/self/status");
 }
@@ -138,7 +138,7 @@ bool is_entered() {
     if (answered_no) return false;
     const int saved = errno;
     const bool has_more = filters_now() > std::max(filters_at_first(), 0L);
-    if (has_more) entered.store(true, std::memory_order_relaxed); // no filter ever goes
+    if (has_more) entered.store(true, std::memory_order_relaxed); // filters cannot be removed
     answered_no = !has_more && n_one_answers > 0;
     errno = saved;
     return has_more;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out whether the program has closed itself into a sandbox (seccomp) since this library was loaded. Such a sandbox may kill the
-// process at any call that it does not expect, above all at an open. So whoever opens a file or an event asks here first.
+// Detects that the program has entered a sandbox (seccomp) since this library was loaded. A sandbox may kill the process at
+// any unexpected call, above all open(). Callers check here before they open a file or a perf event.
 #pragma once
 
 namespace ompass::sandbox {
 
-// Keeps the means of asking. When recording begins, by which time nobody else asks.
+// Opens the file that is_entered() reads. Called when recording begins, before other threads call is_entered().
 void begin();
 
-// True once the process has more filters than when the library was loaded. Makes no call but lseek and read while the
-// descriptor of begin() is there. Any thread, on slow paths only: it takes some microseconds.
+// True once the process has more filters than when the library was loaded. Calls only lseek and read while the descriptor
+// of begin() is open. Any thread. Takes some microseconds, so for slow paths only.
 bool is_entered();
 
-// Spares questions while the first thread of the process stays in the tool, where it cannot enter a sandbox: while one lives there,
-// is_entered() asks the kernel once. It changes nothing on other threads.
+// While one lives on the first thread of the process, is_entered() asks the kernel only once: that thread cannot enter a
+// sandbox while it runs the tool. No effect on other threads.
 class OneAnswer {
 public:
     OneAnswer();

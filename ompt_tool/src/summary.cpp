@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of the end-of-run summary. Computes nothing: the figures are the profile reader's.
+// Computes no figures: they come from the profile reader.
 #include "summary.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 namespace ompass {
 
-// Reads the profile of the run back from its directory and prints it. Says nothing when there is nothing to tell.
+// Reads the profile from the run directory and prints its summary; prints nothing if nothing was recorded.
 void print_summary(const std::string &directory);
 
 } // namespace ompass

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slow paths of a thread's log: creation, new extents, limits.
+// Slow paths of a thread log: creation, new extents, limits.
 #include "thread_log.h"
 
 #include <cstdio>
@@ -12,14 +12,14 @@ namespace ompass {
 
 namespace {
 
-// Events are written into one window of the file again and again. When it is full, a copy goes to the end of the file:
-// a third of the time that it takes to map and touch new pages of a file, and cheaper on many threads.
+// Events are always written into the same window of the file. When it is full, a copy is appended to the file. That takes a
+// third of the time of mapping and touching new pages.
 constexpr size_t kWindowBytes = 64 << 10;
 
-constexpr size_t kEventBytes = 256; // more than the records of one event, and the zero after them
+constexpr size_t kEventBytes = 256; // upper bound of the records of one event and the zero after them
 constexpr uint64_t kMaxStepBack = 1 << 26; // ticks
 
-alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; written by many, read by none
+alignas(64) char spare_slot[format::kSlotBytes]; // for constructs beyond the last slot; shared, never read
 
 } // namespace
 
@@ -39,7 +39,7 @@ void ThreadLog::create(const std::string &directory, uint32_t index, uint32_t ti
 }
 
 void ThreadLog::start_tracing(uint64_t now) {
-    limit_ = next_ = reinterpret_cast<uint32_t *>(&base_); // not null: tracing, with no room yet
+    limit_ = next_ = reinterpret_cast<uint32_t *>(&base_); // not null: tracing, without room
     if (refill()) timed(format::kOutside, 0, now);
 }
 
@@ -59,7 +59,7 @@ void *ThreadLog::make_slots(uint32_t id) {
 }
 
 uint64_t ThreadLog::write_time(uint64_t now) {
-    if (now < base_) { // another core's counter is behind
+    if (now < base_) { // another core's counter lags
         OMPASS_ASSERT(base_ - now < kMaxStepBack);
         return 0;
     }
@@ -73,11 +73,11 @@ bool ThreadLog::refill() {
         if (dropping_) header_->n_dropped++;
         return false;
     }
-    if (!hold()) return false; // recording has ended meanwhile
+    if (!hold()) return false; // recording has ended
     const bool has_room = trace_limit::allows(kWindowBytes) && (window_ ? renew_window() : open_window());
     let_go();
     if (!has_room) {
-        trace_limit::stop_tracing(trace_limit::Reason::kDisk); // unless it was a limit that refused
+        trace_limit::stop_tracing(trace_limit::Reason::kDisk); // no effect if the limit was reached
         stop_tracing();
         header_->n_dropped++;
         return false;
@@ -93,7 +93,7 @@ bool ThreadLog::open_window() {
     return window_ != nullptr;
 }
 
-// Whoever reads the file while this goes on, or after the process was killed, finds the old window, none, or the new one.
+// A reader finds the old window, none, or the new one, also if the process is killed in between.
 bool ThreadLog::renew_window() {
     if (!file_.append_copy(window_, kWindowBytes)) return false;
     const uint64_t number = window_->first + 1;

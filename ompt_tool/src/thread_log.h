@@ -17,15 +17,15 @@ namespace ompass {
 class ThreadLog {
 public:
     void create(const std::string &directory, uint32_t index, uint32_t tid, uint64_t now);
-    // Comes after the first slots: events then lie at the end of the file, and can be trimmed.
+    // Called after the first slots are made: events then lie at the end of the file and can be trimmed.
     void start_tracing(uint64_t now);
 
     format::ThreadHeader &header() { return *header_; }
-    bool is_on_disk() const { return file_.is_on_disk(); } // else nobody will read it
-    uint64_t tasks_in_memory() const; // that completed, and are counted in memory alone
+    bool is_on_disk() const { return file_.is_on_disk(); } // false: no reader will see it
+    uint64_t tasks_in_memory() const; // number of completed tasks that are counted in memory only
 
-    // The statistics of construct `id` on this thread, made at the first call. Never null: without memory or beyond
-    // the last slot it is a place that all such constructs share and that no reader sees.
+    // Returns the statistics of construct `id` on this thread; makes them at the first call. Never null: without memory, or
+    // beyond the last slot, all constructs share one slot that is never read.
     void *slot(uint32_t id) {
         const uint32_t extent = id / format::kSlotsPerExtent;
         if (__builtin_expect(extent < kMaxSlotExtents && slots_[extent] != nullptr, 1))
@@ -36,7 +36,7 @@ public:
     bool tracing() const { return limit_ != nullptr; }
     bool counts_records() const { return tracing() || dropping_; } // written, or counted as dropped
 
-    // Appends a record; `now` of a timed one must not lie before that of the last timed one.
+    // Append a record. `now` of timed records must not decrease.
     void untimed(format::EventKind kind, uint32_t argument) { put(format::pack_event(kind, argument, 0)); }
     void untimed(format::EventKind kind, uint32_t argument, uint64_t word1) {
         put(format::pack_event(kind, argument, 0), word1);
@@ -54,7 +54,7 @@ public:
         put(format::pack_event(kind, argument, delta_to(now)), word1, word2);
     }
 
-    // The same of the records of most tasks, each in the shortest form that holds it.
+    // Append a record that most tasks have, each in its shortest form.
     void create_untimed(uint32_t construct) { put_half(format::pack_short(format::kCreateShort, construct, 0)); }
     void wait_place(uint32_t construct) { put_half(format::pack_short(format::kWaitPlaceShort, construct, 0)); }
     void create_span(uint64_t ticks, uint64_t now) {
@@ -71,7 +71,7 @@ public:
         else
             put(format::pack_event(format::kComplete, status, delta));
     }
-    // `moved`: the bits beside the id; `latest`: the id that this thread made last.
+    // `moved`: flag bits of the id word; `latest`: the last id that this thread assigned.
     void start(uint32_t construct, uint64_t id, uint64_t moved, uint64_t latest, uint64_t now) {
         const uint64_t delta = delta_to(now), back = latest - id, distance = id - started_;
         started_ = id;
@@ -99,10 +99,10 @@ public:
         last_address_ = address;
     }
 
-    // Begin and end of an untimed undeferred task, packed into the last record while that is such a record with room.
+    // Append begin and end of an untimed undeferred task, packed into the last record if that is such a record with room.
     void inline_begin(unsigned code) { append_op(format::kInlineOpBegin + code); }
     void inline_end() { append_op(format::kInlineOpEnd); }
-    // For those who append to that record themselves while it has room, and call append_op() when it has none.
+    // Returns that record, for callers that append to it directly and call append_op() when it is full.
     omp_ext_order &order() { return order_; }
     void append_op(uint32_t op) {
         if (omp_ext_append(&order_, op)) return;
@@ -113,21 +113,21 @@ public:
             store(place, order_.word);
         }
     }
-    // The code of a construct that has none yet; kInlineCodes when there are no more.
+    // Returns a new code for a construct; kInlineCodes if all are in use.
     uint8_t new_inline_code(uint32_t construct) {
         if (n_codes_ == format::kInlineCodes) return format::kInlineCodes;
         untimed(format::kInlineCode, construct);
         return n_codes_++;
     }
 
-    // Gives the unused end of the log back to the disk; the log is at its end. Another thread may call it when recording
-    // is over, while the owner still writes the event that it was in.
+    // Cuts the unused end of the file; the log is complete. Another thread may call it after recording has ended, while the
+    // owner still finishes an event.
     void trim();
 
-    // Gives the address space of the log back, when its thread has ended; header() is then a place that all such logs share.
+    // Unmaps the log of an ended thread. header() then returns a header that all such logs share.
     void unmap();
 
-    void stop_tracing(); // what is written stays; further records are counted as dropped
+    void stop_tracing(); // further records are counted as dropped
 
 private:
     static constexpr uint32_t kMaxSlotExtents = 2048;
@@ -137,7 +137,7 @@ private:
         __atomic_store_n(place, static_cast<uint32_t>(half), __ATOMIC_RELEASE);
     }
 
-    // Room for `halves` halves of words; null when not tracing or full.
+    // Returns room for `halves` half words; null if not tracing or full.
     uint32_t *reserve(unsigned halves) {
         if (__builtin_expect(next_ + halves > limit_, 0) && !refill()) return nullptr;
         uint32_t *place = next_;
@@ -159,7 +159,7 @@ private:
         place[1] = static_cast<uint32_t>(word >> 32);
         store(place, word);
     }
-    // The kinds are constants, so that nothing asks for their forms at run time.
+    // Template parameters, so that the forms of the kinds are compile-time constants.
     template <format::EventKind kKind, format::EventKind kShortKind>
     void timed_or_short(uint32_t argument, uint64_t now) {
         const uint64_t delta = delta_to(now);
@@ -184,18 +184,18 @@ private:
     void *make_slots(uint32_t id);
 
     uint32_t *next_ = nullptr; // place of the next record
-    uint32_t *limit_ = nullptr; // end of the window, less one word that stays zero; null when not tracing
-    // The last record while it is a kInlineOps.
+    uint32_t *limit_ = nullptr; // end of the window minus one word that stays zero; null: not tracing
+    // The last record if it is a kInlineOps.
     omp_ext_order order_ = {0, kNoOps, nullptr, format::kInlineOpEnd, nullptr};
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record
     uint64_t last_address_ = 0; // of the last access
-    uint64_t started_ = 0; // the task that started last
+    uint64_t started_ = 0; // id of the last started task
     format::ThreadHeader *header_ = nullptr;
-    format::ExtentHeader *window_ = nullptr; // the extent of the latest events, at one place in file and memory
+    format::ExtentHeader *window_ = nullptr; // the extent of the latest events; it stays in place
     bool dropping_ = false;
     bool beyond_ = false; // a construct has no slot
-    // Who holds the log may lengthen or cut its file: its owner for a moment, and for good whoever trims it. Nobody waits.
+    // Lock for lengthening or cutting the file. The owner holds it briefly, trim() for good. No thread waits for it.
     std::atomic<bool> held_{false};
     LogFile file_;
     char *slots_[kMaxSlotExtents] = {};

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The switch behind trace_limit.h.
 #include "trace_limit.h"
 
 #include <atomic>

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the traces of the process may still grow: OMPASS_LIMIT_MB, and a disk that refused. One answer for all threads;
-// asked once per window of events, by any thread.
+// Decides whether the traces of the process may still grow: OMPASS_LIMIT_MB, and a full disk. One answer for all threads.
+// Called once per window of events, by any thread.
 #pragma once
 
 #include <cstdint>
 
 namespace ompass::trace_limit {
 
-enum class Reason : uint32_t { kLimit = 1, kDisk = 2 }; // as ProcessHeader::limit_reached has it
+enum class Reason : uint32_t { kLimit = 1, kDisk = 2 }; // values of ProcessHeader::limit_reached
 
-// When a recording begins: events may be written, up to `limit_bytes` of logs in all; 0: without a limit.
+// Allows events when a recording begins, up to `limit_bytes` for all logs together; 0: no limit.
 void reset(uint64_t limit_bytes);
 
-// May events take `bytes` more? False for good after the first refusal.
+// True if events may take `bytes` more. After the first refusal always false.
 bool allows(uint64_t bytes);
 
-// From now on no thread writes events. The first reason goes into the record, a reached limit to stderr too.
+// Ends tracing on all threads. Records the first reason, and prints it if the limit was reached.
 void stop_tracing(Reason reason);
 
 bool stopped();

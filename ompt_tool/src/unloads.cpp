@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loader's counts, and the part of run_switch that follows them.
 #include "unloads.h"
 
 #include <atomic>
@@ -47,7 +46,7 @@ void end_one() {
 void start() {
     n_noticed = loader_counts().unloaded;
     noticed_at = 0;
-    // The loader looks for a function in the order in which it lists libraries.
+    // True if the program's calls of dlclose reach ours: the loader binds to the first library in load order.
     is_told = find_next("dlclose") != nullptr;
 }
 

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows the libraries that the program unloads: another one may be mapped at the same addresses afterwards.
-// Knowledge that is kept by an address of code is found through a thread's tables, which the thread clears when run_switch has
-// changed, or checked against the loader's count of unloaded libraries (process_log, code_map).
+// Detects that the program unloads libraries, after which other code may be mapped at the same addresses. Threads then clear
+// their tables of code addresses (run_switch); process_log and code_map compare the loader's count of unloaded libraries.
 #pragma once
 
 #include <cstdint>
 
 namespace ompass::unloads {
 
-// Returns how many libraries have been unloaded so far. If that has changed since the last call, every thread notices it
-// with its next event.
+// Returns the number of libraries unloaded so far. If it has changed, every thread notices that with its next event.
 uint64_t look();
 
-// Does the same where calls of dlclose do not come to this library (dlclose.cpp), because it is neither preloaded nor
-// linked. At the begin of a region.
+// Calls look() if the program's calls of dlclose do not reach ours (dlclose.cpp), because this library is neither preloaded
+// nor linked. Called at the begin of a region.
 void look_if_untold();
 
-// Returns when unloaded libraries were noticed last, in ticks; 0: there were none.
+// Returns the time at which unloaded libraries were last noticed, in ticks; 0: never.
 uint64_t latest();
 
-// Around an unload by the calling thread. The library's destructors may still use OpenMP; and as soon as it is gone,
-// another thread may load a library at its place. So meanwhile no thread keeps what it finds at an address.
+// Called around an unload by the calling thread. In between, no thread caches anything by code address: the library's
+// destructors may use OpenMP, and another thread may load a library at the same addresses.
 void begin_one();
 void end_one();
 
-// Begins to follow, when recording begins.
+// Called when recording begins.
 void start();
 
-// In the child of a fork: what run_switch has of unloads under way, of which the calling thread's alone go on.
+// Returns the bits of run_switch for the calling thread's unloads under way. For the child of a fork, which has no other
+// threads.
 uint32_t under_way_here();
 
 } // namespace ompass::unloads
