@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From words to records: walks the event extents of one thread's log, keeps its clock, counts its ids and unpacks its
-// short forms. Knows the encoding of events (format.h) and nothing of what they mean.
+// Decodes the records of one thread's log: reads its event extents, keeps its clock, counts its ids and unpacks its short
+// forms. It knows the encoding of events (format.h), and leaves their meaning to walker.h.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace ompass {
 
-using Kinds = uint64_t; // a set of kinds of events
+using Kinds = uint64_t; // set of kinds of events
 template <typename... Kind>
 constexpr Kinds kinds(Kind... kind) {
     return (Kinds{0} | ... | (Kinds{1} << kind));
@@ -22,11 +22,11 @@ constexpr Kinds kinds(Kind... kind) {
 struct EventRecord {
     format::EventKind kind{};
     uint32_t argument = 0;
-    uint64_t time = 0;     // recorded ticks; of untimed records: of the timed record before
-    uint64_t id = 0;       // of the task or region that the record makes; else 0
-    uint64_t words[3] = {}; // the first word, as it is in the log, and those that follow
+    uint64_t time = 0; // recorded ticks; of untimed records: of the timed record before
+    uint64_t id = 0; // of the task or region that the record makes; else 0
+    uint64_t words[3] = {}; // first word, as it is in the log, and the words that follow
 
-    // Creations are written with a time or without one, which seems that of the record before.
+    // The log has creations with a time and without one.
     bool is_timed() const {
         return format::kEventTraits[kind].timed && (kind != format::kCreate || format::event_delta(words[0]) != 0);
     }
@@ -34,13 +34,13 @@ struct EventRecord {
 
 class EventDecoder {
 public:
-    // A place in the log, between two records: enough to go on from there in another decoder of the same log. Holds no
-    // pointer, so that it can be kept in a file.
+    // The state of a decoder between two records, from which another decoder of the same log can continue. It has no
+    // pointers, so a file can keep it.
     struct Bookmark {
-        uint64_t extent, half; // extents begun, and of the last one the halves of words that are read
-        uint64_t time, n_records, n_ids; // so far; ids that records have made
+        uint64_t extent, half; // extents begun, and half-words read from the last one
+        uint64_t time, n_records, n_ids; // so far
         uint64_t address; // of the last access
-        uint64_t started; // the task that started last
+        uint64_t started; // id of the task that started last
         uint32_t codes[format::kInlineCodes];
         uint32_t n_codes;
     };
@@ -48,8 +48,8 @@ public:
     EventDecoder(const ThreadFile &thread, uint32_t index)
         : thread_(thread), first_id_(static_cast<uint64_t>(index) << format::kThreadShift) {}
 
-    // The next record; false at the end of the log or at a problem. A log ends at its first zero word. Definitions of
-    // inline codes are kept, not handed out.
+    // Reads the next record. Returns false at the end of the log, which is its first zero word, or at a problem. The
+    // decoder keeps definitions of inline codes and does not return them.
     [[gnu::always_inline]] bool next(EventRecord &record) {
         while (read_record(record)) {
             if (__builtin_expect(!(kShort >> record.kind & 1), 1)) {
@@ -76,7 +76,7 @@ public:
         mark.half = static_cast<uint64_t>(place_ - begin_);
         return mark;
     }
-    // False, and nothing changes: there is no such place.
+    // Returns false, without a change, if the log has no such place.
     bool seek(const Bookmark &mark) {
         if (mark.extent > thread_.events.size() || mark.n_codes > format::kInlineCodes) return false;
         if (mark.half > (mark.extent ? 2 * thread_.events[mark.extent - 1].size() : 0)) return false;
@@ -88,8 +88,8 @@ public:
         return true;
     }
 
-    // The begins and ends in a record of the kind inline_ops: calls begin(construct) and end(), which return whether to
-    // go on. False when they did not, or when a code stands for no construct.
+    // Calls begin(construct) and end() for the begins and ends in a record of kind inline_ops, until one returns false.
+    // Returns false then, and if a code has no construct.
     template <typename Begin, typename End>
     bool unfold(const EventRecord &record, Begin begin, End end) const {
         for (unsigned i = 0; i < format::kInlineOpsPerWord; i++) {
@@ -104,16 +104,15 @@ public:
         return true;
     }
 
-    // What is wrong with the log; none at its end.
     Problem problem() const { return what_ ? Problem{thread_.file.path(), offset(), what_} : Problem{}; }
     uint64_t time() const { return at_.time; }
     uint64_t n_records() const { return at_.n_records; }
-    uint64_t n_ids() const { return at_.n_ids; } // that records have made so far
+    uint64_t n_ids() const { return at_.n_ids; } // ids that records have made so far
     uint64_t offset() const { return offset_ + sizeof *place_ * static_cast<size_t>(place_ - begin_); } // in the file
 
 private:
     static_assert(format::kEnd == 0 && format::kTime == 1);
-    // Kinds whose record makes an id, and kinds of which the decoder keeps something.
+    // Kinds whose records make an id, and kinds that read_record() does not decode completely.
     static constexpr Kinds kNumbered = kinds(format::kCreate, format::kImplicitBegin, format::kRegionBegin);
     static constexpr Kinds kShort = kinds(format::kInlineCode, format::kRead, format::kWrite, format::kReadNear,
                                           format::kWriteNear, format::kAbsentNear);
@@ -125,7 +124,6 @@ private:
         return forms;
     }();
 
-    // The extent that was begun last.
     void enter_extent() {
         const std::span<const uint64_t> words = thread_.events[at_.extent - 1];
         begin_ = place_ = reinterpret_cast<const uint32_t *>(words.data());
@@ -140,7 +138,7 @@ private:
 
     [[gnu::always_inline]] bool read_record(EventRecord &record) {
         for (;;) {
-            if (end_ - place_ < 2) { // no record is in the last half alone
+            if (end_ - place_ < 2) { // a record never lies in the last half-word alone
                 if (at_.extent == thread_.events.size()) return false;
                 at_.extent++;
                 enter_extent();
@@ -159,7 +157,7 @@ private:
                 continue;
             }
             const format::RecordForm form = kForms[kind];
-            if (__builtin_expect(end_ - place_ < form.halves, 0)) { // cut by the end of the file
+            if (__builtin_expect(end_ - place_ < form.halves, 0)) { // the file ends inside the record
                 place_ = end_;
                 continue;
             }
@@ -179,7 +177,7 @@ private:
             return true;
         }
     }
-    // Word 1, for every form of a start.
+    // Gives every form of a start its word 1.
     void unpack_start(EventRecord &record) {
         const uint64_t word = record.words[0];
         switch (format::event_kind(word)) {
@@ -201,7 +199,7 @@ private:
         record.words[1] = record.time + format::absent_distance(word);
         record.words[2] = format::absent_ticks(word);
     }
-    // Short forms of accesses are for the log alone: outside of it there are kRead and kWrite.
+    // Turns short forms of accesses into kRead and kWrite.
     void unpack_access(EventRecord &record) {
         if (record.kind == format::kRead || record.kind == format::kWrite) {
             at_.address = record.words[1];
@@ -216,14 +214,14 @@ private:
     bool fail(const char *what) {
         what_ = what;
         at_.extent = thread_.events.size();
-        end_ = place_; // the offset stays that of the damage
+        end_ = place_; // offset() remains at the damage
         return false;
     }
 
     const ThreadFile &thread_;
     uint64_t first_id_;
-    Bookmark at_{}; // but `half`, for which there is place_
-    const uint32_t *begin_ = nullptr, *place_ = nullptr, *end_ = nullptr; // in the extent, halves of words
+    Bookmark at_{}; // without `half`, which place_ replaces
+    const uint32_t *begin_ = nullptr, *place_ = nullptr, *end_ = nullptr; // half-words of the extent
     uint64_t offset_ = 0; // of begin_ in the file
     const char *what_ = nullptr;
 };

@@ -1,62 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events that walker.h reports, and the words in which it reports them. An observer derives from WalkObserver and
-// hides the functions of those events that it needs; nothing is virtual. It may keep data of its own with every frame,
-// part and thread. All times are ticks. An observer and its walks belong to one thread of control.
+// The events that walker.h reports. An observer derives from WalkObserver and hides the functions of the events that it
+// needs; none is virtual. It may keep its own data in each frame, part and thread. All times are ticks. An observer and
+// its walks belong to one thread of control.
 #pragma once
 
 #include "trace_index.h"
 
 namespace ompass {
 
-// What a thread does between two events.
+// The activity of a thread between two events.
 enum class Activity : uint8_t {
-    kUnknown, // outside of every region, in no code that we know of
+    kUnknown, // outside every region, or not recorded
     kWork, // runs the current task
-    kWait, // is in a wait of the current task, and runs nothing
+    kWait, // waits in the current task, and runs nothing
     kFork // is between the begin or end of a region and its implicit task
 };
 
-// A task on a thread's stack, an array from the bottom up.
+// A task on the stack of a thread. The stack is an array from the bottom up.
 template <typename Data>
 struct TaskFrame {
     enum Kind : uint8_t { kOutside, kImplicit, kDeferred, kUndeferred };
-    uint64_t id = 0; // 0: undeferred, or outside of every task
+    uint64_t id = 0; // 0: undeferred, or outside every task
     uint32_t construct = 0; // 0: implicit, or outside
     Kind kind = kOutside;
     bool timed = false; // undeferred: begin and end have a time
-    bool waiting = false; // is in a wait,
-    uint32_t wait_kind = 0; // of this OMPT sync region kind, unless that is not known (0),
-    uint32_t wait_place = 0; // at this construct, likewise,
-    uint64_t wait_begin = 0; // since then; a wait that goes on elsewhere is a new one
-    bool resumed = false; // began elsewhere
-    bool rescued = false; // runs outside of its home, since the program would have hung
-    int32_t home = -1; // domain in which the locality extension placed it; -1: without it
-    uint64_t ready = 0, start = 0; // 0: without times, or it began elsewhere
-    uint64_t worked = 0; // on this thread so far, with undeferred ones in it; of those: of the owner, at their begin
-    uint32_t to_owner = 0; // places down to it
+    bool waiting = false; // true in a wait
+    uint32_t wait_kind = 0; // OMPT sync region kind; 0: unknown
+    uint32_t wait_place = 0; // construct of the wait; 0: unknown
+    uint64_t wait_begin = 0; // a wait that continues on another thread counts as a new one
+    bool resumed = false; // began on another thread
+    bool rescued = false; // runs outside its home because the program would have hung
+    int32_t home = -1; // domain in which the extension placed it; -1: unknown
+    uint64_t ready = 0, start = 0; // 0: not timed, or began on another thread
+    uint64_t worked = 0; // work on this thread so far, undeferred tasks included. Undeferred: the owner's, at the begin
+    uint32_t to_owner = 0; // distance to owner()
     Data data{};
 
-    // Itself; of an undeferred task the innermost one around it that is none.
+    // Returns the task itself, or the innermost task around an undeferred one that is not undeferred.
     TaskFrame &owner() { return this[-ptrdiff_t{to_owner}]; }
     const TaskFrame &owner() const { return this[-ptrdiff_t{to_owner}]; }
-    TaskFrame &below() { return this[-1]; } // not of the lowest
+    TaskFrame &below() { return this[-1]; } // not for the lowest frame
 
-    // Of an undeferred task, where it is timed: in it so far.
+    // Returns the work inside the task so far, which must be timed if it is undeferred.
     uint64_t worked_inside() const { return kind == kUndeferred ? owner().worked - worked : worked; }
     uint64_t explicit_id() const { return owner().construct ? owner().id : 0; } // 0 in implicit tasks and outside
 };
 
-// A thread's part in a region, in an array from the outermost on.
+// A thread's part in a region. The parts of a thread are an array from the outermost inwards.
 template <typename Data>
 struct RegionPart {
-    uint64_t id = 0; // 0: outside of every region
+    uint64_t id = 0; // 0: outside every region
     uint32_t construct = 0, level = 0, team_size = 1;
-    uint32_t n_barriers = 0; // that the thread has come to
+    uint32_t n_barriers = 0; // barriers that the thread has reached
     bool primary = false;
     uint64_t begin = 0;
     Data data{};
 
-    const RegionPart &outer() const { return this[-1]; } // of one that is in a region
+    const RegionPart &outer() const { return this[-1]; } // only if id != 0
 };
 
 struct OpenKernel {
@@ -65,79 +65,77 @@ struct OpenKernel {
     format::AbsentTicks off_cpu = {};
 };
 
-// A loop, or another construct that shares work.
+// A loop or another construct that shares work.
 struct OpenWork {
     uint32_t construct;
     uint64_t begin;
 };
 
-// The gap at the end of a wait, or before a task that waited for another; or the wait for a lock.
+// The gap at the end of a wait, or before a task that depended on another; or the wait for a lock.
 struct LastGap {
-    uint64_t until_arrival; // of the last thread, at barriers
-    uint64_t idle; // in all
-    bool is_long; // longer than it takes to leave
+    uint64_t until_arrival; // barriers: ticks until the last thread arrived
+    uint64_t idle; // ticks in total
+    bool is_long; // longer than a thread takes to leave a wait
 };
 
-// What must have happened on other threads before an event, for those who take all threads in order of time.
+// An event of another thread that must precede this one. ordered_walk.h waits for it.
 struct Precondition {
     enum Kind : uint8_t { kNone, kCreated, kStartable, kDetached, kChildrenEnded, kBarrierOver, kRegionBegun } kind;
     uint64_t id = 0; // of the task or region
 };
 
-// The thread was on no processor.
 struct OffCpuInterval {
     uint64_t begin, end;
     bool blocked; // else preempted
-    bool guessed; // when, and which of both
+    bool guessed; // true if its times and `blocked` are estimates
 };
 
 struct NoData {};
 
-// Hears of everything and does nothing. `walk` stands at the event, frames and parts are those before it ends, or after
-// it begins them.
+// Ignores every event. `walk` is at the event. Frames and parts that the event ends are still there; those that it begins
+// are there already.
 struct WalkObserver {
     using FrameData = NoData;
     using PartData = NoData;
     using ThreadData = NoData;
 
-    // What the walk must know of other threads and of the end; 0 and empty when not known.
+    // Information that the walk needs about other threads and the end of the run; 0 or empty if unknown.
     uint64_t created_at(uint64_t /*task*/) const { return 0; }
     const RecordedRegion &region(uint64_t /*id*/) const { return kUnknownRegion; }
     uint64_t end_of_run() const { return 0; }
 
     void began_thread(auto & /*walk*/) {} // before its first event
-    void ended_thread(auto & /*walk*/) {} // what is open is on the walk's stacks; its time has been told
+    void ended_thread(auto & /*walk*/) {} // the walk's stacks hold the tasks, kernels and regions that are still open
 
-    // A stretch of the thread, in order; its end lies before its begin where a clock was read tens of ns early. One of
-    // creation stands for `weight` creations, and belongs to no construct yet: creation_cost() tells. A task starts or
-    // goes on right after a stretch of scheduling.
-    // walk.off_cpu() tells for how much of it the thread was on no processor.
+    // The intervals of a thread come in order. An interval ends before its begin if a clock was read tens of ns early. An
+    // interval of creation represents `weight` creations; creation_cost() reports its construct. A task starts or resumes
+    // right after an interval of scheduling. walk.off_cpu() returns the off-CPU time in the interval.
     void state_interval(auto & /*walk*/, format::State, uint64_t /*begin*/, uint64_t /*end*/, uint32_t /*weight*/) {}
-    // Before the stretches in which it lies.
+    // Comes before the state intervals in which it lies.
     void off_cpu(auto & /*walk*/, const OffCpuInterval &) {}
 
-    // A deferred task; walk.date_creation() says when. Its start, on whichever thread, and its end come later.
+    // Creation of a deferred task; walk.date_creation() returns its time. Its start, on any thread, and its end follow.
     void created(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
-    // `task` 0: an undeferred one, which begins next. `weight`: the number of creations that this one stands for.
+    // task 0: an undeferred task, which begins next. weight: the number of creations that this one represents.
     void creation_cost(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/, uint64_t /*ticks*/,
                        uint32_t /*weight*/) {}
     void depends(auto & /*walk*/, uint64_t /*before*/, uint64_t /*after*/) {}
     void began_undeferred(auto & /*walk*/, auto & /*frame*/) {}
     void ended_undeferred(auto & /*walk*/, auto & /*frame*/) {}
-    // `after_others`: it depended on tasks. `moved`: to another core or domain, format::kOtherCore | kOtherDomain.
+    // after_others: true if the task had dependences. moved: format::kOtherCore | kOtherDomain, since its creation.
     void started(auto & /*walk*/, auto & /*frame*/, bool /*after_others*/, uint64_t /*moved*/) {}
     void suspended(auto & /*walk*/, auto & /*frame*/) {}
-    // `here`: the thread itself was in it before.
+    // here: true if the thread suspended the task itself.
     void resumed(auto & /*walk*/, auto & /*frame*/, bool /*here*/) {}
     void completed(auto & /*walk*/, auto & /*frame*/, bool /*detached*/) {}
     void discarded(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
     void fulfilled(auto & /*walk*/, uint64_t /*task*/, uint32_t /*construct*/) {}
     void stole(auto & /*walk*/, uint64_t /*ticks*/, bool /*succeeded*/) {}
 
-    // Waits of the current task, by OMPT sync region kind.
+    // Waits of the current task; kind: OMPT sync region kind.
     void began_wait(auto & /*walk*/, uint32_t /*kind*/) {}
     void ended_wait(auto & /*walk*/, uint32_t /*kind*/) {}
-    // Waits from here on are at this place. In a team of one nothing else tells of a wait after tasks that ran at once.
+    // The next waits are at this construct. In a team of one, a wait after undeferred tasks leaves no other event.
     void named_wait(auto & /*walk*/, uint32_t /*construct*/) {}
     void asked_for_lock(auto & /*walk*/, uint32_t /*kind*/) {}
     void got_lock(auto & /*walk*/, uint32_t /*kind*/, uint64_t /*asked*/) {}
@@ -146,10 +144,10 @@ struct WalkObserver {
     void joined_region(auto & /*walk*/, auto & /*part*/) {}
     void ended_region(auto & /*walk*/, auto & /*part*/, uint32_t /*team_size*/) {}
     void began_implicit(auto & /*walk*/, auto & /*frame*/) {}
-    // Of a worker the time of its end is that of the region's.
+    // The implicit task of a worker ends at the end of the region.
     void ended_implicit(auto & /*walk*/, auto & /*frame*/, bool /*worker*/) {}
 
-    // The constructs that a team, or a task, shares; they cut no stretch.
+    // Loops and other constructs that share work. They do not end a state interval.
     void began_work(auto & /*walk*/, const OpenWork &, uint64_t /*n_iterations*/) {}
     void ended_work(auto & /*walk*/, const OpenWork &, uint64_t /*n_chunks*/, uint64_t /*n_taken*/) {}
 
@@ -162,7 +160,7 @@ struct WalkObserver {
     void recording_resumed(auto & /*walk*/) {}
 };
 
-// An observer of one thread after the other, which knows of the others what a first pass has found.
+// An observer of one thread after the other, which takes information about other threads from a first pass.
 struct IndexedObserver : WalkObserver {
     explicit IndexedObserver(const TraceIndex &known) : index(known) {}
     uint64_t created_at(uint64_t task) const { return index.created_at(task); }

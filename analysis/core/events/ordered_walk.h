@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All threads of a trace in order of time. An event that depends on another thread's (a start on its creation, the end of
-// a wait on what it waited for) is held back until that has been seen, so that clocks of two CPUs may differ a little.
+// Walks all threads of a trace in order of time. The clocks of two CPUs may differ a little. Therefore the walk holds an
+// event back until it has passed the event of another thread on which it depends: the creation of a task that starts, the
+// completion of the tasks that a wait waited for.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +15,10 @@
 
 namespace ompass {
 
-// The observer says what it has seen, by
-//   bool is_met(Walk &, Precondition)    has it happened?
-//   void out_of_order()                  an event is taken although its precondition is not met
-//   void ends_at(uint64_t)               all events are read, and the run ends at this time: what is open is closed next
+// The observer also has these functions:
+//   bool is_met(Walk &, Precondition)    true if the precondition holds
+//   void out_of_order()                  the next event is applied although its precondition does not hold
+//   void ends_at(uint64_t)               all events are applied, and the run ends at this time
 template <typename Observer>
 class OrderedWalk {
 public:
@@ -71,7 +72,8 @@ private:
         if (walk.advance()) queue_.push({walk.now(), &walk});
     }
 
-    void release_held() { // into the queue again: they look for themselves
+    // Returns walks to the queue whose precondition now holds.
+    void release_held() {
         std::erase_if(held_, [&](Walk *walk) {
             if (!is_met(*walk)) return false;
             queue_.push({walk->now(), walk});
@@ -79,7 +81,7 @@ private:
         });
     }
 
-    // Nobody can go on: the log lacks something (a pause, a limit), so the earliest event is taken as it is.
+    // Applies the earliest held event without its precondition, which the log lacks because of a pause or a limit.
     Problem force_one() {
         const auto first = std::ranges::min_element(held_, {}, &Walk::now);
         Walk &walk = **first;
@@ -95,7 +97,7 @@ private:
     Observer &observer_;
     std::deque<Walk> walks_;
     std::priority_queue<Next, std::vector<Next>, std::greater<>> queue_;
-    std::vector<Walk *> held_; // at an event that depends on what has not been seen
+    std::vector<Walk *> held_; // walks at an event whose precondition does not hold yet
 };
 
 } // namespace ompass

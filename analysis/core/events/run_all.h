@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several tasks on several threads, for what is read of each thread of a run on its own.
+// Runs independent jobs on several threads, for analyses that read each thread of a run separately.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 
 namespace ompass {
 
-// As many threads as this process may use at once.
+// Returns the number of threads that this process may use at once.
 inline unsigned usable_threads() { return std::max(std::thread::hardware_concurrency(), 1u); }
 
-// Runs task(0) ... task(n_tasks - 1) on at most n_jobs threads, the caller's included. Rethrows what a task threw.
+// Runs task(0) ... task(n_tasks - 1) on at most n_jobs threads, the caller's included. Rethrows exceptions of a task.
 template <typename Task>
 void run_all(size_t n_tasks, unsigned n_jobs, const Task &task) {
     std::atomic<size_t> next{0};

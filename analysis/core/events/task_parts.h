@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks that were suspended and went on elsewhere: what each thread tells of them, put together once all are read.
+// Combines the parts of tasks that began on one thread and resumed on others, after all threads have been read.
 #pragma once
 
 #include <unordered_map>
@@ -10,7 +10,7 @@
 namespace ompass {
 
 struct CompletedTask {
-    uint32_t thread, construct; // the thread that it ended on
+    uint32_t thread, construct; // thread: the last one
     uint64_t id, ready, start, end, worked;
 };
 
@@ -21,7 +21,7 @@ public:
         earlier.worked += task.worked;
         if (!task.resumed) earlier.ready = task.ready, earlier.start = task.start;
     }
-    // The last part of a task that began elsewhere.
+    // Adds the last part of a task that began on another thread.
     void completed(const auto &task, uint32_t thread, uint64_t end) {
         completed_.push_back({thread, task.construct, task.id, 0, 0, end, task.worked});
     }

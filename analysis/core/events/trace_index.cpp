@@ -9,7 +9,6 @@
 
 namespace ompass {
 
-// Each thread on its own; regions are told of by several, each of which knows a part.
 Problem read_trace_index(const RunFiles &run, TraceIndex &index) {
     const size_t n_threads = run.threads.size();
     index.created = ById<uint64_t>(n_threads);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The times that one thread's events hold for others: when tasks were created, when regions began and ended. For
-// observers that take one thread after the other; those that take all in order of time learn them as they go.
+// The times that a walk of one thread needs from other threads: of creations, and of the begins and ends of regions.
+// Observers of one thread after the other use this index. A walk in order of time (ordered_walk.h) does not need it.
 #pragma once
 
 #include <functional>
@@ -12,12 +12,12 @@
 namespace ompass {
 
 struct RecordedRegion {
-    uint64_t begin = 0, end = 0, last_arrival = 0; // ticks; 0: not known
+    uint64_t begin = 0, end = 0, last_arrival = 0; // ticks; 0: unknown
     uint32_t construct = 0, level = 1;
-    uint32_t waited_for = 0; // construct for which its members waited at the end; 0: not known
+    uint32_t waited_for = 0; // construct for which its threads waited at the end; 0: unknown
     bool had_tasks = false;
 
-    // What another thread tells of it.
+    // Adds the part of the region's data that one thread recorded.
     void add(const RecordedRegion &part) {
         if (part.begin) {
             begin = part.begin;
@@ -40,26 +40,26 @@ inline const RecordedRegion &region_in(const RecordedRegions &regions, uint64_t 
     return found == regions.end() ? kUnknownRegion : found->second;
 }
 
-// When a task was created, in ticks.  begin <= time <= latest
+// The time of a creation in ticks.  begin <= time <= latest
 struct Creation {
-    uint64_t begin;  // of the call that created it: the creator's work before it precedes the task
-    uint64_t time;   // of the creation: the earliest possible one
-    uint64_t latest; // the last possible one; == time where that is known
+    uint64_t begin;  // of the call that created the task; the creator's work before it precedes the task
+    uint64_t time;   // earliest possible time of the creation
+    uint64_t latest; // latest possible time; == time if that is exact
 };
 
-// What is known of ids, by the thread that made them and their counter.
+// Maps ids to values, by their thread and counter.
 template <typename T>
 class ById {
 public:
     ById() = default;
     explicit ById(size_t n_threads) : of_thread_(n_threads) {}
-    // T{} where nothing is known.
+    // Returns T{} for an unknown id.
     T operator[](uint64_t id) const {
         const uint64_t thread = format::thread_of_id(id), counter = format::counter_of_id(id);
         const bool is_known = thread < of_thread_.size() && counter < of_thread_[thread].size();
         return is_known ? of_thread_[thread][counter] : T{};
     }
-    void set(uint64_t id, T value) { // ids count up: the next one is the next entry
+    void set(uint64_t id, T value) {
         std::vector<T> &known = of_thread_[format::thread_of_id(id)];
         const uint64_t counter = format::counter_of_id(id);
         if (known.size() <= counter) known.resize(counter + 1);
@@ -71,23 +71,23 @@ private:
     std::vector<std::vector<T>> of_thread_;
 };
 
-// Memory: eight bytes per deferred task, four more where creations are not exactly dated, and some hundred per region.
+// Memory: eight bytes per deferred task, four more if creations have no exact time, and some hundred per region.
 struct TraceIndex {
-    ById<uint64_t> created; // ticks; 0: not a task, or not seen
-    ById<uint32_t> doubt;   // ticks from the earliest to the latest possible moment
+    ById<uint64_t> created; // ticks; 0: not a task, or unknown
+    ById<uint32_t> doubt;   // ticks from the earliest to the latest possible time
     RecordedRegions regions;
-    enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to be found
+    enum class Creations : uint8_t { kNone, kEarliest, kWithDoubt } creations = Creations::kWithDoubt; // to search for
     uint64_t end = 0; // of the run: the last event, or the end that the tool noted
 
-    // 0 when not known.
+    // Returns 0 if unknown.
     uint64_t created_at(uint64_t id) const { return created[id]; }
     uint64_t created_latest(uint64_t id) const { return created[id] + doubt[id]; }
 };
 
 Problem read_trace_index(const RunFiles &run, TraceIndex &index);
-// Every pair of tasks, by id, of which the one `after` had to wait for the one `before`; until `visit` returns false.
+// Calls visit(before, after) with the ids of each pair of dependent tasks, until it returns false.
 Problem for_each_dependence(const RunFiles &run, const std::function<bool(uint64_t before, uint64_t after)> &visit);
-// A run without a single event.
+// Returns a problem if the run has no event.
 Problem lacks_trace(const RunFiles &run);
 
 } // namespace ompass
