@@ -1,22 +1,22 @@
 ! SPDX-License-Identifier: Apache-2.0
 !
 ! ompass.f90: the marks of ompass.h for Fortran: kernels, the data that they touch, phases. Compile it with the program;
-! nothing has to be linked. The first mark looks for a loaded libompass.so; when there is none, a mark is a call and a
-! branch. What the marks mean, and their rules, is written in ompass.h; how they are recorded is the tool's business.
+! it needs no library. The first mark searches for a loaded libompass.so; without one, a mark is a call and a branch.
+! ompass.h explains the marks and their rules.
 !
 !   use ompass
-!   call ompass_kernel_begin('matmul')            ! trailing blanks of a name do not count
+!   call ompass_kernel_begin('matmul')            ! trailing blanks of a name are ignored
 !   call ompass_read(a, 8 * size(a))              ! the innermost open kernel reads so many bytes from a(1, 1) on
 !   call ompass_write(c(1, j), 8 * n)             ! ... and writes a column
 !   call ompass_kernel_end()
-!   call ompass_phase('assembly')                 ! from here on the process is in this phase; '' ends it
+!   call ompass_phase('assembly')                 ! the whole process is now in this phase; '' ends it
 !
-! Data are of any type and rank, but contiguous: of a section pass the first element, or the compiler may pass the address
-! of a copy. Where only an address is known, there are ompass_read_at(address, bytes) and ompass_write_at(address, bytes)
-! for a type(c_ptr). Bytes are of default or 64-bit integer kind. All calls may be made from any thread.
+! Data may have any type and rank, but must be contiguous: for a section, pass the first element, because the compiler may
+! pass the address of a copy. ompass_read_at(address, bytes) and ompass_write_at(address, bytes) take a type(c_ptr). Bytes
+! are of default or 64-bit integer kind. Any thread may call the marks.
 !
-! Fortran 2008 with the assumed type of TS 29113; the two directives open it to any rank in gfortran and flang (whose
-! version 19 has no assumed rank yet).
+! Fortran 2008 with the assumed type of TS 29113. Two directives allow any rank in gfortran and flang (flang 19 lacks
+! assumed rank).
 module ompass
   use, intrinsic :: iso_c_binding, only: c_char, c_f_pointer, c_f_procpointer, c_associated, c_funptr, c_int, c_intptr_t, &
        c_loc, c_null_char, c_null_ptr, c_ptr, c_size_t
@@ -26,22 +26,22 @@ module ompass
 
   public :: ompass_kernel_begin, ompass_kernel_end, ompass_read, ompass_write, ompass_read_at, ompass_write_at, ompass_phase
 
-  !> Declares that the innermost open kernel reads `bytes` bytes, from the first element of `data` on. Any type and rank.
+  !> Declares that the innermost open kernel reads `bytes` bytes from the first element of `data` on.
   interface ompass_read
     module procedure read_int32, read_int64
   end interface
 
-  !> Declares that the innermost open kernel writes `bytes` bytes, from the first element of `data` on. Any type and rank.
+  !> Declares that the innermost open kernel writes `bytes` bytes from the first element of `data` on.
   interface ompass_write
     module procedure write_int32, write_int64
   end interface
 
-  !> The same for a type(c_ptr).
+  !> Declares that the innermost open kernel reads `bytes` bytes at a type(c_ptr).
   interface ompass_read_at
     module procedure read_at_int32, read_at_int64
   end interface
 
-  !> The same for a type(c_ptr).
+  !> Declares that the innermost open kernel writes `bytes` bytes at a type(c_ptr).
   interface ompass_write_at
     module procedure write_at_int32, write_at_int64
   end interface
@@ -55,8 +55,8 @@ module ompass
   integer(c_int), parameter :: api_version = 1
   integer(c_intptr_t), parameter :: not_looked_for = 0, no_tool = -1
 
-  ! not_looked_for, no_tool, or the address of the tool's table. Written as one word by whichever thread looks first (racing
-  ! threads write the same value), read by all; volatile, so that no thread keeps an old value or sees half of a new one.
+  ! not_looked_for, no_tool, or the address of the api_table. Written by the first call (racing threads write the same value),
+  ! read by all threads. Volatile, so that every read and write is one access to memory.
   integer(c_intptr_t), volatile, save :: state = not_looked_for
 
   abstract interface
@@ -95,7 +95,7 @@ module ompass
 
 contains
 
-  !> Opens a kernel on the calling thread. `name`: not blank, copied.
+  !> Begins a kernel on the calling thread. `name`: not blank, copied.
   recursive subroutine ompass_kernel_begin(name)
     character(len=*), intent(in) :: name
     type(api_table), pointer :: table
@@ -105,7 +105,7 @@ contains
     call mark(trim(name) // c_null_char)
   end subroutine
 
-  !> Closes the innermost open kernel of the calling thread.
+  !> Ends the innermost open kernel of the calling thread.
   recursive subroutine ompass_kernel_end()
     type(api_table), pointer :: table
     procedure(plain_mark), pointer :: mark
@@ -114,7 +114,7 @@ contains
     call mark()
   end subroutine
 
-  !> Names the phase that the process is in from now on; a blank name ends the phase.
+  !> Begins a phase of the process, and ends the one before; a blank name only ends the phase.
   recursive subroutine ompass_phase(name)
     character(len=*), intent(in) :: name
     type(api_table), pointer :: table
@@ -188,7 +188,7 @@ contains
     call mark(address, int(max(bytes, 0_int64), c_size_t))
   end subroutine
 
-  !> True when there is a tool; `table` then points to its calls.
+  !> True if there is a tool; `table` then points to its functions.
   recursive logical function find_table(table) result(found)
     type(api_table), pointer, intent(out) :: table
     integer(c_intptr_t) :: seen
@@ -199,7 +199,7 @@ contains
     if (found) call c_f_pointer(transfer(seen, c_null_ptr), table)
   end function
 
-  !> The new value of `state`. Looks for the tool in the process (preloaded or linked), then in OMP_TOOL_LIBRARIES.
+  !> Searches for the tool in the process (preloaded or linked), then in OMP_TOOL_LIBRARIES. Sets and returns `state`.
   recursive integer(c_intptr_t) function look_for_tool() result(found)
     integer(c_int), parameter :: rtld_lazy = 1
     character(len=*), parameter :: symbol_name = 'ompass_get_api' // c_null_char

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * ompass.h: what a program may tell Ompass about itself: its kernels, the data that they touch, its phases.
+ * ompass.h: marks with which a program names its kernels, the data that they touch, and its phases.
  *
- * Header only. The program needs no Ompass library to build, link or run: the first mark looks for a loaded
- * libompass.so, and when there is none every mark is one predicted branch. All calls may be made from any
- * thread, inside and outside of OpenMP, at any time; none of them fails, blocks or changes errno's meaning
- * to the program. Works from C99 and C++11 on. A Fortran module, ompass.f90, offers the same calls.
+ * Header only. The program needs no Ompass library to build, link or run. The first mark searches for a loaded
+ * libompass.so; without one, a mark is a predicted branch. Any thread may call the marks at any time, inside and
+ * outside of OpenMP; they never fail. For C99, C++11 and later. The module in ompass.f90
+ * offers the same calls to Fortran.
  *
- *   ompass_kernel_begin("matmul");            // a kernel: a leaf computation worth a name; kernels may nest
- *   ompass_read(a, n * sizeof *a);            // data region: the innermost open kernel reads n*sizeof *a bytes at a
+ *   ompass_kernel_begin("matmul");            // a kernel is a leaf computation; kernels may nest
+ *   ompass_read(a, n * sizeof *a);            // the innermost open kernel reads n * sizeof *a bytes at a
  *   ompass_write(c, n * sizeof *c);
  *   ompass_kernel_end();
- *   ompass_phase("assembly");                 // from here on the whole process is in this phase ("" ends it)
+ *   ompass_phase("assembly");                 // the whole process is now in this phase; "" ends it
  *
  * C++ has a scope form: { ompass::Kernel kernel("matmul"); kernel.read(a, bytes); ... }
  *
- * Rules: begin and end are called by the same thread, innermost first, within one task, without a task
- * scheduling point in between (a kernel is a leaf). Names are copied at the first use; give the same name the same
- * meaning everywhere. A mark costs about 30 ns when a tool records.
+ * Rules: one thread begins and ends a kernel, within one task, without a task scheduling point in between. Kernels end
+ * innermost first. Kernels with the same name are reported as one. A mark costs about 30 ns when a tool records.
  *
- * Define OMPASS_DISABLE before the inclusion to compile every mark to nothing.
+ * Define OMPASS_DISABLE before including this header to compile every mark to nothing.
  */
 #ifndef OMPASS_H
 #define OMPASS_H
@@ -32,9 +31,9 @@
 extern "C" {
 #endif
 
-/* The calls of a loaded tool. Obtained once by ompass_get_api(); never freed, never changed. */
+/* The functions of a loaded tool; constant, never freed. */
 struct ompass_api {
-    unsigned version; /* OMPASS_API_VERSION of the tool; at least the version asked for */
+    unsigned version; /* OMPASS_API_VERSION of the tool, at least the requested version */
     void (*kernel_begin)(const char *name);
     void (*kernel_end)(void);
     void (*read)(const void *address, size_t bytes);
@@ -42,7 +41,7 @@ struct ompass_api {
     void (*phase)(const char *name);
 };
 
-/* Exported by libompass.so: its calls, or NULL when it does not know `version` or is switched off. */
+/* ompass_get_api, exported by libompass.so: returns its functions; NULL if it lacks `version` or is switched off. */
 typedef const struct ompass_api *(*ompass_get_api_function)(unsigned version);
 
 #ifdef __cplusplus
@@ -63,17 +62,17 @@ static inline void ompass_phase(const char *name) { (void)name; }
 extern "C" {
 #endif
 
-/* Weak, so that programs which are linked statically, or against a C library that keeps dlopen elsewhere,
- * still link without a further library; a null address then means that no tool can be found. */
+/* Weak, so that programs link without another library if they are static, or if the C library has dlopen in a library of
+ * its own. A null address means that no tool can be found. */
 extern void *ompass_dlopen_(const char *, int) __asm__("dlopen") __attribute__((weak));
 extern void *ompass_dlsym_(void *, const char *) __asm__("dlsym") __attribute__((weak));
 extern char *ompass_getenv_(const char *) __asm__("getenv");
 
-/* One per linked module. 0: not looked for yet; -1: there is no tool; otherwise the table's address.
- * Written once by whichever thread looks first (racing threads write the same value), read by all. */
+/* One per linked module. 0: not searched yet; -1: no tool; otherwise the address of struct ompass_api. Written by the first
+ * call (racing threads write the same value), read by all threads. */
 __attribute__((weak, visibility("hidden"))) ptrdiff_t ompass_state_;
 
-/* Looks for the tool: already in the process (preloaded or linked), else named in OMP_TOOL_LIBRARIES. */
+/* Searches for the tool in the process (preloaded or linked), then in OMP_TOOL_LIBRARIES. */
 __attribute__((weak, visibility("hidden"), noinline, cold)) const struct ompass_api *ompass_find_api_(void) {
     const struct ompass_api *api = 0;
     ompass_get_api_function get = 0;
@@ -113,38 +112,38 @@ __attribute__((weak, visibility("hidden"), noinline, cold)) const struct ompass_
 }
 #endif
 
-/* The tool's table, or NULL when there is none. */
+/* Returns the tool's functions; NULL: no tool. */
 static inline const struct ompass_api *ompass_api_(void) {
     ptrdiff_t state = __atomic_load_n(&ompass_state_, __ATOMIC_ACQUIRE);
     if (__builtin_expect(state == -1, 1)) return (const struct ompass_api *)0;
     return state ? (const struct ompass_api *)state : ompass_find_api_();
 }
 
-/* Opens a kernel on the calling thread. `name`: NUL-terminated, not empty, copied. */
+/* Begins a kernel on the calling thread. `name`: NUL-terminated, not empty, copied. */
 static inline void ompass_kernel_begin(const char *name) {
     const struct ompass_api *api = ompass_api_();
     if (__builtin_expect(api != 0, 0)) api->kernel_begin(name);
 }
 
-/* Closes the innermost open kernel of the calling thread; without one it does nothing but count a misuse. */
+/* Ends the innermost open kernel of the calling thread. Without one, only counts a misuse. */
 static inline void ompass_kernel_end(void) {
     const struct ompass_api *api = ompass_api_();
     if (__builtin_expect(api != 0, 0)) api->kernel_end();
 }
 
-/* Declares that the innermost open kernel reads `bytes` bytes at `address`. The memory itself is not touched. */
+/* Declares that the innermost open kernel reads `bytes` bytes at `address`. Does not access the memory. */
 static inline void ompass_read(const void *address, size_t bytes) {
     const struct ompass_api *api = ompass_api_();
     if (__builtin_expect(api != 0, 0)) api->read(address, bytes);
 }
 
-/* Declares that the innermost open kernel writes `bytes` bytes at `address`. The memory itself is not touched. */
+/* Declares that the innermost open kernel writes `bytes` bytes at `address`. Does not access the memory. */
 static inline void ompass_write(const void *address, size_t bytes) {
     const struct ompass_api *api = ompass_api_();
     if (__builtin_expect(api != 0, 0)) api->write(address, bytes);
 }
 
-/* Names the phase that the process is in from now on; "" or NULL ends the phase. */
+/* Begins a phase of the process, and ends the one before. `name`: as for kernels; "" or NULL only ends the phase. */
 static inline void ompass_phase(const char *name) {
     const struct ompass_api *api = ompass_api_();
     if (__builtin_expect(api != 0, 0)) api->phase(name);
@@ -155,7 +154,7 @@ static inline void ompass_phase(const char *name) {
 #ifdef __cplusplus
 namespace ompass {
 
-/* A kernel for the length of a scope. Neither copied nor moved; used by the thread that made it. */
+/* A kernel that lasts for a scope. Used by the thread that creates it. */
 class Kernel {
 public:
     explicit Kernel(const char *name) { ompass_kernel_begin(name); }
