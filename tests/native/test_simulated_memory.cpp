@@ -107,19 +107,19 @@ TaskProgram two_kernels() {
     const auto write = [&](uint32_t task, const std::vector<Operation> &operations) {
         program.tasks[task].first_op = static_cast<uint32_t>(program.operations.size());
         program.operations.insert(program.operations.end(), operations.begin(), operations.end());
-        program.operations.push_back(Operation::of(Does::kEnd));
+        program.operations.push_back(Operation::of(OpKind::kEnd));
     };
     program.tasks[1].flags = ProgramTask::kImplicit;
     program.tasks[2].creator = program.tasks[3].creator = 1;
     program.tasks[2].depth = program.tasks[3].depth = 1;
     program.regions.push_back({1, 1, {1}});
-    write(0, {Operation::of(Does::kRegion, 0)});
-    write(1, {Operation::create(2, 0), Operation::of(Does::kTaskwait), Operation::create(3, 0)});
+    write(0, {Operation::of(OpKind::kRegion, 0)});
+    write(1, {Operation::create(2, 0), Operation::of(OpKind::kTaskwait), Operation::create(3, 0)});
     for (const uint32_t task : {0u, 1u}) {
         program.accesses.push_back({0, kBlock, 0, false});
-        write(task + 2, {Operation::of(Does::kKernelBegin, 0, 1), Operation::of(Does::kAccess, task),
-                         Operation::of(Does::kWork, 1000, 1), Operation::of(Does::kKernelEnd),
-                         Operation::of(Does::kWork, 77, 1)});
+        write(task + 2, {Operation::of(OpKind::kKernelBegin, 0, 1), Operation::of(OpKind::kAccess, task),
+                         Operation::of(OpKind::kWork, 1000, 1), Operation::of(OpKind::kKernelEnd),
+                         Operation::of(OpKind::kWork, 77, 1)});
     }
     return program;
 }
@@ -145,7 +145,7 @@ TEST(SimulatedMemory, AKernelTakesItsComputationAndItsDataTime) {
 TEST(SimulatedMemory, SubtreesArePlacedInEqualRangesWithTheirDescendants) {
     TaskProgram program;
     program.constructs = {0, 1, 2};
-    program.operations = {Operation::of(Does::kEnd)};
+    program.operations = {Operation::of(OpKind::kEnd)};
     program.tasks.resize(2);
     const auto task = [&](uint32_t creator, uint16_t construct, uint8_t flags = 0) {
         ProgramTask &made = program.tasks.emplace_back();

@@ -38,21 +38,21 @@ public:
         bodies_[creator].push_back(Operation::create(made, 0));
         return made;
     }
-    void does(uint32_t task, Does what, uint64_t value = 0, uint16_t construct = 1) {
-        if (what == Does::kGroupEnd) program.tasks[task].flags |= ProgramTask::kGrouped;
+    void does(uint32_t task, OpKind what, uint64_t value = 0, uint16_t construct = 1) {
+        if (what == OpKind::kGroupEnd) program.tasks[task].flags |= ProgramTask::kGrouped;
         bodies_[task].push_back(Operation::of(what, value, construct));
     }
     void touch(uint32_t task, uint64_t address, uint64_t bytes, bool write) {
-        does(task, Does::kAccess, program.accesses.size());
+        does(task, OpKind::kAccess, program.accesses.size());
         program.accesses.push_back({address, bytes, 0, write});
     }
-    void work(uint32_t task, uint64_t ns) { does(task, Does::kWork, ns); }
+    void work(uint32_t task, uint64_t ns) { does(task, OpKind::kWork, ns); }
     void depends(uint32_t before, uint32_t after) { program.dependences.push_back({before, after}); }
     std::vector<uint32_t> region(uint32_t team_size) {
         ProgramRegion made;
         made.team_size = team_size;
         for (uint32_t i = 0; i < team_size; i++) made.implicit.push_back(task(0, ProgramTask::kImplicit));
-        does(0, Does::kRegion, program.regions.size());
+        does(0, OpKind::kRegion, program.regions.size());
         program.regions.push_back(made);
         return made.implicit;
     }
@@ -60,7 +60,7 @@ public:
         for (size_t i = 0; i < bodies_.size(); i++) {
             program.tasks[i].first_op = static_cast<uint32_t>(program.operations.size());
             program.operations.insert(program.operations.end(), bodies_[i].begin(), bodies_[i].end());
-            program.operations.push_back(Operation::of(Does::kEnd));
+            program.operations.push_back(Operation::of(OpKind::kEnd));
         }
         std::ranges::sort(program.dependences);
         return program;
@@ -79,7 +79,7 @@ public:
         for (unsigned i = 0; i < 2; i++) {
             const uint32_t implicit = build.region(1)[0];
             while (build.program.tasks.size() < 40 * (i + 1)) fill(implicit, 4);
-            build.does(implicit, Does::kBarrier);
+            build.does(implicit, OpKind::kBarrier);
             build.work(0, below(300));
         }
         build.finish();
@@ -105,9 +105,9 @@ private:
                 before = at_once ? 0 : child;
                 break;
             }
-            case 4: build.does(task, Does::kTaskwait); break;
+            case 4: build.does(task, OpKind::kTaskwait); break;
             default:
-                if (below(3) == 0) build.does(task, Does::kGroupEnd);
+                if (below(3) == 0) build.does(task, OpKind::kGroupEnd);
             }
         }
     }
@@ -132,10 +132,10 @@ private:
         uint64_t children = now, descendants = now;
         for (uint32_t op = program_.tasks[task].first_op;; op++) {
             const Operation operation = program_.operations[op];
-            switch (operation.does()) {
-            case Does::kEnd: end_[task] = now; return {now, std::max(now, descendants)};
-            case Does::kWork: now += operation.value(); break;
-            case Does::kCreate: {
+            switch (operation.kind()) {
+            case OpKind::kEnd: end_[task] = now; return {now, std::max(now, descendants)};
+            case OpKind::kWork: now += operation.value(); break;
+            case OpKind::kCreate: {
                 uint64_t begin = now;
                 for (const uint32_t before : before_[operation.task()]) begin = std::max(begin, end_[before]);
                 const Ends ends = run(operation.task(), begin);
@@ -144,10 +144,10 @@ private:
                 descendants = std::max(descendants, ends.all);
                 break;
             }
-            case Does::kTaskwait: now = std::max(now, children); break;
-            case Does::kGroupEnd:
-            case Does::kBarrier: now = std::max(now, descendants); break;
-            case Does::kRegion:
+            case OpKind::kTaskwait: now = std::max(now, children); break;
+            case OpKind::kGroupEnd:
+            case OpKind::kBarrier: now = std::max(now, descendants); break;
+            case OpKind::kRegion:
                 for (const uint32_t implicit : program_.regions[operation.value()].implicit)
                     now = std::max(now, run(implicit, now).all);
                 break;
@@ -219,10 +219,10 @@ TEST(Simulation, OneThreadReproducesTheSerialOrder) {
         const TaskProgram &program = random.build.program;
         std::vector<uint32_t> serial;
         const auto walk = [&](const auto &self, uint32_t task) -> void {
-            for (uint32_t op = program.tasks[task].first_op; program.operations[op].does() != Does::kEnd; op++) {
+            for (uint32_t op = program.tasks[task].first_op; program.operations[op].kind() != OpKind::kEnd; op++) {
                 const Operation operation = program.operations[op];
-                if (operation.does() == Does::kCreate) self(self, operation.task());
-                if (operation.does() == Does::kRegion)
+                if (operation.kind() == OpKind::kCreate) self(self, operation.task());
+                if (operation.kind() == OpKind::kRegion)
                     for (const uint32_t implicit : program.regions[operation.value()].implicit) self(self, implicit);
             }
             if (task) serial.push_back(task);
@@ -259,10 +259,10 @@ TEST(Simulation, TasksThatWaitForEachOtherAreReportedWithoutAHang) {
     Builder build;
     const uint32_t implicit = build.region(1)[0];
     const uint32_t waiting = build.create(implicit);
-    build.does(implicit, Does::kTaskwait);
+    build.does(implicit, OpKind::kTaskwait);
     const uint32_t late = build.create(implicit); // starts after `waiting` is complete
     const uint32_t child = build.create(waiting);
-    build.does(waiting, Does::kTaskwait);
+    build.does(waiting, OpKind::kTaskwait);
     build.depends(late, child); // `waiting` waits for the child
     const TaskProgram &program = build.finish();
     for (const Policy &policy : policies()) {
@@ -343,9 +343,9 @@ TEST(Simulation, ACutOffBelowDoesNotMakeTasksAtAFullQueuePlainCalls) {
     shallow.max_depth = 1;
     shallow.serial_below = true;
     const Simulated run = simulate(program, machine, *find_policy("libomp"), {2, 1, {}, {}}, shallow);
-    EXPECT_EQ(run.n_inlined, 400 + run.paid.inlined.n);
-    EXPECT_GT(run.paid.inlined.n, 0u);
-    EXPECT_EQ(run.create_ns, 7 * run.paid.inlined.n);
+    EXPECT_EQ(run.n_inlined, 400 + run.operations.inlined.n);
+    EXPECT_GT(run.operations.inlined.n, 0u);
+    EXPECT_EQ(run.create_ns, 7 * run.operations.inlined.n);
 }
 
 // Costs recorded by a team of one apply only to a team of one; in other teams its tasks cost as much as deferred ones.
@@ -436,7 +436,7 @@ TEST(OtherPrograms, UntiedTasksRunOnTopOfAnyWait) {
     }
     build.work(build.create(waiting), 6000);
     build.work(waiting, 1000); // meanwhile another thread takes the child
-    build.does(waiting, Does::kTaskwait);
+    build.does(waiting, OpKind::kTaskwait);
     const TaskProgram &program = build.finish();
     EXPECT_EQ(wall_of(program, 3), 9000u);
     EXPECT_EQ(wall_of(flagged(program, 2, ProgramTask::kUntied), 3), 7000u);
@@ -473,7 +473,7 @@ TEST(OtherPrograms, DependencesOnDataReplaceWaits) {
             build.touch(task, 64u * static_cast<unsigned>(column), 64, true);
             build.work(task, (phase + column) % 2 ? 3000 : 1000);
         }
-        build.does(outer, Does::kTaskwait);
+        build.does(outer, OpKind::kTaskwait);
     }
     const TaskProgram &program = build.finish();
     EXPECT_EQ(wall_of(program, 2), 12000u);
@@ -494,7 +494,7 @@ TEST(OtherPrograms, ReadersOfDataDoNotWaitForEachOtherAndWritersWaitForThem) {
             build.touch(tasks.back(), address, 100, write);
             build.work(tasks.back(), 1000);
         }
-        build.does(outer, Does::kTaskwait);
+        build.does(outer, OpKind::kTaskwait);
         return tasks;
     };
     const auto writers = phase({{0, true}, {100, true}});
@@ -519,7 +519,7 @@ TEST(OtherPrograms, AWaitForTasksThatDeclareNothingStays) {
             build.work(task, 1000);
             if (phase != 1 || i) build.touch(task, 64u * static_cast<unsigned>(i), 64, true);
         }
-        build.does(outer, Does::kTaskwait);
+        build.does(outer, OpKind::kTaskwait);
     }
     const TaskProgram &program = build.finish();
     EXPECT_EQ(wall_of(depend_on_data(program, 2), 8), wall_of(program, 8));
@@ -532,18 +532,18 @@ protected:
         const std::vector<uint32_t> team = build.region(2);
         for (size_t thread = 0; thread < 2; thread++) {
             part(team[thread], 2, thread ? 3000 : 1000);
-            build.does(team[thread], Does::kBarrier);
+            build.does(team[thread], OpKind::kBarrier);
             build.work(team[thread], 100);
             part(team[thread], 3, 500);
-            build.does(team[thread], Does::kBarrier);
+            build.does(team[thread], OpKind::kBarrier);
         }
         build.program.constructs = {0, 1, 2, 3};
         build.finish();
     }
     void part(uint32_t task, uint16_t construct, uint64_t ns) {
-        build.does(task, Does::kLoopBegin, 0, construct);
+        build.does(task, OpKind::kLoopBegin, 0, construct);
         build.work(task, ns);
-        build.does(task, Does::kLoopEnd, ns / 5, construct);
+        build.does(task, OpKind::kLoopEnd, ns / 5, construct);
     }
     Builder build;
     const TaskProgram &program = build.program;
@@ -579,9 +579,9 @@ TEST_F(Loops, WithOtherContentsStayUnchanged) {
     Builder other;
     const std::vector<uint32_t> team = other.region(2);
     for (size_t thread = 0; thread < 2; thread++) {
-        other.does(team[thread], Does::kLoopBegin, 0, 2);
+        other.does(team[thread], OpKind::kLoopBegin, 0, 2);
         other.work(other.create(team[thread]), 100 + 100 * thread);
-        other.does(team[thread], Does::kLoopEnd, 0, 2);
+        other.does(team[thread], OpKind::kLoopEnd, 0, 2);
     }
     EXPECT_TRUE(loops_of(other.finish()).empty());
 }

@@ -86,7 +86,7 @@ OMPASS_STRUCT(PythonLoopShape, Row, OMPASS_LOOP_SHAPE);
 
 OperationCounts operation_counts(const Simulated &run) {
     return {
-#define OMPASS_SIMULATED_COST(name, meaning) {#name, {run.paid.name.n, run.paid.name.ns}},
+#define OMPASS_SIMULATED_COST(name, meaning) {#name, {run.operations.name.n, run.operations.name.ns}},
         OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
 #undef OMPASS_SIMULATED_COST
     };
@@ -94,7 +94,7 @@ OperationCounts operation_counts(const Simulated &run) {
 
 Rows<PythonLevel> level_rows(const MemoryCounts &counts) {
     return to_tuple(counts.levels,
-                    [](const MemoryCounts::OfLevel &from) { return OMPASS_ROW(PythonLevel, OMPASS_LEVEL); });
+                    [](const MemoryCounts::Level &from) { return OMPASS_ROW(PythonLevel, OMPASS_LEVEL); });
 }
 
 Matrix link_rows(const MemoryCounts &counts) {
@@ -254,7 +254,7 @@ void bind_simulation(nb::module_ &m) {
             [](const TaskProgram &program) {
                 std::map<uint32_t, uint64_t> work;
                 for (const Operation operation : program.operations)
-                    if (operation.does() == Does::kWork)
+                    if (operation.kind() == OpKind::kWork)
                         work[program.constructs[operation.construct()]] += operation.value();
                 return work;
             },

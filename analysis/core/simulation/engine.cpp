@@ -14,7 +14,7 @@ constexpr uint64_t kProgressEvery = 1 << 20;
 constexpr ptrdiff_t kAccessesAtOnce = 8;
 
 // As much of what is to be taken off as there is.
-uint64_t taken_off(uint32_t &rest, uint64_t of) {
+uint64_t deduct(uint32_t &rest, uint64_t of) {
     const auto off = static_cast<uint32_t>(std::min<uint64_t>(of, rest));
     rest -= off;
     return off;
@@ -34,7 +34,7 @@ Simulated SimulatedRun::run() {
     threads_[0].current = main_;
     for (Thread &thread : threads_)
         if (thread.number) threads_.park(thread);
-    go_on(threads_[0]);
+    continue_task(threads_[0]);
     while (!done_ && !stopped_) {
         if (threads_.all_parked() && !rescue()) {
             result_.problem =
@@ -71,97 +71,97 @@ void SimulatedRun::take_step(Thread &thread, Step step) {
     }
     case Step::kEnd: return end_task(thread);
     case Step::kAccess: return access(thread);
-    case Step::kOther: return take_operation(thread);
-    case Step::kLook: return come(thread);
+    case Step::kOther: return run_operation(thread);
+    case Step::kSearch: return continue_search(thread);
     }
 }
 
-void SimulatedRun::come(Thread &thread) {
+void SimulatedRun::continue_search(Thread &thread) {
     const uint32_t target = thread.target;
     thread.target = kNoQueue;
-    if (target != kNoQueue) ready_.has_come(target);
+    if (target != kNoQueue) ready_.remove_thief(target);
     if (thread.current && tasks_.is_over(tasks_[thread.current])) {
         leave_wait(thread);
     } else if (thread.current == kNone && start_ready(thread)) {
     } else if (target == kNoQueue) {
-        return look(thread);
+        return search(thread);
     } else {
         result_.n_steals_attempted++;
         const uint32_t stolen = ready_.take_stolen(thread, target);
         if (!stolen) {
             result_.n_steals_false_negative += ready_.any();
-            call_to(target, thread.now);
-            return look(thread);
+            wake_next_thief(target, thread.now);
+            return search(thread);
         }
         result_.n_steals_successful++;
         thread.last_victim = target;
         return start(thread, stolen);
     }
     // It was on its way to a task, and goes elsewhere: somebody else may have it.
-    call_to(target, thread.now);
+    wake_next_thief(target, thread.now);
 }
 
 // ---------------------------------------------------------------- operations of tasks
 
 // Spends the time up to the next operation that others can see.
-void SimulatedRun::go_on(Thread &thread) {
-    Live &task = tasks_[thread.current];
+void SimulatedRun::continue_task(Thread &thread) {
+    LiveTask &task = tasks_[thread.current];
     for (;; task.next_op++) {
         const Operation operation = program_.operations[task.next_op];
-        switch (operation.does()) {
-        case Does::kWork: {
+        switch (operation.kind()) {
+        case OpKind::kWork: {
             uint64_t ns = operation.value();
-            if (task.data_ns) ns -= taken_off(task.data_ns, ns);
+            if (task.data_ns) ns -= deduct(task.data_ns, ns);
             ns = terms_.scaled(ns, operation.construct());
             if (task.untraced) ns = without(task.untraced, ns);
             thread.spend(State::kWork, ns);
             continue;
         }
-        case Does::kAccess:
+        case OpKind::kAccess:
             if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
             if (!memory_) continue;
             return threads_.wait_for_step(thread, Step::kAccess);
-        case Does::kKernelBegin:
-        case Does::kKernelEnd:
+        case OpKind::kKernelBegin:
+        case OpKind::kKernelEnd:
             if (recorder_) recorder_->kernel(thread.number, operation, thread.now);
             task.data_ns = 0;
             continue;
-        case Does::kLoopBegin: continue;
-        case Does::kLoopEnd: result_.paid.chunk.n += operation.value(); continue;
-        case Does::kBlocked:
+        case OpKind::kLoopBegin: continue;
+        case OpKind::kLoopEnd: result_.operations.chunk.n += operation.value(); continue;
+        case OpKind::kBlocked:
             thread.spend(State::kSync, operation.value());
             if (recorder_) recorder_->wait_for_lock(thread.number, thread.now - operation.value(), thread.now);
             continue;
-        case Does::kCreate: {
+        case OpKind::kCreate: {
             const uint32_t child = operation.task();
             const ProgramTask &created = program_.tasks[child];
             if (terms_.is_as_recorded(created) || !terms_.runs_inline(created, child, pending_.waits(child)))
-                pay(thread, State::kCreate, terms_.creation_ns(operation), result_.paid.create);
+                pay(thread, State::kCreate, terms_.creation_ns(operation), result_.operations.create);
             task.untraced += terms_.traced_creation_ns(created);
             threads_.wait_for_step(thread, Step::kCreate);
             __builtin_prefetch(&program_.operations[created.first_op]); // on many threads there is time until its step
             return;
         }
-        case Does::kEnd:
+        case OpKind::kEnd:
             if (!task.serial && !task.implicit && !task.inlined && thread.current != main_)
-                pay(thread, State::kSchedule, terms_.cost.complete, result_.paid.complete);
+                pay(thread, State::kSchedule, terms_.cost.complete, result_.operations.complete);
             return threads_.wait_for_step(thread, Step::kEnd);
         default: return threads_.wait_for_step(thread, Step::kOther);
         }
     }
 }
 
-void SimulatedRun::take_operation(Thread &thread) {
-    Live &task = tasks_[thread.current];
+void SimulatedRun::run_operation(Thread &thread) {
+    LiveTask &task = tasks_[thread.current];
     const Operation operation = program_.operations[task.next_op];
-    switch (operation.does()) {
-    case Does::kTaskwait:
+    switch (operation.kind()) {
+    case OpKind::kTaskwait:
         if (task.n_children) return begin_wait(thread, Waits::kChildren);
         break;
-    case Does::kGroupEnd:
+    case OpKind::kGroupEnd:
         if (tasks_.has_members(task.own_group)) return begin_wait(thread, Waits::kGroup);
         break;
-    case Does::kBarrier:
+    case OpKind::kBarrier:
         if (!task.implicit) break;
         region_.n_arrived++;
         if (recorder_) recorder_->arrive(thread.number, is_last_barrier(task.next_op), thread.now);
@@ -169,25 +169,25 @@ void SimulatedRun::take_operation(Thread &thread) {
         task.waits = Waits::kBarrier;
         thread.current = kNone;
         check_barrier(thread);
-        return look(thread);
-    case Does::kRegion: return enter_region(thread, static_cast<uint32_t>(operation.value()));
+        return search(thread);
+    case OpKind::kRegion: return enter_region(thread, static_cast<uint32_t>(operation.value()));
     default: break;
     }
     task.next_op++;
-    const bool is_wait = operation.does() == Does::kTaskwait || operation.does() == Does::kGroupEnd;
-    if (recorder_ && is_wait) recorder_->begin_wait(thread.number, operation.does(), thread.now);
-    if (!task.serial) pay(thread, State::kSync, terms_.cost.wait, result_.paid.wait);
-    if (recorder_ && is_wait) recorder_->end_wait(thread.number, operation.does(), thread.now);
-    go_on(thread);
+    const bool is_wait = operation.kind() == OpKind::kTaskwait || operation.kind() == OpKind::kGroupEnd;
+    if (recorder_ && is_wait) recorder_->begin_wait(thread.number, operation.kind(), thread.now);
+    if (!task.serial) pay(thread, State::kSync, terms_.cost.wait, result_.operations.wait);
+    if (recorder_ && is_wait) recorder_->end_wait(thread.number, operation.kind(), thread.now);
+    continue_task(thread);
 }
 
 // Those that follow one another are one step.
 void SimulatedRun::access(Thread &thread) {
-    Live &task = tasks_[thread.current];
+    LiveTask &task = tasks_[thread.current];
     const Operation *const first = &program_.operations[task.next_op], *end = first + 1;
-    while (end->does() == Does::kAccess && end < first + kAccessesAtOnce) end++;
+    while (end->kind() == OpKind::kAccess && end < first + kAccessesAtOnce) end++;
     for (const Operation *next = first; next < end; next++)
-        memory_->expect(static_cast<uint32_t>(next->value()), thread.number);
+        memory_->prefetch(static_cast<uint32_t>(next->value()), thread.number);
     for (const Operation *next = first; next < end; next++) {
         if (recorder_ && next > first) recorder_->kernel(thread.number, *next, thread.now);
         const auto number = static_cast<uint32_t>(next->value());
@@ -196,7 +196,7 @@ void SimulatedRun::access(Thread &thread) {
         task.data_ns += recorded_->ns[number];
     }
     task.next_op += static_cast<uint32_t>(end - first);
-    go_on(thread);
+    continue_task(thread);
 }
 
 void SimulatedRun::create(Thread &thread, Operation operation) {
@@ -212,9 +212,9 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
     if (pending_.waits(number)) { // queued by the last task that it waits for
         pending_.created(number, place);
         if (recorder_) recorder_->create(thread.number, number, thread.now, creation_ns);
-        return go_on(thread);
+        return continue_task(thread);
     }
-    Live &child = tasks_[place];
+    LiveTask &child = tasks_[place];
     child.untraced = terms_.traced_task_ns(task);
     const bool undeferred = terms_.runs_inline(task, number, false);
     const uint32_t of_task = ready_.queue_for(thread, task);
@@ -229,12 +229,12 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
         result_.n_inlined++;
         const uint64_t before = undeferred ? 0 : creation_ns;
         const bool costs = !child.serial && !terms_.is_as_recorded(task);
-        if (costs) pay(thread, State::kCreate, terms_.cost.inlined, result_.paid.inlined);
+        if (costs) pay(thread, State::kCreate, terms_.cost.inlined, result_.operations.inlined);
         if (recorder_)
             recorder_->begin_inline(thread.number, number, thread.now, before + (costs ? terms_.cost.inlined : 0));
         return start(thread, place);
     }
-    pay(thread, State::kCreate, terms_.cost.enqueue, result_.paid.enqueue);
+    pay(thread, State::kCreate, terms_.cost.enqueue, result_.operations.enqueue);
     if (recorder_) recorder_->create(thread.number, number, thread.now, creation_ns + terms_.cost.enqueue);
     if (policy_.child_first) {
         enqueue(thread, of_task, creator);
@@ -242,12 +242,12 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
         return start(thread, place);
     }
     enqueue(thread, of_task, place);
-    go_on(thread);
+    continue_task(thread);
 }
 
 void SimulatedRun::end_task(Thread &thread) {
     const uint32_t place = thread.current;
-    const Live &ended = tasks_[place]; // no task is made here
+    const LiveTask &ended = tasks_[place]; // no task is made here
     if (place == main_) {
         done_ = true;
         return;
@@ -267,7 +267,7 @@ void SimulatedRun::end_task(Thread &thread) {
     if (ended.implicit && !ended.inlined) {
         region_.n_ended++;
     } else {
-        Live &parent = tasks_[ended.parent];
+        LiveTask &parent = tasks_[ended.parent];
         if (--parent.n_children == 0 && parent.waits == Waits::kChildren) wait_is_over(ended.parent, thread);
         tasks_.leave_group(ended.group, [&](uint32_t waiting) { wait_is_over(waiting, thread); });
         region_.n_unfinished -= region_.open;
@@ -275,19 +275,19 @@ void SimulatedRun::end_task(Thread &thread) {
     const bool inlined = ended.inlined, implicit = ended.implicit;
     tasks_.release(place);
     if (region_.open) check_barrier(thread);
-    if (inlined) return go_on(thread);
+    if (inlined) return continue_task(thread);
     if (thread.current && tasks_.is_over(tasks_[thread.current])) return leave_wait(thread);
-    if (implicit || terms_.cost.between == 0) return look(thread);
-    pay(thread, State::kSchedule, terms_.cost.between, result_.paid.between);
-    threads_.wait_for_step(thread, Step::kLook);
+    if (implicit || terms_.cost.between == 0) return search(thread);
+    pay(thread, State::kSchedule, terms_.cost.between, result_.operations.between);
+    threads_.wait_for_step(thread, Step::kSearch);
 }
 
 std::vector<uint32_t> inclusive_work(const TaskProgram &program) {
     std::vector<uint64_t> sum(program.tasks.size());
     std::vector<uint32_t> inclusive(program.tasks.size());
     for (size_t i = program.tasks.size(); i-- > 0;) {
-        for (uint32_t op = program.tasks[i].first_op; program.operations[op].does() != Does::kEnd; op++)
-            if (program.operations[op].does() == Does::kWork) sum[i] += program.operations[op].value();
+        for (uint32_t op = program.tasks[i].first_op; program.operations[op].kind() != OpKind::kEnd; op++)
+            if (program.operations[op].kind() == OpKind::kWork) sum[i] += program.operations[op].value();
         if (i) sum[program.tasks[i].creator] += sum[i];
         inclusive[i] = static_cast<uint32_t>(std::min<uint64_t>(sum[i], ~0u));
     }

@@ -42,15 +42,15 @@ struct Simulated {
     uint64_t n_steals_attempted = 0, n_steals_successful = 0, n_steals_false_negative = 0;
     uint64_t n_remote = 0; // tasks that ran in another domain than they were placed in
     // How often each operation of the runtime happened, and what that took.
-    struct Paid {
+    struct OperationCount {
         uint64_t n = 0, ns = 0;
         void add(uint64_t cost) { n++, ns += cost; }
     };
     struct {
-#define OMPASS_SIMULATED_COST(name, meaning) Paid name;
+#define OMPASS_SIMULATED_COST(name, meaning) OperationCount name;
         OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
 #undef OMPASS_SIMULATED_COST
-    } paid;
+    } operations;
     MemoryCounts memory; // without levels: it was not modelled
     std::string problem; // empty: the program ran to its end
 };

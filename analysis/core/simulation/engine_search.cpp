@@ -10,7 +10,7 @@
 namespace ompass::simulation {
 
 void SimulatedRun::start(Thread &thread, uint32_t place) {
-    Live &task = tasks_[place];
+    LiveTask &task = tasks_[place];
     if (task.started) {
         task.thread = thread.number;
     } else {
@@ -24,65 +24,65 @@ void SimulatedRun::start(Thread &thread, uint32_t place) {
             result_.n_remote += static_cast<uint32_t>(of_program.home) % terms_.n_domains != thread.domain;
     }
     thread.current = place;
-    go_on(thread);
+    continue_task(thread);
 }
 
 bool SimulatedRun::begin_ready(Thread &thread) {
     const uint32_t place = thread.ready;
-    const Live &task = tasks_[place];
+    const LiveTask &task = tasks_[place];
     thread.ready = task.next_ready;
     if (task.implicit && !task.started)
-        pay(thread, State::kSync, terms_.cost.fork, result_.paid.fork);
+        pay(thread, State::kSync, terms_.cost.fork, result_.operations.fork);
     else if (task.implicit || place == main_)
-        pay(thread, State::kSync, terms_.cost.barrier, result_.paid.barrier);
+        pay(thread, State::kSync, terms_.cost.barrier, result_.operations.barrier);
     if (recorder_ && place == main_) recorder_->end_region(thread.now);
     if (recorder_ && task.implicit && !task.started) recorder_->begin_part(thread.number, thread.now);
     if (recorder_ && task.implicit && task.started && !is_last_barrier(task.next_op - 1))
-        recorder_->pass(thread.number, thread.now);
+        recorder_->leave_barrier(thread.number, thread.now);
     start(thread, place);
     return true;
 }
 
-void SimulatedRun::look(Thread &thread) {
+void SimulatedRun::search(Thread &thread) {
     if (thread.current == kNone && start_ready(thread)) return;
     if (const uint32_t own = ready_.take_own(thread)) {
-        pay(thread, State::kSchedule, terms_.cost.dequeue, result_.paid.dequeue);
+        pay(thread, State::kSchedule, terms_.cost.dequeue, result_.operations.dequeue);
         return start(thread, own);
     }
     const Victim victim = ready_.any() ? victims_.choose(thread) : Victim{};
-    if (victim.queue == kNoQueue || ready_.is_too_late(victim.queue, thread.now + theft_ns(victim)))
+    if (victim.queue == kNoQueue || ready_.is_too_late(victim.queue, thread.now + steal_ns(victim)))
         return threads_.park(thread);
-    set_out(thread, victim);
+    begin_steal(thread, victim);
 }
 
-uint64_t SimulatedRun::theft_ns(Victim victim) const {
+uint64_t SimulatedRun::steal_ns(Victim victim) const {
     return (policy_.free_choice ? 0 : victim.n_failed * terms_.cost.failed_steal) +
            (policy_.free_steals ? 0 : terms_.cost.steal);
 }
 
-void SimulatedRun::set_out(Thread &thread, Victim victim) {
+void SimulatedRun::begin_steal(Thread &thread, Victim victim) {
     result_.n_steals_attempted += victim.n_failed;
     result_.n_steals_false_negative += victim.n_failed;
-    thread.spend(State::kSchedule, theft_ns(victim));
-    result_.paid.failed_steal.n += victim.n_failed;
-    if (!policy_.free_choice) result_.paid.failed_steal.ns += victim.n_failed * terms_.cost.failed_steal;
-    result_.paid.steal.add(policy_.free_steals ? 0 : terms_.cost.steal);
+    thread.spend(State::kSchedule, steal_ns(victim));
+    result_.operations.failed_steal.n += victim.n_failed;
+    if (!policy_.free_choice) result_.operations.failed_steal.ns += victim.n_failed * terms_.cost.failed_steal;
+    result_.operations.steal.add(policy_.free_steals ? 0 : terms_.cost.steal);
     if (ready_.is_shared(victim.queue)) ready_.use_lock(thread, victim.queue);
     thread.target = victim.queue;
-    ready_.comes(victim.queue, thread.now);
-    threads_.wait_for_step(thread, Step::kLook);
+    ready_.add_thief(victim.queue, thread.now);
+    threads_.wait_for_step(thread, Step::kSearch);
 }
 
 void SimulatedRun::enqueue(Thread &thread, uint32_t queue, uint32_t place) {
     ready_.push(thread, queue, place);
-    if (threads_.n_parked()) call_somebody(queue, place, thread.now);
+    if (threads_.n_parked()) wake_thief(queue, place, thread.now);
 }
 
 // Ends the parking of a thread, which then looks around.
 void SimulatedRun::wake(Thread &thread, uint64_t now, bool from_wait) {
     unpark(thread, now);
-    if (from_wait) pay(thread, State::kSync, terms_.cost.wake, result_.paid.wake);
-    threads_.wait_for_step(thread, Step::kLook);
+    if (from_wait) pay(thread, State::kSync, terms_.cost.wake, result_.operations.wake);
+    threads_.wait_for_step(thread, Step::kSearch);
 }
 
 void SimulatedRun::make_ready(uint32_t place) {
@@ -92,8 +92,8 @@ void SimulatedRun::make_ready(uint32_t place) {
 }
 
 void SimulatedRun::wake_ready(uint64_t now) {
-    for (Thread &member : threads_)
-        if (member.parked && member.ready != kNone) wake(member, now, false);
+    for (Thread &thread : threads_)
+        if (thread.parked && thread.ready != kNone) wake(thread, now, false);
 }
 
 void SimulatedRun::unpark(Thread &thread, uint64_t now) {
@@ -105,50 +105,49 @@ void SimulatedRun::unpark(Thread &thread, uint64_t now) {
 
 // Sends a parked thread for a task that has just been queued: one without a task to return to, or one that waits for an
 // ancestor of this one.
-void SimulatedRun::call_somebody(uint32_t queue, uint32_t place, uint64_t now) {
+void SimulatedRun::wake_thief(uint32_t queue, uint32_t place, uint64_t now) {
     const uint32_t n_domains = terms_.n_domains;
     const uint32_t home = policy_.queues == Queues::kPlaced                     ? ready_.set_of(queue)
                           : ready_.is_shared(queue) && !ready_.is_urgent(queue) ? queue
                           : n_domains > 1                                       ? random_.below(n_domains)
                                                                                 : 0;
-    const Live &task = tasks_[place];
+    const LiveTask &task = tasks_[place];
     for (uint32_t i = 0; i < (policy_.strict ? 1 : n_domains); i++)
         for (const bool bound : {false, true}) {
             const NumberSet &parked = threads_.parked_in((home + i) % n_domains, bound);
             if (parked.empty() || (bound && ready_.is_bound(task))) continue;
-            const uint32_t first = random_.below(parked.size()), glances = ready_.glances(parked.size());
+            const uint32_t first = random_.below(parked.size()), limit = ready_.search_limit(parked.size());
             const uint32_t thief =
-                parked.find(first, glances, [&](uint32_t thread) { return threads_[thread].now <= now; });
-            if (thief != kNoThread) return call(threads_[thief], queue, now, i == 0);
+                parked.find(first, limit, [&](uint32_t thread) { return threads_[thread].now <= now; });
+            if (thief != kNoThread) return send_thief(threads_[thief], queue, now, i == 0);
         }
     if (policy_.waiting != Waiting::kNests || !ready_.is_bound(task)) return;
-    for (uint32_t ancestor = task.parent; ancestor; ancestor = tasks_[ancestor].foreign) {
+    for (uint32_t ancestor = task.parent; ancestor; ancestor = tasks_[ancestor].foreign_ancestor) {
         Thread &thief = threads_[tasks_[ancestor].thread];
         if (thief.parked && thief.current && thief.now <= now && ready_.may_run(thief, place))
-            return call(thief, queue, now, thief.domain == home);
+            return send_thief(thief, queue, now, thief.domain == home);
     }
 }
 
 // A task is left in a queue, from which a thread went elsewhere that might have taken it.
-void SimulatedRun::call_to(uint32_t queue, uint64_t now) {
-    if (queue != kNoQueue && ready_.n_tasks(queue) && threads_.n_parked())
-        call_somebody(queue, ready_.oldest(queue), now);
+void SimulatedRun::wake_next_thief(uint32_t queue, uint64_t now) {
+    if (queue != kNoQueue && ready_.n_tasks(queue) && threads_.n_parked()) wake_thief(queue, ready_.oldest(queue), now);
 }
 
 // All who are parked or on their way try at random, and find tasks one after the other; the thief is the next of them.
-void SimulatedRun::call(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
-    const uint32_t n_looking = threads_.n_parked() + ready_.n_coming();
+void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
+    const uint32_t n_looking = threads_.n_parked() + ready_.n_thieves();
     unpark(thief, now);
-    pay(thief, State::kSchedule, terms_.cost.wake, result_.paid.wake);
+    pay(thief, State::kSchedule, terms_.cost.wake, result_.operations.wake);
     if (ready_.is_urgent(queue) || (ready_.is_shared(queue) && at_home))
-        return threads_.wait_for_step(thief, Step::kLook);
+        return threads_.wait_for_step(thief, Step::kSearch);
     Victim victim{queue};
     if (policy_.steals == Steals::kRandom && terms_.cost.failed_steal) {
         if (last_find_ > thief.now) victim.n_failed = (last_find_ - thief.now) / terms_.cost.failed_steal;
         victim.n_failed += victims_.n_failed_of(n_looking);
         last_find_ = thief.now + victim.n_failed * terms_.cost.failed_steal;
     }
-    set_out(thief, victim);
+    begin_steal(thief, victim);
 }
 
 // Everybody waits. A queued task that nobody may run for the rules of tied tasks or domains is run all the same.

@@ -6,7 +6,7 @@ namespace ompass::simulation {
 
 namespace {
 
-Does operation_of(Waits waits) { return waits == Waits::kGroup ? Does::kGroupEnd : Does::kTaskwait; }
+OpKind operation_of(Waits waits) { return waits == Waits::kGroup ? OpKind::kGroupEnd : OpKind::kTaskwait; }
 
 } // namespace
 
@@ -15,20 +15,20 @@ void SimulatedRun::begin_wait(Thread &thread, Waits waits) {
     tasks_[thread.current].waits = waits;
     tasks_[thread.current].thread = thread.number;
     if (policy_.waiting != Waiting::kNests) thread.current = kNone;
-    look(thread);
+    search(thread);
 }
 
 void SimulatedRun::leave_wait(Thread &thread) {
-    Live &task = tasks_[thread.current];
-    pay(thread, State::kSync, terms_.cost.wait, result_.paid.wait);
+    LiveTask &task = tasks_[thread.current];
+    pay(thread, State::kSync, terms_.cost.wait, result_.operations.wait);
     if (recorder_) recorder_->end_wait(thread.number, operation_of(task.waits), thread.now);
     task.waits = Waits::kNo;
     task.next_op++;
-    go_on(thread);
+    continue_task(thread);
 }
 
 void SimulatedRun::wait_is_over(uint32_t place, Thread &by) {
-    Live &task = tasks_[place];
+    LiveTask &task = tasks_[place];
     Thread &owner = threads_[task.thread];
     if (policy_.waiting == Waiting::kNests) { // the thread looks for itself, once nothing runs on top
         if (owner.parked && owner.current == place) wake(owner, by.now, true);
@@ -60,7 +60,7 @@ void SimulatedRun::enter_region(Thread &thread, uint32_t number) {
     }
     wake_ready(thread.now);
     check_barrier(thread);
-    look(thread);
+    search(thread);
 }
 
 // Is everybody there, and every task complete?
@@ -71,10 +71,10 @@ void SimulatedRun::check_barrier(Thread &thread) {
         in_regions_ns_ += thread.now - region_.begin;
         region_.arrived = {main_};
     } else if (recorder_) {
-        recorder_->release(thread.now);
+        recorder_->end_barrier(thread.now);
     }
     for (size_t i = region_.arrived.size(); i-- > 0;) {
-        Live &task = tasks_[region_.arrived[i]];
+        LiveTask &task = tasks_[region_.arrived[i]];
         task.waits = Waits::kNo;
         task.next_op++;
         make_ready(region_.arrived[i]);

@@ -26,12 +26,12 @@ struct Draft {
 };
 
 // A region by its id in the trace.
-struct Seen {
+struct SeenRegion {
     uint32_t number = 0; // in TaskProgram::regions, unless nested
     uint32_t draft = 0;  // of the task that entered it
     bool nested = false;
     RecordedRegion recorded;
-    std::vector<std::pair<uint32_t, uint32_t>> members; // thread, implicit task
+    std::vector<std::pair<uint32_t, uint32_t>> team; // thread, implicit task
 };
 
 class Extractor : public WalkObserver {
@@ -42,7 +42,7 @@ public:
         bool own = false;     // of an undeferred task: it has a draft of its own
     };
     struct PartData {
-        Seen *region = nullptr;
+        SeenRegion *region = nullptr;
     };
     struct Piece {
         uint32_t draft, operation, weight;
@@ -62,7 +62,7 @@ public:
     Extractor(const RunFiles &run, TaskProgram &program)
         : run_(run), program_(program), clock_(*run.process), task_of_(run.threads.size()),
           construct_of_(run.definitions.size(), kNoConstruct) {
-        program_.operations.push_back(Operation::of(Does::kEnd)); // of tasks that never ran
+        program_.operations.push_back(Operation::of(OpKind::kEnd)); // of tasks that never ran
         program_.tasks.emplace_back();
         program_.constructs.push_back(0);
         drafts_.emplace_back();
@@ -101,7 +101,7 @@ public:
         const uint64_t ns = ns_between(asked, walk.now());
         if (!is_simulated(walk) || ns == 0) return;
         program_.blocked_ns += ns;
-        draft_of(walk.current()).operations.push_back(Operation::of(Does::kBlocked, ns));
+        draft_of(walk.current()).operations.push_back(Operation::of(OpKind::kBlocked, ns));
     }
 
     // ---------------------------------------------------------------- tasks
@@ -172,12 +172,12 @@ public:
         if (!is_simulated(walk)) return;
         Draft &draft = draft_of(walk.current());
         const bool in_region = walk.part().id && walk.part().data.region && !walk.part().data.region->nested;
-        Does does = Does::kTaskwait;
-        if (kind == format::kTaskgroup || (format::is_barrier(kind) && !in_region)) does = Does::kGroupEnd;
-        if (format::is_barrier(kind) && in_region) does = Does::kBarrier;
-        if (does == Does::kGroupEnd) program_.tasks[owner(draft)].flags |= ProgramTask::kGrouped;
+        OpKind operation = OpKind::kTaskwait;
+        if (kind == format::kTaskgroup || (format::is_barrier(kind) && !in_region)) operation = OpKind::kGroupEnd;
+        if (format::is_barrier(kind) && in_region) operation = OpKind::kBarrier;
+        if (operation == OpKind::kGroupEnd) program_.tasks[owner(draft)].flags |= ProgramTask::kGrouped;
         program_.n_dependent_waits += kind == format::kTaskwaitDepend;
-        draft.operations.push_back(Operation::of(does, 0, number_of(walk.current().wait_place)));
+        draft.operations.push_back(Operation::of(operation, 0, number_of(walk.current().wait_place)));
     }
     // In a team of one a trace tells of waits only where they stand: between two clock readings.
     void named_wait(Walk &walk, uint32_t construct) {
@@ -189,10 +189,10 @@ public:
         if (is_group) program_.tasks[owner(draft)].flags |= ProgramTask::kGrouped;
         cut(walk, frame);
         draft.operations.push_back(
-            Operation::of(is_group ? Does::kGroupEnd : Does::kTaskwait, 0, number_of(construct)));
+            Operation::of(is_group ? OpKind::kGroupEnd : OpKind::kTaskwait, 0, number_of(construct)));
     }
     void began_region(Walk &walk, Part &part) {
-        Seen &seen = seen_[part.id];
+        SeenRegion &seen = seen_[part.id];
         seen.recorded = {part.begin, 0, 0, part.construct, part.level, false};
         if (walk.is_waiting_helper()) return; // the runtime's own region, which is no part of the program
         seen.nested = part.outer().id != 0;
@@ -203,7 +203,7 @@ public:
         ProgramRegion &region = program_.regions.emplace_back();
         region.construct = number_of(part.construct);
         regions_.push_back(&seen);
-        drafts_[seen.draft].operations.push_back(Operation::of(Does::kRegion, seen.number));
+        drafts_[seen.draft].operations.push_back(Operation::of(OpKind::kRegion, seen.number));
     }
     void joined_region(Walk &walk, Part &part) {
         const auto found = seen_.find(part.id);
@@ -213,7 +213,7 @@ public:
         if (part.data.region && !part.data.region->nested) program_.regions_ns += ns_between(part.begin, walk.now());
     }
     void began_implicit(Walk &walk, Frame &frame) {
-        Seen *region = walk.part().data.region;
+        SeenRegion *region = walk.part().data.region;
         frame.data = {};
         if (walk.part().id == 0 || !region) return; // the initial task: the program itself
         frame.data = {0, number_of(region->recorded.construct), true};
@@ -225,7 +225,7 @@ public:
             program_.n_nested++;
             drafts_[region->draft].operations.push_back(Operation::create(place, 0));
         } else {
-            region->members.emplace_back(walk.thread(), place);
+            region->team.emplace_back(walk.thread(), place);
             ProgramRegion &of_program = program_.regions[region->number];
             of_program.team_size = std::max(of_program.team_size, walk.part().team_size);
             program_.n_threads = std::max(program_.n_threads, walk.part().team_size);
@@ -242,37 +242,39 @@ public:
         if (run_.definitions[work.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = n_iterations;
         } else if (is_part_of_loop(walk, work)) {
-            mark(walk, Operation::of(Does::kLoopBegin, 0, number_of(work.construct)));
+            mark(walk, Operation::of(OpKind::kLoopBegin, 0, number_of(work.construct)));
         }
     }
     void ended_work(Walk &walk, const OpenWork &work, uint64_t n_chunks, uint64_t) {
         if (run_.definitions[work.construct].flags == format::kWorkTaskloop) {
             walk.data.taskloop_iterations = 0;
         } else if (is_part_of_loop(walk, work)) {
-            mark(walk, Operation::of(Does::kLoopEnd, n_chunks, number_of(work.construct)));
+            mark(walk, Operation::of(OpKind::kLoopEnd, n_chunks, number_of(work.construct)));
         }
     }
 
     // ---------------------------------------------------------------- kernels
 
-    void began_kernel(Walk &walk, const OpenKernel &kernel) { mark_kernel(walk, Does::kKernelBegin, kernel.construct); }
+    void began_kernel(Walk &walk, const OpenKernel &kernel) {
+        mark_kernel(walk, OpKind::kKernelBegin, kernel.construct);
+    }
     void accessed(Walk &walk, const OpenKernel &, uint64_t address, uint64_t bytes, bool write) {
         if (!is_simulated(walk) || bytes == 0 || address > ~uint64_t{0} - bytes) return;
         Draft &draft = draft_of(walk.current());
-        draft.operations.push_back(Operation::of(Does::kAccess, program_.accesses.size()));
+        draft.operations.push_back(Operation::of(OpKind::kAccess, program_.accesses.size()));
         program_.accesses.push_back({address, bytes, walk.thread(), write});
     }
     void ended_kernel(Walk &walk, const OpenKernel &kernel, uint32_t) {
-        mark_kernel(walk, Does::kKernelEnd, kernel.construct);
+        mark_kernel(walk, OpKind::kKernelEnd, kernel.construct);
     }
 
     void finish() {
         for (const uint32_t draft : open_drafts()) store(draft);
-        for (const Seen *seen : regions_) {
+        for (const SeenRegion *seen : regions_) {
             ProgramRegion &region = program_.regions[seen->number];
-            auto members = seen->members;
-            std::ranges::sort(members);
-            for (const auto &[thread, place] : members) region.implicit.push_back(place);
+            auto team = seen->team;
+            std::ranges::sort(team);
+            for (const auto &[thread, place] : team) region.implicit.push_back(place);
             region.team_size = std::max(region.team_size, static_cast<uint32_t>(region.implicit.size()));
         }
         std::ranges::sort(program_.dependences);
@@ -307,14 +309,15 @@ private:
 
     uint32_t add_work(uint32_t draft, uint16_t construct, uint64_t ns) {
         std::vector<Operation> &operations = drafts_[draft].operations;
-        if (operations.empty() || operations.back().does() != Does::kWork || operations.back().construct() != construct)
-            operations.push_back(Operation::of(Does::kWork, 0, construct));
+        if (operations.empty() || operations.back().kind() != OpKind::kWork ||
+            operations.back().construct() != construct)
+            operations.push_back(Operation::of(OpKind::kWork, 0, construct));
         more_work(operations.back(), ns);
         return static_cast<uint32_t>(operations.size() - 1);
     }
     static void more_work(Operation &operation, uint64_t ns) {
         operation =
-            Operation::of(Does::kWork, std::min(operation.value() + ns, Operation::kMaxValue), operation.construct());
+            Operation::of(OpKind::kWork, std::min(operation.value() + ns, Operation::kMaxValue), operation.construct());
     }
 
     void worked(Walk &walk, uint64_t begin, uint64_t end) {
@@ -347,8 +350,8 @@ private:
         if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
         draft_of(walk.current()).operations.push_back(operation);
     }
-    void mark_kernel(Walk &walk, Does does, uint32_t construct) {
-        mark(walk, Operation::of(does, 0, number_of(construct)));
+    void mark_kernel(Walk &walk, OpKind kind, uint32_t construct) {
+        mark(walk, Operation::of(kind, 0, number_of(construct)));
     }
     bool is_part_of_loop(Walk &walk, const OpenWork &work) const {
         return format::is_loop(run_.definitions[work.construct].flags) && walk.current().kind == Frame::kImplicit &&
@@ -416,22 +419,22 @@ private:
     void store(uint32_t place) {
         Draft &draft = drafts_[place];
         if (draft.task == kStored) return;
-        if (std::exchange(draft.serialised, false) && !names_waits_) suppose_wait(draft.operations);
+        if (std::exchange(draft.serialised, false) && !names_waits_) assume_wait(draft.operations);
         ProgramTask &task = program_.tasks[draft.task];
         task.first_op = static_cast<uint32_t>(program_.operations.size());
         for (const Operation operation : draft.operations)
-            if (operation.does() != Does::kWork || operation.value()) program_.operations.push_back(operation);
-        program_.operations.push_back(Operation::of(Does::kEnd));
+            if (operation.kind() != OpKind::kWork || operation.value()) program_.operations.push_back(operation);
+        program_.operations.push_back(Operation::of(OpKind::kEnd));
         draft.operations.clear();
         if (draft.operations.capacity() > kKeptOperations) draft.operations.shrink_to_fit();
         draft.task = kStored;
         free_.push_back(place);
     }
     // That a task of a team of one waited for its children before it went on is likely, where the trace names no wait.
-    void suppose_wait(std::vector<Operation> &operations) {
-        const auto last = std::ranges::find(operations.rbegin(), operations.rend(), Does::kCreate, &Operation::does);
+    void assume_wait(std::vector<Operation> &operations) {
+        const auto last = std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kCreate, &Operation::kind);
         if (last == operations.rbegin() || last == operations.rend()) return;
-        operations.insert(last.base(), Operation::of(Does::kTaskwait));
+        operations.insert(last.base(), Operation::of(OpKind::kTaskwait));
         program_.n_supposed_waits++;
     }
     std::vector<uint32_t> open_drafts() const {
@@ -454,8 +457,8 @@ private:
     std::vector<uint32_t> free_;
     ById<uint32_t> task_of_;
     std::vector<uint16_t> construct_of_;
-    std::unordered_map<uint64_t, Seen> seen_;
-    std::vector<const Seen *> regions_; // by number
+    std::unordered_map<uint64_t, SeenRegion> seen_;
+    std::vector<const SeenRegion *> regions_; // by number
     std::unordered_map<uint64_t, FrameData> suspended_;
     uint64_t end_ = 0;
     bool names_waits_ = false;
@@ -466,27 +469,27 @@ private:
 uint64_t TaskProgram::work_ns() const {
     uint64_t sum = 0;
     for (const Operation operation : operations)
-        if (operation.does() == Does::kWork) sum += operation.value();
+        if (operation.kind() == OpKind::kWork) sum += operation.value();
     return sum;
 }
 
 std::string check_program(const TaskProgram &program) {
     const size_t n_tasks = program.tasks.size(), n_ops = program.operations.size();
     if (n_tasks == 0 || n_ops == 0) return "it has no tasks";
-    if (program.operations.back().does() != Does::kEnd) return "its last task has no end";
+    if (program.operations.back().kind() != OpKind::kEnd) return "its last task has no end";
     std::vector<uint8_t> created(n_tasks);
     uint64_t n_entered = 0;
     const auto create = [&](uint32_t task) { return task < n_tasks && !created[task]++; };
     for (const Operation operation : program.operations) {
-        if (operation.does() == Does::kCreate && !create(operation.task())) return "a task is created twice";
-        n_entered += operation.does() == Does::kRegion;
-        if (operation.does() == Does::kRegion && operation.value() >= program.regions.size())
+        if (operation.kind() == OpKind::kCreate && !create(operation.task())) return "a task is created twice";
+        n_entered += operation.kind() == OpKind::kRegion;
+        if (operation.kind() == OpKind::kRegion && operation.value() >= program.regions.size())
             return "a task enters a region that does not exist";
-        if (operation.does() == Does::kAccess && operation.value() >= program.accesses.size())
+        if (operation.kind() == OpKind::kAccess && operation.value() >= program.accesses.size())
             return "a kernel touches data that do not exist";
     }
-    for (uint32_t op = program.tasks[0].first_op; op < n_ops && program.operations[op].does() != Does::kEnd; op++)
-        n_entered -= program.operations[op].does() == Does::kRegion;
+    for (uint32_t op = program.tasks[0].first_op; op < n_ops && program.operations[op].kind() != OpKind::kEnd; op++)
+        n_entered -= program.operations[op].kind() == OpKind::kRegion;
     if (n_entered) return "a task enters a region, which only the program itself can";
     for (const ProgramRegion &region : program.regions)
         for (const uint32_t task : region.implicit)

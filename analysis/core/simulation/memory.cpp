@@ -10,7 +10,7 @@ namespace ompass::simulation {
 
 namespace {
 
-constexpr uint32_t kExpected = 4; // blocks of an access
+constexpr uint32_t kPrefetched = 4; // blocks of an access
 
 uint32_t at(const std::vector<uint32_t> &of_thread, uint32_t thread) {
     if (of_thread.empty()) return 0;
@@ -82,16 +82,16 @@ DataBlocks::DataBlocks(const TaskProgram &program, const MemorySystem &system)
     ranges.reserve(program.accesses.size());
     for (const DataAccess &access : program.accesses) {
         const uint64_t first = access.address / size;
-        const auto stretch = std::ranges::upper_bound(touched, first, {}, &std::pair<uint64_t, uint64_t>::first) - 1;
-        const auto offset = static_cast<uint32_t>(first - stretch->first);
-        ranges.push_back({first_of[static_cast<size_t>(stretch - touched.begin())] + offset,
+        const auto range = std::ranges::upper_bound(touched, first, {}, &std::pair<uint64_t, uint64_t>::first) - 1;
+        const auto offset = static_cast<uint32_t>(first - range->first);
+        ranges.push_back({first_of[static_cast<size_t>(range - touched.begin())] + offset,
                           static_cast<uint32_t>((access.address + access.bytes - 1) / size - first + 1)});
     }
 }
 
 Memory::Memory(const TaskProgram &program, const MemorySystem &system, std::shared_ptr<const DataBlocks> blocks)
     : program_(program), system_(system),
-      numbers_(blocks && blocks->suit(system) ? std::move(blocks) : std::make_shared<DataBlocks>(program, system)),
+      numbers_(blocks && blocks->fits(system) ? std::move(blocks) : std::make_shared<DataBlocks>(program, system)),
       blocks_(numbers_->page.size()) {
     const uint64_t size = system.block_bytes;
     const uint32_t n_pages = numbers_->n_pages;
@@ -116,12 +116,12 @@ Memory::Memory(const TaskProgram &program, const MemorySystem &system, std::shar
     counts_.link_bytes.resize(size_t{n_nodes} * n_nodes);
 }
 
-void Memory::expect(uint32_t number, uint32_t thread) const {
+void Memory::prefetch(uint32_t number, uint32_t thread) const {
     const auto [first, n] = numbers_->ranges[number];
     BlockCache *const *caches = above(thread);
-    for (uint32_t block = first; block < first + std::min(n, kExpected); block++) {
+    for (uint32_t block = first; block < first + std::min(n, kPrefetched); block++) {
         __builtin_prefetch(&blocks_[block]);
-        for (size_t level = 0; level < caches_.size(); level++) caches[level]->expect(block);
+        for (size_t level = 0; level < caches_.size(); level++) caches[level]->prefetch(block);
     }
 }
 
@@ -196,15 +196,15 @@ RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &r
     uint64_t modelled = 0, worked = 0;
     std::vector<uint32_t> of_kernel;
     for (const Operation operation : program.operations) {
-        const Does does = operation.does();
-        if (does == Does::kAccess) {
+        const OpKind kind = operation.kind();
+        if (kind == OpKind::kAccess) {
             of_kernel.push_back(static_cast<uint32_t>(operation.value()));
             modelled += found.ns[of_kernel.back()];
-        } else if (does == Does::kKernelBegin) {
+        } else if (kind == OpKind::kKernelBegin) {
             worked = 0;
-        } else if (does == Does::kWork) {
+        } else if (kind == OpKind::kWork) {
             worked += operation.value();
-        } else if ((does == Does::kKernelEnd || does == Does::kEnd) && !of_kernel.empty()) {
+        } else if ((kind == OpKind::kKernelEnd || kind == OpKind::kEnd) && !of_kernel.empty()) {
             for (const uint32_t access : of_kernel)
                 if (modelled > worked) {
                     found.scale[access] =

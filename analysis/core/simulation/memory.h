@@ -42,10 +42,10 @@ struct MemorySystem {
 };
 
 struct MemoryCounts {
-    struct OfLevel {
+    struct Level {
         uint64_t hits = 0, misses = 0, invalid = 0; // blocks; invalid: misses for another's write
     };
-    std::vector<OfLevel> levels;
+    std::vector<Level> levels;
     std::vector<uint64_t> link_bytes; // from node to node, row by row; of memory and of other caches
     uint64_t waited_ns = 0; // for busy nodes
     uint64_t memory_ns = 0; // all that blocks took
@@ -58,7 +58,7 @@ public:
     enum class Found : uint8_t { kNo, kInvalid, kYes };
     // Whether it holds this version of the block, of which it then holds version `next`, as the latest of its set.
     Found touch(uint32_t block, uint32_t version, uint32_t next);
-    void expect(uint32_t block) const { __builtin_prefetch(&sets_[set_of(block)]); }
+    void prefetch(uint32_t block) const { __builtin_prefetch(&sets_[set_of(block)]); }
 
 private:
     static constexpr uint32_t kWays = 8;
@@ -81,7 +81,7 @@ private:
 // The blocks that a program's accesses touch, numbered in the order of their addresses, so that a range stays one.
 struct DataBlocks {
     DataBlocks(const TaskProgram &program, const MemorySystem &system);
-    bool suit(const MemorySystem &system) const {
+    bool fits(const MemorySystem &system) const {
         return block_bytes == system.block_bytes && page_bytes == system.page_bytes;
     }
     struct Range {
@@ -100,7 +100,7 @@ public:
     // What an access takes if it begins now.
     uint64_t access(uint32_t number, uint32_t thread, uint64_t now);
     // An access comes soon: fetches what it will need.
-    void expect(uint32_t number, uint32_t thread) const;
+    void prefetch(uint32_t number, uint32_t thread) const;
     const MemoryCounts &counts() const { return counts_; }
 
 private:

@@ -38,18 +38,18 @@ public:
     uint32_t size() const { return static_cast<uint32_t>(queues_.size()); }
     uint32_t n_tasks(uint32_t queue) const { return queues_[queue].tasks.size(); }
     // Thieves on their way to a queue, and when the last one that set out will be there.
-    void comes(uint32_t queue, uint64_t arrival) {
-        n_coming_++;
-        queues_[queue].n_coming++;
-        queues_[queue].due = arrival;
+    void add_thief(uint32_t queue, uint64_t arrival) {
+        n_thieves_++;
+        queues_[queue].n_thieves++;
+        queues_[queue].last_arrival = arrival;
     }
-    void has_come(uint32_t queue) {
-        n_coming_--;
-        queues_[queue].n_coming--;
+    void remove_thief(uint32_t queue) {
+        n_thieves_--;
+        queues_[queue].n_thieves--;
     }
-    uint32_t n_coming() const { return n_coming_; }
+    uint32_t n_thieves() const { return n_thieves_; }
     bool is_too_late(uint32_t queue, uint64_t arrival) const {
-        return queues_[queue].n_coming >= n_tasks(queue) && arrival >= queues_[queue].due;
+        return queues_[queue].n_thieves >= n_tasks(queue) && arrival >= queues_[queue].last_arrival;
     }
     uint32_t oldest(uint32_t queue) const { return queues_[queue].tasks[0]; }
     uint32_t set_of(uint32_t queue) const { return queues_[queue].set; }
@@ -97,18 +97,18 @@ public:
     // On top of a tied task that waits, only its descendants.
     bool may_run(const Thread &thread, uint32_t place) const {
         if (thread.current == kNone) return true;
-        const Live &task = tasks_[place];
+        const LiveTask &task = tasks_[place];
         return task.untied || untied_ || tasks_.is_descendant(task, thread.current);
     }
-    bool is_bound(const Live &task) const { return !task.untied && !untied_; }
+    bool is_bound(const LiveTask &task) const { return !task.untied && !untied_; }
     // At how many of n queues or tasks one looks for one that suits. Queues whose tasks are all descendants of
     // what their owner runs suit at their ends or not at all; only dependences bring others in.
-    uint32_t glances(uint32_t n) const { return in_order_ ? std::min(n, kGlances) : n; }
+    uint32_t search_limit(uint32_t n) const { return in_order_ ? std::min(n, kSearchLimit) : n; }
     // The index in the queue of a task that the thread may run; kNoQueue: none.
     uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {
         const TaskQueue &tasks = queues_[number].tasks;
-        const uint32_t n = tasks.size(), n_glances = glances(n);
-        for (uint32_t k = 0; k < n_glances; k++) {
+        const uint32_t n = tasks.size(), limit = search_limit(n);
+        for (uint32_t k = 0; k < limit; k++) {
             const uint32_t i = newest ? n - 1 - k : k;
             if (may_run(thread, tasks[i])) return i;
         }
@@ -134,13 +134,13 @@ public:
 private:
     uint32_t queues_of(const Thread &thread) const { return holding_.size() > 1 ? thread.domain : 0; }
 
-    static constexpr uint32_t kGlances = 8;
+    static constexpr uint32_t kSearchLimit = 8;
 
     struct alignas(64) Queue {
         TaskQueue tasks;
         uint32_t set = 0; // of queues that hold tasks
-        uint32_t n_coming = 0;
-        uint64_t due = 0;
+        uint32_t n_thieves = 0;
+        uint64_t last_arrival = 0;
         uint64_t free_at = 0; // shared queues: from when on its lock is free
     };
 
@@ -160,7 +160,7 @@ private:
     std::vector<Queue> queues_; // of the threads (or domains); then the mailboxes of domains, or urgent_
     uint32_t urgent_ = kNoQueue; // the queue of tasks with a priority
     std::vector<NumberSet> holding_;
-    uint32_t n_holding_ = 0, n_coming_ = 0;
+    uint32_t n_holding_ = 0, n_thieves_ = 0;
 };
 
 } // namespace ompass::simulation

@@ -14,7 +14,7 @@ constexpr uint32_t kLock = 1; // ompt_mutex_lock
 constexpr uint32_t kExplicitBarrier = 3; // ompt_sync_region_barrier_explicit
 constexpr uint64_t kLongestSpan = format::kArgumentLimit - 1;
 
-uint32_t wait_kind(Does does) { return does == Does::kGroupEnd ? format::kTaskgroup : format::kTaskwait; }
+uint32_t wait_kind(OpKind kind) { return kind == OpKind::kGroupEnd ? format::kTaskgroup : format::kTaskwait; }
 
 } // namespace
 
@@ -81,7 +81,7 @@ void Recorder::arrive(uint32_t number, bool at_end, uint64_t now) {
     enter_barrier(thread, at_end ? format::kRegionBarrier : kExplicitBarrier, now);
 }
 
-void Recorder::pass(uint32_t number, uint64_t now) {
+void Recorder::leave_barrier(uint32_t number, uint64_t now) {
     RecordedThread &thread = threads_[number];
     if (!thread.at_barrier) return;
     thread.at_barrier = false;
@@ -90,10 +90,10 @@ void Recorder::pass(uint32_t number, uint64_t now) {
     thread.log.add(format::kBarrierEnd, kExplicitBarrier, now, {since << 1 | has_tasks_});
 }
 
-void Recorder::release(uint64_t now) {
+void Recorder::end_barrier(uint64_t now) {
     for (uint32_t i = 0; i < threads_.size(); i++)
         if (threads_[i].n_parts == 0) {
-            pass(i, now);
+            leave_barrier(i, now);
             enter_barrier(threads_[i], format::kRegionBarrier, now);
         }
 }
@@ -156,12 +156,12 @@ void Recorder::start(uint32_t number, uint32_t task, uint64_t now) {
 
 void Recorder::complete(uint32_t number, uint64_t now) { threads_[number].log.add(format::kComplete, kCompleted, now); }
 
-void Recorder::begin_wait(uint32_t number, Does does, uint64_t now) {
-    threads_[number].log.add(format::kWaitBegin, wait_kind(does), now);
+void Recorder::begin_wait(uint32_t number, OpKind kind, uint64_t now) {
+    threads_[number].log.add(format::kWaitBegin, wait_kind(kind), now);
 }
 
-void Recorder::end_wait(uint32_t number, Does does, uint64_t now) {
-    threads_[number].log.add(format::kWaitEnd, wait_kind(does), now);
+void Recorder::end_wait(uint32_t number, OpKind kind, uint64_t now) {
+    threads_[number].log.add(format::kWaitEnd, wait_kind(kind), now);
 }
 
 void Recorder::wait_for_lock(uint32_t number, uint64_t begin, uint64_t end) {
@@ -171,11 +171,11 @@ void Recorder::wait_for_lock(uint32_t number, uint64_t begin, uint64_t end) {
 
 void Recorder::kernel(uint32_t number, Operation operation, uint64_t now) {
     MadeLog &log = threads_[number].log;
-    if (operation.does() == Does::kAccess) {
+    if (operation.kind() == OpKind::kAccess) {
         const DataAccess &access = program_.accesses[operation.value()];
         log.add(access.write ? format::kWrite : format::kRead, 0, now, {access.address, access.bytes});
     } else {
-        log.add(operation.does() == Does::kKernelBegin ? format::kKernelBegin : format::kKernelEnd,
+        log.add(operation.kind() == OpKind::kKernelBegin ? format::kKernelBegin : format::kKernelEnd,
                 program_.constructs[operation.construct()], now);
     }
 }

@@ -24,8 +24,8 @@ public:
     void begin_region(uint32_t number, uint64_t now);
     void begin_part(uint32_t thread, uint64_t now); // of the recorded team
     void arrive(uint32_t thread, bool at_end, uint64_t now); // a part at a barrier
-    void pass(uint32_t thread, uint64_t now);
-    void release(uint64_t now); // the barrier is over
+    void leave_barrier(uint32_t thread, uint64_t now);
+    void end_barrier(uint64_t now); // the barrier is over
     void end_region(uint64_t now);
 
     void create(uint32_t thread, uint32_t task, uint64_t now, uint64_t cost);
@@ -34,8 +34,8 @@ public:
     void ready(uint32_t task, uint64_t now); // it has waited for others
     void start(uint32_t thread, uint32_t task, uint64_t now);
     void complete(uint32_t thread, uint64_t now);
-    void begin_wait(uint32_t thread, Does does, uint64_t now);
-    void end_wait(uint32_t thread, Does does, uint64_t now);
+    void begin_wait(uint32_t thread, OpKind kind, uint64_t now);
+    void end_wait(uint32_t thread, OpKind kind, uint64_t now);
     void wait_for_lock(uint32_t thread, uint64_t begin, uint64_t end);
     void kernel(uint32_t thread, Operation operation, uint64_t now);
 

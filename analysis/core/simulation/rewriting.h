@@ -15,7 +15,7 @@ using Operations = std::vector<Operation>;
 inline Operations operations_of(const TaskProgram &program, uint32_t task) {
     const auto first = program.operations.begin() + program.tasks[task].first_op;
     const auto end = std::find_if(first, program.operations.end(),
-                                  [](Operation operation) { return operation.does() == Does::kEnd; });
+                                  [](Operation operation) { return operation.kind() == OpKind::kEnd; });
     return {first, end};
 }
 
@@ -23,7 +23,7 @@ inline Operations operations_of(const TaskProgram &program, uint32_t task) {
 inline void append(TaskProgram &program, uint32_t task, const Operations &operations) {
     program.tasks[task].first_op = static_cast<uint32_t>(program.operations.size());
     program.operations.insert(program.operations.end(), operations.begin(), operations.end());
-    program.operations.push_back(Operation::of(Does::kEnd));
+    program.operations.push_back(Operation::of(OpKind::kEnd));
 }
 
 // The program with the operations of each task as change(program, task, operations) leaves them; it may add tasks to the
@@ -31,7 +31,7 @@ inline void append(TaskProgram &program, uint32_t task, const Operations &operat
 template <typename Change>
 TaskProgram rewritten(const TaskProgram &program, Change change) {
     TaskProgram made = program;
-    made.operations = {Operation::of(Does::kEnd)};
+    made.operations = {Operation::of(OpKind::kEnd)};
     made.operations.reserve(program.operations.size());
     for (uint32_t task = 0; task < program.tasks.size(); task++) {
         Operations operations = operations_of(program, task);
@@ -50,7 +50,7 @@ inline uint64_t part_of(uint64_t ns, uint64_t number, uint64_t n_parts) {
     return ns * (number + 1) / n_parts - ns * number / n_parts;
 }
 inline Operation part_of(Operation work, uint64_t number, uint64_t n_parts) {
-    return Operation::of(Does::kWork, part_of(work.value(), number, n_parts), work.construct());
+    return Operation::of(OpKind::kWork, part_of(work.value(), number, n_parts), work.construct());
 }
 
 } // namespace ompass::simulation

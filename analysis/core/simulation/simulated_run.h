@@ -39,15 +39,15 @@ public:
 
 private:
     void take_step(Thread &thread, Step step);
-    void come(Thread &thread);
-    static void pay(Thread &thread, State state, uint64_t cost, Simulated::Paid &paid) {
+    void continue_search(Thread &thread);
+    static void pay(Thread &thread, State state, uint64_t cost, Simulated::OperationCount &paid) {
         thread.spend(state, cost);
         paid.add(cost);
     }
 
     // ---------------------------------------------------------------- operations of tasks
-    void go_on(Thread &thread);
-    void take_operation(Thread &thread);
+    void continue_task(Thread &thread);
+    void run_operation(Thread &thread);
     void access(Thread &thread);
     void create(Thread &thread, Operation operation);
     void end_task(Thread &thread);
@@ -60,21 +60,21 @@ private:
     void check_barrier(Thread &thread);
 
     // ---------------------------------------------------------------- looking for tasks
-    void look(Thread &thread);
+    void search(Thread &thread);
     void start(Thread &thread, uint32_t place);
     bool start_ready(Thread &thread) { return thread.ready != kNone && begin_ready(thread); }
     bool begin_ready(Thread &thread);
     void enqueue(Thread &thread, uint32_t queue, uint32_t place);
-    void set_out(Thread &thread, Victim victim);
-    uint64_t theft_ns(Victim victim) const;
-    bool is_last_barrier(uint32_t op) const { return program_.operations[op + 1].does() == Does::kEnd; }
+    void begin_steal(Thread &thread, Victim victim);
+    uint64_t steal_ns(Victim victim) const;
+    bool is_last_barrier(uint32_t op) const { return program_.operations[op + 1].kind() == OpKind::kEnd; }
     void wake(Thread &thread, uint64_t now, bool from_wait);
     void make_ready(uint32_t place);
     void wake_ready(uint64_t now);
     void unpark(Thread &thread, uint64_t now);
-    void call_somebody(uint32_t queue, uint32_t place, uint64_t now);
-    void call_to(uint32_t queue, uint64_t now);
-    void call(Thread &thief, uint32_t queue, uint64_t now, bool at_home);
+    void wake_thief(uint32_t queue, uint32_t place, uint64_t now);
+    void wake_next_thief(uint32_t queue, uint64_t now);
+    void send_thief(Thread &thief, uint32_t queue, uint64_t now, bool at_home);
     bool rescue();
 
     const TaskProgram &program_;

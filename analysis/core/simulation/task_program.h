@@ -16,7 +16,7 @@
 
 namespace ompass::simulation {
 
-enum class Does : uint8_t {
+enum class OpKind : uint8_t {
     kEnd, // the task completes
     kWork, // runs its own code for value() ns, in the name of construct()
     kCreate, // creates task(); cost() is what that took in the recorded run
@@ -38,25 +38,25 @@ struct Operation {
     static constexpr uint64_t kMaxCost = (uint64_t{1} << 28) - 1;
     uint64_t word = 0;
 
-    static Operation of(Does does, uint64_t value = 0, uint32_t construct = 0) {
-        return {static_cast<uint64_t>(does) | uint64_t{construct & 0xffff} << 4 | value << 20};
+    static Operation of(OpKind kind, uint64_t value = 0, uint32_t construct = 0) {
+        return {static_cast<uint64_t>(kind) | uint64_t{construct & 0xffff} << 4 | value << 20};
     }
     static Operation create(uint32_t task, uint64_t cost_ns) {
-        return {static_cast<uint64_t>(Does::kCreate) | (cost_ns < kMaxCost ? cost_ns : kMaxCost) << 4 |
+        return {static_cast<uint64_t>(OpKind::kCreate) | (cost_ns < kMaxCost ? cost_ns : kMaxCost) << 4 |
                 uint64_t{task} << 32};
     }
-    Does does() const { return static_cast<Does>(word & 15); }
+    OpKind kind() const { return static_cast<OpKind>(word & 15); }
     uint32_t construct() const { return static_cast<uint32_t>(word >> 4) & 0xffff; }
     uint64_t value() const { return word >> 20; }
     // Does it concern no other task? Creations and waits do.
     bool is_own() const {
-        switch (does()) {
-        case Does::kEnd:
-        case Does::kCreate:
-        case Does::kTaskwait:
-        case Does::kGroupEnd:
-        case Does::kBarrier:
-        case Does::kRegion: return false;
+        switch (kind()) {
+        case OpKind::kEnd:
+        case OpKind::kCreate:
+        case OpKind::kTaskwait:
+        case OpKind::kGroupEnd:
+        case OpKind::kBarrier:
+        case OpKind::kRegion: return false;
         default: return true;
         }
     }

@@ -14,7 +14,7 @@ inline constexpr uint32_t kNone = 0;
 
 enum class Waits : uint8_t { kNo, kChildren, kGroup, kBarrier, kRegion };
 
-struct alignas(64) Live { // one cache line of the host
+struct alignas(64) LiveTask { // one cache line of the host
     uint32_t task = 0;
     uint32_t next_op = 0;
     uint32_t parent = kNone;
@@ -24,7 +24,7 @@ struct alignas(64) Live { // one cache line of the host
     uint32_t group = 0; // to which it belongs; 0: none
     uint32_t own_group = 0; // of its descendants
     uint32_t thread = 0; // that ran it last
-    uint32_t foreign = kNone; // nearest ancestor that another thread runs; known from its start on
+    uint32_t foreign_ancestor = kNone; // nearest ancestor that another thread runs; known from its start on
     int32_t untraced = 0; // ns that are still to be taken off its work; below 0: to be added
     uint32_t next_ready = kNone; // on Thread::ready
     uint32_t data_ns = 0; // that its kernel's data took in the recorded run, to be taken off its work too
@@ -68,12 +68,12 @@ public:
     explicit TasksInFlight(const TaskProgram &program) : program_(program) {}
 
     // References last until the next task is made.
-    Live &operator[](uint32_t place) { return live_[place]; }
-    const Live &operator[](uint32_t place) const { return live_[place]; }
+    LiveTask &operator[](uint32_t place) { return live_[place]; }
+    const LiveTask &operator[](uint32_t place) const { return live_[place]; }
 
     uint32_t make(uint32_t task, uint32_t parent) {
         const uint32_t place = live_.make();
-        Live &made = live_[place];
+        LiveTask &made = live_[place];
         const ProgramTask &of_program = program_.tasks[task];
         made.refs = 1;
         made.task = task;
@@ -94,21 +94,21 @@ public:
     }
 
     void runs_on(uint32_t place, uint32_t thread) {
-        Live &task = live_[place];
-        const Live &parent = live_[task.parent];
+        LiveTask &task = live_[place];
+        const LiveTask &parent = live_[task.parent];
         task.thread = thread;
-        task.foreign = parent.thread == thread ? parent.foreign : task.parent;
+        task.foreign_ancestor = parent.thread == thread ? parent.foreign_ancestor : task.parent;
     }
     // Of a task that waits, on the thread that it began on.
-    bool is_descendant(const Live &task, uint32_t waiting) const {
+    bool is_descendant(const LiveTask &task, uint32_t waiting) const {
         const uint32_t depth = live_[waiting].depth, thread = live_[waiting].thread;
         uint32_t ancestor = task.parent;
         while (live_[ancestor].depth > depth)
-            ancestor = live_[ancestor].thread == thread ? live_[ancestor].parent : live_[ancestor].foreign;
+            ancestor = live_[ancestor].thread == thread ? live_[ancestor].parent : live_[ancestor].foreign_ancestor;
         return ancestor == waiting;
     }
 
-    bool is_over(const Live &task) const { // what it waits for
+    bool is_over(const LiveTask &task) const { // what it waits for
         switch (task.waits) {
         case Waits::kChildren: return task.n_children == 0;
         case Waits::kGroup: return groups_[task.own_group].n_unfinished == 0;
@@ -147,7 +147,7 @@ public:
 
 private:
     const TaskProgram &program_;
-    Pool<Live> live_;
+    Pool<LiveTask> live_;
     Pool<Group> groups_;
 };
 

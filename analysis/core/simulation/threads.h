@@ -18,7 +18,7 @@ using format::State;
 inline constexpr uint32_t kNoQueue = ~0u, kNoThread = ~0u;
 
 // What a thread does next: an operation of its task, by kind, so that one jump leads to it; or it comes to look for a task.
-enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kLook };
+enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kSearch };
 
 struct alignas(64) Thread { // what each step needs is in one cache line of the host
     uint64_t now = 0;

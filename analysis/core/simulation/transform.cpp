@@ -13,7 +13,7 @@ namespace ompass::simulation {
 namespace {
 
 bool creates(const TaskProgram &program, Operation operation, uint16_t construct) {
-    return operation.does() == Does::kCreate && program.tasks[operation.task()].construct == construct &&
+    return operation.kind() == OpKind::kCreate && program.tasks[operation.task()].construct == construct &&
            !(program.tasks[operation.task()].flags & ProgramTask::kInline);
 }
 
@@ -27,7 +27,7 @@ void for_each_row(const TaskProgram &program, const Operations &operations, uint
         if (creates(program, operations[i], construct)) {
             if (n++ == 0) end = i + 1;
             begin = i;
-        } else if (n && (!operations[i].is_own() || operations[i].does() == Does::kBlocked)) {
+        } else if (n && (!operations[i].is_own() || operations[i].kind() == OpKind::kBlocked)) {
             found(begin, end, n);
             n = 0;
         }
@@ -53,14 +53,14 @@ TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t gra
             uint32_t first = 0, n = 0;
             for (size_t i = begin; i < end; i++) {
                 const Operation operation = operations[i];
-                const bool is_leaf = operation.does() == Does::kCreate && !dependent.contains(operation.task()) &&
+                const bool is_leaf = operation.kind() == OpKind::kCreate && !dependent.contains(operation.task()) &&
                                      std::ranges::all_of(operations_of(program, operation.task()), &Operation::is_own);
-                if (operation.does() == Does::kCreate && is_leaf && n && n < grain) {
+                if (operation.kind() == OpKind::kCreate && is_leaf && n && n < grain) {
                     merged.emplace_back(first, operation.task());
                     n++;
                     continue;
                 }
-                if (operation.does() == Does::kCreate) first = operation.task(), n = is_leaf ? 1 : 0;
+                if (operation.kind() == OpKind::kCreate) first = operation.task(), n = is_leaf ? 1 : 0;
                 kept.push_back(operation);
             }
             operations.erase(operations.begin() + static_cast<ptrdiff_t>(begin),
@@ -82,7 +82,7 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
     const auto may_be_cut = [&](uint32_t task) {
         return !dependent.contains(task) && std::ranges::all_of(operations_of(program, task), [](Operation operation) {
-            return operation.does() == Does::kWork;
+            return operation.kind() == OpKind::kWork;
         });
     };
     std::vector<std::pair<uint32_t, uint32_t>> added; // the task of which it is a part, and which one
@@ -123,10 +123,10 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
                 Operations slice;
                 for (; next < end && (part == n_parts || created * n_parts < n * part); next++) {
                     slice.push_back(operations[next]);
-                    created += operations[next].does() == Does::kCreate;
+                    created += operations[next].kind() == OpKind::kCreate;
                 }
                 if (slice.empty()) continue;
-                slice.push_back(Operation::of(Does::kTaskwait));
+                slice.push_back(Operation::of(OpKind::kTaskwait));
                 ProgramTask splitter;
                 splitter.creator = task;
                 splitter.construct = construct;
@@ -134,8 +134,8 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
                 const auto number = static_cast<uint32_t>(changed.tasks.size());
                 changed.tasks.push_back(splitter);
                 for (const Operation operation : slice)
-                    if (operation.does() == Does::kCreate) changed.tasks[operation.task()].depth++;
-                const auto like = std::ranges::find(slice, Does::kCreate, &Operation::does);
+                    if (operation.kind() == OpKind::kCreate) changed.tasks[operation.task()].depth++;
+                const auto like = std::ranges::find(slice, OpKind::kCreate, &Operation::kind);
                 instead.push_back(Operation::create(number, like->cost()));
                 parts.push_back(std::move(slice));
             }
@@ -151,10 +151,11 @@ TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t leas
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct) {
     return rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
         if (program.tasks[task].construct != construct) return;
-        const auto last = std::ranges::find(operations.rbegin(), operations.rend(), Does::kTaskwait, &Operation::does);
+        const auto last =
+            std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kTaskwait, &Operation::kind);
         if (last == operations.rend()) return;
         const auto kept = std::remove_if(operations.begin(), std::prev(last.base()),
-                                         [](Operation operation) { return operation.does() == Does::kTaskwait; });
+                                         [](Operation operation) { return operation.kind() == OpKind::kTaskwait; });
         operations.erase(kept, std::prev(last.base()));
     });
 }
@@ -203,16 +204,16 @@ std::vector<Shape> shapes_of(const TaskProgram &program) {
             for (const uint16_t construct : seen) in_a_row[construct] = 0;
             seen.clear();
         };
-        for (uint32_t op = one.first_op; program.operations[op].does() != Does::kEnd; op++) {
+        for (uint32_t op = one.first_op; program.operations[op].kind() != OpKind::kEnd; op++) {
             const Operation operation = program.operations[op];
-            if (operation.does() == Does::kCreate) {
+            if (operation.kind() == OpKind::kCreate) {
                 const uint16_t child = program.tasks[operation.task()].construct;
                 if (in_a_row[child]++ == 0) seen.push_back(child);
                 shapes[child].most_in_a_row = std::max(shapes[child].most_in_a_row, in_a_row[child]);
                 created = true;
-            } else if (!operation.is_own() || operation.does() == Does::kBlocked) {
-                phases += created && operation.does() == Does::kTaskwait;
-                if (created && operation.does() == Does::kTaskwait) shape.wait = operation.construct();
+            } else if (!operation.is_own() || operation.kind() == OpKind::kBlocked) {
+                phases += created && operation.kind() == OpKind::kTaskwait;
+                if (created && operation.kind() == OpKind::kTaskwait) shape.wait = operation.construct();
                 created = false;
                 close();
             }

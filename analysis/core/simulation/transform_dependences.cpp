@@ -21,19 +21,19 @@ public:
         cut(access.address);
         cut(end);
         for (uint64_t begin = access.address; begin < end;) {
-            auto found = stretches_.lower_bound(begin);
-            if (found == stretches_.end() || found->first >= end) {
-                stretches_[begin].end = end;
+            auto found = ranges_.lower_bound(begin);
+            if (found == ranges_.end() || found->first >= end) {
+                ranges_[begin].end = end;
             } else if (found->first > begin) {
-                stretches_[begin].end = found->first;
+                ranges_[begin].end = found->first;
             }
-            Stretch &stretch = stretches_[begin];
-            begin = stretch.end;
-            stretch.begin_phase(phase);
-            for (const uint32_t writer : stretch.before.writers) depends(writer);
+            Range &range = ranges_[begin];
+            begin = range.end;
+            range.begin_phase(phase);
+            for (const uint32_t writer : range.before.writers) depends(writer);
             if (access.write)
-                for (const uint32_t reader : stretch.before.readers) depends(reader);
-            std::vector<uint32_t> &users = access.write ? stretch.now.writers : stretch.now.readers;
+                for (const uint32_t reader : range.before.readers) depends(reader);
+            std::vector<uint32_t> &users = access.write ? range.now.writers : range.now.readers;
             if (users.empty() || users.back() != task) users.push_back(task);
         }
     }
@@ -42,7 +42,7 @@ private:
     struct Users {
         std::vector<uint32_t> writers, readers;
     };
-    struct Stretch {
+    struct Range {
         uint64_t end = 0;
         uint32_t phase = 0;
         Users before, now; // `before`: on whom those of this phase must wait; others wait for these, or they for others
@@ -57,15 +57,15 @@ private:
         }
     };
     void cut(uint64_t at) {
-        auto next = stretches_.upper_bound(at);
-        if (next == stretches_.begin()) return;
-        auto &[begin, stretch] = *std::prev(next);
-        if (begin == at || stretch.end <= at) return;
-        Stretch rest = stretch;
-        stretch.end = at;
-        stretches_[at] = std::move(rest);
+        auto next = ranges_.upper_bound(at);
+        if (next == ranges_.begin()) return;
+        auto &[begin, range] = *std::prev(next);
+        if (begin == at || range.end <= at) return;
+        Range rest = range;
+        range.end = at;
+        ranges_[at] = std::move(rest);
     }
-    std::map<uint64_t, Stretch> stretches_; // by first byte
+    std::map<uint64_t, Range> ranges_; // by first byte
 };
 
 } // namespace
@@ -81,8 +81,8 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
     std::vector<std::vector<uint32_t>> touched(program.tasks.size());
     for (auto task = static_cast<uint32_t>(program.tasks.size()); task-- > 1;) {
         if (!below[task]) continue;
-        for (uint32_t op = program.tasks[task].first_op; program.operations[op].does() != Does::kEnd; op++)
-            if (program.operations[op].does() == Does::kAccess)
+        for (uint32_t op = program.tasks[task].first_op; program.operations[op].kind() != OpKind::kEnd; op++)
+            if (program.operations[op].kind() == OpKind::kAccess)
                 touched[task].push_back(static_cast<uint32_t>(program.operations[op].value()));
         if (!below[program.tasks[task].creator]) continue;
         std::vector<uint32_t> &above = touched[program.tasks[task].creator];
@@ -91,11 +91,11 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
     std::vector<Dependence> added;
     TaskProgram made = rewritten(program, [&](TaskProgram &, uint32_t task, Operations &operations) {
         if (program.tasks[task].construct != construct) return;
-        const auto is_wait = [](Operation operation) { return operation.does() == Does::kTaskwait; };
+        const auto is_wait = [](Operation operation) { return operation.kind() == OpKind::kTaskwait; };
         const auto last = std::ranges::find_if(operations.rbegin(), operations.rend(), is_wait);
         if (last == operations.rend()) return;
         const auto declares = [&](Operation operation) {
-            return operation.does() == Does::kCreate &&
+            return operation.kind() == OpKind::kCreate &&
                    !(program.tasks[operation.task()].flags & ProgramTask::kInline) &&
                    !touched[operation.task()].empty();
         };
@@ -103,7 +103,7 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
         // Up to the next wait, nothing but tasks that say what they touch.
         const auto is_known = [&](size_t i) {
             for (; i < operations.size() && !is_wait(operations[i]); i++)
-                if (!declares(operations[i]) && operations[i].does() != Does::kWork) return false;
+                if (!declares(operations[i]) && operations[i].kind() != OpKind::kWork) return false;
             return true;
         };
         Operations kept;

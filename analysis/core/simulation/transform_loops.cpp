@@ -38,16 +38,16 @@ void for_each_loop(const TaskProgram &program, Found found) {
         for (const uint32_t task : region.implicit) {
             std::map<uint16_t, uint32_t> n_entered;
             Instance *open = nullptr;
-            for (uint32_t op = program.tasks[task].first_op; program.operations[op].does() != Does::kEnd; op++) {
+            for (uint32_t op = program.tasks[task].first_op; program.operations[op].kind() != OpKind::kEnd; op++) {
                 const Operation operation = program.operations[op];
                 const auto construct = static_cast<uint16_t>(operation.construct());
-                if (operation.does() == Does::kLoopBegin) {
+                if (operation.kind() == OpKind::kLoopBegin) {
                     open = &instances[{construct, n_entered[construct]++}];
                     open->parts.push_back({task, op, op});
-                } else if (operation.does() == Does::kLoopEnd) {
+                } else if (operation.kind() == OpKind::kLoopEnd) {
                     if (open) open->parts.back().end = op;
                     open = nullptr;
-                } else if (open && operation.does() == Does::kWork) {
+                } else if (open && operation.kind() == OpKind::kWork) {
                     open->parts.back().work_ns += operation.value();
                 } else if (open) {
                     open->divisible = false;
@@ -87,7 +87,7 @@ TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead in
 uint32_t construct_in(const TaskProgram &program, const Instance &instance) {
     for (const Part &part : instance.parts)
         for (uint32_t op = part.begin; op < part.end; op++)
-            if (program.operations[op].does() == Does::kWork) return program.operations[op].construct();
+            if (program.operations[op].kind() == OpKind::kWork) return program.operations[op].construct();
     return 0;
 }
 
@@ -95,7 +95,7 @@ uint32_t construct_in(const TaskProgram &program, const Instance &instance) {
 
 TaskProgram balance_loop(const TaskProgram &program, uint16_t construct) {
     return with_loop(program, construct, [&](const Instance &instance, size_t i) {
-        return Operations{Operation::of(Does::kWork, part_of(instance.work_ns(), i, instance.parts.size()),
+        return Operations{Operation::of(OpKind::kWork, part_of(instance.work_ns(), i, instance.parts.size()),
                                         construct_in(program, instance))};
     });
 }
@@ -107,11 +107,11 @@ TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32
         Operations inside;
         for (uint32_t part = 0; i == 0 && part < n_tasks; part++) {
             inside.push_back(Operation::create(static_cast<uint32_t>(program.tasks.size() + works.size()), 0));
-            works.push_back(Operation::of(Does::kWork, part_of(instance.work_ns(), part, n_tasks),
+            works.push_back(Operation::of(OpKind::kWork, part_of(instance.work_ns(), part, n_tasks),
                                           construct_in(program, instance)));
             creators.push_back(instance.parts[i].task);
         }
-        if (i == 0) inside.push_back(Operation::of(Does::kTaskwait));
+        if (i == 0) inside.push_back(Operation::of(OpKind::kTaskwait));
         return inside;
     });
     for (size_t i = 0; i < works.size(); i++) {
@@ -129,7 +129,7 @@ TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint3
         const Part &part = instance.parts[i];
         const uint64_t n_chunks = program.operations[part.end].value();
         const uint64_t saved = std::min(part.work_ns, (n_chunks - (n_chunks + factor - 1) / factor) * chunk_ns);
-        return Operations{Operation::of(Does::kWork, part.work_ns - saved, construct_in(program, instance))};
+        return Operations{Operation::of(OpKind::kWork, part.work_ns - saved, construct_in(program, instance))};
     });
 }
 

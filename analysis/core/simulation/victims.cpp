@@ -34,8 +34,8 @@ Victim Victims::choose_in(const Thread &thread, const NumberSet &queues) {
 
 Victim Victims::at_random(const Thread &thread, const NumberSet &queues) {
     const uint64_t n_failed = failures(per_log_miss_[queues.size()]);
-    const uint32_t first = random_.below(queues.size()), glances = ready_.glances(queues.size());
-    return {queues.find(first, glances, [&](uint32_t queue) { return suits(thread, queue); }), n_failed};
+    const uint32_t first = random_.below(queues.size()), limit = ready_.search_limit(queues.size());
+    return {queues.find(first, limit, [&](uint32_t queue) { return suits(thread, queue); }), n_failed};
 }
 
 // Of those that count; of equals the one with the lowest number.
