@@ -101,7 +101,7 @@ std::string json_of(const std::array<Parameter, kN> &parameters) {
     return json + "}";
 }
 
-// Prints the program's inputs and options as JSON, for `ompass suite`.
+// Prints the program's inputs and options as JSON, for `./run suite`.
 void print_description(const ProgramSpec &spec, const Version &version) {
     std::string cutoffs;
     for (std::size_t i = 0; i < kCutoffNames.size() && !version.is_serial(); i++)

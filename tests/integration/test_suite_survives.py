@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ompass suite` with real programs: results, failures, and kills at any moment."""
+"""`./run suite` with real programs: results, failures, and kills at any moment."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 import bots_programs
-from toolchains import neutral_environment
+from toolchains import REPOSITORY, neutral_environment
 
-OMPASS = (sys.executable, "-m", "ompass")
+SUITE = (sys.executable, "-m", "suite")
 
 # A program of the suite that sleeps, fails in the way that its name says, and writes a line for every start.
 FAKE = (
@@ -61,12 +61,16 @@ def fakes(directory: Path, *programs: str) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return {**neutral_environment(), "STARTS": str(tmp_path / "starts")}
+    return {
+        **neutral_environment(),
+        "PYTHONPATH": str(REPOSITORY / "bots"),
+        "STARTS": str(tmp_path / "starts"),
+    }
 
 
 def suite(*arguments: str | Path, environment: dict[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*OMPASS, "suite", *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+        [*SUITE, *arguments], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
 
 
@@ -83,7 +87,9 @@ def journalled(path: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(line)["run"]
 
 
-def test_a_suite_measures_real_programs_on_every_runtime(bots_dir: Path, tmp_path: Path) -> None:
+def test_a_suite_measures_real_programs_on_every_runtime(
+    bots_dir: Path, tmp_path: Path, environment: dict[str, str]
+) -> None:
     result = tmp_path / "r.json"
     ended = suite(
         *("--class", "test", "--threads", "1,2", "--programs", "fib,treeadd", "--rounds", "2"),
@@ -99,7 +105,7 @@ def test_a_suite_measures_real_programs_on_every_runtime(bots_dir: Path, tmp_pat
             "--bots-gcc",
             bots_programs.built_by_gcc("fib"),
         ),
-        environment=neutral_environment(),
+        environment=environment,
         cwd=tmp_path,
     )
     assert ended.returncode == 0, ended.stderr
@@ -111,7 +117,7 @@ def test_a_suite_measures_real_programs_on_every_runtime(bots_dir: Path, tmp_pat
     assert len({identity(run) for run in runs}) == len(runs)
     assert {run["runtime"] for run in runs} == {"libomp", "libgomp", "tbb"}
     assert not result.with_name("r.json.journal").exists()
-    shown = suite("--show", result, environment=neutral_environment(), cwd=tmp_path)
+    shown = suite("--show", result, environment=environment, cwd=tmp_path)
     assert shown.stdout == ended.stdout
 
 
@@ -152,7 +158,7 @@ def test_a_killed_suite_resumes_without_repeating_or_losing_a_measurement(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
     bots = fakes(tmp_path / "bots", "one", "two", "wrong")
-    command = [*OMPASS, "suite", "--threads", "1,2", "--cutoffs", "none,manual", "--tied", "both"]
+    command = [*SUITE, "--threads", "1,2", "--cutoffs", "none,manual", "--tied", "both"]
     command += ["--rounds", "2", "--json", "r.json", "--bots", str(bots)]
     journal = tmp_path / "r.json.journal"
     moments = random.Random(20260101)
@@ -204,7 +210,7 @@ def alive(pid: int, name: str) -> bool:
 def test_an_interrupted_suite_says_how_to_resume(tmp_path: Path, environment: dict[str, str]) -> None:
     bots = fakes(tmp_path / "bots", "one")
     process = subprocess.Popen(
-        [*OMPASS, "suite", "--rounds", "1000", "--json", "r.json", "--bots", str(bots)],
+        [*SUITE, "--rounds", "1000", "--json", "r.json", "--bots", str(bots)],
         cwd=tmp_path,
         env=environment,
         stderr=subprocess.PIPE,

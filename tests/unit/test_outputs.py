@@ -16,7 +16,7 @@ from unit.test_commands import call, error_of
 
 # Options of type Path that name input, or a program's run directory, which `ompass run` checks itself.
 _INPUTS = {
-    "--libomp", "--machine-file", "--topology", "--show", "--bots", "--bots-gcc", "--extension", "--compiler",
+    "--libomp", "--machine-file", "--topology", "--compiler",
 }  # fmt: skip
 
 
@@ -36,9 +36,7 @@ EVERY = path_options()
 
 
 def test_outputs_are_found() -> None:
-    assert {("report", "--html"), ("scale", "--output"), ("timeline", "--otf2"), ("suite", "--json")} <= set(
-        EVERY
-    )
+    assert {("report", "--html"), ("scale", "--output"), ("timeline", "--otf2")} <= set(EVERY)
 
 
 @pytest.mark.parametrize(("command", "option"), [each for each in EVERY if each[0] not in ("run", "top")])
@@ -51,7 +49,6 @@ def test_output_that_cannot_be_written_is_refused_before_any_work(
         "plot": ["states", run],
         "compare": [run, run],
         "query": [run, "select 1"],
-        "suite": [],
         "calibrate": [],
     }.get(command, [run])
     error = error_of(call(command, option, tmp_path / "file" / "out.svg", *words))

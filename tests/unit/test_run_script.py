@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./run suite` builds the right targets; fake commands replace cmake, pip and ompass."""
+"""`./run suite` builds the right targets; fake commands replace cmake and Python."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ def tree(tmp_path: Path) -> Path:
     for file in ("CMakeLists.txt", "pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md"):
         (tmp_path / file).touch()
     stand_in(tmp_path / "bin" / "cmake", f'echo "$@" >>{tmp_path}/calls')
-    stand_in(tmp_path / ".venv/bin/python", "exit 0")
-    stand_in(tmp_path / ".venv/bin/ompass", f'echo "ompass $*" >>{tmp_path}/calls')
+    stand_in(
+        tmp_path / ".venv/bin/python",
+        f'test "$2" != suite || echo "$* with $PYTHONPATH" >>{tmp_path}/calls',
+    )
     (tmp_path / ".venv/made-for").write_text(f"{tmp_path}\n")
     return tmp_path
 
@@ -50,12 +52,11 @@ def test_only_the_requested_programs_are_built(tree: Path) -> None:
         "--build --preset release --target ompass omp_ext bots-configure",
         f"--build {tree}/build/release/bots --target fib",
     ]
-    assert told[-1] == "ompass suite --programs fib --runtimes=libomp,tbb"
+    assert told[-1] == f"-m suite --programs fib --runtimes=libomp,tbb with {tree}/bots"
 
 
 def test_another_source_tree_does_not_come_before_what_is_built(tree: Path) -> None:
-    stand_in(tree / ".venv/bin/ompass", f'echo "there: $PYTHONPATH" >>{tree}/calls')
-    assert calls(tree, "--programs", "fib", PYTHONPATH="/elsewhere")[-1] == "there: "
+    assert calls(tree, "--programs", "fib", PYTHONPATH="/elsewhere")[-1].endswith(f"with {tree}/bots")
 
 
 def test_runtimes_that_are_not_named_need_both_compilers(tree: Path) -> None:
@@ -71,4 +72,4 @@ def test_all_programs_are_built_when_none_is_named(tree: Path) -> None:
 
 
 def test_nothing_is_built_to_show_results(tree: Path) -> None:
-    assert calls(tree, "--show", "all.json") == ["ompass suite --show all.json"]
+    assert calls(tree, "--show", "all.json") == [f"-m suite --show all.json with {tree}/bots"]

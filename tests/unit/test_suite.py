@@ -13,18 +13,11 @@ import pytest
 from rich.console import Console
 
 from ompass.errors import UsageError
-from ompass.suite import (
-    BuiltProgram,
-    Plan,
-    Selection,
-    SuiteJournal,
-    SuiteResults,
-    make_plan,
-    read_results,
-    write_results,
-)
-from ompass.suite.plan import CUTOFFS, Configuration
-from ompass.suite.summary import print_summary, summarise
+from suite.journal import SuiteJournal
+from suite.plan import CUTOFFS, Configuration, Plan, Selection, make_plan
+from suite.programs import BuiltProgram
+from suite.results import SuiteResults, read_results, write_results
+from suite.summary import print_summary, summarise
 
 
 def built(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import typer
@@ -43,7 +43,7 @@ _EPILOG = """
 
   0 done · 2 wrong usage · 3 not a run · 4 damaged or inconsistent run · 5 nothing to show ·
   6 cannot be recorded here · 7 cannot write · 8 incomplete installation ·
-  9 a program of a suite or sweep failed · 10 incomplete run (`validate`).
+  9 a program of a sweep failed · 10 incomplete run (`validate`).
   `run` ends as the program does; 125 if the program could not be started for recording, 126 if it
   is not executable, 127 if it is not found.
 """
@@ -60,7 +60,6 @@ COMMANDS: Final = (
     "compare",
     "validate",
     "view",
-    "suite",
     "krd",
     "latency",
     "timeline",
@@ -113,11 +112,15 @@ def _discard_stdout() -> None:
 
 
 def main() -> None:
-    """Runs the command, and turns errors into messages and exit codes."""
-    prepare_streams()
     first = sys.argv[1] if len(sys.argv) > 1 else ""
+    run_and_exit(lambda: application((first,) if first in COMMANDS else COMMANDS)())
+
+
+def run_and_exit(command: Callable[[], None]) -> None:
+    """Runs a command, and turns its errors into messages and exit codes."""
+    prepare_streams()
     try:
-        application((first,) if first in COMMANDS else COMMANDS)()
+        command()
     except OmpassError as error:
         say(f"error: {error.one_line()}")
         sys.exit(error.exit_code)

@@ -17,7 +17,7 @@ from typing import IO, Any
 from ompass.errors import CannotRecordError
 from ompass.launch.child import Ending
 from ompass.launch.measured import run_measured
-from ompass.suite.plan import Configuration
+from suite.plan import Configuration
 
 Run = dict[str, Any]  # one measurement as JSON; see docs/bots.md
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ompass import __version__
 from ompass.errors import OutputError, UsageError
-from ompass.suite.measurement import Run
+from suite.measurement import Run
 
 SCHEMA = "ompass suite 1"
 _NESTED = ("inputs", "cuts")  # objects with program-specific names: JSON text in a Parquet column

@@ -9,8 +9,8 @@ from typing import Any
 
 from ompass.errors import UsageError
 from ompass.journal import Journal
-from ompass.suite.measurement import Run
-from ompass.suite.plan import Configuration, Plan
+from suite.measurement import Run
+from suite.plan import Configuration, Plan
 
 FORMAT = "ompass suite journal 1"
 

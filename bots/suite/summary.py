@@ -14,8 +14,8 @@ from rich.text import Text
 
 from ompass.reports.model import Column, Kind, Table
 from ompass.reports.terminal import print_table
-from ompass.suite.measurement import Run
 from ompass.units import duration, plural
+from suite.measurement import Run
 
 _IDENTITY = ("program", "version", "class", "runtime", "threads", "cutoff", "tied")
 _MAX_FAILURES = 20

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ompass.errors import UsageError
-from ompass.suite.programs import BuiltProgram
+from suite.programs import BuiltProgram
 
 CLASSES = ("test", "small", "medium", "large")
 CUTOFFS = ("none", "if", "final", "manual")
