@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the simulator: tasks per second of processor time, by number of threads, and memory. Programs: a binary tree
 // of tasks that wait for their children, one producer of leaves, and the producer with declared data. Build:
-//   g++ -std=c++20 -O3 -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
-//       analysis/core/analyses/trace_replay.cpp analysis/core/events/*.cpp analysis/core/format/*.cpp
+//   g++ -std=c++20 -O3 -Iompt_tool -Ianalysis/core tests/benchmarks/simulation_speed.cpp analysis/core/simulation/*.cpp
+//       analysis/core/analyses/trace_replay.cpp analysis/core/events/*.cpp ompt_tool/format/*.cpp
 //       -o simulation_speed && ./simulation_speed 10000000
 // Arguments: tasks, rounds (the shortest counts) and, to choose one: shape, policy, threads.
 #include <sys/resource.h>

@@ -17,7 +17,7 @@ def test_every_kind_of_event_has_a_name_and_a_meaning() -> None:
 
 
 def test_document_names_the_version_of_the_format() -> None:
-    source = (ROOT / "analysis/core/format/format.h").read_text()
+    source = (ROOT / "ompt_tool/format/format.h").read_text()
     version = re.search(r"kVersion = (\d+);", source)
     assert version is not None
     assert f"version {version.group(1)}." in (ROOT / "docs/trace-format.md").read_text()
