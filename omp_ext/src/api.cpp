@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <cstring>
 
-#include "activation.h"
-#include "domains.h"
-#include "libomp_abi.h"
-#include "observer.h"
 #include "options.h"
-#include "stacks.h"
-#include "tallies.h"
-#include "team.h"
+#include "placement/domains.h"
+#include "runtime/activation.h"
+#include "runtime/libomp_abi.h"
+#include "scheduler/stacks.h"
+#include "scheduler/team.h"
+#include "tools/observer.h"
+#include "tools/tallies.h"
 
 using namespace omp_ext;
 

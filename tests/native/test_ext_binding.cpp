@@ -5,7 +5,7 @@
 #include <functional>
 #include <thread>
 
-#include "binding.h"
+#include "placement/binding.h"
 
 using namespace omp_ext;
 using Level = DomainRequest::Level;

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "block_pool.h"
-#include "deque.h"
+#include "scheduler/block_pool.h"
+#include "scheduler/deque.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "topology.h"
+#include "placement/topology.h"
 
 using namespace omp_ext;
 using Level = DomainRequest::Level;

@@ -7,9 +7,9 @@
 #include <memory>
 #include <utility>
 
-#include "deque.h"
 #include "interleavings.h"
-#include "termination.h"
+#include "scheduler/deque.h"
+#include "scheduler/termination.h"
 
 namespace {
 

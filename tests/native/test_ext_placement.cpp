@@ -12,7 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "placement.h"
+#include "placement/placement.h"
 
 using namespace omp_ext;
 using Level = DomainRequest::Level;

@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "dependences.h"
-#include "deque.h"
-#include "mailbox.h"
-#include "task.h"
+#include "scheduler/dependences.h"
+#include "scheduler/deque.h"
+#include "scheduler/mailbox.h"
+#include "scheduler/task.h"
 
 namespace {
 

@@ -96,9 +96,10 @@ def test_tables_of_sources_are_complete(document: str, sources: str) -> None:
         name for row in table.splitlines()[2:] for name in re.findall(r"`(\w[\w.*]+)`", row.split("|")[1])
     }
     patterns = {name if "*" in name else f"{Path(name).stem}.*" for name in named}
-    described = {pattern: {path.name for path in (ROOT / sources).glob(pattern)} for pattern in patterns}
+    described = {pattern: {path.name for path in (ROOT / sources).rglob(pattern)} for pattern in patterns}
     assert [pattern for pattern, files in described.items() if not files] == []
-    assert {path.name for path in (ROOT / sources).iterdir()} - set().union(*described.values()) == set()
+    files = {path.name for path in (ROOT / sources).rglob("*") if path.is_file()}
+    assert files - set().union(*described.values()) == set()
 
 
 def test_index_of_test_programs_and_shared_modules_is_complete() -> None:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What schedulers differ in: which of creator and child runs first, where tasks queue, what becomes of a task that waits,
-// and from whom a thread steals. The names of steal policies are those of omp_ext/src/steal.h.
+// and from whom a thread steals. The names of steal policies are those of omp_ext/src/scheduler/steal.h.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks and critical sections where waits may step aside: the task that holds one may be suspended, on the very thread that
+// wants it, or wait for a task that only this thread may run. So a task that wants one steps aside too, until it is free.
+// Each has a gate in front of it then, which tasks pass one at a time: the runtime takes all tasks of a thread for the same
+// owner. Elsewhere everything here is the runtime's.
+#include <unordered_map>
+
+#include "runtime/libomp_abi.h"
+#include "scheduler/mailbox.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/suspensions.h"
+
+namespace omp_ext {
+
+using namespace abi;
+
+namespace {
+
+constexpr int kTries = 200; // before a task steps aside: most locks are held for a moment
+
+// One for each lock and critical section, by its address; never freed.
+class Gate {
+public:
+    explicit Gate(bool nests) : nests_(nests) {}
+
+    // kAgain: the task was inside already, and leaves as often as it came if the lock nests.
+    enum Entry { kRefused, kEntered, kAgain };
+    Entry try_enter(const Task *task) {
+        lock_.lock();
+        const Entry entry = admit(task);
+        lock_.unlock();
+        return entry;
+    }
+
+    // True: somebody else is inside, and whoever leaves lets this one in, and resumes it.
+    struct Waiter {
+        const Task *task;
+        Suspension *suspension;
+        Waiter *next;
+    };
+    bool queue(Waiter &waiter) {
+        lock_.lock();
+        const bool is_refused = admit(waiter.task) == kRefused;
+        if (is_refused) {
+            waiter.next = nullptr;
+            (first_ ? last_->next : first_) = &waiter;
+            last_ = &waiter;
+        }
+        lock_.unlock();
+        return is_refused;
+    }
+
+    // True: the task was inside, and is not any more. (It was not if it came when nothing could be suspended yet.)
+    bool leave(const Task *task) {
+        Suspension *next = nullptr;
+        lock_.lock();
+        const bool has_left = inside_ == task && --n_entered_ == 0;
+        if (has_left) {
+            inside_ = nullptr;
+            if (Waiter *waiter = first_) {
+                first_ = waiter->next;
+                admit(waiter->task);
+                next = waiter->suspension;
+            }
+        }
+        lock_.unlock();
+        if (next) make_ready(*next);
+        return has_left;
+    }
+
+private:
+    Entry admit(const Task *task) {
+        if (inside_ && inside_ != task) return kRefused;
+        const Entry entry = inside_ ? kAgain : kEntered;
+        // The runtime enters a critical section by a function that is hooked too.
+        n_entered_ = inside_ && nests_ ? n_entered_ + 1 : 1;
+        inside_ = task;
+        return entry;
+    }
+
+    const bool nests_;
+    SpinLock lock_;
+    const Task *inside_ = nullptr;
+    int n_entered_ = 0; // by the task inside
+    Waiter *first_ = nullptr, *last_ = nullptr;
+};
+
+struct Turn final : Awaited {
+    Gate &gate;
+    Gate::Waiter waiter;
+
+    Turn(Gate &its_gate, const Task *task) : gate(its_gate), waiter{task, nullptr, nullptr} {}
+    bool is_over() override { return gate.try_enter(waiter.task) != Gate::kRefused; }
+    bool arm(Suspension &suspension) override {
+        waiter.suspension = &suspension;
+        return gate.queue(waiter);
+    }
+};
+
+SpinLock gates_lock;
+std::atomic<int> n_gates{0};
+
+std::unordered_map<const void *, Gate *> &gates() { // under gates_lock
+    static auto *map = new std::unordered_map<const void *, Gate *>;
+    return *map;
+}
+
+Gate *find_gate(const void *address) {
+    if (n_gates.load(std::memory_order_relaxed) == 0) return nullptr;
+    gates_lock.lock();
+    const auto found = gates().find(address);
+    Gate *gate = found != gates().end() ? found->second : nullptr;
+    gates_lock.unlock();
+    return gate;
+}
+
+Gate &gate_of(const void *address, bool nests) {
+    gates_lock.lock();
+    Gate *&gate = gates()[address];
+    if (!gate) {
+        gate = new Gate(nests);
+        note_other_waits();
+        n_gates.fetch_add(1, std::memory_order_relaxed);
+    }
+    gates_lock.unlock();
+    return *gate;
+}
+
+void enter(const void *address, bool nests = false) {
+    Member *member = this_member;
+    if (!member || !may_suspend(*member)) return;
+    Gate &gate = gate_of(address, nests);
+    for (int i = 0; i < kTries; i++) {
+        const Gate::Entry entry = gate.try_enter(member->current);
+        if (entry == Gate::kEntered) member->n_locks++;
+        if (entry != Gate::kRefused) return;
+        SpinLock::pause();
+    }
+    Turn turn(gate, member->current);
+    wait_aside(*member, turn);
+    present_member()->n_locks++;
+}
+
+// False: another task is inside.
+bool try_to_enter(const void *address, bool nests) {
+    Member *member = this_member;
+    if (!member || !may_suspend(*member)) return true;
+    const Gate::Entry entry = gate_of(address, nests).try_enter(member->current);
+    if (entry == Gate::kEntered) member->n_locks++;
+    return entry != Gate::kRefused;
+}
+
+void leave(const void *address) {
+    Member *member = this_member;
+    if (!member) return;
+    if (Gate *gate = find_gate(address))
+        if (gate->leave(member->current)) member->n_locks--;
+}
+
+const char unnamed_critical = 0; // its address stands for gcc's
+
+} // namespace
+
+OMP_EXT_HOOK(void, __kmpc_critical, (void *location, int32_t thread, void *name), (location, thread, name)) {
+    enter(name);
+    real___kmpc_critical()(location, number_of_this_thread(thread), name);
+}
+
+OMP_EXT_HOOK(void, __kmpc_critical_with_hint, (void *location, int32_t thread, void *name, uint32_t hint),
+             (location, thread, name, hint)) {
+    enter(name);
+    real___kmpc_critical_with_hint()(location, number_of_this_thread(thread), name, hint);
+}
+
+OMP_EXT_HOOK(void, __kmpc_end_critical, (void *location, int32_t thread, void *name), (location, thread, name)) {
+    real___kmpc_end_critical()(location, number_of_this_thread(thread), name);
+    leave(name);
+}
+
+OMP_EXT_HOOK(void, GOMP_critical_start, (), ()) {
+    enter(&unnamed_critical);
+    real_GOMP_critical_start()();
+}
+
+OMP_EXT_HOOK(void, GOMP_critical_end, (), ()) {
+    real_GOMP_critical_end()();
+    leave(&unnamed_critical);
+}
+
+OMP_EXT_HOOK(void, GOMP_critical_name_start, (void **name), (name)) {
+    enter(name);
+    real_GOMP_critical_name_start()(name);
+}
+
+OMP_EXT_HOOK(void, GOMP_critical_name_end, (void **name), (name)) {
+    real_GOMP_critical_name_end()(name);
+    leave(name);
+}
+
+// For C, and, with a low line more, for Fortran.
+#define OMP_EXT_LOCK_HOOKS(kind, suffix, nests)                                                                        \
+    OMP_EXT_HOOK(void, omp_set_##kind##suffix, (void *lock), (lock)) {                                                 \
+        enter(lock, nests);                                                                                            \
+        real_omp_set_##kind##suffix()(lock);                                                                           \
+    }                                                                                                                  \
+    OMP_EXT_HOOK(int, omp_test_##kind##suffix, (void *lock), (lock)) {                                                 \
+        if (!try_to_enter(lock, nests)) return 0;                                                                      \
+        const int result = real_omp_test_##kind##suffix()(lock);                                                       \
+        if (result == 0) leave(lock);                                                                                  \
+        return result;                                                                                                 \
+    }                                                                                                                  \
+    OMP_EXT_HOOK(void, omp_unset_##kind##suffix, (void *lock), (lock)) {                                               \
+        real_omp_unset_##kind##suffix()(lock);                                                                         \
+        leave(lock);                                                                                                   \
+    }
+OMP_EXT_LOCK_HOOKS(lock, , false)
+OMP_EXT_LOCK_HOOKS(lock, _, false)
+OMP_EXT_LOCK_HOOKS(nest_lock, , true)
+OMP_EXT_LOCK_HOOKS(nest_lock, _, true)
+
+} // namespace omp_ext

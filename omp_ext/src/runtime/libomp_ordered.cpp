@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ordered loops in the regions of the scheduler: the thread whose turn has not come may be wanted by what the thread before
+// it waits for in its turn. So it steps aside until its turn comes, and calls the runtime then, which lets it pass at once.
+// Owns whose turn it is; which iterations a thread gets is the runtime's.
+//
+// Turns are the loop variable's own values, and move by its stride. In doacross loops (`ordered(n)`, sink and source) an
+// iteration is its number among all of them.
+#include <cstdlib>
+
+#include "runtime/libomp_abi.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/suspensions.h"
+
+namespace omp_ext {
+
+// The bounds of one loop of a doacross nest: the compiler's kmp_dim.
+struct DoacrossBounds {
+    int64_t first, last, stride;
+
+    uint64_t n_iterations() const { return number_of(last) + 1; }
+    bool contains(int64_t value) const {
+        return stride > 0 ? value >= first && value <= last : value <= first && value >= last;
+    }
+    uint64_t number_of(int64_t value) const {
+        const auto from = static_cast<uint64_t>(first), to = static_cast<uint64_t>(value);
+        return stride > 0 ? (to - from) / static_cast<uint64_t>(stride)
+                          : (from - to) / (0 - static_cast<uint64_t>(stride));
+    }
+};
+
+// One loop of a region. All members come to the loops of a region in the same order, so that a number tells which it is.
+class OrderedLoop {
+public:
+    // A thread that waits for a turn: of `this turn` or, in a doacross loop, for that iteration to be posted.
+    struct Waiter {
+        uint64_t turn;
+        Suspension *suspension;
+        Waiter *next;
+    };
+
+    OrderedLoop(uint64_t its_number, int n_members, bool gated)
+        : number(its_number), is_gated(gated), n_to_leave(n_members) {}
+    ~OrderedLoop() {
+        free(posted_);
+        free(bounds_);
+    }
+    OrderedLoop(const OrderedLoop &) = delete;
+    OrderedLoop &operator=(const OrderedLoop &) = delete;
+
+    // By the first to come, before others see it.
+    void order_from(uint64_t first) { next_ = first; }
+    void expect_posts(int n, const DoacrossBounds *bounds) {
+        n_bounds_ = n;
+        bounds_ = static_cast<DoacrossBounds *>(malloc(static_cast<size_t>(n) * sizeof *bounds));
+        uint64_t n_iterations = 1;
+        for (int i = 0; i < n; i++) n_iterations *= (bounds_[i] = bounds[i]).n_iterations();
+        posted_ = static_cast<uint8_t *>(calloc(n_iterations / 8 + 1, 1)); // pages that nobody posts in are never there
+        if (!posted_) is_gated = false;
+    }
+    // False: there is no such iteration, and nothing to wait for.
+    bool number_of(const int64_t *iteration, uint64_t &number_there) const {
+        number_there = 0;
+        for (int i = 0; i < n_bounds_; i++) {
+            if (!bounds_[i].contains(iteration[i])) return false;
+            number_there = number_there * bounds_[i].n_iterations() + bounds_[i].number_of(iteration[i]);
+        }
+        return true;
+    }
+
+    bool has_come(uint64_t turn) {
+        lock_.lock();
+        const bool is_there = is_there_now(turn);
+        lock_.unlock();
+        return is_there;
+    }
+    // True: whoever makes the turn come resumes this.
+    bool queue(Waiter &waiter) {
+        lock_.lock();
+        const bool waits = !is_there_now(waiter.turn);
+        if (waits) {
+            waiter.next = first_;
+            first_ = &waiter;
+        }
+        lock_.unlock();
+        return waits;
+    }
+    void move_on(uint64_t by) {
+        lock_.lock();
+        next_ += by;
+        resume_and_unlock();
+    }
+    void post(uint64_t iteration) {
+        lock_.lock();
+        posted_[iteration / 8] |= static_cast<uint8_t>(1u << iteration % 8);
+        resume_and_unlock();
+    }
+
+    const uint64_t number;
+    bool is_gated; // else everything is the runtime's
+    int n_to_leave; // this and the next: under the lock of the team's list
+    OrderedLoop *following = nullptr;
+
+private:
+    bool is_there_now(uint64_t turn) const {
+        return posted_ ? (posted_[turn / 8] >> turn % 8 & 1) != 0 : turn == next_;
+    }
+    void resume_and_unlock() {
+        Waiter *ready = nullptr;
+        for (Waiter **link = &first_; *link;) {
+            Waiter *waiter = *link;
+            if (!is_there_now(waiter->turn)) {
+                link = &waiter->next;
+                continue;
+            }
+            *link = waiter->next;
+            waiter->next = ready;
+            ready = waiter;
+        }
+        lock_.unlock();
+        while (ready) {
+            Waiter *waiter = ready;
+            ready = waiter->next; // it is gone once it is resumed
+            make_ready(*waiter->suspension);
+        }
+    }
+
+    SpinLock lock_;
+    uint64_t next_ = 0; // whose turn it is
+    int n_bounds_ = 0;
+    DoacrossBounds *bounds_ = nullptr;
+    uint8_t *posted_ = nullptr; // a bit for each iteration of a doacross loop
+    Waiter *first_ = nullptr;
+};
+
+using namespace abi;
+
+namespace {
+
+struct Turn final : Awaited {
+    OrderedLoop &loop;
+    OrderedLoop::Waiter waiter;
+
+    Turn(OrderedLoop &its_loop, uint64_t turn) : loop(its_loop), waiter{turn, nullptr, nullptr} {}
+    bool is_over() override { return loop.has_come(waiter.turn); }
+    bool arm(Suspension &suspension) override {
+        waiter.suspension = &suspension;
+        return loop.queue(waiter);
+    }
+};
+
+// The member comes to its next loop of this kind; `prepare(loop)` is called for the first that comes.
+template <typename Prepare>
+void come_to_loop(Member &member, Prepare &&prepare) {
+    Team &team = *member.team;
+    const uint64_t number = ++member.loop.n_loops;
+    team.loops_lock.lock();
+    OrderedLoop **link = &team.loops;
+    while (*link && (*link)->number != number) link = &(*link)->following;
+    if (!*link) {
+        *link = new OrderedLoop(number, team.n_members, may_suspend(member));
+        prepare(**link);
+    }
+    member.loop.present = *link;
+    team.loops_lock.unlock();
+}
+
+void leave_loop(Member &member) {
+    Team &team = *member.team;
+    OrderedLoop *left = member.loop.present;
+    member.loop.present = nullptr;
+    team.loops_lock.lock();
+    if (--left->n_to_leave == 0) {
+        OrderedLoop **link = &team.loops;
+        while (*link != left) link = &(*link)->following;
+        *link = left->following;
+    } else {
+        left = nullptr;
+    }
+    team.loops_lock.unlock();
+    delete left;
+}
+
+// The loop in which the calling thread is, or null.
+OrderedLoop *present_loop() {
+    Member *member = this_member;
+    OrderedLoop *loop = member ? member->loop.present : nullptr;
+    return loop && loop->is_gated ? loop : nullptr;
+}
+
+void wait_for(OrderedLoop &loop, uint64_t turn) {
+    if (loop.has_come(turn)) return;
+    Turn awaited(loop, turn);
+    wait_aside(*this_member, awaited);
+}
+
+// ---------------------------------------------------------------- loops with one turn after another
+
+bool is_ordered(int32_t schedule) { return (schedule & 0x40) != 0; }
+
+void begin_ordered(uint64_t first, int64_t stride) {
+    Member *member = this_member;
+    if (!member) return;
+    come_to_loop(*member, [=](OrderedLoop &loop) { loop.order_from(first); });
+    member->loop.is_doacross = false;
+    member->loop.stride = stride;
+    member->loop.n_to_pass = 0;
+    member->loop.has_passed = false;
+}
+
+void wait_for_turn() {
+    if (OrderedLoop *loop = present_loop()) wait_for(*loop, this_member->loop.turn);
+}
+
+void pass(OrderedLoop &loop, uint64_t n) {
+    LoopPart &part = this_member->loop;
+    const uint64_t by = n * static_cast<uint64_t>(part.stride);
+    part.turn += by;
+    part.n_to_pass -= n;
+    loop.move_on(by);
+}
+
+// Around the runtime's function that gives the thread its next iterations, from `first` to `last`.
+void pass_the_rest() { // gcc's: the runtime has passed those that had no ordered region
+    OrderedLoop *loop = present_loop();
+    if (loop && this_member->loop.n_to_pass > 0) pass(*loop, this_member->loop.n_to_pass);
+}
+void take_iterations(bool are_some, uint64_t first, uint64_t last) {
+    Member *member = this_member;
+    if (!member || !member->loop.present || member->loop.is_doacross) return;
+    if (!are_some) return leave_loop(*member);
+    const DoacrossBounds iterations{static_cast<int64_t>(first), static_cast<int64_t>(last), member->loop.stride};
+    member->loop.turn = first;
+    member->loop.n_to_pass = iterations.n_iterations();
+}
+
+} // namespace
+
+#define OMP_EXT_ORDERED_LOOP(suffix, Value, Stride)                                                                    \
+    OMP_EXT_HOOK(                                                                                                      \
+        void, __kmpc_dispatch_init_##suffix,                                                                           \
+        (void *location, int32_t thread, int32_t schedule, Value first, Value last, Stride stride, Stride chunk),      \
+        (location, thread, schedule, first, last, stride, chunk)) {                                                    \
+        if (is_ordered(schedule)) begin_ordered(static_cast<uint64_t>(first), stride);                                 \
+        real___kmpc_dispatch_init_##suffix()(location, thread, schedule, first, last, stride, chunk);                  \
+    }                                                                                                                  \
+    OMP_EXT_HOOK(int, __kmpc_dispatch_next_##suffix,                                                                   \
+                 (void *location, int32_t thread, int32_t *is_last, Value *first, Value *last, Stride *stride),        \
+                 (location, thread, is_last, first, last, stride)) {                                                   \
+        pass_the_rest();                                                                                               \
+        const int are_some = real___kmpc_dispatch_next_##suffix()(location, thread, is_last, first, last, stride);     \
+        take_iterations(are_some != 0, static_cast<uint64_t>(*first), static_cast<uint64_t>(*last));                   \
+        return are_some;                                                                                               \
+    }                                                                                                                  \
+    OMP_EXT_HOOK(void, __kmpc_dispatch_fini_##suffix, (void *location, int32_t thread), (location, thread)) {          \
+        OrderedLoop *loop = present_loop();                                                                            \
+        const bool must_pass = loop && !this_member->loop.is_doacross && !this_member->loop.has_passed;                \
+        if (must_pass) wait_for_turn();                                                                                \
+        real___kmpc_dispatch_fini_##suffix()(location, thread);                                                        \
+        if (must_pass) pass(*loop, 1);                                                                                 \
+        if (loop) this_member->loop.has_passed = false;                                                                \
+    }
+OMP_EXT_ORDERED_LOOP(4, int32_t, int32_t)
+OMP_EXT_ORDERED_LOOP(4u, uint32_t, int32_t)
+OMP_EXT_ORDERED_LOOP(8, int64_t, int64_t)
+OMP_EXT_ORDERED_LOOP(8u, uint64_t, int64_t)
+
+// gcc's regions come here too, by calls of the runtime's.
+OMP_EXT_HOOK(void, __kmpc_ordered, (void *location, int32_t thread), (location, thread)) {
+    wait_for_turn();
+    real___kmpc_ordered()(location, thread);
+}
+
+OMP_EXT_HOOK(void, __kmpc_end_ordered, (void *location, int32_t thread), (location, thread)) {
+    real___kmpc_end_ordered()(location, thread);
+    if (OrderedLoop *loop = present_loop()) {
+        pass(*loop, 1);
+        this_member->loop.has_passed = true;
+    }
+}
+
+// gcc begins a loop by taking its first iterations, and takes others when it has passed its turns. Both functions call
+// __kmpc_dispatch_next_8 or _8u.
+#define OMP_EXT_GOMP_ORDERED_LOOP(name, Value, parameters, arguments, stride)                                          \
+    OMP_EXT_HOOK(bool, name##_start, parameters, arguments) {                                                          \
+        begin_ordered(static_cast<uint64_t>(first), stride);                                                           \
+        return real_##name##_start() arguments;                                                                        \
+    }                                                                                                                  \
+    OMP_EXT_HOOK(bool, name##_next, (Value * mine, Value * end_of_mine), (mine, end_of_mine)) {                        \
+        if (present_loop() && this_member->loop.n_to_pass > 0) wait_for_turn();                                        \
+        return real_##name##_next()(mine, end_of_mine);                                                                \
+    }
+#define OMP_EXT_GOMP_ORDERED_LOOPS(schedule)                                                                           \
+    OMP_EXT_GOMP_ORDERED_LOOP(GOMP_loop_ordered_##schedule, long,                                                      \
+                              (long first, long end, long step, long chunk, long *mine, long *end_of_mine),            \
+                              (first, end, step, chunk, mine, end_of_mine), step)                                      \
+    OMP_EXT_GOMP_ORDERED_LOOP(GOMP_loop_ull_ordered_##schedule, Unsigned,                                              \
+                              (bool is_up, Unsigned first, Unsigned end, Unsigned step, Unsigned chunk,                \
+                               Unsigned *mine, Unsigned *end_of_mine),                                                 \
+                              (is_up, first, end, step, chunk, mine, end_of_mine), static_cast<int64_t>(step))
+using Unsigned = unsigned long long;
+OMP_EXT_GOMP_ORDERED_LOOPS(static)
+OMP_EXT_GOMP_ORDERED_LOOPS(dynamic)
+OMP_EXT_GOMP_ORDERED_LOOPS(guided)
+OMP_EXT_GOMP_ORDERED_LOOP(GOMP_loop_ordered_runtime, long,
+                          (long first, long end, long step, long *mine, long *end_of_mine),
+                          (first, end, step, mine, end_of_mine), step)
+OMP_EXT_GOMP_ORDERED_LOOP(GOMP_loop_ull_ordered_runtime, Unsigned,
+                          (bool is_up, Unsigned first, Unsigned end, Unsigned step, Unsigned *mine,
+                           Unsigned *end_of_mine),
+                          (is_up, first, end, step, mine, end_of_mine), static_cast<int64_t>(step))
+
+// ---------------------------------------------------------------- doacross loops
+
+OMP_EXT_HOOK(void, __kmpc_doacross_init, (void *location, int32_t thread, int32_t n, const DoacrossBounds *bounds),
+             (location, thread, n, bounds)) {
+    if (Member *member = this_member) {
+        come_to_loop(*member, [=](OrderedLoop &loop) {
+            if (loop.is_gated) loop.expect_posts(n, bounds);
+        });
+        member->loop.is_doacross = true;
+        member->loop.n_to_pass = 0;
+    }
+    real___kmpc_doacross_init()(location, thread, n, bounds);
+}
+
+OMP_EXT_HOOK(void, __kmpc_doacross_wait, (void *location, int32_t thread, const int64_t *iteration),
+             (location, thread, iteration)) {
+    uint64_t number = 0;
+    if (OrderedLoop *loop = present_loop(); loop && loop->number_of(iteration, number)) wait_for(*loop, number);
+    real___kmpc_doacross_wait()(location, thread, iteration);
+}
+
+OMP_EXT_HOOK(void, __kmpc_doacross_post, (void *location, int32_t thread, const int64_t *iteration),
+             (location, thread, iteration)) {
+    real___kmpc_doacross_post()(location, thread, iteration);
+    uint64_t number = 0;
+    if (OrderedLoop *loop = present_loop(); loop && loop->number_of(iteration, number)) loop->post(number);
+}
+
+OMP_EXT_HOOK(void, __kmpc_doacross_fini, (void *location, int32_t thread), (location, thread)) {
+    if (Member *member = this_member; member && member->loop.present && member->loop.is_doacross) leave_loop(*member);
+    real___kmpc_doacross_fini()(location, thread);
+}
+
+} // namespace omp_ext

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parallel regions: how the threads of a team come to the scheduler at its begin and leave it at its end.
+#include <atomic>
+#include <vector>
+
+#include "runtime/libomp_abi.h"
+#include "scheduler/scheduler.h"
+#include "tools/observer.h"
+
+namespace omp_ext {
+
+namespace abi {
+
+Member *begin_part(const void *key, int number, int32_t runtime_thread) {
+    // Regions of programs without tasks pay nothing, least of all a second barrier.
+    if (!may_create_tasks()) return nullptr;
+    const int n_members = omp_get_num_threads(), level = omp_get_level();
+    if (level == 0) return nullptr; // the body of a teams construct
+    // A thread alone is the runtime's, which runs tasks at once as we would, unless ours cost less.
+    if (n_members <= 1)
+        return tasks_may_be_light.load(std::memory_order_relaxed) ? join_alone(runtime_thread) : nullptr;
+    return join_team(key, number, n_members, level, runtime_thread);
+}
+
+void end_part(Member &member, Member *outer) {
+    barrier(member, kOmptBarrierImplicit);
+    leave_team(member);
+    this_member = outer;
+}
+
+} // namespace abi
+
+using namespace abi;
+
+namespace {
+
+// The bodies of teams constructs. The runtime gives each to the primary thread of a team whose others wait for parallel
+// regions inside it, and calls the whole a region of that many threads. Inside a region (a target construct that falls
+// back to the host) only the address tells a body from a region.
+struct TeamsBody {
+    void (*microtask)();
+    const TeamsBody *next;
+};
+std::atomic<const TeamsBody *> teams_bodies{nullptr}; // only ever grows
+
+bool is_teams_body(void (*microtask)()) {
+    const TeamsBody *body = teams_bodies.load(std::memory_order_acquire);
+    while (body && body->microtask != microtask) body = body->next;
+    return body != nullptr;
+}
+
+void note_teams_body(void (*microtask)()) {
+    if (is_teams_body(microtask)) return;
+    auto *body = new TeamsBody{microtask, teams_bodies.load(std::memory_order_relaxed)};
+    while (!teams_bodies.compare_exchange_weak(body->next, body, std::memory_order_release)) {}
+}
+
+} // namespace
+
+// The named arguments fill the registers of x86-64 and aarch64; whatever follows them stays on the stack.
+OMP_EXT_HOOK(void, __kmpc_fork_teams,
+             (void *location, int32_t n_arguments, void (*microtask)(), void *first, void *second, void *third,
+              void *fourth, void *fifth),
+             (location, n_arguments, microtask, first, second, third, fourth, fifth)) {
+    note_teams_body(microtask);
+    OMP_EXT_JUMP real___kmpc_fork_teams()(location, n_arguments, microtask, first, second, third, fourth, fifth);
+}
+
+// Called by each thread of a team, with the runtime's copy of the arguments: one block per living team.
+OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
+             (void (*microtask)(), int32_t thread, int32_t number, int32_t n_arguments, void **arguments,
+              void **exit_frame),
+             (microtask, thread, number, n_arguments, arguments, exit_frame)) {
+    const auto real = real___kmp_invoke_microtask();
+    // gcc's regions come by a function of the runtime, and join by themselves; so do the runtime's helper threads never.
+    if (is_in_runtime(reinterpret_cast<const void *>(microtask)))
+        return real(microtask, thread, number, n_arguments, arguments, exit_frame);
+    Member *outer = this_member;
+    Member *member = is_teams_body(microtask) ? nullptr : begin_part(arguments, number, thread);
+    this_member = member;
+    const int32_t result = real(microtask, thread, number, n_arguments, arguments, exit_frame);
+    if (member)
+        end_part(*member, outer);
+    else
+        this_member = outer;
+    return result;
+}
+
+// Regions of one thread run on the runtime alone. They nest: the runtime calls these itself, in regions of one thread.
+namespace {
+thread_local std::vector<Member *> *outer_members __attribute__((tls_model("initial-exec"))) = nullptr;
+}
+
+OMP_EXT_HOOK(void, __kmpc_serialized_parallel, (void *location, int32_t thread), (location, thread)) {
+    if (!outer_members) outer_members = new std::vector<Member *>;
+    outer_members->push_back(this_member);
+    thread = number_of_this_thread(thread);
+    this_member = nullptr;
+    real___kmpc_serialized_parallel()(location, thread);
+}
+
+OMP_EXT_HOOK(void, __kmpc_end_serialized_parallel, (void *location, int32_t thread), (location, thread)) {
+    if (outer_members && !outer_members->empty() && outer_members->back())
+        thread = outer_members->back()->runtime_thread;
+    real___kmpc_end_serialized_parallel()(location, thread);
+    if (outer_members && !outer_members->empty()) { // else it began before the scheduler was there
+        this_member = outer_members->back();
+        outer_members->pop_back();
+    }
+}
+
+} // namespace omp_ext

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the OpenMP runtime behind us, decides whether the program is scheduled by us, and sets all hooks accordingly.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <strings.h>
+#include <unistd.h>
+#include <utility>
+
+#include "loaded_code.h"
+#include "options.h"
+#include "placement/domains.h"
+#include "runtime/activation.h"
+#include "runtime/libomp_abi.h"
+#include "runtime/runtime.h"
+#include "runtimes.h"
+#include "scheduler/annotations.h"
+#include "scheduler/stacks.h"
+#include "scheduler/team.h"
+#include "tools/observer.h"
+#include "tools/statistics.h"
+
+// The C++ ABI's atexit(). Without the handle of a library, the handler waits for no library to be unloaded.
+extern "C" int __cxa_atexit(void (*handler)(void *), void *argument, void *library) noexcept;
+extern "C" omp_ext::abi::Hook __start_omp_ext_hooks[], __stop_omp_ext_hooks[]; // the linker's names
+
+namespace omp_ext {
+
+namespace abi {
+
+int (*omp_get_num_threads)();
+int (*omp_get_level)();
+int (*omp_get_thread_num)();
+int32_t (*kmpc_global_thread_num)(void *);
+
+namespace {
+
+enum State { kUnresolved, kLeftAlone, kActive };
+
+std::atomic<int> state{kUnresolved};
+std::atomic<bool> tasks_may_come{false};
+std::atomic<bool> other_waits_may_come{false};
+bool runtime_is_known;
+bool handles_forks;
+bool cancellation;
+bool tool;
+bool tool_observes; // and knows of light tasks
+bool own_tasks_may_come;
+bool is_set_up; // options are read, and every hook has its target
+bool says_unknown; // that the runtime is not known
+uint64_t n_loads; // libraries loaded so far, when the runtimes were last looked for
+ompass::Library runtime_code; // of the runtime that we schedule; written before any hook is set
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+const void *base_of(const void *address) {
+    Dl_info info;
+    return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
+}
+
+void *find_real(const char *name) { return ompass::find_in_own_runtime(name); }
+
+// ---------------------------------------------------------------- what the program refers to
+
+template <typename Visit>
+void for_each_undefined_symbol(const dl_phdr_info &info, Visit &&visit) {
+    const ElfW(Dyn) *dynamic = nullptr;
+    for (int i = 0; i < info.dlpi_phnum; i++)
+        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = reinterpret_cast<const ElfW(Dyn) *>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
+    if (!dynamic) return;
+    const auto address = [&](ElfW(Addr) value) { return value < info.dlpi_addr ? value + info.dlpi_addr : value; };
+    const ElfW(Sym) *symbols = nullptr;
+    const char *names = nullptr;
+    size_t n_symbols = 0;
+    for (; dynamic->d_tag != DT_NULL; dynamic++) {
+        const ElfW(Addr) value = address(dynamic->d_un.d_ptr);
+        if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym) *>(value);
+        if (dynamic->d_tag == DT_STRTAB) names = reinterpret_cast<const char *>(value);
+        // Undefined symbols come before those that the table of names holds; its second word is their number.
+        if (dynamic->d_tag == DT_GNU_HASH) n_symbols = reinterpret_cast<const uint32_t *>(value)[1];
+        if (dynamic->d_tag == DT_HASH && n_symbols == 0) n_symbols = reinterpret_cast<const uint32_t *>(value)[1];
+    }
+    if (!symbols || !names) return;
+    for (size_t i = 1; i < n_symbols; i++)
+        if (symbols[i].st_shndx == SHN_UNDEF) visit(names + symbols[i].st_name);
+}
+
+struct References {
+    bool placement = false;
+    bool tasks = false;
+    bool other_waits = false;
+    bool own_tasks = false; // of the runtime
+};
+
+int look_at_library(dl_phdr_info *info, size_t, void *argument) {
+    auto &references = *static_cast<References *>(argument);
+    const auto base = reinterpret_cast<const void *>(info->dlpi_addr);
+    if (base == base_of(&state) || runtime_code.holds(base)) return 0;
+    for_each_undefined_symbol(*info, [&](const char *name) {
+        const auto starts_with = [&](const char *start) { return strncmp(name, start, strlen(start)) == 0; };
+        const bool is_openmp = (name[0] == '_' && (starts_with("__kmpc_") || starts_with("__tgt_"))) ||
+                               (name[0] == 'G' && starts_with("GOMP_")) || (name[0] == 'o' && starts_with("omp_"));
+        if (!is_openmp) return;
+        for (const char *one : {"omp_child_task_affinity", "omp_ext_set_strict", "omp_ext_set_region_strict",
+                                "__kmpc_omp_reg_task_with_affinity"})
+            references.placement |= strcmp(name, one) == 0;
+        for (const char *one : {"__kmpc_omp_task_alloc", "GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"})
+            references.tasks |= strcmp(name, one) == 0;
+        for (const char *start : {"__kmpc_critical", "GOMP_critical", "omp_set_lock", "omp_test_lock",
+                                  "omp_set_nest_lock", "omp_test_nest_lock", "__kmpc_task_allow_completion_event",
+                                  "omp_fulfill_event", "__kmpc_omp_taskyield", "GOMP_taskyield"})
+            references.other_waits |= starts_with(start);
+        for (const char *start : {"__kmpc_task_reduction_", "__kmpc_taskred_", "__kmpc_task_allow_completion_event",
+                                  "__kmpc_omp_target", "__kmpc_proxy_task", "__kmpc_taskgraph", "__kmpc_start_record",
+                                  "__tgt_target", "GOMP_target", "GOMP_taskgroup_reduction", "GOMP_task_reduction",
+                                  "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
+            references.own_tasks |= starts_with(start);
+    });
+    return 0;
+}
+
+// ---------------------------------------------------------------- deciding
+
+// Everything that we call, or that must be hooked for the account of tasks to be whole.
+bool find_runtime() {
+    static const char *const needed[] = {"__kmpc_omp_task_alloc",      "__kmpc_omp_task",
+                                         "__kmpc_omp_task_begin_if0",  "__kmpc_omp_task_complete_if0",
+                                         "__kmpc_omp_taskwait",        "__kmpc_taskgroup",
+                                         "__kmpc_end_taskgroup",       "__kmpc_barrier",
+                                         "__kmp_invoke_microtask",     "__kmpc_cancel_barrier",
+                                         "__kmpc_serialized_parallel", "__kmpc_end_serialized_parallel"};
+    for (const char *name : needed)
+        if (!find_real(name)) return false;
+    const auto find = [](auto &function, const char *name) {
+        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(find_real(name));
+        return function != nullptr;
+    };
+    return find(omp_get_num_threads, "omp_get_num_threads") && find(omp_get_level, "omp_get_level") &&
+           find(omp_get_thread_num, "omp_get_thread_num") && find(kmpc_global_thread_num, "__kmpc_global_thread_num");
+}
+
+// A tool that is not there costs nothing; one that may be is taken for active.
+bool find_tool() {
+    const char *libraries = environment("OMP_TOOL_LIBRARIES");
+    const char *start = environment("OMP_TOOL");
+    if (start && strcasecmp(start, "disabled") == 0) return false;
+    if (libraries && *libraries) return true;
+    const auto is_tool = [](void *symbol) {
+        return symbol && !runtime_code.holds(symbol) && base_of(symbol) != base_of(&state);
+    };
+    return is_tool(dlsym(RTLD_DEFAULT, "ompt_start_tool")) || is_tool(find_real("ompt_start_tool"));
+}
+
+bool find_cancellation() {
+    auto *asks = reinterpret_cast<int (*)()>(find_real("omp_get_cancellation"));
+    // Asking would start the runtime before its time, so the environment is asked, as the runtime reads it.
+    const char *text = environment("OMP_CANCELLATION");
+    return asks && text &&
+           (strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0 || strcasecmp(text, "yes") == 0 ||
+            strcasecmp(text, "on") == 0 || strcasecmp(text, ".true.") == 0 || strcasecmp(text, "t") == 0 ||
+            strcasecmp(text, ".t.") == 0 || strcasecmp(text, "y") == 0 || strcasecmp(text, "enabled") == 0);
+}
+
+// The library is linked, or preloaded, in front of the runtime, or else the program's calls never reach us.
+bool is_in_front() { return base_of(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")) == base_of(&state); }
+
+void decide_on_light_tasks() {
+    const bool may_step_aside =
+        options.waits == Waits::kRelaxed || (options.waits == Waits::kAside && domains::count() > 1 && options.strict);
+    // A tool that observes us cannot be told that a light task is left for another one.
+    const bool is_unseen = tool && (!tool_observes || may_step_aside);
+    tasks_may_be_light.store(options.light_tasks && !own_tasks_may_come && !is_unseen && !cancellation &&
+                                 !is_under_tsan(),
+                             std::memory_order_relaxed);
+}
+
+Hook &hook_at(size_t i) { return __start_omp_ext_hooks[i]; }
+size_t n_hooks() { return static_cast<size_t>(__stop_omp_ext_hooks - __start_omp_ext_hooks); }
+
+void set_target(Hook &hook, void *target) {
+    if (target) __atomic_store_n(hook.target, target, __ATOMIC_RELEASE);
+}
+
+// Lets calls for other runtimes go there from now on. Those for the runtime that we schedule have no target before
+// set_targets.
+void look_behind(size_t i, const ompass::Destination &destination) {
+    Hook &hook = hook_at(i);
+    hook.real = destination.own;
+    hook.is_for_own = destination.is_for_all && destination.is_own;
+    if (!destination.is_for_all)
+        set_target(hook, hook.sorting);
+    else if (!destination.is_own)
+        set_target(hook, destination.function);
+}
+
+void set_targets(bool to_ours) {
+    for (size_t i = 0; i < n_hooks(); i++) {
+        Hook &hook = hook_at(i);
+        // What an old runtime lacks we can do without it, where its compiler's programs need it.
+        void *own = to_ours ? hook.ours : hook.real;
+        if (!own) continue;
+        __atomic_store_n(&hook.own, own, __ATOMIC_RELEASE);
+        if (hook.is_for_own) set_target(hook, own);
+    }
+}
+
+void after_fork_in_child() {
+    pthread_mutex_init(&lock, nullptr);
+    forget_teams();
+}
+
+void decide() {
+    if (!handles_forks) {
+        handles_forks = true;
+        pthread_atfork(nullptr, nullptr, after_fork_in_child);
+    }
+    // No runtime yet; perhaps one comes by dlopen. A preload reaches shells and their like too: before there is a runtime
+    // nothing is read, and nothing said.
+    const uint64_t n_loads_now = ompass::loader_counts().loaded;
+    if (n_loads == n_loads_now || !ompass::find_exported("omp_get_num_threads")) return;
+    n_loads = n_loads_now;
+    if (!is_set_up) options = read_options();
+    is_set_up = true;
+    ompass::find_destinations(n_hooks(), [](size_t i) { return hook_at(i).name; }, look_behind);
+    runtime_code = ompass::own_runtime();
+    // The hooks remember where its functions are.
+    if (runtime_code.end) ompass::keep_loaded(reinterpret_cast<const void *>(runtime_code.begin));
+    References references;
+    dl_iterate_phdr(look_at_library, &references);
+    const bool wanted = options.schedule == 1 || (options.schedule < 0 && references.placement);
+    if (references.tasks) tasks_may_come.store(true, std::memory_order_relaxed);
+    if (references.other_waits) note_other_waits();
+    runtime_is_known = find_runtime();
+    if (wanted && !runtime_is_known && !std::exchange(says_unknown, true))
+        say("this library does not know the OpenMP runtime of this process and leaves all tasks to it.");
+    if (runtime_code.end == 0) return; // one of the LLVM family may still come by dlopen
+    if (wanted && runtime_is_known && !is_in_front()) {
+        say("the OpenMP runtime stands in front of this library (link it before the runtime, or preload it); "
+            "everything "
+            "is left to the runtime.");
+        runtime_is_known = false;
+    }
+    cancellation = find_cancellation();
+    tool = find_tool();
+    own_tasks_may_come = references.own_tasks;
+    if (wanted && runtime_is_known) {
+        domains::initialize();
+        decide_on_light_tasks();
+    }
+    set_targets(wanted && runtime_is_known);
+    if (options.display) {
+        domains::display();
+        display_settings();
+        display_stacks();
+    }
+    state.store(wanted && runtime_is_known ? kActive : kLeftAlone, std::memory_order_release);
+}
+
+// Programs that never come here by a call have no runtime in sight; those that do are decided for at once, so that the
+// first region is the scheduler's already. The constructor of another library may have come here before.
+__attribute__((constructor)) void start() { resolve(); }
+
+void at_last(void *) {
+    if (options.statistics && first_team()) print_statistics();
+}
+
+// The destructors of other libraries, which may use OpenMP, can still follow: an exit handler that is added while they run
+// comes after all of them.
+__attribute__((destructor)) void stop() {
+    if (__cxa_atexit(at_last, nullptr, nullptr) != 0) at_last(nullptr);
+}
+
+} // namespace
+
+void resolve() {
+    if (state.load(std::memory_order_acquire) != kUnresolved) return;
+    pthread_mutex_lock(&lock);
+    if (state.load(std::memory_order_relaxed) == kUnresolved) decide();
+    pthread_mutex_unlock(&lock);
+}
+
+void *target_for(Hook &hook, const void *caller) {
+    const ompass::Behind::Call call = hook.behind->of(hook.name, caller);
+    void *target = call.function;
+    if (call.is_own) {
+        target = __atomic_load_n(&hook.own, __ATOMIC_ACQUIRE);
+        if (!target) { // the runtime came by dlopen
+            resolve();
+            target = __atomic_load_n(&hook.own, __ATOMIC_ACQUIRE);
+        }
+    }
+    if (!target) end_for_lack_of(hook.name);
+    return target;
+}
+
+void end_for_lack_of(const char *name) {
+    say("no OpenMP runtime of this process has the function %s, which the program calls.", name);
+    _exit(127);
+}
+
+bool is_in_runtime(const void *code) { return runtime_code.holds(code); }
+
+bool may_create_tasks() { return tasks_may_come.load(std::memory_order_relaxed); }
+void note_task_creation() {
+    if (!may_create_tasks()) tasks_may_come.store(true, std::memory_order_relaxed);
+}
+
+void note_other_waits() { other_waits_may_come.store(true, std::memory_order_relaxed); }
+
+bool cancellation_is_on() { return cancellation; }
+bool tool_is_active() { return tool; }
+
+} // namespace abi
+
+bool runtime::tasks_wait_for_children_only() { return !abi::other_waits_may_come.load(std::memory_order_relaxed); }
+
+void give_tasks_to_the_runtime() { abi::tasks_may_be_light.store(false, std::memory_order_relaxed); }
+
+void note_strict() {
+    if (runtime::is_watched()) give_tasks_to_the_runtime();
+}
+
+void note_observer() {
+    pthread_mutex_lock(&abi::lock);
+    const void *its_code = reinterpret_cast<const void *>(observer->task_begins);
+    // Another tool, behind which it stands, would lose sight of tasks.
+    abi::tool_observes = its_code && abi::base_of(its_code) == abi::base_of(code_of_tool());
+    if (!abi::tool_observes)
+        give_tasks_to_the_runtime();
+    else if (abi::state.load(std::memory_order_relaxed) == abi::kActive)
+        abi::decide_on_light_tasks();
+    pthread_mutex_unlock(&abi::lock);
+}
+
+bool is_active() {
+    abi::resolve();
+    return abi::state.load(std::memory_order_acquire) == abi::kActive;
+}
+
+void activate() {
+    abi::resolve();
+    if (abi::state.load(std::memory_order_acquire) != abi::kLeftAlone) return;
+    pthread_mutex_lock(&abi::lock);
+    if (abi::state.load(std::memory_order_relaxed) == abi::kLeftAlone && options.schedule != 0 &&
+        abi::runtime_is_known) {
+        domains::initialize();
+        abi::decide_on_light_tasks();
+        abi::set_targets(true);
+        abi::state.store(abi::kActive, std::memory_order_release);
+    }
+    pthread_mutex_unlock(&abi::lock);
+}
+
+} // namespace omp_ext

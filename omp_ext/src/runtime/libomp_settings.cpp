@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the runtime keeps of the current task for the program: its settings, which its children inherit, and whether it is
+// final. A light task gets a task of the runtime's as companion for the first; we know the second.
+#include "runtime/libomp_abi.h"
+#include "scheduler/team.h"
+
+namespace omp_ext {
+
+using namespace abi;
+
+// For C, and, with a low line more and arguments by reference, for Fortran.
+#define OMP_EXT_SETTING(name, parameters, arguments)                                                                   \
+    OMP_EXT_HOOK(void, name, parameters, arguments) {                                                                  \
+        if (this_member) need_own_task(*this_member);                                                                  \
+        real_##name() arguments;                                                                                       \
+    }
+OMP_EXT_SETTING(omp_set_num_threads, (int n), (n))
+OMP_EXT_SETTING(omp_set_num_threads_, (int *n), (n))
+OMP_EXT_SETTING(omp_set_dynamic, (int is_dynamic), (is_dynamic))
+OMP_EXT_SETTING(omp_set_dynamic_, (int *is_dynamic), (is_dynamic))
+OMP_EXT_SETTING(omp_set_nested, (int is_nested), (is_nested))
+OMP_EXT_SETTING(omp_set_nested_, (int *is_nested), (is_nested))
+OMP_EXT_SETTING(omp_set_max_active_levels, (int n), (n))
+OMP_EXT_SETTING(omp_set_max_active_levels_, (int *n), (n))
+OMP_EXT_SETTING(omp_set_schedule, (int kind, int chunk), (kind, chunk))
+OMP_EXT_SETTING(omp_set_schedule_, (int *kind, int *chunk), (kind, chunk))
+OMP_EXT_SETTING(omp_set_default_device, (int device), (device))
+OMP_EXT_SETTING(omp_set_default_device_, (int *device), (device))
+
+#define OMP_EXT_IN_FINAL(name)                                                                                         \
+    OMP_EXT_HOOK(int, name, (), ()) {                                                                                  \
+        const Member *member = this_member;                                                                            \
+        if (member && is_light(*member->current)) return (member->current->flags & kFinal) != 0;                       \
+        return real_##name()();                                                                                        \
+    }
+OMP_EXT_IN_FINAL(omp_in_final)
+OMP_EXT_IN_FINAL(omp_in_final_)
+
+} // namespace omp_ext

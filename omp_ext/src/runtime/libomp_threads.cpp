@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that compilers call with the number of the thread that they asked for when the program's function began. An
+// untied task may have gone to another thread since, so it is put right here; the rest is the runtime's. (Functions that
+// are hooked elsewhere do the same there.)
+#include "runtime/libomp_abi.h"
+#include "scheduler/team.h"
+
+namespace omp_ext {
+
+using namespace abi;
+
+OMP_EXT_HOOK(void, __kmpc_push_num_threads, (void *location, int32_t thread, int32_t n), (location, thread, n)) {
+    real___kmpc_push_num_threads()(location, number_of_this_thread(thread), n);
+}
+
+OMP_EXT_HOOK(void, __kmpc_push_proc_bind, (void *location, int32_t thread, int kind), (location, thread, kind)) {
+    real___kmpc_push_proc_bind()(location, number_of_this_thread(thread), kind);
+}
+
+OMP_EXT_HOOK(void, __kmpc_push_num_teams, (void *location, int32_t thread, int32_t n_teams, int32_t n_threads),
+             (location, thread, n_teams, n_threads)) {
+    real___kmpc_push_num_teams()(location, number_of_this_thread(thread), n_teams, n_threads);
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_cancel, (void *location, int32_t thread, int32_t kind), (location, thread, kind)) {
+    return real___kmpc_cancel()(location, number_of_this_thread(thread), kind);
+}
+
+OMP_EXT_HOOK(int32_t, __kmpc_cancellationpoint, (void *location, int32_t thread, int32_t kind),
+             (location, thread, kind)) {
+    return real___kmpc_cancellationpoint()(location, number_of_this_thread(thread), kind);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_task_reduction_init, (int32_t thread, int32_t n, void *reductions),
+             (thread, n, reductions)) {
+    if (this_member) need_own_task(*this_member);
+    return real___kmpc_task_reduction_init()(number_of_this_thread(thread), n, reductions);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_taskred_init, (int32_t thread, int32_t n, void *reductions), (thread, n, reductions)) {
+    if (this_member) need_own_task(*this_member);
+    return real___kmpc_taskred_init()(number_of_this_thread(thread), n, reductions);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_task_reduction_get_th_data, (int32_t thread, void *group, void *shared),
+             (thread, group, shared)) {
+    return real___kmpc_task_reduction_get_th_data()(number_of_this_thread(thread), group, shared);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_alloc, (int32_t thread, size_t bytes, void *allocator), (thread, bytes, allocator)) {
+    return real___kmpc_alloc()(number_of_this_thread(thread), bytes, allocator);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_aligned_alloc, (int32_t thread, size_t alignment, size_t bytes, void *allocator),
+             (thread, alignment, bytes, allocator)) {
+    return real___kmpc_aligned_alloc()(number_of_this_thread(thread), alignment, bytes, allocator);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_calloc, (int32_t thread, size_t n, size_t bytes, void *allocator),
+             (thread, n, bytes, allocator)) {
+    return real___kmpc_calloc()(number_of_this_thread(thread), n, bytes, allocator);
+}
+
+OMP_EXT_HOOK(void *, __kmpc_realloc,
+             (int32_t thread, void *memory, size_t bytes, void *allocator, void *free_allocator),
+             (thread, memory, bytes, allocator, free_allocator)) {
+    return real___kmpc_realloc()(number_of_this_thread(thread), memory, bytes, allocator, free_allocator);
+}
+
+OMP_EXT_HOOK(void, __kmpc_free, (int32_t thread, void *memory, void *allocator), (thread, memory, allocator)) {
+    real___kmpc_free()(number_of_this_thread(thread), memory, allocator);
+}
+
+} // namespace omp_ext

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dependence graphs, built as tasks are created.
+#include "scheduler/dependences.h"
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "scheduler/annotations.h"
+#include "scheduler/mailbox.h"
+#include "scheduler/task.h"
+#include "tools/observer.h"
+
+namespace omp_ext {
+
+struct DependenceNode {
+    Task *task; // null: a wait
+    std::atomic<uint32_t> n_references;
+    std::atomic<uint32_t> n_predecessors; // not complete, and one for the creation; kArmedNode more of an armed wait
+    Suspension *suspension = nullptr; // of an armed wait
+    SpinLock lock;
+    bool is_complete = false; // under lock
+    std::vector<DependenceNode *> successors; // under lock; each a reference
+};
+
+namespace {
+
+constexpr uint32_t kArmedNode = uint32_t{1} << 31;
+
+void take(DependenceNode *node) { node->n_references.fetch_add(1, std::memory_order_relaxed); }
+
+// The tasks that accessed some memory last: `last` may run beside each other, all after those of `before`.
+struct Accesses {
+    DependenceKind kind = DependenceKind::kInOut;
+    std::vector<DependenceNode *> last, before;
+};
+
+void clear(std::vector<DependenceNode *> &nodes) {
+    for (DependenceNode *node : nodes) give_back(node);
+    nodes.clear();
+}
+
+// `node` runs after those of `earlier`, unless they are complete.
+void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) {
+    for (DependenceNode *predecessor : earlier) {
+        if (predecessor == node) continue;
+        predecessor->lock.lock();
+        if (predecessor->is_complete) {
+            note_acquire(predecessor);
+        } else {
+            // A task may name an address twice; one edge is enough, and the newest is the only one it can repeat.
+            if (predecessor->successors.empty() || predecessor->successors.back() != node) {
+                take(node);
+                node->n_predecessors.fetch_add(1, std::memory_order_relaxed);
+                predecessor->successors.push_back(node);
+                // Alive, since it is not complete.
+                if (__builtin_expect(observer != nullptr, 0) && node->task && predecessor->task->seen)
+                    tell(&omp_ext_observer::task_depends, predecessor->task->seen, node->task->seen);
+            }
+        }
+        predecessor->lock.unlock();
+    }
+}
+
+void follow(DependenceNode *node, const Accesses &accesses, DependenceKind kind) {
+    const bool joins = kind != DependenceKind::kInOut && kind == accesses.kind;
+    follow(node, joins ? accesses.before : accesses.last);
+}
+
+void record(DependenceNode *node, Accesses &accesses, DependenceKind kind) {
+    if (kind == DependenceKind::kInOut || kind != accesses.kind) {
+        clear(accesses.before);
+        std::swap(accesses.before, accesses.last);
+        accesses.kind = kind;
+        if (kind == DependenceKind::kInOut) clear(accesses.before); // it waits for them itself
+    }
+    if (!accesses.last.empty() && accesses.last.back() == node) return;
+    take(node);
+    accesses.last.push_back(node);
+}
+
+DependenceNode *make_node(Task *task) {
+    auto *node = new DependenceNode;
+    node->task = task;
+    node->n_references.store(1, std::memory_order_relaxed);
+    node->n_predecessors.store(1, std::memory_order_relaxed);
+    return node;
+}
+
+} // namespace
+
+struct DependenceTable {
+    std::unordered_map<const void *, Accesses> by_address;
+    Accesses all; // of all memory; everything that was entered before it is done with
+};
+
+namespace {
+
+void follow_all(DependenceTable &table, DependenceNode *node, const Dependence &dependence) {
+    follow(node, table.all.last);
+    if (dependence.address) {
+        const auto found = table.by_address.find(dependence.address);
+        if (found != table.by_address.end()) follow(node, found->second, dependence.kind);
+    } else {
+        for (const auto &[address, accesses] : table.by_address) follow(node, accesses.last);
+    }
+}
+
+} // namespace
+
+DependenceNode *enter(DependenceTable *&table, const Dependence *dependences, int n, Task *task) {
+    if (!table) table = new DependenceTable;
+    DependenceNode *node = make_node(task);
+    for (int i = 0; i < n; i++) follow_all(*table, node, dependences[i]);
+    for (int i = 0; i < n; i++) {
+        if (dependences[i].address) {
+            record(node, table->by_address[dependences[i].address], dependences[i].kind);
+            continue;
+        }
+        for (auto &[address, accesses] : table->by_address) {
+            clear(accesses.last);
+            clear(accesses.before);
+        }
+        table->by_address.clear();
+        record(node, table->all, DependenceKind::kInOut);
+        break; // whatever else it names is part of all memory
+    }
+    return node;
+}
+
+DependenceNode *enter_wait(DependenceTable *table, const Dependence *dependences, int n) {
+    DependenceNode *node = make_node(nullptr);
+    if (table)
+        for (int i = 0; i < n; i++) follow_all(*table, node, dependences[i]);
+    return node;
+}
+
+bool release_creation(DependenceNode *node) {
+    return node->n_predecessors.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+bool is_ready(const DependenceNode *node) {
+    return (node->n_predecessors.load(std::memory_order_acquire) & ~kArmedNode) == 0;
+}
+
+bool arm(DependenceNode *node, Suspension &suspension) {
+    node->suspension = &suspension;
+    return node->n_predecessors.fetch_add(kArmedNode, std::memory_order_acq_rel) != 0;
+}
+
+void give_back(DependenceNode *node) {
+    if (node->n_references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node;
+}
+
+void complete(DependenceNode *node, void (*start)(void *context, Task *task), void *context,
+              void (*resume)(Suspension &suspension)) {
+    note_release(node);
+    node->lock.lock();
+    node->is_complete = true;
+    std::vector<DependenceNode *> successors;
+    successors.swap(node->successors);
+    node->lock.unlock();
+    for (DependenceNode *successor : successors) {
+        Task *task = successor->task;
+        note_release(successor);
+        const uint32_t n_before = successor->n_predecessors.fetch_sub(1, std::memory_order_acq_rel);
+        if (n_before == 1 && task) start(context, task);
+        if (n_before == kArmedNode + 1) resume(*successor->suspension);
+        give_back(successor);
+    }
+    give_back(node);
+}
+
+void destroy(DependenceTable *table) {
+    for (auto &[address, accesses] : table->by_address) {
+        clear(accesses.last);
+        clear(accesses.before);
+    }
+    clear(table->all.last);
+    clear(table->all.before);
+    delete table;
+}
+
+} // namespace omp_ext

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where tasks are looked for, and in which order.
+#include "scheduler/search.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "placement/domains.h"
+#include "scheduler/injection.h"
+#include "scheduler/steal.h"
+#include "scheduler/suspensions.h"
+
+namespace omp_ext {
+
+namespace {
+
+constexpr unsigned kLookedAt = 16; // letters that a constrained thread looks at before it gives up
+constexpr unsigned kBatch = 16; // letters that are moved to the thief's own domain at once
+
+Task *task_of(Letter *letter) { return static_cast<Task *>(letter); }
+
+// What runs the task needs all of it, and what the compiler put before it, from the cache of another processor: at once
+// rather than line after line.
+void fetch(const Letter *letter) {
+    constexpr uintptr_t kBytesBefore = 40, kLine = 64; // at least
+    const uintptr_t address = reinterpret_cast<uintptr_t>(letter);
+    const uintptr_t begin = (address - kBytesBefore) & ~(kLine - 1);
+    for (uintptr_t line = begin; line < address + sizeof(Task); line += kLine)
+        __builtin_prefetch(reinterpret_cast<const void *>(line), 1);
+}
+
+// A letter of the domain, whose threads the member's are or help out.
+Task *take_letter(const Search &search, int domain) {
+    Mailbox &box = search.member.team->posts[domain].mailbox;
+    if (box.empty()) return nullptr;
+    const auto fits = [&](const Letter *letter) { return search.fits(letter); };
+    return task_of(search.is_constrained ? box.take(kLookedAt, fits) : box.take_first(fits, fetch));
+}
+
+// The first letter, unless the deque has a deeper task. What is deep is small, and a task of another domain waits for it: so
+// few tasks are begun at the same time, and what they need stays in the caches.
+Task *take_deep_letter(Member &member) {
+    Mailbox &box = member.team->posts[member.domain].mailbox;
+    const int newest = member.deque.newest_tag();
+    if (!box.may_have(newest < 0 ? 0 : newest)) return nullptr;
+    return task_of(box.take_first(
+        [&](const Letter *letter) {
+            fetch(letter);
+            return letter->depth >= newest;
+        },
+        fetch));
+}
+
+// A task from the deque of another thread in that domain.
+Task *steal_task(const Search &search, int domain) {
+    Member &member = search.member;
+    const uint32_t min_tag = search.is_constrained ? search.within->depth + 1u : 0;
+    // At first the last one is left to its owner, who often wins the race for it, and who would else get nothing when the
+    // thief is quicker than the creator.
+    const int64_t n_left = search.idle && search.idle->is_fresh() ? 1 : 0;
+    Task *task = steal(member, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
+    if (!task || search.fits(task)) return task;
+    // Not for us. It cannot go back to where it was; in the mailbox it is within reach of its parent and of the others.
+    Team &team = *member.team;
+    team.posts[task->domain].mailbox.put(task, &task->parent->mail, false);
+    tell_of_task(team, task->domain);
+    return nullptr;
+}
+
+Task *find_in_domain(const Search &search) {
+    Member &member = search.member;
+    Team &team = *member.team;
+    const int n_domains = domains::count();
+    for (int i = 0; i < n_domains; i++)
+        if (team.serves(member, i))
+            if (Task *task = take_letter(search, i)) return task;
+    Task *task = steal_task(search, member.domain);
+    if (task) member.statistics.n_stolen_inside.add();
+    return task;
+}
+
+// Not in strict mode. Threads that may run anything bring more letters along, for their whole domain.
+Task *find_outside(const Search &search) {
+    Member &member = search.member;
+    Team &team = *member.team;
+    const int n_neighbours = domains::count() - 1;
+    const int *neighbours = domains::neighbours(member.domain);
+    for (int i = 0; i < n_neighbours; i++) {
+        Mailbox &box = team.posts[neighbours[i]].mailbox;
+        Task *task = take_letter(search, neighbours[i]);
+        if (task && !search.is_constrained) {
+            Mailbox &own = team.posts[member.domain].mailbox;
+            for (uint64_t n = box.depth() / 2; n > 0 && n <= kBatch; n--) {
+                Letter *letter = box.take(1, [](const Letter *) { return true; });
+                if (!letter) break;
+                own.put(letter, &task_of(letter)->parent->mail, false);
+            }
+        }
+        if (!task) task = steal_task(search, neighbours[i]);
+        if (task) {
+            member.statistics.n_stolen_outside.add();
+            return task;
+        }
+    }
+    return nullptr;
+}
+
+// A child of the waiting task, which is in mail when it was placed elsewhere or came back from there.
+Task *claim_child(const Search &search, bool is_strict) {
+    if (!search.within->mail.first.load(std::memory_order_relaxed)) return nullptr;
+    Letter *letter = Mailbox::claim(&search.within->mail, kLookedAt, [&](const Mailbox &box) {
+        return !is_strict || search.member.team->serves(search.member, box.domain);
+    });
+    return letter ? task_of(letter) : nullptr;
+}
+
+// Can no thread of this domain take anything that is not a descendant of what it runs?
+bool is_stuck(const Team &team, int domain) {
+    const int home = team.posts[domain].home.load(std::memory_order_relaxed);
+    bool has_threads = false; // some may not have joined yet
+    for (int i = 0; i < team.n_members; i++) {
+        if (team.members[i].domain != home) continue;
+        if (!team.members[i].is_blocked.load(std::memory_order_acquire)) return false;
+        has_threads = true;
+    }
+    return has_threads;
+}
+
+// The newest task of the deque that fits.
+Task *pop(const Search &search) {
+    Member &member = search.member;
+    if (!search.is_constrained) return member.deque.pop(0);
+    if (!member.anchor) return member.deque.pop(member.mark);
+    // Where tasks have stepped aside the mark tells nothing.
+    while (Task *task = member.deque.pop(0)) {
+        if (search.fits(task)) return task;
+        send_back(member, *task);
+    }
+    return nullptr;
+}
+
+} // namespace
+
+Task *find(const Search &search) {
+    inject_sleep();
+    Member &member = search.member;
+    if (Task *task = pop(search)) return task;
+    const bool is_strict = member.team->is_strict();
+    if (search.is_constrained)
+        if (Task *task = claim_child(search, is_strict)) return task;
+    if (Task *task = find_in_domain(search)) return task;
+    return !is_strict && domains::count() > 1 ? find_outside(search) : nullptr;
+}
+
+Task *find_for_suspendable(const Search &within) {
+    inject_sleep();
+    Member &member = within.member;
+    if (Task *task = take_deep_letter(member)) return task;
+    if (Task *task = member.deque.pop(0)) return task;
+    const bool is_strict = member.team->is_strict();
+    if (Task *task = claim_child(within, is_strict)) return task;
+    const Search any{member, within.within, false};
+    if (Task *task = find_in_domain(any)) return task;
+    return !is_strict && domains::count() > 1 ? find_outside(any) : nullptr;
+}
+
+namespace {
+
+// Does the thread run, or would it if it had a processor, or is it in a wait of the kernel's own (D), which ends by itself,
+// as those for pages that are being moved do? False where the system does not tell.
+bool wants_processor(clockid_t processor_clock) {
+    const int number = ~(processor_clock >> 3); // the system's, from which it makes that of the clock
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", number);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return false;
+    const ssize_t n = read(file, line, sizeof line - 1);
+    close(file);
+    line[n > 0 ? n : 0] = '\0';
+    const char *state = strrchr(line, ')'); // behind the name
+    return state && (strncmp(state, ") R", 3) == 0 || strncmp(state, ") D", 3) == 0);
+}
+
+} // namespace
+
+bool Watch::sees_standstill(int64_t at_ns) {
+    constexpr int64_t kApartNs = 1'000'000'000; // on a busy machine a thread may want its processor for long
+    constexpr int64_t kIdleShare = 64; // threads that wait look round now and then
+    if (at_ns - asked_ns_ < kApartNs) return false;
+    int64_t processor_ns = 0;
+    bool is_wanted = false;
+    const Team &team = *member_.team;
+    for (int i = 0; i < team.n_members; i++) {
+        const Member &other = team.members[i];
+        timespec used{};
+        if (&other == &member_ || clock_gettime(other.processor_clock, &used) != 0) continue;
+        processor_ns += used.tv_sec * 1'000'000'000LL + used.tv_nsec;
+        is_wanted |= wants_processor(other.processor_clock);
+    }
+    const bool is_first = asked_ns_ == 0;
+    const bool stands_still =
+        !is_first && !is_wanted && processor_ns - processor_ns_ < (at_ns - asked_ns_) / kIdleShare;
+    asked_ns_ = at_ns;
+    processor_ns_ = processor_ns;
+    return stands_still;
+}
+
+Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bool anyway) {
+    Member &member = search.member;
+    Team &team = *member.team;
+    const int64_t waited_ns = now_ns() - since_ns;
+    if (waited_ns < kRescueAfterNs) return nullptr;
+    Letter *letter = nullptr;
+    if (search.within->mail.first.load(std::memory_order_relaxed))
+        letter = Mailbox::claim(&search.within->mail, ~0u,
+                                [&](const Mailbox &box) { return anyway || is_stuck(team, box.domain); });
+    // Where waits may step aside, children in other domains are in no list.
+    if (!letter && (waited_ns > next_search_ns || may_suspend(member))) {
+        next_search_ns = waited_ns * 2;
+        for (int domain = 0; domain < domains::count() && !letter; domain++)
+            if (anyway || is_stuck(team, domain))
+                letter = team.posts[domain].mailbox.take(~0u, [&](const Letter *other) { return search.fits(other); });
+    }
+    if (!letter) return nullptr;
+    if (!team.serves(member, task_of(letter)->domain)) {
+        member.statistics.n_rescued.add();
+        task_of(letter)->flags |= kRescued;
+    }
+    return task_of(letter);
+}
+
+void put_back(Member &member, Task &task) {
+    if (task.domain == member.domain)
+        member.deque.push(&task, task.depth);
+    else
+        member.team->posts[task.domain].mailbox.put(&task, &task.parent->mail, true);
+}
+
+void send_back(Member &member, Task &task) {
+    member.team->posts[task.domain].mailbox.put(&task, &task.parent->mail, true);
+    tell_of_task(*member.team, task.domain);
+}
+
+} // namespace omp_ext

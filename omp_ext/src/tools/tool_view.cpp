@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// What OMPT tools that know nothing of this library see of held tasks. The runtime would tell them of a task's creation
+// when it begins to run, on another thread, when the task that created it may be complete and forgotten. So this stands
+// between the runtime and the tool: creations are told when they happen, and the runtime's late word is held back. Owns
+// only that callback; all else passes by. A tool that observes us (omp_ext_tool.h) needs none of this.
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <omp-tools.h>
+#include <string>
+#include <utility>
+
+#include "options.h"
+#include "runtime/activation.h"
+#include "runtime/libomp_abi.h"
+#include "tools/observer.h"
+
+namespace omp_ext {
+
+namespace {
+
+ompt_start_tool_result_t *tool; // the one that the process has
+ompt_function_lookup_t look_up;
+ompt_set_callback_t set_in_runtime;
+ompt_get_task_info_t get_task_info;
+ompt_callback_task_create_t tell_tool;
+
+// What the runtime tells of next on this thread.
+thread_local ompt_data_t *held_task __attribute__((tls_model("initial-exec"))) = nullptr; // null: a creation
+thread_local const void *next_code __attribute__((tls_model("initial-exec"))) = nullptr;
+
+void on_task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t *data, int flags, int has_dependences,
+                    const void *code) {
+    const void *true_code = std::exchange(next_code, nullptr);
+    if (const ompt_data_t *told = std::exchange(held_task, nullptr)) {
+        *data = *told;
+        delete told;
+    } else {
+        tell_tool(parent, frame, data, flags, has_dependences, true_code ? true_code : code);
+    }
+}
+
+// ---------------------------------------------------------------- as an observer
+
+// The tool's word for a task, until the runtime has a place for it.
+void *task_created(const void *code, int flags, int has_dependences, int) {
+    if (!tell_tool) return nullptr;
+    int creator_flags = 0, thread = 0;
+    ompt_data_t *creator = nullptr, *parallel = nullptr;
+    ompt_frame_t *frame = nullptr;
+    if (!get_task_info(0, &creator_flags, &creator, &frame, &parallel, &thread) || !creator) return nullptr;
+    auto *data = new ompt_data_t{};
+    tell_tool(creator, frame, data, flags, has_dependences, code);
+    return data;
+}
+
+// The pattern of a taskloop is seen as what it is to the runtime, an undeferred task that does nothing.
+void task_starts(void *task, int, int) { held_task = static_cast<ompt_data_t *>(task); }
+
+void undeferred_starts(const void *code) { next_code = code; }
+
+constexpr omp_ext_observer kView = {
+    .bytes = sizeof(omp_ext_observer),
+    .creation_begins = nullptr,
+    .creation_ends = nullptr,
+    .task_created = task_created,
+    .task_depends = nullptr,
+    .task_starts = task_starts,
+    .undeferred_starts = undeferred_starts,
+    .wait_begins = nullptr,
+    .wait_ends = nullptr,
+    .steal_begins = nullptr,
+    .steal_ends = nullptr,
+    .task_begins = nullptr,
+    .undeferred_begins = nullptr,
+    .task_ends = nullptr,
+    .tallies = nullptr,
+    .tallied_task = nullptr,
+};
+
+// ---------------------------------------------------------------- between runtime and tool
+
+ompt_set_result_t set_callback(ompt_callbacks_t event, ompt_callback_t callback) {
+    if (event != ompt_callback_task_create) return set_in_runtime(event, callback);
+    tell_tool = reinterpret_cast<ompt_callback_task_create_t>(callback);
+    return set_in_runtime(event, callback ? reinterpret_cast<ompt_callback_t>(on_task_create) : nullptr);
+}
+
+int get_callback(ompt_callbacks_t event, ompt_callback_t *callback) {
+    const auto get = reinterpret_cast<ompt_get_callback_t>(look_up("ompt_get_callback"));
+    const int found = get(event, callback);
+    if (found && event == ompt_callback_task_create) *callback = reinterpret_cast<ompt_callback_t>(tell_tool);
+    return found;
+}
+
+ompt_interface_fn_t look_up_for_tool(const char *name) {
+    if (strcmp(name, "ompt_set_callback") == 0) return reinterpret_cast<ompt_interface_fn_t>(set_callback);
+    if (strcmp(name, "ompt_get_callback") == 0) return reinterpret_cast<ompt_interface_fn_t>(get_callback);
+    return look_up(name);
+}
+
+int initialize(ompt_function_lookup_t real_look_up, int device, ompt_data_t *) {
+    look_up = real_look_up;
+    set_in_runtime = reinterpret_cast<ompt_set_callback_t>(look_up("ompt_set_callback"));
+    get_task_info = reinterpret_cast<ompt_get_task_info_t>(look_up("ompt_get_task_info"));
+    const int started =
+        tool->initialize(set_in_runtime && get_task_info ? look_up_for_tool : look_up, device, &tool->tool_data);
+    if (started && !observer && tell_tool) {
+        observer = &kView;
+        give_tasks_to_the_runtime();
+    }
+    return started;
+}
+
+void finalize(ompt_data_t *) { tool->finalize(&tool->tool_data); }
+
+using StartTool = ompt_start_tool_result_t *(*)(unsigned, const char *);
+
+// As the runtime does when no tool is linked: the first library of OMP_TOOL_LIBRARIES that has one that accepts.
+ompt_start_tool_result_t *start_tool_of_libraries(unsigned version, const char *runtime) {
+    const char *text = environment("OMP_TOOL_LIBRARIES");
+    std::string libraries = text ? text : "";
+    for (char *rest = libraries.data(), *name; (name = strtok_r(nullptr, ":", &rest));) {
+        void *library = dlopen(name, RTLD_LAZY);
+        if (!library) continue;
+        const auto start = reinterpret_cast<StartTool>(dlsym(library, "ompt_start_tool"));
+        if (start && start != static_cast<StartTool>(ompt_start_tool))
+            if (ompt_start_tool_result_t *result = start(version, runtime)) return result;
+        dlclose(library);
+    }
+    return nullptr;
+}
+
+} // namespace
+
+const void *code_of_tool() {
+    return tool ? reinterpret_cast<const void *>(tool->initialize) : dlsym(RTLD_DEFAULT, "ompt_start_tool");
+}
+
+} // namespace omp_ext
+
+// Called by the runtime in the place of the tool's own. A program that is left alone has its tool to itself.
+extern "C" __attribute__((visibility("default"))) ompt_start_tool_result_t *ompt_start_tool(unsigned version,
+                                                                                            const char *runtime) {
+    using namespace omp_ext;
+    const auto following = reinterpret_cast<StartTool>(dlsym(RTLD_NEXT, "ompt_start_tool"));
+    const bool schedules = is_active();
+    // A tool can observe one runtime: the one that we schedule, if any.
+    if (!abi::is_in_runtime(__builtin_return_address(0))) {
+        if (schedules || !following) return nullptr;
+        OMP_EXT_JUMP following(version, runtime);
+    }
+    tool = following ? following(version, runtime) : nullptr;
+    if (!schedules) return tool;
+    if (!tool) tool = start_tool_of_libraries(version, runtime);
+    if (!tool) return nullptr;
+    static ompt_start_tool_result_t result = {initialize, finalize, {0}};
+    return &result;
+}
