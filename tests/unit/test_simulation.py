@@ -547,7 +547,7 @@ def test_tasks_that_depend_on_each_other_in_a_ring_are_refused(tmp_path: Path) -
     log.words[place:place] = [DEPENDENCE, second.id, first.id]
     path = write_trace(tmp_path / "ring.ompass", schedule)
     for command in ("simulate", "advise"):
-        assert "wait for each other in a ring" in error_of(call(command, path))
+        assert "wait for each other in a cycle" in error_of(call(command, path))
 
 
 def test_runs_longer_than_the_simulated_clock_are_refused() -> None:

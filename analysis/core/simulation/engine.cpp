@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each operation of a task does: work, creations, the end; and the course of the run.
+// The course of a simulated run, and the operations of its tasks: work, creations, the end.
 #include "engine.h"
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace {
 constexpr uint64_t kProgressEvery = 1 << 20;
 constexpr ptrdiff_t kAccessesAtOnce = 8;
 
-// As much of what is to be taken off as there is.
-uint64_t deduct(uint32_t &rest, uint64_t of) {
-    const auto off = static_cast<uint32_t>(std::min<uint64_t>(of, rest));
+// Subtracts from `ns`, and from `rest`, as much of `rest` as possible. A negative `rest` is added.
+uint64_t deduct(uint32_t &rest, uint64_t ns) {
+    const auto off = static_cast<uint32_t>(std::min<uint64_t>(ns, rest));
     rest -= off;
-    return off;
+    return ns - off;
 }
 
-uint64_t without(int32_t &rest, uint64_t ns) {
+uint64_t deduct(int32_t &rest, uint64_t ns) {
     const int64_t off = std::min<int64_t>(static_cast<int64_t>(ns), rest);
     rest -= static_cast<int32_t>(off);
     return ns - static_cast<uint64_t>(off);
@@ -38,20 +38,20 @@ Simulated SimulatedRun::run() {
     while (!done_ && !stopped_) {
         if (threads_.all_parked() && !rescue()) {
             result_.problem =
-                "no task can go on: they wait for each other in a ring, or the trace lacks what they wait for";
+                "no task can continue: they wait for each other in a cycle, or for tasks that the trace lacks";
             break;
         }
         take_step(threads_.next(), threads_.next_step());
     }
     if (stopped_) result_.problem = "stopped";
     if (std::ranges::any_of(threads_, [](const Thread &thread) { return thread.now > NextThread::kLastTime; }))
-        result_.problem = "it takes more than six days, which is more than can be simulated";
+        result_.problem = "the simulated run takes more than six days, the limit";
     const uint64_t end = threads_[0].now;
     result_.wall_ns = end;
     result_.serial_ns = end - in_regions_ns_;
     for (Thread &thread : threads_) {
         if (thread.now < end) thread.spend(State::kIdle, end - thread.now);
-        // A theft that was under way at the end.
+        // The rest of a steal that was under way at the end does not count.
         threads_.ns(State::kSchedule) -= thread.now - end;
     }
     result_.work_ns = threads_.ns(State::kWork);
@@ -97,13 +97,13 @@ void SimulatedRun::continue_search(Thread &thread) {
         thread.last_victim = target;
         return start(thread, stolen);
     }
-    // It was on its way to a task, and goes elsewhere: somebody else may have it.
+    // The thread leaves the task that it wanted to steal to another one.
     wake_next_thief(target, thread.now);
 }
 
 // ---------------------------------------------------------------- operations of tasks
 
-// Spends the time up to the next operation that others can see.
+// Runs the current task up to the next operation that other threads can see.
 void SimulatedRun::continue_task(Thread &thread) {
     LiveTask &task = tasks_[thread.current];
     for (;; task.next_op++) {
@@ -111,9 +111,9 @@ void SimulatedRun::continue_task(Thread &thread) {
         switch (operation.kind()) {
         case OpKind::kWork: {
             uint64_t ns = operation.value();
-            if (task.data_ns) ns -= deduct(task.data_ns, ns);
+            if (task.data_ns) ns = deduct(task.data_ns, ns);
             ns = terms_.scaled(ns, operation.construct());
-            if (task.untraced) ns = without(task.untraced, ns);
+            if (task.untraced) ns = deduct(task.untraced, ns);
             thread.spend(State::kWork, ns);
             continue;
         }
@@ -139,7 +139,7 @@ void SimulatedRun::continue_task(Thread &thread) {
                 pay(thread, State::kCreate, terms_.creation_ns(operation), result_.operations.create);
             task.untraced += terms_.traced_creation_ns(created);
             threads_.wait_for_step(thread, Step::kCreate);
-            __builtin_prefetch(&program_.operations[created.first_op]); // on many threads there is time until its step
+            __builtin_prefetch(&program_.operations[created.first_op]);
             return;
         }
         case OpKind::kEnd:
@@ -181,7 +181,7 @@ void SimulatedRun::run_operation(Thread &thread) {
     continue_task(thread);
 }
 
-// Those that follow one another are one step.
+// Runs consecutive accesses as one step.
 void SimulatedRun::access(Thread &thread) {
     LiveTask &task = tasks_[thread.current];
     const Operation *const first = &program_.operations[task.next_op], *end = first + 1;
@@ -222,7 +222,7 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
         policy_.queue_limit && of_task < threads_.size() && ready_.n_tasks(of_task) >= policy_.queue_limit;
     if (undeferred || full || !region_.open) {
         child.inlined = true;
-        // Not those that run here because the queue is full.
+        // A full queue does not make a task serial.
         child.serial = tasks_[creator].serial || (terms_.changes.serial_below && terms_.is_cut_off(task, number));
         child.below = creator;
         thread.current = place;
@@ -247,7 +247,7 @@ void SimulatedRun::create(Thread &thread, Operation operation) {
 
 void SimulatedRun::end_task(Thread &thread) {
     const uint32_t place = thread.current;
-    const LiveTask &ended = tasks_[place]; // no task is made here
+    const LiveTask &ended = tasks_[place]; // remains valid: this function makes no task
     if (place == main_) {
         done_ = true;
         return;

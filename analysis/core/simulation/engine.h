@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a task program on a machine under a policy: discrete events, one per thread at a time, in order of time. The same
-// input and seed give the same run, to the nanosecond.
+// Simulates a task program on a machine under a policy, as discrete events in order of time, one per thread at a time.
+// The same input and seed give the same run, to the nanosecond.
 //
 //   work + create + schedule + sync + idle  =  threads x wall time, in integer nanoseconds
-//   work  =  the program's work (each piece divided by the machine's clock ratio; without Changes, and without memory)
+//   work  =  the program's work, each piece divided by the machine's clock ratio (without Changes and memory model)
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,30 @@
 
 namespace ompass::simulation {
 
-// What a user could change in the program.
+// Changes that a user could make in the program, and corrections of recorded times.
 struct Changes {
-    std::vector<double> speed; // by number in TaskProgram::constructs: how many times faster; empty: none
+    std::vector<double> speed; // speed-up, by number in TaskProgram::constructs; empty: none
     uint32_t max_depth = 0; // tasks deeper than this run inside their creator; 0: none
-    uint64_t min_ns = 0; // so do tasks with less work than this, descendants included
-    bool serial_below = false; // such tasks are no tasks at all: a plain call of a serial function
-    bool untied = false; // all tasks are
-    uint32_t untraced_task_ns = 0; // taken off each task's work: what recording added to it
-    uint32_t untraced_creation_ns = 0; // and off its creator's
-    // The same of tasks that were recorded in a team of one, unless such a team is simulated and its times are kept.
-    // Below 0: recording them elsewhere would have added more.
+    uint64_t min_ns = 0; // tasks with less work than this, descendants included, do too
+    bool serial_below = false; // such tasks become plain calls of a serial function
+    bool untied = false; // all tasks become untied
+    uint32_t untraced_task_ns = 0; // cost of recording, to subtract from each task's work
+    uint32_t untraced_creation_ns = 0; // cost of recording, to subtract from its creator's work
+    // The same costs for tasks recorded in a team of one. Below 0: recording them in a larger team costs more.
     int32_t serialised_task_ns = 0;
     int32_t serialised_creation_ns = 0;
-    uint32_t serialised_create_ns = 0; // what their creation takes elsewhere, unless it is given
-    bool as_recorded = false; // a team of one takes them as they were recorded
+    uint32_t serialised_create_ns = 0; // cost of their creation in a larger team, unless the machine gives one
+    bool as_recorded = false; // a simulated team of one keeps the recorded times of such tasks
 };
 
 struct Simulated {
     uint64_t wall_ns = 0, work_ns = 0, create_ns = 0, schedule_ns = 0, sync_ns = 0, idle_ns = 0;
-    uint64_t serial_ns = 0; // outside of parallel regions
-    uint64_t n_tasks = 0; // that were queued or ran inside their creator
-    uint64_t n_inlined = 0; // of these, the latter
+    uint64_t serial_ns = 0; // outside parallel regions
+    uint64_t n_tasks = 0; // tasks that were queued or ran inside their creator
+    uint64_t n_inlined = 0; // tasks that ran inside their creator
     uint64_t n_steals_attempted = 0, n_steals_successful = 0, n_steals_false_negative = 0;
-    uint64_t n_remote = 0; // tasks that ran in another domain than they were placed in
-    // How often each operation of the runtime happened, and what that took.
+    uint64_t n_remote = 0; // tasks that ran outside the domain in which they were placed
+    // Number and total time of each operation of the runtime.
     struct OperationCount {
         uint64_t n = 0, ns = 0;
         void add(uint64_t cost) { n++, ns += cost; }
@@ -51,7 +50,7 @@ struct Simulated {
         OMPASS_SIMULATED_COSTS(OMPASS_SIMULATED_COST)
 #undef OMPASS_SIMULATED_COST
     } operations;
-    MemoryCounts memory; // without levels: it was not modelled
+    MemoryCounts memory; // without levels: not modelled
     std::string problem; // empty: the program ran to its end
 };
 
@@ -60,19 +59,19 @@ class Recorder;
 struct Team {
     uint32_t n_threads = 1;
     uint64_t seed = 1;
-    // Called now and then with the number of tasks that have completed; returns whether to go on.
+    // Called at intervals with the number of completed tasks; returns false to stop the simulation.
     std::function<bool(uint64_t)> progress;
-    // Called at each completion of a task, in order of time: for tests.
+    // Called at each completion of a task, in order of time; for tests.
     std::function<void(uint32_t task, uint32_t thread, uint64_t time)> completed;
-    Recorder *recorder = nullptr; // hears of everything; only with policies that it can record
+    Recorder *recorder = nullptr; // records the run; only with policies for which can_record() is true
 };
 
-// Any thread of control may call it, several at once on one program. Memory: 64 bytes per task that is created and
-// not complete, or has children that are not.
+// Several threads may call it at once, also on one program. Memory: 64 bytes per created task that is not complete or has
+// children that are not.
 Simulated simulate(const TaskProgram &program, const Machine &machine, const Policy &policy, const Team &team,
                    const Changes &changes = {});
 
-// Work of each task with all its descendants, ns; what exceeds 2^32 - 1 is that.
+// Returns the work of each task with all its descendants in ns, at most 2^32 - 1.
 std::vector<uint32_t> inclusive_work(const TaskProgram &program);
 
 } // namespace ompass::simulation

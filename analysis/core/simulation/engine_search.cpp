@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How threads come to tasks. One without anything to do is parked: it takes no steps. A task that is queued sends one parked
-// thread on its way, which arrives after as many failed attempts as its policy would have needed.
+// How threads find tasks. A thread that finds none is parked: it takes no steps. Queueing a task wakes one parked thread,
+// which arrives at the queue after as many failed attempts as its policy would have made.
 //
-//   as long as an unbound thread is parked, there are no more queued tasks than threads on their way to one
+//   while an unbound thread is parked: n queued tasks <= n threads on their way to one
 #include <algorithm>
 
 #include "simulated_run.h"
@@ -78,7 +78,7 @@ void SimulatedRun::enqueue(Thread &thread, uint32_t queue, uint32_t place) {
     if (threads_.n_parked()) wake_thief(queue, place, thread.now);
 }
 
-// Ends the parking of a thread, which then looks around.
+// Wakes a parked thread, which then searches.
 void SimulatedRun::wake(Thread &thread, uint64_t now, bool from_wait) {
     unpark(thread, now);
     if (from_wait) pay(thread, State::kSync, terms_.cost.wake, result_.operations.wake);
@@ -103,8 +103,7 @@ void SimulatedRun::unpark(Thread &thread, uint64_t now) {
     threads_.unpark(thread, now);
 }
 
-// Sends a parked thread for a task that has just been queued: one without a task to return to, or one that waits for an
-// ancestor of this one.
+// Sends a parked thread to steal a task: an idle one, or one that waits in an ancestor of the task.
 void SimulatedRun::wake_thief(uint32_t queue, uint32_t place, uint64_t now) {
     const uint32_t n_domains = terms_.n_domains;
     const uint32_t home = policy_.queues == Queues::kPlaced                     ? ready_.set_of(queue)
@@ -129,12 +128,13 @@ void SimulatedRun::wake_thief(uint32_t queue, uint32_t place, uint64_t now) {
     }
 }
 
-// A task is left in a queue, from which a thread went elsewhere that might have taken it.
+// Sends another thread to a queue that still has tasks, after a thief did not take one.
 void SimulatedRun::wake_next_thief(uint32_t queue, uint64_t now) {
     if (queue != kNoQueue && ready_.n_tasks(queue) && threads_.n_parked()) wake_thief(queue, ready_.oldest(queue), now);
 }
 
-// All who are parked or on their way try at random, and find tasks one after the other; the thief is the next of them.
+// Sends a parked thread to a queue. All parked threads and thieves try at random and find tasks one after the other; this
+// thief is the next to succeed.
 void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool at_home) {
     const uint32_t n_looking = threads_.n_parked() + ready_.n_thieves();
     unpark(thief, now);
@@ -150,7 +150,8 @@ void SimulatedRun::send_thief(Thread &thief, uint32_t queue, uint64_t now, bool 
     begin_steal(thief, victim);
 }
 
-// Everybody waits. A queued task that nobody may run for the rules of tied tasks or domains is run all the same.
+// Runs a queued task although the rules of tied tasks or domains forbid it, because all threads wait. Returns false if no
+// task is queued.
 bool SimulatedRun::rescue() {
     for (uint32_t set = 0; set < ready_.n_sets(); set++)
         for (uint32_t i = 0; i < ready_.holding(set).size(); i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for children and groups, barriers, and the regions around them.
+// Waits for children and taskgroups, barriers and parallel regions.
 #include "simulated_run.h"
 
 namespace ompass::simulation {
@@ -30,7 +30,7 @@ void SimulatedRun::leave_wait(Thread &thread) {
 void SimulatedRun::wait_is_over(uint32_t place, Thread &by) {
     LiveTask &task = tasks_[place];
     Thread &owner = threads_[task.thread];
-    if (policy_.waiting == Waiting::kNests) { // the thread looks for itself, once nothing runs on top
+    if (policy_.waiting == Waiting::kNests) { // the thread checks its wait when no task runs on top of it
         if (owner.parked && owner.current == place) wake(owner, by.now, true);
         return;
     }
@@ -51,7 +51,7 @@ void SimulatedRun::enter_region(Thread &thread, uint32_t number) {
     region_.open = true;
     region_.begin = thread.now;
     if (recorder_) recorder_->begin_region(number, thread.now);
-    // A team smaller than the recorded one: its threads take several parts each, up to the next barrier one after the other.
+    // In a team smaller than the recorded one, a thread runs several parts, one after the other up to the next barrier.
     for (uint32_t i = region_.n_implicit; i-- > 0;) {
         const uint32_t place = tasks_.make(region.implicit[i], main_);
         tasks_[place].implicit = true;
@@ -63,7 +63,7 @@ void SimulatedRun::enter_region(Thread &thread, uint32_t number) {
     search(thread);
 }
 
-// Is everybody there, and every task complete?
+// Ends the barrier or the region if all implicit tasks have arrived and all explicit tasks are complete.
 void SimulatedRun::check_barrier(Thread &thread) {
     if (!region_.open || region_.n_unfinished || region_.n_arrived + region_.n_ended < region_.n_implicit) return;
     if (region_.n_arrived == 0) {

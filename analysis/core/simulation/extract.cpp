@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observer of all threads in order of time that writes down what every task does.
+// Extracts the task program of a trace: an observer of all threads in order of time that notes the operations of each task.
 //
-// Time between two clock readings in which undeferred tasks began and ended without a reading of their own is shared
-// out evenly among the pieces that these events cut it into.
+// Untimed begins and ends of undeferred tasks cut the time between two clock readings into pieces. Each piece gets an equal
+// share of that time.
 #include <algorithm>
 #include <deque>
 #include <unordered_map>
@@ -16,19 +16,18 @@ namespace ompass::simulation {
 namespace {
 
 constexpr uint32_t kOmptUntied = 0x10000000;
-constexpr uint32_t kUnknownTask = 0; // the program itself is never created
+constexpr uint32_t kUnknownTask = 0; // number of the program, which is never created
 
-// A task whose operations are still coming in.
+// A task that is not complete yet.
 struct Draft {
     uint32_t task = 0;
-    bool serialised = false; // in a team of one, where waits after tasks that ran at once leave no event
+    bool serialised = false; // ran at once in a team of one, where waits leave no event
     std::vector<Operation> operations;
 };
 
-// A region by its id in the trace.
 struct SeenRegion {
     uint32_t number = 0; // in TaskProgram::regions, unless nested
-    uint32_t draft = 0;  // of the task that entered it
+    uint32_t draft = 0; // draft of the task that entered it
     bool nested = false;
     RecordedRegion recorded;
     std::vector<std::pair<uint32_t, uint32_t>> team; // thread, implicit task
@@ -37,9 +36,9 @@ struct SeenRegion {
 class Extractor : public WalkObserver {
 public:
     struct FrameData {
-        uint32_t draft = 0;   // into which its operations go
+        uint32_t draft = 0; // that gets its operations
         uint16_t construct = 0;
-        bool own = false;     // of an undeferred task: it has a draft of its own
+        bool own = false; // true if no other task has this draft
     };
     struct PartData {
         SeenRegion *region = nullptr;
@@ -48,12 +47,12 @@ public:
         uint32_t draft, operation, weight;
     };
     struct ThreadData {
-        uint64_t counted_until = 0; // work before this is written down
-        std::vector<Piece> pieces;  // that share the open stretch
-        std::vector<uint32_t> ended; // drafts that are complete but for such pieces
+        uint64_t counted_until = 0; // work before this time is in the drafts
+        std::vector<Piece> pieces; // of the open state interval
+        std::vector<uint32_t> ended; // complete drafts with such pieces
         uint32_t created_in = 0, created_as = 0; // draft and operation of the last creation
-        uint64_t preempted_in_creation = 0; // ticks, of the last stretch of creation
-        uint64_t taskloop_iterations = 0; // of the one that the thread is in, and has not created a task of
+        uint64_t preempted_in_creation = 0; // ticks in the last interval of creation
+        uint64_t taskloop_iterations = 0; // of the current taskloop, until its first task is created
     };
     using Walk = ThreadWalk<Extractor>;
     using Frame = Walk::Frame;
@@ -80,7 +79,7 @@ public:
         case Precondition::kStartable:
         case Precondition::kCreated: return task(needed.id) != kUnknownTask;
         case Precondition::kRegionBegun: return seen_.contains(needed.id);
-        default: return true; // whatever a wait is for happens in the simulation
+        default: return true; // the simulation determines when waits end
         }
     }
     void out_of_order() { program_.n_out_of_order++; }
@@ -91,7 +90,7 @@ public:
         return found == seen_.end() ? kUnknownRegion : found->second.recorded;
     }
 
-    // ---------------------------------------------------------------- stretches
+    // ---------------------------------------------------------------- state intervals
 
     void state_interval(Walk &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (state == format::State::kWork) worked(walk, begin, end);
@@ -124,7 +123,7 @@ public:
     void depends(Walk &, uint64_t before, uint64_t after) {
         const uint32_t first = task(before), second = task(after);
         if (first == kUnknownTask || second == kUnknownTask) return;
-        // On a task that was created later: check_program() refuses it, unless the trace lacks more than that.
+        // check_program() refuses a dependence on a later task, which an incomplete trace may have.
         if (first < second || program_.n_out_of_order == 0) program_.dependences.push_back({first, second});
     }
     void began_undeferred(Walk &walk, Frame &frame) {
@@ -132,7 +131,7 @@ public:
         frame.data = {frame.below().data.draft, number_of(frame.construct), false};
         walk.data.created_as = 0;
         if (!is_alone(walk)) return;
-        // A team of one runs all tasks at once, so the clauses of this one are not known: taken for deferred.
+        // A team of one runs all tasks at once. Whether a larger team would defer this one is unknown; assumed so.
         give_draft(walk, frame, ProgramTask::kSerialised);
         draft_of(frame).serialised = true;
         program_.n_serialised++;
@@ -179,7 +178,7 @@ public:
         program_.n_dependent_waits += kind == format::kTaskwaitDepend;
         draft.operations.push_back(Operation::of(operation, 0, number_of(walk.current().wait_place)));
     }
-    // In a team of one a trace tells of waits only where they stand: between two clock readings.
+    // A trace of a team of one has only the places of waits, between two clock readings.
     void named_wait(Walk &walk, uint32_t construct) {
         const uint32_t kind = run_.definitions[construct].flags;
         const bool is_group = kind == format::kTaskgroup;
@@ -194,7 +193,7 @@ public:
     void began_region(Walk &walk, Part &part) {
         SeenRegion &seen = seen_[part.id];
         seen.recorded = {part.begin, 0, 0, part.construct, part.level, false};
-        if (walk.is_waiting_helper()) return; // the runtime's own region, which is no part of the program
+        if (walk.is_waiting_helper()) return; // a region of the runtime
         seen.nested = part.outer().id != 0;
         seen.draft = walk.current().data.draft;
         part.data.region = &seen;
@@ -215,7 +214,7 @@ public:
     void began_implicit(Walk &walk, Frame &frame) {
         SeenRegion *region = walk.part().data.region;
         frame.data = {};
-        if (walk.part().id == 0 || !region) return; // the initial task: the program itself
+        if (walk.part().id == 0 || !region) return; // the initial task
         frame.data = {0, number_of(region->recorded.construct), true};
         const uint32_t place = new_task(frame.data.construct, owner(drafts_[region->draft]), ProgramTask::kImplicit);
         program_.tasks[place].depth = 0;
@@ -289,13 +288,13 @@ private:
         return end > begin ? clock_.ns(end) - clock_.ns(begin) : 0;
     }
     Draft &draft_of(const Frame &frame) { return drafts_[frame.data.draft]; }
-    // In a damaged trace a task goes on after its end: that counts as the program's own.
+    // In a damaged trace a task may continue after its end. The program owns these operations.
     static uint32_t owner(const Draft &draft) { return draft.task == kStored ? 0 : draft.task; }
-    // What threads other than the first do outside of every region is no part of the program.
+    // False for other threads than the first outside regions, and for waiting helper threads.
     static bool is_simulated(Walk &walk) { return (walk.part().id || walk.thread() == 0) && !walk.is_waiting_helper(); }
     static bool is_alone(Walk &walk) { return walk.part().id && walk.part().team_size == 1; }
 
-    // Constructs beyond those that an operation can name are one, the last.
+    // Returns the number of a construct in the program. All constructs beyond the limit of Operation share the last number.
     uint16_t number_of(uint32_t construct) {
         uint16_t &number = construct_of_[construct];
         if (number == kNoConstruct) {
@@ -344,7 +343,7 @@ private:
         thread.ended.clear();
     }
 
-    // Between the work before and that after it.
+    // Adds an operation after the work up to now.
     void mark(Walk &walk, Operation operation) {
         if (!is_simulated(walk)) return;
         if (walk.activity() == Activity::kWork) worked(walk, walk.mark(), walk.now());
@@ -358,7 +357,7 @@ private:
                walk.part().data.region && !walk.part().data.region->nested;
     }
 
-    // A piece of work of the frame ends here, at a time that is not known.
+    // Ends a piece of the frame's work at an unknown time.
     void cut(Walk &walk, Frame &frame) {
         if (!is_simulated(walk)) return;
         const uint32_t operation = add_work(frame.data.draft, frame.data.construct, 0);
@@ -389,7 +388,7 @@ private:
         walk.data.created_as = static_cast<uint32_t>(draft.operations.size());
         return place;
     }
-    // An undeferred task that creates tasks, and those around it, become tasks of the program: their waits are theirs.
+    // Makes an undeferred task that creates tasks, and undeferred tasks around it, tasks of the program.
     void give_draft(Walk &walk, Frame &frame, uint8_t flags = ProgramTask::kInline) {
         if (frame.kind != Frame::kUndeferred || frame.data.own) return;
         give_draft(walk, frame.below(), flags);
@@ -430,7 +429,7 @@ private:
         draft.task = kStored;
         free_.push_back(place);
     }
-    // That a task of a team of one waited for its children before it went on is likely, where the trace names no wait.
+    // Assumes that a task of a team of one waits for its children after the last creation. Used if the trace names no wait.
     void assume_wait(std::vector<Operation> &operations) {
         const auto last = std::ranges::find(operations.rbegin(), operations.rend(), OpKind::kCreate, &Operation::kind);
         if (last == operations.rbegin() || last == operations.rend()) return;
@@ -444,7 +443,7 @@ private:
         return open;
     }
 
-    uint32_t task(uint64_t id) const { return task_of_[id]; } // kUnknownTask, which is 0, where there is none
+    uint32_t task(uint64_t id) const { return task_of_[id]; } // kUnknownTask (0) if there is none
     void remember(uint64_t id, uint32_t place) { task_of_.set(id, place); }
 
     static constexpr uint32_t kStored = ~0u;
@@ -500,7 +499,7 @@ std::string check_program(const TaskProgram &program) {
         if (number && (!created[number] || task.creator >= number)) return "a task has no creator";
     }
     for (const Dependence &pair : program.dependences)
-        if (pair.before >= pair.after || pair.after >= n_tasks) return "tasks wait for each other in a ring";
+        if (pair.before >= pair.after || pair.after >= n_tasks) return "tasks wait for each other in a cycle";
     return {};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that a simulation runs on: which threads share a domain, and what each operation of a runtime costs there.
+// The simulated machine: which threads share a domain, and the costs of the runtime's operations.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace ompass::simulation {
 
 inline uint64_t whole(double value) { return static_cast<uint64_t>(std::llround(value)); }
 
-// A cost in ns that may grow with the number of threads: known at some numbers, on a line between them.
+// A cost in ns for some numbers of threads, interpolated linearly between them.
 struct Cost {
-    std::vector<std::pair<uint32_t, double>> points; // threads, ns; by threads. Empty: as recorded, or else nothing
+    std::vector<std::pair<uint32_t, double>> points; // threads and ns, sorted. Empty: as recorded, else 0
 
     uint64_t at(uint32_t threads) const {
         if (points.empty()) return 0;
@@ -31,20 +31,20 @@ struct Cost {
 
 // X(name, meaning)
 #define OMPASS_SIMULATED_COSTS(X)                                                                                      \
-    X(create, "to allocate a task and prepare it; not given: what each creation took in the recorded run")             \
+    X(create, "to allocate and prepare a task; not given: the recorded time of each creation")                         \
     X(enqueue, "to put a task into a queue")                                                                           \
-    X(dequeue, "to take a task out of one's own queue")                                                                \
+    X(dequeue, "to take a task from the thread's own queue")                                                           \
     X(complete, "to complete a task")                                                                                  \
-    X(between, "between two tasks of one wait, where libomp yields the processor")                                     \
-    X(steal, "to take a task out of another thread's queue")                                                           \
-    X(failed_steal, "to look into a queue that holds nothing to take")                                                 \
+    X(between, "between two tasks in one wait, where libomp yields the processor")                                     \
+    X(steal, "to take a task from another thread's queue")                                                             \
+    X(failed_steal, "to examine a queue without a task to take")                                                       \
     X(inlined, "to run a task at once inside its creator, undeferred")                                                 \
     X(wait, "to enter and leave a taskwait or taskgroup")                                                              \
-    X(wake, "until a thread that waits notices what it waited for")                                                    \
-    X(lock, "for which a shared queue is closed to others by each operation on it")                                    \
-    X(chunk, "to come by a chunk of a loop with a dynamic schedule: part of the work that was recorded")               \
+    X(wake, "until a waiting thread notices that its wait is over")                                                    \
+    X(lock, "for which each operation locks a shared queue")                                                           \
+    X(chunk, "to fetch a chunk of a loop with a dynamic schedule; part of the recorded work")                          \
     X(fork, "to start a parallel region")                                                                              \
-    X(barrier, "to leave a barrier after the last thread has come")
+    X(barrier, "to leave a barrier after the last thread has arrived")
 
 struct Costs {
 #define OMPASS_SIMULATED_COST(name, meaning) Cost name;
@@ -54,11 +54,11 @@ struct Costs {
 
 struct Machine {
     uint32_t n_domains = 1;
-    std::vector<uint32_t> domain_of_thread; // of as many threads as are simulated; empty: all in domain 0
-    double clock_ratio = 1; // speed of a core, that of the recorded machine being 1
+    std::vector<uint32_t> domain_of_thread; // empty: all in domain 0
+    double clock_ratio = 1; // speed of a core relative to the recorded machine
     Costs costs;
     MemorySystem memory;
-    const RecordedMemory *recorded = nullptr; // of the program; memory is modelled when both are there
+    const RecordedMemory *recorded = nullptr; // memory is modelled if it is set and `memory` has levels
 };
 
 } // namespace ompass::simulation

@@ -10,7 +10,7 @@ namespace ompass::simulation {
 
 namespace {
 
-constexpr uint32_t kPrefetched = 4; // blocks of an access
+constexpr uint32_t kPrefetched = 4; // blocks per access
 
 uint32_t at(const std::vector<uint32_t> &of_thread, uint32_t thread) {
     if (of_thread.empty()) return 0;
@@ -41,7 +41,7 @@ BlockCache::Found BlockCache::touch(uint32_t block, uint32_t version, uint32_t n
         found = lines[way].version == version ? Found::kYes : Found::kInvalid;
         for (; way > 0; way--) lines[way] = lines[way - 1];
     } else if (n_ways_ == kWays) {
-        std::memmove(lines + 1, lines, (kWays - 1) * sizeof *lines); // of a length that the compiler knows
+        std::memmove(lines + 1, lines, (kWays - 1) * sizeof *lines); // constant length
     } else {
         for (way--; way > 0; way--) lines[way] = lines[way - 1];
     }
@@ -49,7 +49,7 @@ BlockCache::Found BlockCache::touch(uint32_t block, uint32_t version, uint32_t n
     return found;
 }
 
-// ---------------------------------------------------------------- all of them
+// ---------------------------------------------------------------- all caches
 
 DataBlocks::DataBlocks(const TaskProgram &program, const MemorySystem &system)
     : block_bytes(system.block_bytes), page_bytes(system.page_bytes) {
@@ -67,7 +67,7 @@ DataBlocks::DataBlocks(const TaskProgram &program, const MemorySystem &system)
             touched[n++] = range;
     }
     touched.resize(n);
-    std::vector<uint32_t> first_of; // number of each stretch's first block
+    std::vector<uint32_t> first_of; // number of the first block of each range
     uint32_t n_blocks = 0;
     uint64_t last_page = ~uint64_t{0};
     const uint64_t page_size = std::max<uint64_t>(size, page_bytes);
@@ -137,7 +137,7 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
         const uint64_t bytes = std::min(left, system_.block_bytes - begin % system_.block_bytes);
         begin += bytes, left -= bytes;
         Block &state = blocks_[block];
-        // A write makes the block the latest in all caches above the thread, a read in those up to where it is found.
+        // A write touches the block in all caches of the thread, a read up to the cache that has it.
         const uint32_t version = state.version;
         state.version += access.write;
         size_t found_in = n_levels;
@@ -159,7 +159,7 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
             if (home == kUntouched) home = static_cast<uint16_t>(here);
             const bool dirty = state.writer != kUntouched && state.writer != group;
             from_[n_levels + (dirty ? n_nodes + node_of_group_[state.writer] : home)].n += bytes;
-            state.writer = kUntouched; // reading it has written it back
+            state.writer = kUntouched; // the other cache has written it back
         }
         if (access.write) state.writer = group;
     }
@@ -185,7 +185,7 @@ uint64_t Memory::access(uint32_t number, uint32_t thread, uint64_t now) {
 RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &recorded) {
     RecordedMemory found;
     found.scale.assign(program.accesses.size(), 1.0F);
-    MemorySystem idle = recorded; // when it was busy is not known
+    MemorySystem idle = recorded; // its load at each access is unknown
     idle.node_ns_per_byte = 0;
     found.blocks = std::make_shared<DataBlocks>(program, idle);
     Memory memory(program, idle, found.blocks);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Caches and memory, by the data that kernels declare. A block of data is in those caches above a thread that touched it
-// and have not replaced it since, the least recently used first; a write makes the copies in all other caches invalid. A page
-// belongs to the node that touched it first, or pages go round the nodes. What a block takes depends on where it is found,
-// and in memory on how busy its node is. Lines that are written back take no time.
+// Models caches and memory from the data that kernels declare. A block enters the caches of the thread that touches it, and
+// replaces the least recently used block. A write invalidates the copies in all other caches. A page belongs to the node
+// that touches it first, or pages are interleaved. The time of a block depends on where it is found and, in memory, on how
+// busy the node is. Writing lines back takes no time.
 //
-//   time of a kernel  =  its recorded time  -  what its data took on the recording machine  +  what they take here
+//   time of a kernel  =  its recorded time  -  modelled time of its data on the recording machine  +  modelled time here
 //
-// both by this model; where the model gives the recording machine more than the kernel took, its part is scaled down to that.
+// If the modelled time on the recording machine exceeds the kernel's recorded time, it is scaled down to that.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace ompass::simulation {
 
-// Latency of the first byte, and what each further one takes.
+// Latency of the first byte, and time of each further one.
 struct Distance {
     double latency_ns = 0, ns_per_byte = 0;
 };
@@ -25,15 +25,15 @@ struct Distance {
 struct CacheLevel {
     uint64_t bytes = 0; // of one cache
     Distance distance;
-    std::vector<uint32_t> of_thread; // which cache a thread has
+    std::vector<uint32_t> of_thread; // number of the cache of each thread
 };
 
 struct MemorySystem {
-    std::vector<CacheLevel> levels; // from the thread outwards; empty: memory is not modelled
+    std::vector<CacheLevel> levels; // the first level first; empty: memory is not modelled
     std::vector<uint32_t> node_of_thread;
     Distance local, remote;
-    Distance other_cache; // of a block that was written under another last-level cache
-    double node_ns_per_byte = 0; // of all threads together
+    Distance other_cache; // distance of a block that another last-level cache has modified
+    double node_ns_per_byte = 0; // bandwidth of a node, shared by all threads
     uint32_t block_bytes = 1024, page_bytes = 4096;
     bool interleaved = false;
 
@@ -43,20 +43,20 @@ struct MemorySystem {
 
 struct MemoryCounts {
     struct Level {
-        uint64_t hits = 0, misses = 0, invalid = 0; // blocks; invalid: misses for another's write
+        uint64_t hits = 0, misses = 0, invalid = 0; // blocks; invalid: misses because another cache has written
     };
     std::vector<Level> levels;
-    std::vector<uint64_t> link_bytes; // from node to node, row by row; of memory and of other caches
+    std::vector<uint64_t> link_bytes; // from node to node, row by row; memory and other caches
     uint64_t waited_ns = 0; // for busy nodes
-    uint64_t memory_ns = 0; // all that blocks took
+    uint64_t memory_ns = 0; // total time of all blocks
 };
 
-// One cache: sets of blocks whose numbers are alike, each with the latest first, as hardware has them.
+// A set-associative cache. Each set has the most recently used block first.
 class BlockCache {
 public:
     explicit BlockCache(uint64_t n_blocks);
     enum class Found : uint8_t { kNo, kInvalid, kYes };
-    // Whether it holds this version of the block, of which it then holds version `next`, as the latest of its set.
+    // Looks the block up in this version. Makes it the most recently used of its set, in version `next`.
     Found touch(uint32_t block, uint32_t version, uint32_t next);
     void prefetch(uint32_t block) const { __builtin_prefetch(&sets_[set_of(block)]); }
 
@@ -68,7 +68,7 @@ private:
     struct alignas(64) Set {
         Line lines[kWays];
     };
-    // block % sets_.size(), by multiplications
+    // Returns block % sets_.size() without a division.
     uint32_t set_of(uint32_t block) const {
         const uint64_t fraction = reciprocal_ * block;
         return static_cast<uint32_t>(static_cast<unsigned __int128>(fraction) * sets_.size() >> 64);
@@ -78,7 +78,7 @@ private:
     uint64_t reciprocal_;
 };
 
-// The blocks that a program's accesses touch, numbered in the order of their addresses, so that a range stays one.
+// The blocks that the accesses of a program touch, numbered by address: the blocks of an access are a range.
 struct DataBlocks {
     DataBlocks(const TaskProgram &program, const MemorySystem &system);
     bool fits(const MemorySystem &system) const {
@@ -95,11 +95,11 @@ struct DataBlocks {
 
 class Memory {
 public:
-    // `blocks`: the program's, if they are known.
+    // blocks: of the program; null if not yet computed.
     Memory(const TaskProgram &program, const MemorySystem &system, std::shared_ptr<const DataBlocks> blocks = nullptr);
-    // What an access takes if it begins now.
+    // Returns the time of an access that begins at `now`.
     uint64_t access(uint32_t number, uint32_t thread, uint64_t now);
-    // An access comes soon: fetches what it will need.
+    // Prefetches the data of a coming access into the host's cache.
     void prefetch(uint32_t number, uint32_t thread) const;
     const MemoryCounts &counts() const { return counts_; }
 
@@ -107,8 +107,8 @@ private:
     static constexpr uint16_t kUntouched = 0xffff;
 
     struct Block {
-        uint32_t version = 0; // of its contents: the writes
-        uint16_t writer = kUntouched; // last-level cache under which it was written last, if it is not written back
+        uint32_t version = 0; // number of writes
+        uint16_t writer = kUntouched; // last-level cache that has modified it and not written it back
     };
     struct Bytes {
         uint64_t n = 0;
@@ -116,7 +116,7 @@ private:
             return n ? distance.latency_ns + static_cast<double>(n) * distance.ns_per_byte : 0;
         }
     };
-    // The caches above a thread, from the first level on.
+    // Returns the caches of a thread, the first level first.
     BlockCache *const *above(uint32_t thread) const {
         return &above_[size_t{thread < n_threads_ ? thread : thread % n_threads_} * caches_.size()];
     }
@@ -127,7 +127,7 @@ private:
     std::vector<Block> blocks_;
     std::vector<uint16_t> node_; // by page
     std::vector<std::vector<BlockCache>> caches_; // by level
-    uint32_t n_threads_ = 1; // that the system names
+    uint32_t n_threads_ = 1; // threads that the system describes
     std::vector<BlockCache *> above_; // by thread and level
     std::vector<uint32_t> node_of_group_; // by last-level cache
     std::vector<double> free_at_; // by node
@@ -135,10 +135,10 @@ private:
     MemoryCounts counts_;
 };
 
-// By access: what it takes here for each ns that it takes in the model, and what it took of the recorded time.
+// The accesses of a program on the recording machine.
 struct RecordedMemory {
-    std::vector<float> scale;
-    std::vector<uint32_t> ns;
+    std::vector<float> scale; // by access: factor from modelled to simulated time
+    std::vector<uint32_t> ns; // by access: its share of the recorded time
     std::shared_ptr<const DataBlocks> blocks;
 };
 RecordedMemory recorded_memory(const TaskProgram &program, const MemorySystem &recorded);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tasks still wait for tasks that they depend on.
+// The dependences between tasks that still hold tasks back.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ public:
     }
 
     bool waits(uint32_t task) const { return !n_before_.empty() && n_before_[task]; }
-    // It is created, and waits; `place` is that of its state.
+    // Notes the creation of a task that waits; place: its place in TasksInFlight.
     void created(uint32_t task, uint32_t place) { created_[task] = place; }
-    // Calls ready(task, place) for each that waited for this one alone.
+    // Calls ready(task, place) for each created task that waited only for this one.
     template <typename Ready>
     void completed(uint32_t task, Ready ready) {
         if (n_before_.empty()) return;

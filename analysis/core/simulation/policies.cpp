@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The policies by name.
 #include "policies.h"
 
 namespace ompass::simulation {
@@ -8,15 +7,15 @@ const std::vector<Policy> &policies() {
     static const std::vector<Policy> all = {
         {"libomp", "LLVM's runtime: a queue per thread, random victims, waits run descendants, full queues run inline",
          Queues::kPerThread, Waiting::kNests, Steals::kRandom, false, false, false, false, 256, true, true},
-        {"omp_ext", "libomp_ext.so as it comes: a queue per thread, the nearest victim", Queues::kPerThread,
+        {"omp_ext", "libomp_ext.so by default: a queue per thread, the nearest victim", Queues::kPerThread,
          Waiting::kNests, Steals::kNearest, false, false, false, false, 256, true},
         {"locality", "libomp_ext.so with placed tasks: own domain first, then any", Queues::kPlaced, Waiting::kNests,
          Steals::kNearest, false, false, false, false, 256, false},
-        {"strict", "libomp_ext.so with placed tasks, which run in their domain alone", Queues::kPlaced, Waiting::kAside,
+        {"strict", "libomp_ext.so with placed tasks, which run only in their domain", Queues::kPlaced, Waiting::kAside,
          Steals::kNearest, false, true, false, false, 0, false},
-        {"work-first", "the child runs at once, the creator's rest may be stolen: Cilk, MassiveThreads",
+        {"work-first", "the child runs at once, the rest of the creator may be stolen: Cilk, MassiveThreads",
          Queues::kPerThread, Waiting::kAnywhere, Steals::kRandom, true},
-        {"help-first", "the creator goes on, the child may be stolen: Qthreads with a queue per core",
+        {"help-first", "the creator continues, the child may be stolen: Qthreads with a queue per core",
          Queues::kPerThread, Waiting::kAnywhere, Steals::kRandom},
         {"shared-lifo", "one queue per domain, newest first: Qthreads with a queue per socket", Queues::kPerDomain,
          Waiting::kAnywhere, Steals::kRandom},
@@ -24,11 +23,11 @@ const std::vector<Policy> &policies() {
         {"occupancy", "the fullest queue", Queues::kPerThread, Waiting::kAnywhere, Steals::kOccupancy},
         {"group", "the fullest queue of the thread's group of 5, then of a random group", Queues::kPerThread,
          Waiting::kAnywhere, Steals::kGroup},
-        {"nearest", "the last victim, then the neighbours by number", Queues::kPerThread, Waiting::kAnywhere,
+        {"nearest", "the last victim, then the nearest thread by number", Queues::kPerThread, Waiting::kAnywhere,
          Steals::kNearest},
         {"ideal-occupancy", "the fullest queue, found at no cost", Queues::kPerThread, Waiting::kAnywhere,
          Steals::kOccupancy, false, false, true},
-        {"ideal-stealer", "the fullest queue, found and emptied at no cost", Queues::kPerThread, Waiting::kAnywhere,
+        {"ideal-stealer", "the fullest queue, found and robbed at no cost", Queues::kPerThread, Waiting::kAnywhere,
          Steals::kOccupancy, false, false, true, true},
     };
     return all;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What schedulers differ in: which of creator and child runs first, where tasks queue, what becomes of a task that waits,
-// and from whom a thread steals. The names of steal policies are those of omp_ext/src/scheduler/steal.h.
+// The differences between schedulers: whether creator or child runs first, where tasks are queued, how a thread
+// waits, and from which thread it steals. omp_ext/src/scheduler/steal.h uses the same names for steal policies.
 #pragma once
 
 #include <cstdint>
@@ -10,23 +10,23 @@
 namespace ompass::simulation {
 
 enum class Queues : uint8_t {
-    kPerThread, // its owner takes the newest task, others the oldest
-    kPerDomain, // all threads of a domain take the newest
-    kPlaced, // per thread, and a mailbox of each domain for tasks that were placed in it
+    kPerThread, // the owner takes the newest task, others the oldest
+    kPerDomain, // all threads of a domain take the newest task
+    kPlaced, // kPerThread, and an inbox of each domain for tasks that are placed in it
 };
 
-// What the thread does with a task that waits.
+// The behaviour of a thread when its task waits.
 enum class Waiting : uint8_t {
-    kNests, // keeps it on the stack, and runs descendants of it on top (libomp, tied tasks)
-    kAside, // leaves it for any other task, and goes on with it once it may (omp_ext)
-    kAnywhere, // leaves it; the thread that ends what it waits for goes on with it (Cilk, MassiveThreads, Qthreads)
+    kNests, // keeps the task on its stack and runs descendants on top (libomp, tied tasks)
+    kAside, // leaves the task, runs any other, and continues it when the wait is over (omp_ext)
+    kAnywhere, // leaves the task; the thread that ends the wait continues it (Cilk, MassiveThreads, Qthreads)
 };
 
 enum class Steals : uint8_t {
-    kRandom, // any other thread, whether or not it has tasks
+    kRandom, // any other thread, with tasks or without
     kOccupancy, // the fullest queue
-    kGroup, // the fullest of the thread's group of 5, then of a group at random
-    kNearest, // the last victim, then the neighbours by their numbers
+    kGroup, // the fullest queue of the thread's group of 5, then of a random group
+    kNearest, // the last victim, then the nearest thread by number
 };
 
 struct Policy {
@@ -35,20 +35,20 @@ struct Policy {
     Queues queues = Queues::kPerThread;
     Waiting waiting = Waiting::kAnywhere;
     Steals steals = Steals::kRandom;
-    bool child_first = false; // work-first: the creator's rest is queued
-    bool strict = false; // placed tasks run in their domain only
+    bool child_first = false; // work-first: the rest of the creator is queued
+    bool strict = false; // placed tasks run only in their domain
     bool free_choice = false; // choosing a victim takes no time
-    bool free_steals = false; // nor does stealing
-    uint32_t queue_limit = 0; // a thread with so many queued tasks runs new ones at once; 0: none
+    bool free_steals = false; // stealing takes no time
+    uint32_t queue_limit = 0; // a thread with this many queued tasks runs new ones at once; 0: no limit
     bool inline_when_alone = false; // a team of one thread runs all tasks at once
-    bool priorities = false; // tasks with a priority queue apart, and are taken first
+    bool priorities = false; // tasks with a priority have their own queue and are taken first
 };
 
 inline constexpr uint32_t kMaxThreads = 4096;
 inline constexpr uint32_t kGroupSize = 5;
 
 const std::vector<Policy> &policies();
-// Null when there is none of that name.
+// Returns null if no policy has the name.
 const Policy *find_policy(const std::string &name);
 
 } // namespace ompass::simulation

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine keeps its tasks, threads and times in: queues of tasks, sets of small numbers from which one is drawn
-// at random, and the order of the threads by time.
+// Containers of the engine: queues of tasks, sets of small numbers, the order of threads by time; and random numbers.
 #pragma once
 
 #include <array>
@@ -11,7 +10,7 @@
 
 namespace ompass::simulation {
 
-// A double-ended queue in a ring, the oldest first.
+// A double-ended queue in a ring buffer, the oldest task first.
 class TaskQueue {
 public:
     uint32_t size() const { return size_; }
@@ -43,7 +42,7 @@ private:
     uint32_t first_ = 0, size_ = 0;
 };
 
-// Numbers below a limit; constant time for everything.
+// A set of numbers below a limit. All operations except find() take constant time.
 class NumberSet {
 public:
     explicit NumberSet(uint32_t limit = 0) : place_(limit, kAbsent) {}
@@ -51,7 +50,7 @@ public:
     uint32_t size() const { return static_cast<uint32_t>(members_.size()); }
     uint32_t operator[](uint32_t i) const { return members_[i]; }
     bool contains(uint32_t number) const { return place_[number] != kAbsent; }
-    // The first that suits of so many members, from a place on and round; ~0u: none does.
+    // Returns the first of n_members members, cyclically from `place`, for which suits(number) is true, or ~0u.
     template <typename Suits>
     uint32_t find(uint32_t place, uint32_t n_members, Suits suits) const {
         for (; n_members; n_members--) {
@@ -79,8 +78,9 @@ private:
     std::vector<uint32_t> members_, place_;
 };
 
-// The thread whose next event is the earliest; of equals the one with the lowest number. A tournament of fours: each node
-// holds the smallest key of four below it, so that it has few levels, whose other keys need not wait for the level below.
+// Finds the thread whose next event is the earliest, and the lowest number among equals. A tournament tree: each node has
+// the smallest keys of four nodes below it. The tree has few levels, and an update compares keys without a dependency on
+// the level below, except for one.
 class NextThread {
 public:
     static constexpr unsigned kThreadBits = 12, kEventBits = 3;
@@ -106,7 +106,7 @@ private:
         uint64_t keys[kFour] = {kNever, kNever, kNever, kNever};
     };
 
-    // Without a branch that depends on times, which nobody could predict.
+    // Compiles to no branch; a branch on times would be unpredictable.
     static uint64_t less(uint64_t one, uint64_t other) { return one < other ? one : other; }
     void put(uint32_t place, uint64_t key) {
         Four *level = fours_.data();
@@ -137,7 +137,7 @@ public:
         return state_ * 0x2545f4914f6cdd1dull;
     }
     uint32_t below(uint32_t n) { return static_cast<uint32_t>((next() >> 32) * n >> 32); }
-    // Above 0, exponentially distributed, with mean 1. Drawn one ahead, so that nobody waits for it.
+    // Returns an exponentially distributed number above 0 with mean 1. It is drawn one call ahead, off the critical path.
     double exponential() {
         const double drawn = ahead_;
         ahead_ = draw();
@@ -145,7 +145,7 @@ public:
     }
 
 private:
-    // Minus the logarithm of a share, by a table of logarithms.
+    // Returns minus the logarithm of a random number in (0, 1], from a table of logarithms.
     double draw() {
         const uint64_t bits = next() | 1;
         const auto n_zeros = static_cast<unsigned>(std::countl_zero(bits));
@@ -157,8 +157,7 @@ private:
 
     static constexpr unsigned kLogBits = 8;
     static constexpr double kLog2 = 0.693147180559945309417;
-    // Of 1 + i / 2^kLogBits.
-    using Logarithms = std::array<double, (1 << kLogBits) + 1>;
+    using Logarithms = std::array<double, (1 << kLogBits) + 1>; // of 1 + i / 2^kLogBits
     static inline const Logarithms kLogarithms = [] {
         Logarithms table;
         for (size_t i = 0; i < table.size(); i++) table[i] = std::log1p(std::ldexp(static_cast<double>(i), -8));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queues of tasks that may run: one of each thread, or one of each domain, or one of each thread and a mailbox of each
-// domain, as the policy says; one of the team for tasks with a priority; and which of their tasks a thread may take.
+// The queues of ready tasks, and which of these tasks a thread may take. Depending on the policy, each thread has a queue,
+// or each domain, or each thread with an inbox for each domain. Tasks with a priority have one queue for the team.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace ompass::simulation {
 
 class ReadyTasks {
 public:
-    // `untied`: every task is. `lock_ns`: for which an operation closes a shared queue.
+    // untied: true if all tasks are. lock_ns: time for which an operation locks a shared queue.
     ReadyTasks(const TaskProgram &program, const Policy &policy, TasksInFlight &tasks, Threads &threads,
                uint32_t n_domains, bool untied, uint64_t lock_ns)
         : policy_(policy), tasks_(tasks), n_threads_(threads.size()), n_domains_(n_domains), untied_(untied),
@@ -37,7 +37,7 @@ public:
 
     uint32_t size() const { return static_cast<uint32_t>(queues_.size()); }
     uint32_t n_tasks(uint32_t queue) const { return queues_[queue].tasks.size(); }
-    // Thieves on their way to a queue, and when the last one that set out will be there.
+    // Note that a thief is on its way to a queue, and that it has arrived.
     void add_thief(uint32_t queue, uint64_t arrival) {
         n_thieves_++;
         queues_[queue].n_thieves++;
@@ -56,7 +56,7 @@ public:
     bool is_urgent(uint32_t queue) const { return queue == urgent_; }
     bool is_shared(uint32_t queue) const { return policy_.queues == Queues::kPerDomain || queue >= n_threads_; }
     bool any() const { return n_holding_ != 0; }
-    // Queues that hold tasks: all of them, or with placement those of a domain.
+    // Returns the queues that hold tasks: all of them, or with placement the queues of domain `set`.
     const NumberSet &holding(uint32_t set) const { return holding_[set]; }
     uint32_t n_sets() const { return static_cast<uint32_t>(holding_.size()); }
 
@@ -94,17 +94,17 @@ public:
         queue.free_at = thread.now + lock_ns_;
     }
 
-    // On top of a tied task that waits, only its descendants.
+    // True if the thread may run the task. On top of a waiting task it may run only descendants of it and untied tasks.
     bool may_run(const Thread &thread, uint32_t place) const {
         if (thread.current == kNone) return true;
         const LiveTask &task = tasks_[place];
         return task.untied || untied_ || tasks_.is_descendant(task, thread.current);
     }
     bool is_bound(const LiveTask &task) const { return !task.untied && !untied_; }
-    // At how many of n queues or tasks one looks for one that suits. Queues whose tasks are all descendants of
-    // what their owner runs suit at their ends or not at all; only dependences bring others in.
+    // Returns how many of n queues or tasks a search examines. Without dependences, a queue holds only descendants of its
+    // owner's task; the tasks at its ends then decide whether the thread may run any.
     uint32_t search_limit(uint32_t n) const { return in_order_ ? std::min(n, kSearchLimit) : n; }
-    // The index in the queue of a task that the thread may run; kNoQueue: none.
+    // Returns the index of a task in the queue that the thread may run, or kNoQueue.
     uint32_t find_allowed(const Thread &thread, uint32_t number, bool newest) const {
         const TaskQueue &tasks = queues_[number].tasks;
         const uint32_t n = tasks.size(), limit = search_limit(n);
@@ -119,7 +119,7 @@ public:
         if (urgent_ != kNoQueue)
             if (const uint32_t urgent = take_from(thread, urgent_, false)) return urgent;
         if (policy_.queues == Queues::kPerDomain) return take_from(thread, thread.domain, true);
-        // The set is asked first: all of it stays in the host's cache.
+        // The set remains in the host's cache, so it is checked before the queue.
         if (holding_[queues_of(thread)].contains(thread.number))
             if (const uint32_t own = take_from(thread, thread.number, true)) return own;
         if (policy_.queues != Queues::kPlaced) return kNone;
@@ -138,10 +138,10 @@ private:
 
     struct alignas(64) Queue {
         TaskQueue tasks;
-        uint32_t set = 0; // of queues that hold tasks
+        uint32_t set = 0; // index in holding_
         uint32_t n_thieves = 0;
         uint64_t last_arrival = 0;
-        uint64_t free_at = 0; // shared queues: from when on its lock is free
+        uint64_t free_at = 0; // shared queue: when its lock becomes free
     };
 
     uint32_t take_from(Thread &thread, uint32_t number, bool newest) {
@@ -157,8 +157,8 @@ private:
     const uint32_t n_threads_, n_domains_;
     const bool untied_, in_order_;
     const uint64_t lock_ns_;
-    std::vector<Queue> queues_; // of the threads (or domains); then the mailboxes of domains, or urgent_
-    uint32_t urgent_ = kNoQueue; // the queue of tasks with a priority
+    std::vector<Queue> queues_; // of threads or domains, then the inboxes of domains, then urgent_
+    uint32_t urgent_ = kNoQueue; // queue of tasks with a priority
     std::vector<NumberSet> holding_;
     uint32_t n_holding_ = 0, n_thieves_ = 0;
 };

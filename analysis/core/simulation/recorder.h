@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes down a simulated run as the tool would have recorded it: the events of each thread. A thread has one implicit task
-// in a region, whatever parts of the recorded team it takes over. Times are ns since the start of the run.
+// Writes the events of a simulated run as the tool would have recorded them. A thread has one implicit task in a region,
+// also if it runs several parts of the recorded team. Times are ns since the start of the run.
 #pragma once
 
 #include <string>
@@ -14,24 +14,24 @@ namespace ompass::simulation {
 
 class Recorder {
 public:
-    // `definitions`: those of the run from which the program is.
+    // definitions: of the run from which the program was extracted.
     Recorder(const TaskProgram &program, const std::vector<Definition> &definitions, const Policy &policy,
              const std::vector<uint32_t> &domain_of_thread, uint32_t n_threads);
 
-    // Can records tell of runs under the policy? Not where a thread leaves its implicit task for another.
+    // True if records can represent runs under the policy. They cannot if threads leave their implicit tasks for others.
     static bool can_record(const Policy &policy) { return policy.waiting == Waiting::kNests; }
 
     void begin_region(uint32_t number, uint64_t now);
-    void begin_part(uint32_t thread, uint64_t now); // of the recorded team
-    void arrive(uint32_t thread, bool at_end, uint64_t now); // a part at a barrier
+    void begin_part(uint32_t thread, uint64_t now); // part: an implicit task of the recorded team
+    void arrive(uint32_t thread, bool at_end, uint64_t now); // a part reaches a barrier
     void leave_barrier(uint32_t thread, uint64_t now);
-    void end_barrier(uint64_t now); // the barrier is over
+    void end_barrier(uint64_t now);
     void end_region(uint64_t now);
 
     void create(uint32_t thread, uint32_t task, uint64_t now, uint64_t cost);
     void begin_inline(uint32_t thread, uint32_t task, uint64_t now, uint64_t cost);
     void end_inline(uint32_t thread, uint32_t task, uint64_t now);
-    void ready(uint32_t task, uint64_t now); // it has waited for others
+    void ready(uint32_t task, uint64_t now); // only for a task that has waited for others
     void start(uint32_t thread, uint32_t task, uint64_t now);
     void complete(uint32_t thread, uint64_t now);
     void begin_wait(uint32_t thread, OpKind kind, uint64_t now);
@@ -39,13 +39,13 @@ public:
     void wait_for_lock(uint32_t thread, uint64_t begin, uint64_t end);
     void kernel(uint32_t thread, Operation operation, uint64_t now);
 
-    // The directory exists, and `like` is the run from which the program is.
+    // Writes into an existing directory. like: the run from which the program was extracted.
     Problem write(const std::string &directory, const RunFiles &like, uint64_t wall_ns) const;
 
 private:
     struct RecordedThread {
         MadeLog log;
-        uint32_t n_parts = 0, n_arrived = 0; // of the team in the region
+        uint32_t n_parts = 0, n_arrived = 0; // in the current region
         bool joined = false, at_barrier = false;
     };
     uint32_t construct_of(uint32_t task) const { return program_.constructs[program_.tasks[task].construct]; }

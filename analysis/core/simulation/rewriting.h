@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of transform.h have in common: a program with the operations of its tasks replaced.
+// Replaces the operations of a program's tasks, for the functions of transform.h.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +19,14 @@ inline Operations operations_of(const TaskProgram &program, uint32_t task) {
     return {first, end};
 }
 
-// Gives a task that has none yet its operations.
+// Sets the operations of a task that has none yet.
 inline void append(TaskProgram &program, uint32_t task, const Operations &operations) {
     program.tasks[task].first_op = static_cast<uint32_t>(program.operations.size());
     program.operations.insert(program.operations.end(), operations.begin(), operations.end());
     program.operations.push_back(Operation::of(OpKind::kEnd));
 }
 
-// The program with the operations of each task as change(program, task, operations) leaves them; it may add tasks to the
-// program that it is given.
+// Returns the program after change(program, task, operations) on each task. The function may add tasks to the program.
 template <typename Change>
 TaskProgram rewritten(const TaskProgram &program, Change change) {
     TaskProgram made = program;
@@ -45,7 +44,7 @@ TaskProgram rewritten(const TaskProgram &program, Change change) {
     return made;
 }
 
-// The n-th of equal parts of work; they add up to it.
+// Returns one of n_parts equal parts of a piece of work. The parts add up to it.
 inline uint64_t part_of(uint64_t ns, uint64_t number, uint64_t n_parts) {
     return ns * (number + 1) / n_parts - ns * number / n_parts;
 }

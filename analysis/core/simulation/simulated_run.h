@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One simulated run. A thread does what concerns nobody else (work, costs) at once, and stands in the order of time with the
-// next step that others can see: a task is queued, taken, completed, a wait begins. So a task takes some three steps,
-// however long it is and however many threads there are.
+// One simulated run. A thread does at once what other threads cannot see (work, costs). Then it waits in the order of time
+// for its next visible step: it queues, takes or completes a task, or begins a wait. A task thus takes some three steps,
+// whatever its length and the number of threads.
 //
-//   engine.cpp         what each operation of a task does
+//   engine.cpp         the operations of a task
 //   engine_waits.cpp   waits, barriers and regions
-//   engine_search.cpp  how threads come to tasks
+//   engine_search.cpp  how threads find tasks
 #pragma once
 
 #include <memory>
@@ -59,7 +59,7 @@ private:
     void enter_region(Thread &thread, uint32_t region);
     void check_barrier(Thread &thread);
 
-    // ---------------------------------------------------------------- looking for tasks
+    // ---------------------------------------------------------------- finding tasks
     void search(Thread &thread);
     void start(Thread &thread, uint32_t place);
     bool start_ready(Thread &thread) { return thread.ready != kNone && begin_ready(thread); }
@@ -89,7 +89,7 @@ private:
     PendingTasks pending_;
     std::unique_ptr<Memory> memory_; // null: not modelled
     const RecordedMemory *recorded_ = nullptr;
-    Recorder *const recorder_; // null: nobody asked
+    Recorder *const recorder_; // null: not recorded
 
     struct {
         uint32_t n_implicit = 0, n_arrived = 0, n_ended = 0;
@@ -98,9 +98,9 @@ private:
         uint64_t begin = 0;
         std::vector<uint32_t> arrived; // implicit tasks at the barrier
     } region_;
-    uint32_t main_ = kNone; // the program
+    uint32_t main_ = kNone; // the initial task
     uint64_t in_regions_ns_ = 0, n_completed_ = 0;
-    uint64_t last_find_ = 0; // by a thread that was called, of a queue that holds tasks
+    uint64_t last_find_ = 0; // when a woken thread last found a queue with tasks
     bool done_ = false, stopped_ = false;
     Simulated result_;
 };

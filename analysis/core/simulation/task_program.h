@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded run as the simulator takes it: what every task does, one operation after the other, whoever ran it and when.
-// Times are nanoseconds of work on the recorded machine; waiting, queueing and stealing are left to the simulation.
+// The input of a simulation: the operations of every task of a recorded run, one after the other. Times are nanoseconds of
+// work on the recorded machine. Waiting, queueing and stealing are left out, because the simulation determines them.
 //
-//   tasks[0] is the program outside of every region; a task's creator has a lower index than the task
+//   tasks[0] is the program outside every region; a task's creator has a lower index than the task
 //   the operations of a task end with kEnd
 #pragma once
 
@@ -18,18 +18,18 @@ namespace ompass::simulation {
 
 enum class OpKind : uint8_t {
     kEnd, // the task completes
-    kWork, // runs its own code for value() ns, in the name of construct()
-    kCreate, // creates task(); cost() is what that took in the recorded run
-    kTaskwait, // waits for its children, at construct() (0: not known)
+    kWork, // runs its own code for value() ns, attributed to construct()
+    kCreate, // creates task(), which took cost() ns in the recorded run
+    kTaskwait, // waits for its children, at construct() (0: unknown)
     kGroupEnd, // waits for all descendants
     kBarrier, // waits for its team and all tasks of the region
     kBlocked, // waited value() ns for a lock
-    kRegion, // enters the parallel region value(), and goes on after it
+    kRegion, // runs the parallel region value()
     kAccess, // its kernel reads or writes the data value()
-    kKernelBegin, // of construct()
+    kKernelBegin, // begins the kernel construct()
     kKernelEnd,
-    kLoopBegin, // its part of the worksharing loop construct()
-    kLoopEnd, // after value() chunks, if that is known
+    kLoopBegin, // begins its part of the worksharing loop construct()
+    kLoopEnd, // ends it after value() chunks (0: unknown)
 };
 
 // One word: kind:4 | construct or cost:28 | value:32, or kind:4 | construct:16 | value:44.
@@ -48,7 +48,7 @@ struct Operation {
     OpKind kind() const { return static_cast<OpKind>(word & 15); }
     uint32_t construct() const { return static_cast<uint32_t>(word >> 4) & 0xffff; }
     uint64_t value() const { return word >> 20; }
-    // Does it concern no other task? Creations and waits do.
+    // True unless it concerns other tasks, as creations and waits do.
     bool is_own() const {
         switch (kind()) {
         case OpKind::kEnd:
@@ -69,29 +69,29 @@ struct ProgramTask {
         kInline = 1, // undeferred: runs at once inside its creator
         kUntied = 2, // may run on any thread, on top of any wait
         kGrouped = 4, // has a kGroupEnd
-        kImplicit = 8, // of a region
+        kImplicit = 8, // implicit task of a region
         kUrgent = 16, // has a priority
-        kSerialised = 32, // ran at once in a team of one, and is taken for a deferred one
+        kSerialised = 32, // ran at once in a team of one, and is simulated as a deferred task
     };
     uint32_t first_op = 0;
     uint32_t creator = 0;
     uint16_t construct = 0; // number in TaskProgram::constructs
     uint16_t depth = 0; // levels of creation between it and its region
-    int16_t home = -1; // domain in which the locality extension placed it; -1: none
+    int16_t home = -1; // domain in which the extension placed it; -1: none
     uint8_t flags = 0;
 };
 static_assert(sizeof(ProgramTask) == 16);
 
 struct ProgramRegion {
     uint16_t construct = 0;
-    uint32_t team_size = 0; // of the recorded run
-    std::vector<uint32_t> implicit; // tasks, by the order in which they began
+    uint32_t team_size = 0; // in the recorded run
+    std::vector<uint32_t> implicit; // implicit tasks, by thread
 };
 
-// What a kernel declared, in the order of the recorded run.
+// An access that a kernel declared, in the order of the recorded run.
 struct DataAccess {
-    uint64_t address = 0, bytes = 0; // at least one
-    uint32_t thread = 0; // of the recorded run
+    uint64_t address = 0, bytes = 0; // bytes > 0
+    uint32_t thread = 0; // in the recorded run
     bool write = false;
 };
 
@@ -104,34 +104,34 @@ struct TaskProgram {
     std::vector<Operation> operations;
     std::vector<ProgramTask> tasks;
     std::vector<ProgramRegion> regions;
-    std::vector<Dependence> dependences; // in order
+    std::vector<Dependence> dependences; // sorted
     std::vector<DataAccess> accesses;
-    std::vector<uint32_t> constructs; // number here to number in the run; 0 is the program
+    std::vector<uint32_t> constructs; // from number here to number in the run; 0 is the program
     uint64_t wall_ns = 0; // of the recorded run
-    uint64_t regions_ns = 0; // of it, in parallel regions
-    uint32_t n_threads = 1; // the largest recorded team
-    uint32_t n_domains = 0; // into which tasks were placed
+    uint64_t regions_ns = 0; // part of wall_ns in parallel regions
+    uint32_t n_threads = 1; // size of the largest recorded team
+    uint32_t n_domains = 0; // domains in which tasks were placed
     uint64_t n_deferred = 0;
-    // Where the trace leaves the simulation without an answer:
-    uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
     std::map<uint16_t, uint64_t> taskloop_iterations; // of all taskloops, by construct of their tasks
-    uint64_t n_dependent_waits = 0; // `taskwait depend`, taken for a taskwait
-    uint64_t n_detached = 0; // detached tasks, taken to be complete at their end
-    uint64_t n_out_of_order = 0; // events whose cause the trace does not hold
-    uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are taken for deferred ones
-    uint64_t n_supposed_waits = 0; // for the children of such tasks, where the trace names no waits
-    uint64_t blocked_ns = 0; // waits for locks, which are repeated as they were
-    uint64_t preempted_ns = 0; // in which others had the processor: left out of the work
+    // Where the simulation makes assumptions because the trace lacks information:
+    uint64_t n_nested = 0; // implicit tasks of nested regions, which one thread runs one after the other
+    uint64_t n_dependent_waits = 0; // `taskwait depend`, simulated as a taskwait
+    uint64_t n_detached = 0; // detached tasks, assumed to be complete at their end
+    uint64_t n_out_of_order = 0; // events whose cause the trace lacks
+    uint64_t n_serialised = 0; // tasks of a team of one, which ran at once and are simulated as deferred tasks
+    uint64_t n_supposed_waits = 0; // assumed waits for the children of such tasks, if the trace names no waits
+    uint64_t blocked_ns = 0; // waits for locks, which the simulation repeats
+    uint64_t preempted_ns = 0; // time off the processor because of preemption, left out of the work
 
     uint64_t work_ns() const;
 };
 
-// Reads all of a trace. A problem names file and byte; a run without tasks or regions is one.
-// Memory: 16 bytes a task, 8 an operation (three to five a task), 4 more a task while it reads.
+// Reads a whole trace. Fails on a damaged trace, with file and byte, and on a run without a trace.
+// Memory: 16 bytes per task, 8 per operation (three to five per task), and 4 more per task while it reads.
 Problem extract_program(const RunFiles &run, TaskProgram &program);
 
-// Checks what hand-made programs may get wrong: indices out of range, a task created twice or never, a dependence on a
-// later task. Empty: sound.
+// Describes an error in the program, or returns "": an index out of range, a task created twice or never, a dependence on
+// a later task.
 std::string check_program(const TaskProgram &program);
 
 } // namespace ompass::simulation

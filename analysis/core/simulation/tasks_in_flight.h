@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tasks that are created and not complete, or have children that are not, and the taskgroups that they belong to: who
-// waits for whom. Places in the pools stand for tasks and groups; 0 for none.
+// The created tasks that are not complete or have children that are not, and their taskgroups. A task or group is
+// identified by its place in a pool; 0 is none.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,32 @@ struct alignas(64) LiveTask { // one cache line of the host
     uint32_t task = 0;
     uint32_t next_op = 0;
     uint32_t parent = kNone;
-    uint32_t below = kNone; // the task on whose stack, or inside which, it runs
-    uint32_t n_children = 0; // direct ones that are not complete
-    uint32_t refs = 0; // its own, until it completes, and its children's
-    uint32_t group = 0; // to which it belongs; 0: none
-    uint32_t own_group = 0; // of its descendants
-    uint32_t thread = 0; // that ran it last
-    uint32_t foreign_ancestor = kNone; // nearest ancestor that another thread runs; known from its start on
-    int32_t untraced = 0; // ns that are still to be taken off its work; below 0: to be added
-    uint32_t next_ready = kNone; // on Thread::ready
-    uint32_t data_ns = 0; // that its kernel's data took in the recorded run, to be taken off its work too
+    uint32_t below = kNone; // the task on top of which it runs
+    uint32_t n_children = 0; // direct children that are not complete
+    uint32_t refs = 0; // one until it completes, and one per child
+    uint32_t group = 0; // the taskgroup that it belongs to; 0: none
+    uint32_t own_group = 0; // the taskgroup of its descendants
+    uint32_t thread = 0; // the last thread that ran it
+    uint32_t foreign_ancestor = kNone; // nearest ancestor on another thread; set at its start
+    int32_t untraced = 0; // cost of recording in ns that its work still has to be reduced by; below 0: increased
+    uint32_t next_ready = kNone; // the next task in the list Thread::ready
+    uint32_t data_ns = 0; // ns that its kernel's data took in the recorded run, to subtract from its work too
     uint16_t depth = 0;
     Waits waits = Waits::kNo;
     bool inlined : 1 = false, started : 1 = false, untied : 1 = false, serial : 1 = false, implicit : 1 = false;
 };
 
-// Descendants that a kGroupEnd waits for. A group that holds any counts as one member of the group around it.
+// The descendants that a kGroupEnd waits for. A group that is not empty counts as one member of the group around it.
 struct Group {
     uint32_t n_unfinished = 0;
     uint32_t around = 0;
-    uint32_t owner = kNone; // null: it is over, and goes when its last member does
+    uint32_t owner = kNone; // kNone: the group is closed, and is freed with its last member
 };
 
 template <typename T>
 class Pool {
 public:
-    Pool() { items_.emplace_back(); } // 0 stands for none
+    Pool() { items_.emplace_back(); } // place 0 is none
     T &operator[](uint32_t i) { return items_[i]; }
     const T &operator[](uint32_t i) const { return items_[i]; }
     uint32_t make() {
@@ -67,7 +67,7 @@ class TasksInFlight {
 public:
     explicit TasksInFlight(const TaskProgram &program) : program_(program) {}
 
-    // References last until the next task is made.
+    // References are valid until the next task is made.
     LiveTask &operator[](uint32_t place) { return live_[place]; }
     const LiveTask &operator[](uint32_t place) const { return live_[place]; }
 
@@ -84,7 +84,7 @@ public:
         if (parent) live_[parent].refs++;
         return place;
     }
-    // It is complete: goes, and with it those of its ancestors that only waited for it to go.
+    // Drops one reference to a task, and frees it and its ancestors when they have none left.
     void release(uint32_t place) {
         while (place && --live_[place].refs == 0) {
             const uint32_t parent = live_[place].parent;
@@ -99,7 +99,7 @@ public:
         task.thread = thread;
         task.foreign_ancestor = parent.thread == thread ? parent.foreign_ancestor : task.parent;
     }
-    // Of a task that waits, on the thread that it began on.
+    // True if `task` is a descendant of `waiting`, which waits on the thread on which it began.
     bool is_descendant(const LiveTask &task, uint32_t waiting) const {
         const uint32_t depth = live_[waiting].depth, thread = live_[waiting].thread;
         uint32_t ancestor = task.parent;
@@ -108,7 +108,8 @@ public:
         return ancestor == waiting;
     }
 
-    bool is_over(const LiveTask &task) const { // what it waits for
+    // True if the wait of the task is over.
+    bool is_over(const LiveTask &task) const {
         switch (task.waits) {
         case Waits::kChildren: return task.n_children == 0;
         case Waits::kGroup: return groups_[task.own_group].n_unfinished == 0;
@@ -125,13 +126,13 @@ public:
         groups_[group].owner = kNone;
         if (groups_[group].n_unfinished == 0) groups_.free(group);
     }
-    // A task joins the group of its creator.
+    // Adds a task to the group of its creator.
     void enter_group(uint32_t place, uint32_t creator) {
         uint32_t group = live_[creator].own_group ? live_[creator].own_group : live_[creator].group;
         live_[place].group = group;
         while (group && groups_[group].n_unfinished++ == 0) group = groups_[group].around;
     }
-    // Calls over(place) for each task that waited for nothing but this member.
+    // Removes a member. Calls over(place) for each task that waited only for this member.
     template <typename Over>
     void leave_group(uint32_t group, Over over) {
         while (group && --groups_[group].n_unfinished == 0) {

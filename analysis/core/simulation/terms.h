@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What program, machine, policy, team and changes come to in one simulated run: how long an operation takes, and which
-// tasks run inside their creator.
+// The length of each operation in a simulated run, and which tasks run inside their creator. Both follow from program,
+// machine, policy, team and changes.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ struct Terms {
         if (factor == kOne) return work_ns;
         return static_cast<uint64_t>(static_cast<unsigned __int128>(work_ns) * factor >> 32);
     }
-    // A task of a team of one that is simulated as it was: its times hold what it takes to run it at once.
+    // True for a task of a team of one whose recorded times are kept. They include the cost of running it at once.
     bool is_as_recorded(const ProgramTask &task) const {
         return all_inline_ && changes.as_recorded && task.flags & ProgramTask::kSerialised;
     }
@@ -42,7 +42,7 @@ struct Terms {
         if (creation_given_) return cost.create;
         return task.flags & ProgramTask::kSerialised ? changes.serialised_create_ns : operation.cost();
     }
-    // What recording added to the work of a task and of its creator, and is to be taken off.
+    // Return the cost of recording to subtract from the work of a task and of its creator.
     int32_t traced_task_ns(const ProgramTask &task) const {
         if (!(task.flags & ProgramTask::kSerialised)) return static_cast<int32_t>(changes.untraced_task_ns);
         return is_as_recorded(task) ? 0 : changes.serialised_task_ns;
@@ -51,7 +51,7 @@ struct Terms {
         if (!(task.flags & ProgramTask::kSerialised)) return static_cast<int32_t>(changes.untraced_creation_ns);
         return is_as_recorded(task) ? 0 : changes.serialised_creation_ns;
     }
-    // dependent: on tasks that have not completed
+    // dependent: true if the task waits for tasks that have not completed.
     bool runs_inline(const ProgramTask &task, uint32_t number, bool dependent) const {
         if (dependent) return false;
         return all_inline_ || task.flags & ProgramTask::kInline || is_cut_off(task, number);
@@ -75,7 +75,7 @@ private:
     const TaskProgram &program_;
     const bool creation_given_;
     std::vector<uint64_t> factor_of_; // by construct: time on this machine per recorded time, 32.32 fixed point
-    std::vector<uint32_t> inclusive_; // work by task, where Changes::min_ns asks
+    std::vector<uint32_t> inclusive_; // inclusive_work(), if Changes::min_ns needs it
     const bool all_inline_;
 };
 

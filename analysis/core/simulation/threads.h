@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated threads: how they spend their time, whose next step is the earliest, and which are parked, because there is
-// nothing that they could run. A parked thread takes no steps, and spends its time when it is woken.
+// The simulated threads: their time by state, the order of their steps, and which of them are parked because they have no
+// task to run. A parked thread takes no steps; its time is charged when it is woken.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ using format::State;
 
 inline constexpr uint32_t kNoQueue = ~0u, kNoThread = ~0u;
 
-// What a thread does next: an operation of its task, by kind, so that one jump leads to it; or it comes to look for a task.
+// The next step of a thread: an operation of its task, by kind to save a second branch, or a search for a task.
 enum class Step : uint8_t { kCreate, kEnd, kAccess, kOther, kSearch };
 
-struct alignas(64) Thread { // what each step needs is in one cache line of the host
+struct alignas(64) Thread { // one cache line of the host
     uint64_t now = 0;
     uint64_t *ns = nullptr; // by State, of all threads
     uint32_t current = kNone; // task on top of its stack
-    uint32_t ready = kNone; // task that only this thread goes on with; Live::next_ready has the one after it
-    uint32_t target = kNoQueue; // of the theft that is under way
+    uint32_t ready = kNone; // first task that only this thread may continue; LiveTask::next_ready links the others
+    uint32_t target = kNoQueue; // queue of the steal that is under way
     uint16_t number = 0;
     bool parked = false;
     uint32_t domain = 0;
@@ -75,11 +75,11 @@ public:
     }
     uint32_t n_parked() const { return n_parked_; }
     uint64_t &ns(State state) { return ns_[static_cast<size_t>(state)]; }
-    // Bound: on top of a wait that not every task suits.
+    // bound: the threads that are parked in a wait, on top of which they may run certain tasks only.
     const NumberSet &parked_in(uint32_t domain, bool bound) const { return parked_[2 * domain + bound]; }
 
 private:
-    // What a parked thread waits on top of stays what it is.
+    // Thread::current does not change while the thread is parked.
     NumberSet &set_of(const Thread &thread) { return parked_[2 * thread.domain + (thread.current != kNone)]; }
 
     std::vector<Thread> threads_;

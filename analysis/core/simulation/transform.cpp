@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each function copies the operations of every task, and writes some of them otherwise.
 #include "transform.h"
 
 #include <algorithm>
@@ -17,8 +16,8 @@ bool creates(const TaskProgram &program, Operation operation, uint16_t construct
            !(program.tasks[operation.task()].flags & ProgramTask::kInline);
 }
 
-// Calls `found(begin, end, n)` for each stretch of operations that creates n tasks of the construct and does nothing
-// else but work; it begins and ends with a creation. The calls go from the last stretch to the first.
+// Calls found(begin, end, n) for each sequence of operations, from the last to the first, that creates n tasks of the
+// construct and otherwise only works. A sequence begins and ends with a creation.
 template <typename Found>
 void for_each_row(const TaskProgram &program, const Operations &operations, uint16_t construct, Found found) {
     size_t end = 0, begin = 0;
@@ -45,8 +44,7 @@ std::unordered_set<uint32_t> dependent_tasks(const TaskProgram &program) {
 
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain) {
     const std::unordered_set<uint32_t> dependent = dependent_tasks(program);
-    // By the task that stays: those whose work it takes over. They come later in the list of tasks.
-    std::vector<std::pair<uint32_t, uint32_t>> merged;
+    std::vector<std::pair<uint32_t, uint32_t>> merged; // a task, and a later one whose work it takes over
     TaskProgram fewer = rewritten(program, [&](TaskProgram &, uint32_t, Operations &operations) {
         for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t) {
             Operations kept;
@@ -85,7 +83,7 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
             return operation.kind() == OpKind::kWork;
         });
     };
-    std::vector<std::pair<uint32_t, uint32_t>> added; // the task of which it is a part, and which one
+    std::vector<std::pair<uint32_t, uint32_t>> added; // for each new task: the divided task, and number of the part
     std::vector<bool> cut(program.tasks.size());
     TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
         if (cut[task])
@@ -112,7 +110,7 @@ TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_pa
 }
 
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts) {
-    std::vector<Operations> parts; // of the tasks that are added
+    std::vector<Operations> parts; // of the added tasks
     TaskProgram made = rewritten(program, [&](TaskProgram &changed, uint32_t task, Operations &operations) {
         for_each_row(program, operations, construct, [&](size_t begin, size_t end, uint64_t n) {
             if (n < least) return;
@@ -170,7 +168,7 @@ TaskProgram flagged(const TaskProgram &program, uint16_t construct, ProgramTask:
 
 TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint32_t n_domains) {
     TaskProgram placed = program;
-    std::vector<uint32_t> root(program.tasks.size()); // of the subtree of each task; 0: in none
+    std::vector<uint32_t> root(program.tasks.size()); // root of the subtree of each task; 0: none
     std::vector<uint32_t> roots;
     for (uint32_t task = 1; task < program.tasks.size(); task++) {
         const ProgramTask &one = program.tasks[task];

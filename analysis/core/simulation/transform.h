@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Task programs as their authors could have written them instead: the same work, in other tasks. Pure functions; tasks that
-// a new program does without stay in its list, where nobody creates them.
+// Derives programs as their authors could have written them: the same work in other tasks. Pure functions. A new program
+// keeps the tasks that it no longer creates in its list.
 #pragma once
 
 #include <cstdint>
@@ -11,62 +11,62 @@
 
 namespace ompass::simulation {
 
-// Of tasks of `construct` that one task creates in a row and that neither create, wait nor depend on others, each `grain`
-// become one: taskloops with a larger grain size.
+// Merges each `grain` tasks of `construct` that one task creates in a row and that neither create tasks, wait nor depend on
+// others: a taskloop with a larger grain size.
 TaskProgram coarsen(const TaskProgram &program, uint16_t construct, uint32_t grain);
 
-// Tasks of `construct` that do nothing but work and depend on no others are n_parts each, of equal work: taskloops with a
-// smaller grain size.
+// Divides each task of `construct` that only works and depends on no others into n_parts tasks of equal work: a taskloop
+// with a smaller grain size.
 TaskProgram refine(const TaskProgram &program, uint16_t construct, uint32_t n_parts);
 
-// Tasks that create `least` or more of `construct` in a row share this out to `n_parts` tasks, which create them and wait.
+// Divides the creation of `least` or more tasks of `construct` in a row between n_parts tasks, which create them and wait.
 TaskProgram spread(const TaskProgram &program, uint16_t construct, uint32_t least, uint32_t n_parts);
 
-// Tasks of `construct` that create tasks in phases, each ended by a taskwait, do without these waits but the last: what
-// dependences in place of the waits could give at most.
+// Removes all taskwaits but the last from tasks of `construct`, which create tasks in phases that end with a taskwait. The
+// result bounds the gain from dependences in place of the waits.
 TaskProgram join_phases(const TaskProgram &program, uint16_t construct);
 
-// The same, with dependences in place of the waits, as the data demand that kernels declare: of a task on those of the phases
-// before that wrote what it touches, or touched what it writes. Waits stay where a task touches data itself, or creates tasks
-// that declare none.
+// Replaces the same waits by the dependences that the declared data of kernels require: a task depends on tasks of earlier
+// phases that wrote data which it touches, or touched data which it writes. A wait remains if the task touches data itself
+// or creates tasks that declare none.
 TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct);
 
-// Deferred tasks of `construct` have the flag too: kUntied, or kUrgent, a priority above that of others.
+// Sets the flag of all deferred tasks of `construct`: kUntied, or kUrgent (a priority above all others).
 TaskProgram flagged(const TaskProgram &program, uint16_t construct, ProgramTask::Flag flag);
 
-// Each instance of the worksharing loop takes its threads equally long: what another schedule could give at most. Instances
-// in which threads do anything but work stay as they are.
+// Gives all threads an equal share of the work in each instance of the worksharing loop, which bounds the gain from another
+// schedule. Instances in which threads do anything but work do not change.
 TaskProgram balance_loop(const TaskProgram &program, uint16_t construct);
 
-// The same loop as a taskloop: the first thread creates n_tasks tasks of equal work and waits for them.
+// Turns the loop into a taskloop: the first thread creates n_tasks tasks of equal work and waits for them.
 TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32_t n_tasks);
 
-// The same loop with chunks `factor` times as large, of which each takes chunk_ns to come by.
+// Makes the chunks of the loop `factor` times as large. Fetching a chunk takes chunk_ns.
 TaskProgram enlarge_chunks(const TaskProgram &program, uint16_t construct, uint32_t factor, uint32_t chunk_ns);
 
-// Deferred tasks of `construct` that have none of it above them, n of them in the order of creation, are placed with all below
-// them: the first n / n_domains in domain 0, and so on.
+// Places the outermost deferred tasks of `construct` and their descendants: of n such tasks, the first n / n_domains in
+// domain 0, and so on.
 TaskProgram place_subtrees(const TaskProgram &program, uint16_t construct, uint32_t n_domains);
 
-// What of this could be tried, by construct.
+// The properties of a task construct that decide which of these functions apply.
 struct Shape {
     uint64_t n_tasks = 0;
     uint64_t n_deferred = 0; // part of n_tasks
     uint64_t n_untied = 0; // part of n_tasks
     uint64_t n_iterations = 0; // of the taskloops that created them
-    uint64_t most_in_a_row = 0; // created by one task with nothing but its work in between
-    uint64_t most_phases = 0; // creations, each ended by a taskwait, in one task
-    uint16_t wait = 0; // construct of the last of these taskwaits; 0: not known
+    uint64_t most_in_a_row = 0; // tasks that one task creates with nothing but work in between
+    uint64_t most_phases = 0; // phases of creations in one task, each ended by a taskwait
+    uint16_t wait = 0; // construct of the last of these taskwaits; 0: unknown
     uint32_t deepest = 0;
 };
 std::vector<Shape> shapes_of(const TaskProgram &program);
 
-// A worksharing loop whose instances balance_loop() and the others can change.
+// A worksharing loop to which the functions for loops apply.
 struct LoopShape {
     uint64_t n_instances = 0;
-    uint64_t n_chunks = 0; // 0: not known
+    uint64_t n_chunks = 0; // 0: unknown
     uint64_t work_ns = 0; // of all threads
-    uint64_t longest_ns = 0; // of the slowest thread of each instance, in all
+    uint64_t longest_ns = 0; // total work of the slowest thread of each instance
 };
 std::map<uint16_t, LoopShape> loops_of(const TaskProgram &program);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taskwaits turned into the dependences that declared data demand.
+// Replaces taskwaits by the dependences that declared data require.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -11,10 +11,10 @@ namespace ompass::simulation {
 
 namespace {
 
-// Who touched which bytes last, by phases: tasks of one phase may touch the same data, and do not wait for each other.
+// The last tasks that touched each byte. Tasks of one phase may touch the same data and do not wait for each other.
 class LastUsers {
 public:
-    // Calls depends(task) for those of earlier phases on which `task` of this phase must wait.
+    // Calls depends(other) for each task of an earlier phase for which `task` of this phase must wait.
     template <typename Depends>
     void touch(const DataAccess &access, uint32_t task, uint32_t phase, Depends depends) {
         const uint64_t end = access.address + access.bytes;
@@ -45,7 +45,7 @@ private:
     struct Range {
         uint64_t end = 0;
         uint32_t phase = 0;
-        Users before, now; // `before`: on whom those of this phase must wait; others wait for these, or they for others
+        Users before, now; // before: tasks of earlier phases for which tasks of this phase must wait
         void begin_phase(uint32_t next) {
             if (phase == next) return;
             phase = next;
@@ -71,7 +71,7 @@ private:
 } // namespace
 
 TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
-    // The accesses of each task below one of the construct, with all below it: a task's creator has a lower index.
+    // Collects the accesses of each task below one of the construct, descendants included.
     std::vector<bool> below(program.tasks.size());
     for (uint32_t task = 1; task < program.tasks.size(); task++) {
         const ProgramTask &one = program.tasks[task];
@@ -100,7 +100,7 @@ TaskProgram depend_on_data(const TaskProgram &program, uint16_t construct) {
                    !touched[operation.task()].empty();
         };
         const auto last_wait = static_cast<size_t>(last.base() - operations.begin()) - 1;
-        // Up to the next wait, nothing but tasks that say what they touch.
+        // True if up to the next wait the task only works and creates tasks that declare their data.
         const auto is_known = [&](size_t i) {
             for (; i < operations.size() && !is_wait(operations[i]); i++)
                 if (!declares(operations[i]) && operations[i].kind() != OpKind::kWork) return false;

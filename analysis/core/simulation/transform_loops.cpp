@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worksharing loops shared out otherwise. The trace tells what each thread did in a loop, not what each iteration took: they
-// are taken to be divisible.
+// Divides the work of worksharing loops differently. The trace has the work of each thread in a loop, not of each
+// iteration; the work is assumed to be divisible.
 #include <algorithm>
 #include <unordered_map>
 
@@ -11,10 +11,10 @@ namespace ompass::simulation {
 
 namespace {
 
-// What one thread did in one instance, from kLoopBegin to kLoopEnd; places in the operations of the program.
+// The part of one thread in one instance of a loop.
 struct Part {
     uint32_t task;
-    uint32_t begin, end;
+    uint32_t begin, end; // places of kLoopBegin and kLoopEnd in TaskProgram::operations
     uint64_t work_ns = 0;
 };
 
@@ -32,9 +32,8 @@ struct Instance {
 template <typename Found>
 void for_each_loop(const TaskProgram &program, Found found) {
     for (const ProgramRegion &region : program.regions) {
-        // The threads of a team come to the same loops in the same order.
-        std::map<std::pair<uint16_t, uint32_t>, Instance>
-            instances; // by construct, and how often they came to it before
+        // By construct and number of the instance: the threads of a team reach the same loops in the same order.
+        std::map<std::pair<uint16_t, uint32_t>, Instance> instances;
         for (const uint32_t task : region.implicit) {
             std::map<uint16_t, uint32_t> n_entered;
             Instance *open = nullptr;
@@ -53,13 +52,13 @@ void for_each_loop(const TaskProgram &program, Found found) {
                     open->divisible = false;
                 }
             }
-            if (open) open->divisible = false; // without an end
+            if (open) open->divisible = false; // its end is missing
         }
         for (const auto &[which, instance] : instances) found(which.first, instance);
     }
 }
 
-// The program with `instead(instance, part, operations)` between begin and end of each part of a loop that can be divided.
+// Returns the program with the operations instead(instance, part) between begin and end of each part of a divisible loop.
 template <typename Instead>
 TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead instead) {
     std::unordered_map<uint32_t, std::vector<std::pair<Part, Operations>>> of_task;
@@ -83,7 +82,7 @@ TaskProgram with_loop(const TaskProgram &program, uint16_t construct, Instead in
     });
 }
 
-// The construct whose work the part is.
+// Returns the construct of the work in the instance.
 uint32_t construct_in(const TaskProgram &program, const Instance &instance) {
     for (const Part &part : instance.parts)
         for (uint32_t op = part.begin; op < part.end; op++)
@@ -101,7 +100,7 @@ TaskProgram balance_loop(const TaskProgram &program, uint16_t construct) {
 }
 
 TaskProgram loop_to_tasks(const TaskProgram &program, uint16_t construct, uint32_t n_tasks) {
-    std::vector<Operation> works; // of the tasks that are added
+    std::vector<Operation> works; // of the added tasks
     std::vector<uint32_t> creators;
     TaskProgram made = with_loop(program, construct, [&](const Instance &instance, size_t i) {
         Operations inside;

@@ -38,7 +38,7 @@ Victim Victims::at_random(const Thread &thread, const NumberSet &queues) {
     return {queues.find(first, limit, [&](uint32_t queue) { return suits(thread, queue); }), n_failed};
 }
 
-// Of those that count; of equals the one with the lowest number.
+// Returns the fullest queue for which counts(queue) is true, and the lowest number among equals.
 template <typename Counts>
 uint32_t Victims::fullest(const Thread &thread, const NumberSet &queues, Counts counts) const {
     uint32_t best = kNoQueue, most = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a thread robs: one method for each Steals of policies.h. A new way to choose is a value there and a case here.
+// Chooses the victim of a steal: one method for each Steals of policies.h. A new method is a value there and a case here.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 namespace ompass::simulation {
 
 struct Victim {
-    uint32_t queue = kNoQueue; // that holds a task which the thread may run; kNoQueue: there is none
-    uint64_t n_failed = 0; // attempts at other queues before
+    uint32_t queue = kNoQueue; // a queue with a task that the thread may run; kNoQueue: none
+    uint64_t n_failed = 0; // failed attempts at other queues before
 };
 
 class Victims {
 public:
     Victims(const Policy &policy, const ReadyTasks &ready, uint32_t n_domains, Random &random);
     Victim choose(const Thread &thread);
-    // How often each of `n_looking` threads, which all try at random, fails until the first of them finds a task.
+    // Returns how often each of n_looking threads, which choose at random, fails until the first of them finds a task.
     uint64_t n_failed_of(uint32_t n_looking) { return failures(per_log_miss_[ready_.holding(0).size()] / n_looking); }
 
 private:
@@ -32,7 +32,7 @@ private:
     bool suits(const Thread &thread, uint32_t queue) const {
         return thread.current == kNone || ready_.find_allowed(thread, queue, false) != kNoQueue;
     }
-    // Before the first attempt that succeeds, given minus the inverse logarithm of the chance that one fails.
+    // Draws the number of failures before the first success. per_log_miss: -1 / logarithm of the chance to fail.
     uint64_t failures(double per_log_miss) {
         return per_log_miss > 0 ? static_cast<uint64_t>(random_.exponential() * per_log_miss) : 0;
     }
@@ -41,7 +41,7 @@ private:
     const ReadyTasks &ready_;
     const uint32_t n_domains_;
     Random &random_;
-    // By number of queues that hold tasks: -1 / logarithm of the chance to look into another one; 0: there is none.
+    // By number of queues that hold tasks: -1 / logarithm of the chance to choose another queue; 0: no such chance.
     std::vector<double> per_log_miss_;
 };
 
