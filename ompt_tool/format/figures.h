@@ -44,7 +44,7 @@ struct ConstructSlot {
     uint64_t write_bytes;
     uint64_t counters[kMaxCounters];
     uint64_t histogram[kHistogramBins]; // of timed durations, bin k: [2^k, 2^(k+1)) ns
-    AbsentTicks absent; // of own_ticks
+    OffCpuTicks off_cpu; // of own_ticks
 };
 static_assert(sizeof(ConstructSlot) <= kSlotBytes);
 
@@ -80,9 +80,9 @@ struct RegionSlot {
     uint64_t failed_steal_ticks;
     uint64_t n_from_domain
         [kDomainCounts]; // tasks started here by the domain where they were placed; the last: and all beyond
-    AbsentTicks absent[kStates]; // of state_ticks
-    AbsentTicks absent_implicit; // of implicit_ticks
-    AbsentTicks absent_somewhere; // of all state_ticks, where CpuSource::kClocks does not tell in which
+    OffCpuTicks off_cpu[kStates]; // of state_ticks
+    OffCpuTicks off_cpu_implicit; // of implicit_ticks
+    OffCpuTicks off_cpu_anywhere; // of all state_ticks, where CpuSource::kClocks does not tell in which
 };
 static_assert(sizeof(RegionSlot) <= kSlotBytes);
 
@@ -202,11 +202,11 @@ namespace ompass {
     X(Numbers<format::kMaxCounters>, counters, "hardware counters of the implicit task, in the order of Run.counters", \
       to.counters(slot.counters))                                                                                      \
     X(uint64_t, preempted_ns, "part of total_ns on no processor, although the thread could have run",                  \
-      time.absent.preempted)                                                                                           \
+      time.off_cpu.preempted)                                                                                          \
     X(uint64_t, blocked_ns, "part of total_ns on no processor, since the thread had left it by itself",                \
-      time.absent.blocked)                                                                                             \
-    X(uint64_t, work_preempted_ns, "part of work_ns, preempted", time.absent_work.preempted)                           \
-    X(uint64_t, work_blocked_ns, "part of work_ns, blocked", time.absent_work.blocked)
+      time.off_cpu.blocked)                                                                                            \
+    X(uint64_t, work_preempted_ns, "part of work_ns, preempted", time.off_cpu_work.preempted)                          \
+    X(uint64_t, work_blocked_ns, "part of work_ns, blocked", time.off_cpu_work.blocked)
 
 // The last entry says how rows of several threads make one.
 #define OMPASS_CONSTRUCT_ROW(X)                                                                                        \
@@ -239,9 +239,9 @@ namespace ompass {
     X(Numbers<format::kMaxCounters>, counters, "hardware counters, in the order of Run.counters",                      \
       to.counters(slot.counters), sum)                                                                                 \
     X(uint64_t, preempted_ns, "part of work_ns on no processor, although the thread could have run",                   \
-      to.absent(slot.absent, slot.own_ticks).preempted, sum)                                                           \
+      to.off_cpu(slot.off_cpu, slot.own_ticks).preempted, sum)                                                         \
     X(uint64_t, blocked_ns, "part of work_ns on no processor, since the thread had left it by itself",                 \
-      to.absent(slot.absent, slot.own_ticks).blocked, sum)
+      to.off_cpu(slot.off_cpu, slot.own_ticks).blocked, sum)
 
 #define OMPASS_WAIT_ROW(X)                                                                                             \
     X(int32_t, construct, "number of the wait", static_cast<int32_t>(to.id))                                           \
@@ -256,10 +256,10 @@ namespace ompass {
     X(uint64_t, max_ns, "longest wait, tasks inside included", to.ns(slot.max_ticks))                                  \
     X(uint64_t, delay_ns, "of a dependence: from creation to ready, summed over its tasks", to.ns(slot.delay_ticks))   \
     X(Numbers<format::kWaitedForEntries>, waited_for, "constructs for which it waited; 0, in the end: all others",     \
-      who.ids)                                                                                                         \
-    X(Numbers<format::kWaitedForEntries>, waited_for_n, "how often, for each of them", who.n)                          \
+      waited.ids)                                                                                                      \
+    X(Numbers<format::kWaitedForEntries>, waited_for_n, "how often, for each of them", waited.n)                       \
     X(Numbers<format::kWaitedForEntries>, waited_for_ns, "how long, for each of them: idle until the end, or delay",   \
-      who.ns)
+      waited.ns)
 
 #define OMPASS_LOOP_ROW(X)                                                                                             \
     X(int32_t, construct, "number of the loop", static_cast<int32_t>(to.id))                                           \

@@ -96,7 +96,7 @@ struct ProcessHeader {
     uint32_t pid;
     Mode mode;
     ClockKind clock_kind;
-    uint32_t brackets; // 1: create_ticks are measured; 0: there are none, the reader estimates creation
+    uint32_t wrappers; // 1: create_ticks are measured; 0: there are none, the reader estimates creation
     uint32_t n_counters;
     EndReason end_reason;
     uint64_t calibration_ticks; // first of the two simultaneous readings that give the rate of the clock
@@ -192,11 +192,11 @@ static_assert(sizeof(PendingPart) == 32);
 inline constexpr unsigned kMaxPendingParts = 4;
 
 // Of some time, what the thread was not on a processor.
-struct AbsentTicks {
+struct OffCpuTicks {
     uint64_t preempted;
     uint64_t blocked;
 
-    AbsentTicks &operator+=(AbsentTicks other) {
+    OffCpuTicks &operator+=(OffCpuTicks other) {
         preempted += other.preempted, blocked += other.blocked;
         return *this;
     }
@@ -228,9 +228,9 @@ struct ThreadHeader {
     CpuSource cpu_source;
     uint32_t pad2_;
     uint64_t n_lost_switches; // records of switches that found no room, while the thread closed no stretch
-    AbsentTicks pool; // of pool_ticks
-    AbsentTicks outside; // in no region's account, while the thread was recorded
-    AbsentTicks open; // in the open stretch; known when recording has ended
+    OffCpuTicks pool; // of pool_ticks
+    OffCpuTicks outside; // in no region's account, while the thread was recorded
+    OffCpuTicks open; // in the open stretch; known when recording has ended
     uint64_t ended_ticks; // when the thread ended; 0: recording ended before, or was cut short
     // The same for the gaps of pending parts, and of the open stretch: the wait, and the loop before it; 0: none.
     uint32_t pending_wait[kMaxPendingParts];
@@ -238,9 +238,9 @@ struct ThreadHeader {
     uint64_t barrier_begin; // when the thread came to the last barrier
     uint32_t open_loop;
     uint32_t pad3_;
-    struct PendingAbsences {
-        AbsentTicks waiting, leaving; // before and after the last thread arrived at the barrier that ends the part
-    } pending_absences[kMaxPendingParts]; // of `pending`, as known when the thread left the part
+    struct PendingOffCpu {
+        OffCpuTicks waiting, leaving; // before and after the last thread arrived at the barrier that ends the part
+    } pending_off_cpu[kMaxPendingParts]; // of `pending`, as known when the thread left the part
     uint64_t clock_ticks; // for so long the thread's clock took the place of records of its switches, too many of them
 };
 static_assert(sizeof(ThreadHeader) <= kHeaderBytes);
@@ -379,7 +379,7 @@ inline constexpr EventTraits kEventTraits[kEventKinds] = {
 
 inline constexpr unsigned kConstructBits = 26; // of an argument
 inline constexpr uint32_t kArgumentLimit = 1u << kConstructBits;
-inline constexpr uint32_t kUntoldCreation = 1u << 25; // in the argument of a create_span_long
+inline constexpr uint32_t kWithoutCreate = 1u << 25; // in the argument of a create_span_long
 // Numbers of OMPT (OpenMP 5.1, section 4.4.4) that records carry.
 inline constexpr uint32_t kTaskwait = 5; // ompt_sync_region_taskwait
 inline constexpr uint32_t kTaskgroup = 6; // ompt_sync_region_taskgroup

@@ -55,9 +55,9 @@ void read_slots(const ThreadFile &thread, size_t n_definitions, ThreadAccount &a
 void add(RegionSlot &slot, State state, uint64_t ticks) { slot.state_ticks[static_cast<size_t>(state)] += ticks; }
 
 // Of the absences in the open stretch, those that lie in its last `ticks`, were they its end; and takes them away.
-format::AbsentTicks take_last(format::AbsentTicks &open, uint64_t ticks) {
+format::OffCpuTicks take_last_off_cpu(format::OffCpuTicks &open, uint64_t ticks) {
     const uint64_t blocked = std::min(open.blocked, ticks);
-    const format::AbsentTicks last = {std::min(open.preempted, ticks - blocked), blocked};
+    const format::OffCpuTicks last = {std::min(open.preempted, ticks - blocked), blocked};
     open = {open.preempted - last.preempted, open.blocked - blocked};
     return last;
 }
@@ -70,7 +70,7 @@ const RegionInstance *instance_of(const RunFiles &run, uint64_t index, uint64_t 
 // A worker's gap at the end of a region, from `begin` until the region's end, in which it waits behind a loop; with the
 // absences in it.
 void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccount &account, format::PendingPart part,
-                uint32_t wait_id, uint32_t loop_id, uint64_t end, format::AbsentTicks absent = {}) {
+                uint32_t wait_id, uint32_t loop_id, uint64_t end, format::OffCpuTicks absent = {}) {
     RegionSlot &slot = account.region(part.region);
     format::WaitSlot none{}, &wait = wait_id && wait_id < run.definitions.size() ? account.wait(wait_id) : none;
     if (end < part.begin) { // see close_part() of the tool
@@ -86,8 +86,8 @@ void close_tail(const RunFiles &run, const RegionInstance &instance, ThreadAccou
     const uint64_t idle = arrival - part.begin + (is_idle ? rest : 0);
     add(slot, State::kIdle, idle);
     add(slot, State::kSync, is_idle ? 0 : rest);
-    slot.absent[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] += take_last(absent, rest);
-    slot.absent[static_cast<size_t>(State::kIdle)] += take_last(absent, arrival - part.begin);
+    slot.off_cpu[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] += take_last_off_cpu(absent, rest);
+    slot.off_cpu[static_cast<size_t>(State::kIdle)] += take_last_off_cpu(absent, arrival - part.begin);
     format::gap_ticks(wait, State::kIdle) += idle;
     format::gap_ticks(wait, State::kSync) += is_idle ? 0 : rest;
     wait.ticks += end - part.begin;
@@ -105,22 +105,23 @@ void close_pending_parts(const RunFiles &run, const format::ThreadHeader &header
         if (part.sequence == 0 || part.region >= run.definitions.size()) continue;
         const RegionInstance *instance = instance_of(run, part.instance, part.sequence);
         if (!instance) continue;
-        format::AbsentTicks absent = header.pending_absences[i].waiting;
-        absent += header.pending_absences[i].leaving;
+        format::OffCpuTicks absent = header.pending_off_cpu[i].waiting;
+        absent += header.pending_off_cpu[i].leaving;
         close_tail(run, *instance, account, part, header.pending_wait[i], header.pending_loop[i],
                    instance->end ? instance->end : end, absent);
     }
 }
 
-void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account, uint64_t end) {
+void close_open_interval(const RunFiles &run, const format::ThreadHeader &header, ThreadAccount &account,
+                         uint64_t end) {
     account.last = std::max(header.mark, header.first_ticks);
     if (header.open_state == OpenState::kOpenNone || header.open_region >= run.definitions.size()) return;
     RegionSlot &slot = account.region(header.open_region);
     const RegionInstance *instance = instance_of(run, header.open_instance, header.open_sequence);
     if (header.open_instance != ~0ull && !instance) return;
-    format::AbsentTicks open = header.open;
+    format::OffCpuTicks open = header.open;
     if (header.cpu_source == format::CpuSource::kClocks) {
-        slot.absent_somewhere += open;
+        slot.off_cpu_anywhere += open;
         open = {};
     }
     if (instance && instance->end != 0 && header.open_state == OpenState::kOpenGap) {
@@ -137,9 +138,9 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
     const State state = header.open_state == OpenState::kOpenWork  ? State::kWork
                         : header.open_state == OpenState::kOpenGap ? State::kIdle
                                                                    : State::kSync;
-    const format::AbsentTicks absent = take_last(open, until - header.mark);
+    const format::OffCpuTicks absent = take_last_off_cpu(open, until - header.mark);
     add(slot, state, until - header.mark);
-    slot.absent[static_cast<size_t>(state)] += absent;
+    slot.off_cpu[static_cast<size_t>(state)] += absent;
     if (state == State::kWork) {
         const bool in_pool = header.open_construct == format::kOpenPool;
         format::ConstructSlot *construct =
@@ -147,7 +148,7 @@ void close_open_stretch(const RunFiles &run, const format::ThreadHeader &header,
                 ? &account.construct(header.open_construct)
                 : nullptr;
         (in_pool ? account.pool_ticks : construct ? construct->own_ticks : slot.implicit_ticks) += until - header.mark;
-        (in_pool ? account.pool_absent : construct ? construct->absent : slot.absent_implicit) += absent;
+        (in_pool ? account.pool_off_cpu : construct ? construct->off_cpu : slot.off_cpu_implicit) += absent;
     } else if (state == State::kIdle && header.open_wait && header.open_wait < run.definitions.size()) {
         format::gap_ticks(account.wait(header.open_wait), State::kIdle) += until - header.mark;
         account.wait(header.open_wait).ticks += until - header.mark;
@@ -187,10 +188,10 @@ std::vector<ThreadAccount> read_accounts(const RunFiles &run) {
         accounts[i].present = true;
         accounts[i].pool_ticks = thread.header->pool_ticks;
         accounts[i].cpu_source = thread.header->cpu_source;
-        accounts[i].pool_absent = thread.header->pool;
+        accounts[i].pool_off_cpu = thread.header->pool;
         read_slots(thread, run.definitions.size(), accounts[i]);
         close_pending_parts(run, *thread.header, accounts[i], end);
-        close_open_stretch(run, *thread.header, accounts[i], end);
+        close_open_interval(run, *thread.header, accounts[i], end);
         end_phases(accounts[i], end);
     }
     count_open_instances(run, accounts, end);

@@ -89,7 +89,7 @@ using format::ExtentHeader;
 using format::ExtentKind;
 
 // A writer that was killed while it made the file left it empty, or without its magic.
-bool is_unborn(const MappedFile &file) {
+bool is_unwritten(const MappedFile &file) {
     const std::span<const char> bytes = file.bytes();
     static const char nothing[8] = {};
     return bytes.size() < 8 ? bytes.empty()
@@ -190,9 +190,9 @@ Problem read_process(RunFiles &run, std::vector<std::string> &losses) {
     run.process_copies.clear(), run.modules.clear(), run.definitions.clear(), run.instances.clear(), losses.clear();
     Problem problem = run.process_file.open(run.directory + "/process.log");
     if (problem) return problem;
-    if (is_unborn(run.process_file)) {
-        static const format::ProcessHeader unborn = {};
-        run.process = &unborn;
+    if (is_unwritten(run.process_file)) {
+        static const format::ProcessHeader unwritten = {};
+        run.process = &unwritten;
         return {};
     }
     if (Problem short_file = check_length(run.process_file)) return short_file;
@@ -248,7 +248,7 @@ Problem check_slots(const std::string &path, size_t slot_bytes, const ExtentHead
 Problem read_thread(RunFiles &run, const std::string &path, ThreadFile &thread, bool &window_moved) {
     Problem problem = thread.file.open(path);
     if (problem) return problem;
-    if (is_unborn(thread.file)) {
+    if (is_unwritten(thread.file)) {
         run.remarks.push_back(path + kEmpty);
         return {};
     }
@@ -311,7 +311,7 @@ std::string log_name(uint32_t index) {
 
 // Logs are numbered in the order in which threads begin. One whose number lies far beyond the number of threads is no log
 // of this run, and tables by number must not grow as long as that.
-void leave_out_strangers(RunFiles &run, std::vector<uint32_t> &indices) {
+void drop_foreign_logs(RunFiles &run, std::vector<uint32_t> &indices) {
     constexpr uint64_t kBegunMeanwhile =
         1024; // threads whose log is not there, or not counted, when a program is killed
     const uint64_t limit = run.process->n_threads + indices.size() + kBegunMeanwhile;
@@ -382,7 +382,7 @@ Problem open_run(const std::string &directory, RunFiles &run) {
     if (Problem unlisted = list_logs(directory, indices)) return unlisted;
     if (problem) return problem;
     const uint32_t n_begun = run.process->n_threads;
-    leave_out_strangers(run, indices);
+    drop_foreign_logs(run, indices);
     run.threads.resize(indices.empty() ? 0 : indices.back() + 1);
     for (const uint32_t index : indices)
         if ((problem = read_thread_at_rest(run, index))) return problem;

@@ -22,7 +22,7 @@ uint64_t share(uint64_t pool, uint64_t part, uint64_t whole) {
     return whole ? static_cast<uint64_t>(static_cast<unsigned __int128>(pool) * part / whole) : 0;
 }
 
-format::AbsentTicks share(format::AbsentTicks pool, uint64_t part, uint64_t whole) {
+format::OffCpuTicks share(format::OffCpuTicks pool, uint64_t part, uint64_t whole) {
     return {share(pool.preempted, part, whole), share(pool.blocked, part, whole)};
 }
 
@@ -36,8 +36,8 @@ void share_pool(ThreadAccount &account) {
     for (ConstructSlot &slot : account.constructs) {
         slot.own_ticks +=
             weights ? share(pool, slot.sampled_weight, weights) : share(pool, slot.n_undeferred, n_undeferred);
-        slot.absent += weights ? share(account.pool_absent, slot.sampled_weight, weights)
-                               : share(account.pool_absent, slot.n_undeferred, n_undeferred);
+        slot.off_cpu += weights ? share(account.pool_off_cpu, slot.sampled_weight, weights)
+                                : share(account.pool_off_cpu, slot.n_undeferred, n_undeferred);
         slot.create_ticks += share(pool, slot.create_weight, weights);
     }
     for (RegionSlot &slot : account.regions) {
@@ -46,12 +46,12 @@ void share_pool(ThreadAccount &account) {
             std::min(share(pool, slot.create_weight, weights), states[static_cast<size_t>(State::kWork)]);
         states[static_cast<size_t>(State::kWork)] -= create;
         states[static_cast<size_t>(State::kCreate)] += create;
-        slot.absent_implicit += share(account.pool_absent, slot.sampled_weight, weights);
+        slot.off_cpu_implicit += share(account.pool_off_cpu, slot.sampled_weight, weights);
         slot.implicit_ticks = std::min(slot.implicit_ticks + share(pool, slot.sampled_weight, weights),
                                        states[static_cast<size_t>(State::kWork)]);
     }
     account.pool_ticks = 0;
-    account.pool_absent = {};
+    account.pool_off_cpu = {};
 }
 
 // A number of nanoseconds, or the nearest one that there is: logs may hold absurd counts.
@@ -71,9 +71,9 @@ struct Conversion {
         return whole_ns(create_estimate_ns * static_cast<double>(n_created));
     }
     // In nanoseconds, of a time of that many ticks.
-    format::AbsentTicks absent(format::AbsentTicks ticks, uint64_t whole) const { return within(ticks, ns(whole)); }
+    format::OffCpuTicks off_cpu(format::OffCpuTicks ticks, uint64_t whole) const { return within(ticks, ns(whole)); }
     // The same of a time of that many nanoseconds.
-    format::AbsentTicks within(format::AbsentTicks ticks, uint64_t whole_ns) const {
+    format::OffCpuTicks within(format::OffCpuTicks ticks, uint64_t whole_ns) const {
         const uint64_t both_ns = std::min(ns(ticks.preempted + ticks.blocked), whole_ns);
         const uint64_t blocked_ns = std::min(ns(ticks.blocked), both_ns);
         return {both_ns - blocked_ns, blocked_ns};
@@ -106,20 +106,20 @@ uint64_t ended_ns(const Conversion &to, const format::ThreadHeader &header) {
 
 struct StateTimes {
     uint64_t state_ns[format::kStates], total_ns;
-    format::AbsentTicks absent, absent_work; // in nanoseconds
+    format::OffCpuTicks off_cpu, off_cpu_work; // in nanoseconds
 };
 
 // Of all the time, and of work: the parts add up.
-void split_absences(const Conversion &to, const RegionSlot &slot, StateTimes &time) {
+void split_off_cpu(const Conversion &to, const RegionSlot &slot, StateTimes &time) {
     const uint64_t work_ns = time.state_ns[static_cast<size_t>(State::kWork)];
-    format::AbsentTicks rest = slot.absent_somewhere;
+    format::OffCpuTicks rest = slot.off_cpu_anywhere;
     for (size_t i = 0; i < format::kStates; i++)
-        if (i != static_cast<size_t>(State::kWork)) rest += slot.absent[i];
-    time.absent_work = to.within(slot.absent[static_cast<size_t>(State::kWork)], work_ns);
+        if (i != static_cast<size_t>(State::kWork)) rest += slot.off_cpu[i];
+    time.off_cpu_work = to.within(slot.off_cpu[static_cast<size_t>(State::kWork)], work_ns);
     const uint64_t most =
-        slot.absent_somewhere.preempted | slot.absent_somewhere.blocked ? time.total_ns : time.total_ns - work_ns;
-    time.absent = to.within(rest, most);
-    time.absent += time.absent_work;
+        slot.off_cpu_anywhere.preempted | slot.off_cpu_anywhere.blocked ? time.total_ns : time.total_ns - work_ns;
+    time.off_cpu = to.within(rest, most);
+    time.off_cpu += time.off_cpu_work;
 }
 
 // Each state is the difference of converted sums, so the states add up exactly.
@@ -144,7 +144,7 @@ StateTimes split(const Conversion &to, const RegionSlot &slot) {
     const uint64_t estimated = std::min(to.estimated_ns(slot.n_created), work / 10 * 9 + work % 10 * 9 / 10);
     work -= estimated;
     time.state_ns[static_cast<size_t>(State::kCreate)] += estimated;
-    split_absences(to, slot, time);
+    split_off_cpu(to, slot, time);
     return time;
 }
 
@@ -167,21 +167,21 @@ Gaps split(const Conversion &to, const format::WaitSlot &slot) {
     return gaps;
 }
 
-struct Who {
+struct WaitedForRow {
     Numbers<format::kWaitedForEntries> ids, n, ns;
 };
 
-Who waited_for(const Conversion &to, const format::WaitSlot &slot) {
-    Who who;
+WaitedForRow waited_for(const Conversion &to, const format::WaitSlot &slot) {
+    WaitedForRow waited;
     for (const format::WaitedFor &entry : slot.waited_for) {
         if (entry.n == 0) continue;
-        const size_t place = who.ids.size++;
-        who.ids.values[place] = entry.construct;
-        who.n.values[place] = entry.n;
-        who.ns.values[place] = to.ns(entry.ticks);
+        const size_t place = waited.ids.size++;
+        waited.ids.values[place] = entry.construct;
+        waited.n.values[place] = entry.n;
+        waited.ns.values[place] = to.ns(entry.ticks);
     }
-    who.n.size = who.ns.size = who.ids.size;
-    return who;
+    waited.n.size = waited.ns.size = waited.ids.size;
+    return waited;
 }
 
 ThreadRow make_row(const Conversion &to, const format::ThreadHeader &header, const ThreadAccount &account) {
@@ -199,7 +199,7 @@ ConstructRow make_row(const Conversion &to, const ConstructSlot &slot) {
 
 WaitRow make_row(const Conversion &to, const format::WaitSlot &slot) {
     const Gaps gaps = split(to, slot);
-    const Who who = waited_for(to, slot);
+    const WaitedForRow waited = waited_for(to, slot);
     return OMPASS_ROW(WaitRow, OMPASS_WAIT_ROW);
 }
 
@@ -262,7 +262,7 @@ RunProfile make_profile(const RunFiles &run, std::vector<ThreadAccount> &account
     const RunClock clock(process);
     profile.from_events = from_events;
     profile.clock_hz = clock.hz();
-    profile.create_estimated = process.brackets == 0;
+    profile.create_estimated = process.wrappers == 0;
     if (profile.create_estimated && process.min_create_gap != ~0ull)
         profile.create_estimate_ns =
             std::min(static_cast<double>(clock.ns(process.min_create_gap)), kFallbackCreateNanoseconds);

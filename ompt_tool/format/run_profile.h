@@ -37,7 +37,7 @@ struct ThreadAccount {
     bool present = false;
     uint64_t last = 0; // up to here it is accounted
     uint64_t pool_ticks = 0;
-    format::AbsentTicks pool_absent = {};
+    format::OffCpuTicks pool_off_cpu = {};
     format::CpuSource cpu_source = format::CpuSource::kNone;
     uint64_t n_events = 0;
     std::vector<format::ConstructSlot> constructs;

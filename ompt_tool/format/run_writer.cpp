@@ -73,7 +73,7 @@ Problem write_run(const std::string &directory, const RunFiles &like, const std:
     header.pid = like.process->pid;
     header.mode = format::Mode::kTrace;
     header.clock_kind = format::ClockKind::kClockGettime;
-    header.brackets = 1;
+    header.wrappers = 1;
     header.end_reason = format::EndReason::kFinalized;
     header.rate = uint64_t{1} << 32;
     header.start_ticks = header.start_monotonic_ns = MadeLog::kBegin;

@@ -22,7 +22,7 @@ bool read_record(const format::SamplesHeader &header, Words words, Sample &sampl
         next = fits ? next + n : words.size();
         return std::vector<uint64_t>(taken.begin(), taken.end());
     };
-    if (of_loads(header.event)) {
+    if (has_loads(header.event)) {
         const std::vector<uint64_t> load = take(sizeof sample.load / sizeof(uint64_t));
         if (load.empty()) return false;
         memcpy(&sample.load, load.data(), sizeof sample.load);

@@ -47,7 +47,7 @@ struct SamplesHeader {
     uint64_t period; // loads or ops for which one sample stands; 0: not so
 };
 static_assert(sizeof(SamplesHeader) <= kHeaderBytes);
-constexpr bool of_loads(SampleEvent event) { return event == SampleEvent::kLoads || event == SampleEvent::kOps; }
+constexpr bool has_loads(SampleEvent event) { return event == SampleEvent::kLoads || event == SampleEvent::kOps; }
 
 // A word of a call chain, register or stack. Only what leads from a function to its caller is kept:
 //   (1 + module) << 48 | ELF virtual address   an address in the code of a module of process.log

@@ -29,7 +29,7 @@ constexpr unsigned kMostTries = 100'000;
 
 uint64_t processor_ns() { return clock::read_ns(CLOCK_THREAD_CPUTIME_ID); }
 
-void add(format::AbsentTicks &sum, bool blocked, uint64_t ticks) { (blocked ? sum.blocked : sum.preempted) += ticks; }
+void add(format::OffCpuTicks &sum, bool blocked, uint64_t ticks) { (blocked ? sum.blocked : sum.preempted) += ticks; }
 
 uint64_t part_of(uint64_t whole, uint64_t share, uint64_t of) {
     return of ? static_cast<uint64_t>(static_cast<unsigned __int128>(whole) * share / of) : 0;
@@ -207,8 +207,8 @@ bool Absences::load(uint64_t end) {
     return true;
 }
 
-format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
-    format::AbsentTicks sum = {};
+format::OffCpuTicks Absences::take_until(uint64_t end, ThreadLog *log) {
+    format::OffCpuTicks sum = {};
     while (load(end) && next_.begin < end) {
         const uint64_t until = std::min(next_.end, end), ticks = until - next_.begin;
         add(sum, next_.blocked, ticks);
@@ -231,8 +231,8 @@ format::AbsentTicks Absences::take_until(uint64_t end, ThreadLog *log) {
     return sum;
 }
 
-format::AbsentTicks Absences::look_between(uint64_t begin, uint64_t end) const {
-    format::AbsentTicks sum = {};
+format::OffCpuTicks Absences::look_between(uint64_t begin, uint64_t end) const {
+    format::OffCpuTicks sum = {};
     for (unsigned tries = 0; held_.exchange(true, std::memory_order_acquire); tries++)
         if (tries == kMostTries) return sum; // the owner may be this thread, in a handler of a signal
     bool away = false, blocked = false;

@@ -36,14 +36,14 @@ public:
 
     // What lies before `end` of the absences not taken yet, which it takes. `end` may not decrease, or what lies before the
     // last one is not told again. Each goes to `log`, if that is not null, as far as it is taken.
-    format::AbsentTicks take_until(uint64_t end, ThreadLog *log);
+    format::OffCpuTicks take_until(uint64_t end, ThreadLog *log);
 
-    format::AbsentTicks told() const { return told_; } // the sum of all that was taken
+    format::OffCpuTicks told() const { return told_; } // the sum of all that was taken
 
     uint64_t n_lost() const { return n_lost_; } // records of switches that found no room
 
     // For any thread, once recording has ended: what lies in [begin, end), an absence that lasts included.
-    format::AbsentTicks look_between(uint64_t begin, uint64_t end) const;
+    format::OffCpuTicks look_between(uint64_t begin, uint64_t end) const;
 
 private:
     struct Interval {
@@ -71,14 +71,14 @@ private:
     bool left_ = false; // a switch out was read, and the switch in was not:
     bool left_blocked_ = false;
     uint64_t left_time_ = 0;
-    format::AbsentTicks told_ = {};
+    format::OffCpuTicks told_ = {};
     uint64_t known_ = 0; // end of the last absence read
     uint64_t asked_until_ = 0; // by take_until()
     uint64_t n_lost_ = 0;
 
     // Readings of the clock and of the time that the thread was on a processor, and what was absent since then.
     uint64_t monotonic_ns_ = 0, processor_ns_ = 0;
-    format::AbsentTicks since_ = {};
+    format::OffCpuTicks since_ = {};
 
     mutable std::atomic<bool> held_{false}; // who holds it may open, close or look into the ring
     bool by_clock_ = false;

@@ -190,7 +190,7 @@ void end_implicit(ThreadState &thread, TaskState *task) {
 }
 
 // Clocks are read up to tens of nanoseconds early.
-static format::AbsentTicks shortened(format::AbsentTicks absent, uint64_t whole) {
+static format::OffCpuTicks shortened(format::OffCpuTicks absent, uint64_t whole) {
     const uint64_t blocked = absent.blocked < whole ? absent.blocked : whole;
     return {absent.preempted < whole - blocked ? absent.preempted : whole - blocked, blocked};
 }
@@ -206,10 +206,10 @@ static void close_part(ThreadState &thread, unsigned place, uint64_t end) {
     const uint64_t split = arrival <= part.begin ? part.begin : arrival >= end ? end : arrival;
     const bool is_idle = instance->has_tasks && end > split && end - split > thread.exit_ticks;
     uint64_t *ticks = slot.state_ticks;
-    const auto &absences = thread.header->pending_absences[place];
+    const auto &absences = thread.header->pending_off_cpu[place];
     if (end > part.begin) {
-        slot.absent[static_cast<size_t>(State::kIdle)] += shortened(absences.waiting, split - part.begin);
-        slot.absent[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] +=
+        slot.off_cpu[static_cast<size_t>(State::kIdle)] += shortened(absences.waiting, split - part.begin);
+        slot.off_cpu[static_cast<size_t>(is_idle ? State::kIdle : State::kSync)] +=
             shortened(absences.leaving, end - split);
     }
     if (end < part.begin) {
@@ -249,7 +249,7 @@ static void leave_region(ThreadState &thread, const TaskState &task) {
     thread.header->pending_loop[place] = region->loop ? region->loop->id : 0;
     if (task.flags & kWaiting) task.wait->ticks += thread.header->mark - task.wait_begin;
     thread.regions.pending[place] = region->instance;
-    auto &absences = thread.header->pending_absences[place];
+    auto &absences = thread.header->pending_off_cpu[place];
     absences = {};
     if (has_absences(thread, UINT64_MAX)) { // all members have arrived; the end of the region may not be known yet
         // The clock first: while this thread is off its processor the region may end.

@@ -83,8 +83,8 @@ void kernel_end() {
     if (!thread->counting) return;
     kernel.slot->n_completed++;
     kernel.slot->own_ticks += now - kernel.begin;
-    const format::AbsentTicks told = thread->absences.told();
-    kernel.slot->absent += {told.preempted - kernel.told.preempted, told.blocked - kernel.told.blocked};
+    const format::OffCpuTicks told = thread->absences.told();
+    kernel.slot->off_cpu += {told.preempted - kernel.told.preempted, told.blocked - kernel.told.blocked};
     count_duration(*kernel.slot, now - kernel.begin, 1);
     if (kernel.is_counted) {
         uint64_t values[format::kMaxCounters];

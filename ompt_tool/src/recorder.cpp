@@ -225,7 +225,7 @@ bool start(const char *runtime_version) {
     process_log::open(settings->directory, settings->options.mode, kind);
     cpu::read_topology();
     format::ProcessHeader &header = *process_log::header();
-    header.brackets = brackets_measure;
+    header.wrappers = brackets_measure;
     header.sample_hz = settings->options.sampling.frequency_hz;
     header.wants_loads = settings->options.sampling.loads;
     if (header.wants_loads) settings->options.sampling.load_event = find_load_event(kEventSources);
@@ -296,7 +296,7 @@ void stop(format::EndReason reason) {
 
 void note_brackets(bool measured) {
     brackets_measure = measured;
-    process_log::header()->brackets = measured;
+    process_log::header()->wrappers = measured;
 }
 
 void pause() {

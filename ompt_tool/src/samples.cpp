@@ -111,11 +111,11 @@ SampleEvent kind_of(const LoadEvent &found) { return found.precise_ip ? SampleEv
 int Samples::open_rings(SampleEvent kind) {
     const uint32_t hz = head_.frequency_hz;
     perf_event_attr event =
-        of_loads(kind) ? load_event(sampling_->load_event.value_or(LoadEvent()), hz) : task_clock_event(hz);
+        has_loads(kind) ? load_event(sampling_->load_event.value_or(LoadEvent()), hz) : task_clock_event(hz);
     const bool is_first = head_.index == 0;
     if (const int error = ring_.open(event, is_first ? kFirstPages : kPages, kLeastPages)) return error;
     head_.event = kind;
-    head_.period = of_loads(kind) ? event.sample_period : 0;
+    head_.period = has_loads(kind) ? event.sample_period : 0;
     event.sample_period *= kRare;
     if (is_first) rare_.open(event, kRarePages, kLeastPages);
     return 0;
@@ -213,7 +213,7 @@ bool Samples::is_left_out() {
 
 // Of loads, the kernel may give operations that load nothing, and some of its own.
 bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
-    if (!of_loads(head_.event)) return true;
+    if (!has_loads(head_.event)) return true;
     const auto misc = static_cast<uint32_t>(record[0] >> 32) & PERF_RECORD_MISC_CPUMODE_MASK;
     return misc == PERF_RECORD_MISC_USER && format::is_load(record[n_words - 1]);
 }
@@ -221,7 +221,7 @@ bool Samples::is_wanted(const uint64_t *record, size_t n_words) const {
 // time, of a load the address, callchain { n, addresses }, registers { abi, values }, stack { size, words, size that there was }, of a load
 // its cycles and source
 void Samples::log_sample(const uint64_t *record, size_t n_words, uint64_t time, uint32_t weight, const Place &place) {
-    const bool is_load = of_loads(head_.event);
+    const bool is_load = has_loads(head_.event);
     size_t next = 2;
     format::LoadRecord load = {};
     if (is_load) load.address = word_at(record, n_words, next++);

@@ -30,8 +30,8 @@ void pass_absences(ThreadState &thread, uint64_t begin) {
     if (thread.absences.page() != thread.ring) change_watch(thread);
 }
 
-format::AbsentTicks take_absences(ThreadState &thread, uint64_t end) {
-    const format::AbsentTicks absent = thread.absences.take_until(end, thread.tracing ? &thread.log : nullptr);
+format::OffCpuTicks take_absences(ThreadState &thread, uint64_t end) {
+    const format::OffCpuTicks absent = thread.absences.take_until(end, thread.tracing ? &thread.log : nullptr);
     thread.header->n_lost_switches = thread.absences.n_lost();
     if (thread.absences.page() != thread.ring) change_watch(thread);
     return absent;
@@ -39,15 +39,15 @@ format::AbsentTicks take_absences(ThreadState &thread, uint64_t end) {
 
 void charge_absences(ThreadState &thread, State state, uint64_t end) {
     pass_absences(thread, thread.header->mark);
-    const format::AbsentTicks absent = take_absences(thread, end);
-    thread.region->slot->absent[static_cast<size_t>(state)] += absent;
+    const format::OffCpuTicks absent = take_absences(thread, end);
+    thread.region->slot->off_cpu[static_cast<size_t>(state)] += absent;
     if (state != State::kWork) return;
     if (is_shared(thread))
         thread.header->pool += absent;
     else if (thread.current->local)
-        thread.current->local->slot->absent += absent;
+        thread.current->local->slot->off_cpu += absent;
     else
-        thread.region->slot->absent_implicit += absent;
+        thread.region->slot->off_cpu_implicit += absent;
 }
 
 void tell_absences(ThreadState &thread, uint64_t now) {
@@ -58,7 +58,7 @@ void tell_absences(ThreadState &thread, uint64_t now) {
 }
 
 void read_clocks(ThreadState &thread, format::RegionSlot &region, uint64_t begin, uint64_t end, uint64_t now) {
-    region.absent_somewhere += thread.clocks.take_between(begin, end, now, thread.header->outside);
+    region.off_cpu_anywhere += thread.clocks.take_between(begin, end, now, thread.header->outside);
 }
 
 void pass_samples(ThreadState &thread, uint64_t begin) {

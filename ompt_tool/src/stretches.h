@@ -30,7 +30,7 @@ inline bool has_absences(const ThreadState &thread, uint64_t end) {
 // Absences up to `begin`, where an account begins, which belong to none.
 void pass_absences(ThreadState &thread, uint64_t begin);
 // The absences up to `end`, for the caller to charge.
-format::AbsentTicks take_absences(ThreadState &thread, uint64_t end);
+format::OffCpuTicks take_absences(ThreadState &thread, uint64_t end);
 // Charges those of the stretch that ends there to its state, and to the construct that its work is charged to.
 [[gnu::noinline]] void charge_absences(ThreadState &thread, State state, uint64_t end);
 
@@ -154,8 +154,8 @@ inline void close_creation(ThreadState &thread, uint64_t now) {
         if (ticks < format::kArgumentLimit && thread.creation.weight == 1 && construct) // both in one word
             thread.log.create_span(ticks, now);
         else
-            thread.log.timed(format::kCreateSpanLong,
-                             thread.creation.weight | (construct ? 0 : format::kUntoldCreation), now, ticks);
+            thread.log.timed(format::kCreateSpanLong, thread.creation.weight | (construct ? 0 : format::kWithoutCreate),
+                             now, ticks);
     }
 }
 

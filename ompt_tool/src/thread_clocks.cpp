@@ -56,7 +56,7 @@ void ThreadClocks::begin(uint32_t tid, uint64_t now) {
     if (tid_) read_waits(last_);
 }
 
-format::AbsentTicks ThreadClocks::take(uint64_t now) {
+format::OffCpuTicks ThreadClocks::take(uint64_t now) {
     Reading reading = last_;
     if (!tid_ || now <= time_ || !read_processor(reading)) return {};
     const uint64_t ran = clock::from_ns(reading.processor_ns - last_.processor_ns);
@@ -73,15 +73,15 @@ format::AbsentTicks ThreadClocks::take(uint64_t now) {
     return {preempted, absent - preempted};
 }
 
-format::AbsentTicks ThreadClocks::take_between(uint64_t begin, uint64_t end, uint64_t now, format::AbsentTicks &rest) {
-    const format::AbsentTicks absent = take(now);
+format::OffCpuTicks ThreadClocks::take_between(uint64_t begin, uint64_t end, uint64_t now, format::OffCpuTicks &rest) {
+    const format::OffCpuTicks absent = take(now);
     const auto overlap = [&](uint64_t since, uint64_t until) {
         const uint64_t first = std::max(since, begin), last = std::min(until, end);
         return first < last ? last - first : 0;
     };
     const uint64_t blocked_since = now - std::min(absent.blocked, now);
     const uint64_t preempted_since = blocked_since - std::min(absent.preempted, blocked_since);
-    const format::AbsentTicks inside = {overlap(preempted_since, blocked_since), overlap(blocked_since, now)};
+    const format::OffCpuTicks inside = {overlap(preempted_since, blocked_since), overlap(blocked_since, now)};
     rest += {absent.preempted - inside.preempted, absent.blocked - inside.blocked};
     return inside;
 }

@@ -19,10 +19,10 @@ public:
     void end() { waits_.close(); } // the thread asks no more
 
     // How long the thread was absent since the reading before, in ticks; 0 when it is no more. One thread at a time may ask.
-    format::AbsentTicks take(uint64_t now);
+    format::OffCpuTicks take(uint64_t now);
     // The same in two parts: what lies in [begin, end) when the thread ran first, was preempted then, and blocked until now,
     // as one does that waits; and, added to `rest`, the others.
-    format::AbsentTicks take_between(uint64_t begin, uint64_t end, uint64_t now, format::AbsentTicks &rest);
+    format::OffCpuTicks take_between(uint64_t begin, uint64_t end, uint64_t now, format::OffCpuTicks &rest);
 
 private:
     struct Reading {

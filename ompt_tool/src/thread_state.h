@@ -196,7 +196,7 @@ struct Kernels {
         format::ConstructSlot *slot;
         uint32_t construct;
         uint64_t begin;
-        format::AbsentTicks told; // of the thread, at the begin
+        format::OffCpuTicks told; // of the thread, at the begin
         uint64_t counters[format::kMaxCounters];
         bool is_counted; // the counters could be read
     } open[kMaxDepth];

@@ -47,7 +47,7 @@ struct Diary : IndexedObserver {
     static uint64_t ready(const auto &task) { return has_times(task) ? task.ready : 0; }
 
     void state_interval(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t weight) {
-        const format::AbsentTicks absent = walk.off_cpu(begin, end);
+        const format::OffCpuTicks absent = walk.off_cpu(begin, end);
         note(walk, 1, {static_cast<uint64_t>(state), begin, end, weight, absent.preempted, absent.blocked});
     }
     void created(auto &walk, uint64_t task, uint32_t construct) {

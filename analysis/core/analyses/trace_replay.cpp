@@ -238,7 +238,7 @@ public:
         const uint64_t ticks = walk.now() - ended.begin;
         kernel.n_completed++;
         time_slot(construct).own_ticks += in_window(ended.begin, walk.now());
-        time_slot(construct).absent += ended.off_cpu;
+        time_slot(construct).off_cpu += ended.off_cpu;
         count_bytes(ended);
         count_duration(shared_.clock, kernel, ticks, 1);
     }
@@ -338,11 +338,11 @@ private:
 
     // Before the stretch is charged: for how long of it, as far as it lies in the window, the thread was absent.
     [[gnu::noinline]] void charge_absences(Walk &walk, RegionSlot &here, State state, uint64_t begin, uint64_t end) {
-        const format::AbsentTicks absent = walk.off_cpu(std::max(begin, shared_.start), std::min(end, shared_.end));
-        here.absent[static_cast<size_t>(state)] += absent;
+        const format::OffCpuTicks absent = walk.off_cpu(std::max(begin, shared_.start), std::min(end, shared_.end));
+        here.off_cpu[static_cast<size_t>(state)] += absent;
         if (state != State::kWork || absent.preempted + absent.blocked == 0) return;
         const uint32_t construct = walk.current().construct;
-        (dirty_ ? account_.pool_absent : construct ? time_slot(construct).absent : here.absent_implicit) += absent;
+        (dirty_ ? account_.pool_off_cpu : construct ? time_slot(construct).off_cpu : here.off_cpu_implicit) += absent;
     }
 
     // `ticks` of the work are in the window.

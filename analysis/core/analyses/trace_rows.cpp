@@ -108,7 +108,7 @@ struct StretchRows : WalkRows {
     using WalkRows::WalkRows;
     void state_interval(auto &walk, format::State state, uint64_t begin, uint64_t end, uint32_t) {
         if (end <= begin) return;
-        const format::AbsentTicks absent = walk.off_cpu(begin, end);
+        const format::OffCpuTicks absent = walk.off_cpu(begin, end);
         const bool known = walk.knows_off_cpu();
         push(walk.thread(), state, id(walk.current().explicit_id()), construct(walk.construct()), at(begin), at(end),
              known ? length(absent.preempted) : kNone, known ? length(absent.blocked) : kNone);

@@ -37,10 +37,10 @@ void check_identity(const std::vector<ThreadAccount> &accounts, size_t n_definit
             check_part(slot.lock_ticks, static_cast<size_t>(format::State::kSync), "locks");
             capacity += slot.capacity_ticks;
             parts += slot.nested_ticks;
-            check_part(slot.absent_implicit.preempted + slot.absent_implicit.blocked, kWork,
+            check_part(slot.off_cpu_implicit.preempted + slot.off_cpu_implicit.blocked, kWork,
                        "absences from implicit tasks");
             for (size_t state = 0; state < format::kStates; state++) {
-                check_part(slot.absent[state].preempted + slot.absent[state].blocked, state, "absences");
+                check_part(slot.off_cpu[state].preempted + slot.off_cpu[state].blocked, state, "absences");
                 parts += slot.state_ticks[state];
                 if (slot.state_ticks[state] >> 63)
                     found.push_back(source + ": less than no time is " + kStateNames[state] +
@@ -146,7 +146,7 @@ uint64_t ticks_in(const format::RegionSlot &slot, size_t state) { return slot.st
 // Of a stretch that was still open, and of parts whose end was not known when their thread left them, no record may tell.
 void check_absences(const Comparison &accounts, const RunFiles &run) {
     using Slot = format::RegionSlot;
-    format::AbsentTicks untold = {};
+    format::OffCpuTicks untold = {};
     for (const ThreadFile &thread : run.threads) {
         if (!thread.header) continue;
         untold += thread.header->open;
@@ -154,9 +154,9 @@ void check_absences(const Comparison &accounts, const RunFiles &run) {
     }
     const uint64_t slack = sums_of_states(accounts, ticks_in).kept / 1000;
     const std::string limit = " time by more than 0.1% of all time";
-    accounts.check(sums_of_states(accounts, [](const Slot &slot, size_t i) { return slot.absent[i].preempted; }),
+    accounts.check(sums_of_states(accounts, [](const Slot &slot, size_t i) { return slot.off_cpu[i].preempted; }),
                    slack + untold.preempted, "preempted" + limit, " ticks");
-    accounts.check(sums_of_states(accounts, [](const Slot &slot, size_t i) { return slot.absent[i].blocked; }),
+    accounts.check(sums_of_states(accounts, [](const Slot &slot, size_t i) { return slot.off_cpu[i].blocked; }),
                    slack + untold.blocked, "blocked" + limit, " ticks");
 }
 

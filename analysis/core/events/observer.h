@@ -62,7 +62,7 @@ struct RegionPart {
 struct OpenKernel {
     uint32_t construct;
     uint64_t begin, read_bytes = 0, write_bytes = 0;
-    format::AbsentTicks off_cpu = {};
+    format::OffCpuTicks off_cpu = {};
 };
 
 // A loop or another construct that shares work.

@@ -61,7 +61,7 @@ private:
                 continue;
             if (next.kind == format::kCreateSpan)
                 span_begin_ = next.time - std::min<uint64_t>(next.argument, next.time);
-            else if (next.kind == format::kCreateSpanLong && !(next.argument & format::kUntoldCreation))
+            else if (next.kind == format::kCreateSpanLong && !(next.argument & format::kWithoutCreate))
                 span_begin_ = next.time - std::min(next.words[1], next.time);
             break;
         }
@@ -269,8 +269,8 @@ public:
     // Of the stretch at hand and later, in order.
     const std::vector<OffCpuInterval> &off_cpu_intervals() const { return off_cpu_; }
     // In stretch(): for how long of [begin, end) in it the thread was on no processor. No more than that is known.
-    format::AbsentTicks off_cpu(uint64_t begin, uint64_t end) const {
-        format::AbsentTicks sum = {};
+    format::OffCpuTicks off_cpu(uint64_t begin, uint64_t end) const {
+        format::OffCpuTicks sum = {};
         for (const OffCpuInterval &interval : off_cpu_) {
             const uint64_t first = std::max(begin, interval.begin), last = std::min(end, interval.end);
             if (interval.begin >= end) break;
@@ -329,8 +329,8 @@ private:
         case format::kCreate: create(); break;
         case format::kCreateSpan: end_creation(argument, 1, true); break;
         case format::kCreateSpanLong:
-            end_creation(words[1], std::max(argument & ~format::kUntoldCreation, 1u),
-                         !(argument & format::kUntoldCreation));
+            end_creation(words[1], std::max(argument & ~format::kWithoutCreate, 1u),
+                         !(argument & format::kWithoutCreate));
             break;
         case format::kInlineBegin: begin_undeferred(argument); break;
         case format::kInlineBeginTimed: begin_undeferred(argument, true); break;
@@ -737,7 +737,7 @@ private:
     }
     // The tool knew how long the thread had been absent in the stretch that was open in the end; mostly its last moments.
     void add_last_off_cpu(uint64_t end) {
-        const format::AbsentTicks open = run_.threads[thread_].header->open;
+        const format::OffCpuTicks open = run_.threads[thread_].header->open;
         const uint64_t told = std::clamp(off_cpu_.empty() ? context_.mark : off_cpu_.back().end, context_.mark,
                                          std::max(context_.mark, end));
         const uint64_t blocked = end - std::min(open.blocked, end - std::min(told, end));

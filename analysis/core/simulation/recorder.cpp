@@ -129,7 +129,7 @@ void Recorder::create(uint32_t number, uint32_t task, uint64_t now, uint64_t cos
 void Recorder::begin_inline(uint32_t number, uint32_t task, uint64_t now, uint64_t cost) {
     if (!is_task(task)) return; // part of a nested region
     MadeLog &log = threads_[number].log;
-    if (cost) log.add(format::kCreateSpanLong, 1 | format::kUntoldCreation, now, {cost});
+    if (cost) log.add(format::kCreateSpanLong, 1 | format::kWithoutCreate, now, {cost});
     log.add(format::kInlineBeginTimed, construct_of(task), now);
 }
 
