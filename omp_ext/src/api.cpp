@@ -13,31 +13,31 @@
 #include "runtime/libomp_abi.h"
 #include "scheduler/stacks.h"
 #include "scheduler/team.h"
+#include "tools/counters.h"
 #include "tools/observer.h"
-#include "tools/tallies.h"
 
 using namespace omp_ext;
 
 void omp_child_task_affinity(int domain) {
     activate();
-    Member *member = this_member;
-    if (!member) return;
+    Worker *worker = this_worker;
+    if (!worker) return;
     const int n_domains = domains::count();
-    member->current->child_domain = static_cast<int16_t>(domain < 0 ? kNoDomain : domain % n_domains);
+    worker->current->child_domain = static_cast<int16_t>(domain < 0 ? kNoDomain : domain % n_domains);
 }
 
 int omp_get_locality_domain_num(void) {
-    const Member *member = this_member;
-    if (!member || domains::n_places() == domains::count()) return domains::of_calling_thread();
-    const Task *task = member->current;
+    const Worker *worker = this_worker;
+    if (!worker || domains::n_places() == domains::count()) return domains::of_calling_thread();
+    const Task *task = worker->current;
     while (task->named_domain == kNoDomain) task = task->parent;
     const int named = task->named_domain;
     // One that was taken elsewhere is where its thread is.
-    return domains::first_alike(named) == member->domain ? named : domains::of_calling_thread();
+    return domains::first_alike(named) == worker->domain ? named : domains::of_calling_thread();
 }
 
 int omp_ext_get_child_task_affinity(void) {
-    return this_member ? this_member->current->child_domain : OMP_NO_CHILD_TASK_AFFINITY;
+    return this_worker ? this_worker->current->child_domain : OMP_NO_CHILD_TASK_AFFINITY;
 }
 
 void omp_ext_set_strict(int strict) {
@@ -48,11 +48,11 @@ void omp_ext_set_strict(int strict) {
 
 void omp_ext_set_region_strict(int strict) {
     activate();
-    if (this_member) this_member->team->strict.store(strict != 0, std::memory_order_relaxed);
+    if (this_worker) this_worker->team->strict.store(strict != 0, std::memory_order_relaxed);
     if (strict) note_strict();
 }
 
-int omp_ext_get_strict(void) { return this_member ? this_member->team->is_strict() : options.strict; }
+int omp_ext_get_strict(void) { return this_worker ? this_worker->team->is_strict() : options.strict; }
 
 int omp_ext_is_active(void) { return is_active(); }
 
@@ -61,14 +61,14 @@ int omp_ext_get_version(void) { return OMP_EXT_VERSION; }
 int omp_ext_get_domain_threads(int domain, int *numbers, int max) {
     if (domain < 0 || domain >= domains::count()) return OMP_EXT_EINVAL;
     int n = 0;
-    if (!this_member) {
+    if (!this_worker) {
         if (domain != domains::of_calling_thread()) return 0;
         if (numbers && max > 0) numbers[0] = 0;
         return 1;
     }
-    const Team &team = *this_member->team;
-    for (int i = 0; i < team.n_members; i++) {
-        if (team.members[i].implicit.named_domain != domain) continue;
+    const Team &team = *this_worker->team;
+    for (int i = 0; i < team.n_workers; i++) {
+        if (team.workers[i].implicit.named_domain != domain) continue;
         if (numbers && n < max) numbers[n] = i;
         n++;
     }
@@ -91,7 +91,7 @@ int omp_ext_schedules(const void *code) {
 }
 
 void omp_ext_tell_of_current(void) {
-    if (this_member && this_member->tallies) tell_of_current(*this_member);
+    if (this_worker && this_worker->counters) report_current(*this_worker);
 }
 
 void omp_ext_display(void) {

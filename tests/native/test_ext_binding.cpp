@@ -24,40 +24,40 @@ Topology with_cpus(const std::vector<int> &n_cpus) {
     return topology;
 }
 
-std::vector<int> n_members_by_domain(const Topology &topology, DomainRange within, int n_members) {
+std::vector<int> n_workers_by_domain(const Topology &topology, DomainRange within, int n_workers) {
     std::vector<int> n(topology.domains.size());
-    for (int member = 0; member < n_members; member++)
-        n[static_cast<size_t>(seat_of(topology, within, member, n_members).domain)]++;
+    for (int worker = 0; worker < n_workers; worker++)
+        n[static_cast<size_t>(seat_of(topology, within, worker, n_workers).domain)]++;
     return n;
 }
 
 TEST(Seats, spread_over_the_domains_and_are_adjacent_inside) {
-    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 8), (std::vector<int>{2, 2, 2, 2}));
-    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 4), (std::vector<int>{1, 1, 1, 1}));
-    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 6), (std::vector<int>{2, 2, 1, 1}));
-    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 2), (std::vector<int>{1, 0, 1, 0}));
-    EXPECT_EQ(n_members_by_domain(with_cpus({2, 2}), {0, 2}, 1), (std::vector<int>{1, 0}));
+    EXPECT_EQ(n_workers_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 8), (std::vector<int>{2, 2, 2, 2}));
+    EXPECT_EQ(n_workers_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 4), (std::vector<int>{1, 1, 1, 1}));
+    EXPECT_EQ(n_workers_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 6), (std::vector<int>{2, 2, 1, 1}));
+    EXPECT_EQ(n_workers_by_domain(with_cpus({2, 2, 2, 2}), {0, 4}, 2), (std::vector<int>{1, 0, 1, 0}));
+    EXPECT_EQ(n_workers_by_domain(with_cpus({2, 2}), {0, 2}, 1), (std::vector<int>{1, 0}));
 }
 
 TEST(Seats, follow_the_number_of_cpus) {
-    EXPECT_EQ(n_members_by_domain(with_cpus({6, 2}), {0, 2}, 8), (std::vector<int>{6, 2}));
-    EXPECT_EQ(n_members_by_domain(with_cpus({6, 2}), {0, 2}, 2), (std::vector<int>{1, 1})) << "each domain has one";
-    EXPECT_EQ(n_members_by_domain(with_cpus({1, 1, 14}), {0, 3}, 16), (std::vector<int>{1, 1, 14}));
+    EXPECT_EQ(n_workers_by_domain(with_cpus({6, 2}), {0, 2}, 8), (std::vector<int>{6, 2}));
+    EXPECT_EQ(n_workers_by_domain(with_cpus({6, 2}), {0, 2}, 2), (std::vector<int>{1, 1})) << "each domain has one";
+    EXPECT_EQ(n_workers_by_domain(with_cpus({1, 1, 14}), {0, 3}, 16), (std::vector<int>{1, 1, 14}));
 }
 
-TEST(Seats, are_one_for_each_member_in_rising_order) {
+TEST(Seats, are_one_for_each_worker_in_rising_order) {
     for (const auto &cpus : {std::vector<int>{1}, {3, 1}, {2, 2, 2}, {8, 8, 8, 8}, {5, 1, 1, 1, 4}})
-        for (int n_members = 1; n_members <= 40; n_members++) {
+        for (int n_workers = 1; n_workers <= 40; n_workers++) {
             const Topology topology = with_cpus(cpus);
             const int n = static_cast<int>(cpus.size());
-            const std::vector<int> members = n_members_by_domain(topology, {0, n}, n_members);
+            const std::vector<int> workers = n_workers_by_domain(topology, {0, n}, n_workers);
             Seat before{};
-            for (int member = 0; member < n_members; member++) {
-                const Seat seat = seat_of(topology, {0, n}, member, n_members);
-                EXPECT_EQ(seat.n_in_domain, members[static_cast<size_t>(seat.domain)]);
+            for (int worker = 0; worker < n_workers; worker++) {
+                const Seat seat = seat_of(topology, {0, n}, worker, n_workers);
+                EXPECT_EQ(seat.n_in_domain, workers[static_cast<size_t>(seat.domain)]);
                 EXPECT_LT(seat.position, seat.n_in_domain);
                 EXPECT_EQ(seat.own.first, seat.domain);
-                if (member == 0) {
+                if (worker == 0) {
                     EXPECT_EQ(seat.domain, 0);
                 } else {
                     const bool same = seat.domain == before.domain;
@@ -66,7 +66,7 @@ TEST(Seats, are_one_for_each_member_in_rising_order) {
                 }
                 before = seat;
             }
-            EXPECT_EQ(before.own.first + before.own.n, n) << "the last member's range ends with the last domain";
+            EXPECT_EQ(before.own.first + before.own.n, n) << "the last worker's range ends with the last domain";
         }
 }
 
@@ -116,7 +116,7 @@ protected:
 TEST_F(Binding, leaves_a_thread_that_others_bound_to_a_domain) {
     in_a_thread([&] {
         CpuSet one;
-        one.add(cpus(1).members().back());
+        one.add(cpus(1).workers().back());
         ASSERT_TRUE(one.bind_calling_thread());
         EXPECT_EQ(settle(0), 1);
         EXPECT_EQ(CpuSet::of_calling_thread(), one);
@@ -157,7 +157,7 @@ TEST_F(Binding, leaves_threads_unbound_on_request) {
     });
 }
 
-TEST_F(Binding, gives_each_member_a_core_on_request) {
+TEST_F(Binding, gives_each_worker_a_core_on_request) {
     const Topology whole = read_topology({Level::kParts, 1, {}}, all);
     const int n_cores = static_cast<int>(whole.cores.size());
     CpuSet taken;
@@ -169,7 +169,7 @@ TEST_F(Binding, gives_each_member_a_core_on_request) {
             EXPECT_TRUE((bound & taken).empty());
             taken |= bound;
         });
-    in_a_thread([&] { // more members than cores share the domain
+    in_a_thread([&] { // more workers than cores share the domain
         settle_calling_thread(whole, BindMode::kCore, {0, {0, 1}, 0, n_cores + 1}, true);
         EXPECT_EQ(CpuSet::of_calling_thread(), all);
     });

@@ -57,8 +57,8 @@ struct Case {
 
 using Act = std::function<void(Case &)>;
 
-// Runs the members' operations on one deque in every order of the explorer. Returns the number of orders.
-uint64_t explore(Explorer explorer, int64_t capacity, const Act &prepare, const std::vector<Act> &members,
+// Runs the workers' operations on one deque in every order of the explorer. Returns the number of orders.
+uint64_t explore(Explorer explorer, int64_t capacity, const Act &prepare, const std::vector<Act> &workers,
                  const Act &check) {
     std::unique_ptr<Case> state;
     return explorer.explore(
@@ -66,7 +66,7 @@ uint64_t explore(Explorer explorer, int64_t capacity, const Act &prepare, const 
             state = std::make_unique<Case>(capacity);
             prepare(*state);
             std::vector<std::function<void()>> acts;
-            for (const Act &member : members) acts.emplace_back([&state, &member] { member(*state); });
+            for (const Act &worker : workers) acts.emplace_back([&state, &worker] { worker(*state); });
             return acts;
         },
         [&] { check(*state); });
@@ -132,10 +132,10 @@ TEST(DequeInterleavings, ItemsBelowTheMarkAndOfLowTagsStay) {
     explore(Explorer(4), 4, push_first, {owner, [](Case &state) { state.steal(1); }}, check);
 }
 
-// Two members; a task of level k creates one of level k - 1, in a bag from which both take.
+// Two workers; a task of level k creates one of level k - 1, in a bag from which both take.
 struct Barrier {
-    static constexpr int kMembers = 2;
-    std::array<Step<uint64_t>, kMembers> created{}, done{};
+    static constexpr int kWorkers = 2;
+    std::array<Step<uint64_t>, kWorkers> created{}, done{};
     Step<uint64_t> arrived{0};
     std::array<Step<int>, 3> bag{}; // tasks by level
     int n_really_left = 0; // not a step: the true number, for the check
@@ -144,7 +144,7 @@ struct Barrier {
 
     struct Counts {
         const Barrier &barrier;
-        int n_members() const { return kMembers; }
+        int n_workers() const { return kWorkers; }
         uint64_t n_arrived() const { return barrier.arrived.load(); }
         uint64_t n_done(int i) const { return barrier.done[static_cast<size_t>(i)].load(); }
         uint64_t n_created(int i) const { return barrier.created[static_cast<size_t>(i)].load(); }
@@ -152,28 +152,28 @@ struct Barrier {
     };
 
     void add(Step<uint64_t> &count) { count.store(count.load() + 1); }
-    void create(size_t member, size_t level) {
+    void create(size_t worker, size_t level) {
         n_really_left++;
-        add(created[member]);
+        add(created[worker]);
         bag[level].fetch_add(1);
     }
-    bool run_one(size_t member) {
+    bool run_one(size_t worker) {
         for (size_t level = bag.size(); level-- > 0;) {
             int n = bag[level].load();
             if (n == 0 || !bag[level].compare_exchange_strong(n, n - 1)) continue;
-            if (level > 0) create(member, level - 1);
+            if (level > 0) create(worker, level - 1);
             n_really_left--;
-            add(done[member]);
+            add(done[worker]);
             return true;
         }
         return false;
     }
-    void run(size_t member, int level) {
-        if (level >= 0) create(member, static_cast<size_t>(level));
+    void run(size_t worker, int level) {
+        if (level >= 0) create(worker, static_cast<size_t>(level));
         arrived.fetch_add(1);
         for (int round = 0; round < 6; round++) { // enough for all tasks and some failed searches
-            if (run_one(member)) continue;
-            if (!omp_ext::barrier_may_end(Counts{*this}, kMembers)) continue;
+            if (run_one(worker)) continue;
+            if (!omp_ext::barrier_may_end(Counts{*this}, kWorkers)) continue;
             ended_early |= n_really_left != 0;
             n_ended++;
             return;
@@ -207,7 +207,7 @@ TEST(TerminationInterleavings, TheCheckerFindsAWrongProtocol) {
     bool found = false;
     struct Wrong {
         Barrier::Counts counts;
-        int n_members() const { return counts.n_members(); }
+        int n_workers() const { return counts.n_workers(); }
         uint64_t n_arrived() const { return counts.n_arrived(); }
         uint64_t n_done(int i) const { return counts.n_created(i); }
         uint64_t n_created(int i) const { return counts.n_done(i); }

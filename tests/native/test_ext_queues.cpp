@@ -9,16 +9,16 @@
 
 #include "scheduler/dependences.h"
 #include "scheduler/deque.h"
-#include "scheduler/mailbox.h"
+#include "scheduler/inbox.h"
 #include "scheduler/task.h"
 
 namespace {
 
+using omp_ext::ChildList;
 using omp_ext::Deque;
+using omp_ext::Inbox;
 using omp_ext::is_descendant;
-using omp_ext::Letter;
-using omp_ext::Mailbox;
-using omp_ext::Sender;
+using omp_ext::QueueEntry;
 using omp_ext::StealResult;
 using omp_ext::Task;
 
@@ -106,146 +106,148 @@ TEST(Deque, NeitherLosesNorDuplicatesTasksUnderThieves) {
     EXPECT_EQ(sum.load(), expected);
 }
 
-struct Mail : Letter {
-    Mail() { depth = 0; }
+struct Entry : QueueEntry {
+    Entry() { depth = 0; }
     std::atomic<int> n_taken{0};
     int payload = 0;
 };
 
-TEST(Mailbox, KeepsTheOrderAndSkipsWhatDoesNotFit) {
-    Mailbox box;
-    Sender sender;
-    Mail mail[3];
-    EXPECT_FALSE(box.may_have(0));
+TEST(Inbox, KeepsTheOrderAndSkipsWhatDoesNotFit) {
+    Inbox inbox;
+    ChildList sender;
+    Entry mail[3];
+    EXPECT_FALSE(inbox.may_have(0));
     for (uint16_t i = 0; i < 3; i++) {
         mail[i].depth = i + 7;
-        box.put(&mail[i], &sender, false);
+        inbox.put(&mail[i], &sender, false);
     }
-    EXPECT_TRUE(box.may_have(7));
-    EXPECT_FALSE(box.may_have(8));
-    EXPECT_EQ(box.take(3, [&](const Letter *letter) { return letter != &mail[0]; }), &mail[1]);
-    EXPECT_EQ(box.take(1, [&](const Letter *letter) { return letter != &mail[0]; }), nullptr);
-    EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return true; }), &mail[2]); // newest first
-    EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return false; }), nullptr);
-    EXPECT_EQ(box.depth(), 1u);
-    EXPECT_EQ(box.max_depth(), 3u);
-    box.put(&mail[2], &sender, true);
-    EXPECT_TRUE(box.may_have(9));
-    box.take(1, [](const Letter *) { return true; });
-    EXPECT_FALSE(box.may_have(8));
-    box.take(1, [](const Letter *) { return true; });
-    EXPECT_FALSE(box.may_have(0));
+    EXPECT_TRUE(inbox.may_have(7));
+    EXPECT_FALSE(inbox.may_have(8));
+    EXPECT_EQ(inbox.take(3, [&](const QueueEntry *entry) { return entry != &mail[0]; }), &mail[1]);
+    EXPECT_EQ(inbox.take(1, [&](const QueueEntry *entry) { return entry != &mail[0]; }), nullptr);
+    EXPECT_EQ(Inbox::claim(&sender, 9, [](const Inbox &) { return true; }), &mail[2]); // newest first
+    EXPECT_EQ(Inbox::claim(&sender, 9, [](const Inbox &) { return false; }), nullptr);
+    EXPECT_EQ(inbox.depth(), 1u);
+    EXPECT_EQ(inbox.max_depth(), 3u);
+    inbox.put(&mail[2], &sender, true);
+    EXPECT_TRUE(inbox.may_have(9));
+    inbox.take(1, [](const QueueEntry *) { return true; });
+    EXPECT_FALSE(inbox.may_have(8));
+    inbox.take(1, [](const QueueEntry *) { return true; });
+    EXPECT_FALSE(inbox.may_have(0));
 }
 
-TEST(Mailbox, SentEntriesComeFirstNewestFirst) {
-    Mailbox box;
-    Sender sender;
-    Mail mail[4];
-    box.put(&mail[0], &sender, true);
-    for (int i = 1; i < 3; i++) box.send(&mail[i]);
-    EXPECT_FALSE(box.empty());
-    EXPECT_TRUE(box.may_have(9)); // not checked yet
-    EXPECT_EQ(box.depth(), 3u);
-    EXPECT_EQ(box.take(2, [&](const Letter *letter) { return letter != &mail[2]; }), &mail[1]);
-    EXPECT_FALSE(box.may_have(9));
-    box.send(&mail[3]);
-    EXPECT_EQ(Mailbox::claim(&sender, 9, [](const Mailbox &) { return true; }), &mail[0]);
-    for (const int i : {3, 2}) EXPECT_EQ(box.take(1, [](const Letter *) { return true; }), &mail[i]);
-    EXPECT_TRUE(box.empty());
-    EXPECT_EQ(box.max_depth(), 3u);
+TEST(Inbox, SentEntriesComeFirstNewestFirst) {
+    Inbox inbox;
+    ChildList sender;
+    Entry mail[4];
+    inbox.put(&mail[0], &sender, true);
+    for (int i = 1; i < 3; i++) inbox.send(&mail[i]);
+    EXPECT_FALSE(inbox.empty());
+    EXPECT_TRUE(inbox.may_have(9)); // not checked yet
+    EXPECT_EQ(inbox.depth(), 3u);
+    EXPECT_EQ(inbox.take(2, [&](const QueueEntry *entry) { return entry != &mail[2]; }), &mail[1]);
+    EXPECT_FALSE(inbox.may_have(9));
+    inbox.send(&mail[3]);
+    EXPECT_EQ(Inbox::claim(&sender, 9, [](const Inbox &) { return true; }), &mail[0]);
+    for (const int i : {3, 2}) EXPECT_EQ(inbox.take(1, [](const QueueEntry *) { return true; }), &mail[i]);
+    EXPECT_TRUE(inbox.empty());
+    EXPECT_EQ(inbox.max_depth(), 3u);
 }
 
-TEST(Mailbox, SentEntriesAreTakenInOrderAfterAnyNumberOfReceives) {
-    Mailbox box;
-    Sender sender;
-    Mail mail[40];
-    const auto any = [](const Letter *) { return true; };
-    const auto none = [](const Letter *) { return false; };
-    const Letter *next = nullptr;
-    const auto see_next = [&](const Letter *letter) { next = letter; };
-    box.put(&mail[0], &sender, true);
+TEST(Inbox, SentEntriesAreTakenInOrderAfterAnyNumberOfReceives) {
+    Inbox inbox;
+    ChildList sender;
+    Entry mail[40];
+    const auto any = [](const QueueEntry *) { return true; };
+    const auto none = [](const QueueEntry *) { return false; };
+    const QueueEntry *next = nullptr;
+    const auto see_next = [&](const QueueEntry *entry) { next = entry; };
+    inbox.put(&mail[0], &sender, true);
     for (int i = 1; i < 36; i++) {
-        box.send(&mail[i]);
+        inbox.send(&mail[i]);
         if (i % 2 == 0) { // received, but left in place
-            EXPECT_EQ(box.take_first(none, see_next), nullptr);
+            EXPECT_EQ(inbox.take_first(none, see_next), nullptr);
         }
     }
     EXPECT_EQ(next, nullptr);
     for (int i = 35; i > 20; i--) {
-        EXPECT_EQ(box.take_first(any, see_next), &mail[i]);
+        EXPECT_EQ(inbox.take_first(any, see_next), &mail[i]);
         EXPECT_EQ(next, &mail[i - 1]);
     }
-    box.put(&mail[36], &sender, true);
-    EXPECT_EQ(box.depth(), 22u);
-    for (const int i : {36, 20}) EXPECT_EQ(box.take_first(any, see_next), &mail[i]);
-    box.send(&mail[37]);
-    box.put(&mail[38], &sender, false);
-    EXPECT_EQ(box.take(40, [&](const Letter *letter) { return letter == &mail[7]; }), &mail[7]);
-    EXPECT_EQ(box.take_first(any, see_next), &mail[37]);
+    inbox.put(&mail[36], &sender, true);
+    EXPECT_EQ(inbox.depth(), 22u);
+    for (const int i : {36, 20}) EXPECT_EQ(inbox.take_first(any, see_next), &mail[i]);
+    inbox.send(&mail[37]);
+    inbox.put(&mail[38], &sender, false);
+    EXPECT_EQ(inbox.take(40, [&](const QueueEntry *entry) { return entry == &mail[7]; }), &mail[7]);
+    EXPECT_EQ(inbox.take_first(any, see_next), &mail[37]);
     for (int i = 19; i > 0; i--)
         if (i != 7) {
-            EXPECT_EQ(box.take_first(any, see_next), &mail[i]);
+            EXPECT_EQ(inbox.take_first(any, see_next), &mail[i]);
         }
-    for (const int i : {0, 38}) EXPECT_EQ(box.take_first(any, see_next), &mail[i]);
-    EXPECT_TRUE(box.empty());
-    EXPECT_FALSE(box.may_have(0));
-    EXPECT_EQ(box.max_depth(), 36u);
+    for (const int i : {0, 38}) EXPECT_EQ(inbox.take_first(any, see_next), &mail[i]);
+    EXPECT_TRUE(inbox.empty());
+    EXPECT_FALSE(inbox.may_have(0));
+    EXPECT_EQ(inbox.max_depth(), 36u);
 }
 
-TEST(Mailbox, ManyEntriesCanBeSentBeforeOneIsTaken) {
-    constexpr int kLetters = 70'000;
-    Mailbox box;
-    const std::unique_ptr<Mail[]> mail(new Mail[kLetters]);
-    for (int i = 0; i < kLetters; i++) box.send(&mail[i]);
-    const auto any = [](const Letter *) { return true; };
-    for (int i = kLetters - 1; i >= 0; i--) {
-        ASSERT_EQ(box.take_first(any, [](const Letter *) {}), &mail[i]);
-        ASSERT_EQ(box.depth(), static_cast<uint64_t>(i));
+TEST(Inbox, ManyEntriesCanBeSentBeforeOneIsTaken) {
+    constexpr int kEntries = 70'000;
+    Inbox inbox;
+    const std::unique_ptr<Entry[]> mail(new Entry[kEntries]);
+    for (int i = 0; i < kEntries; i++) inbox.send(&mail[i]);
+    const auto any = [](const QueueEntry *) { return true; };
+    for (int i = kEntries - 1; i >= 0; i--) {
+        ASSERT_EQ(inbox.take_first(any, [](const QueueEntry *) {}), &mail[i]);
+        ASSERT_EQ(inbox.depth(), static_cast<uint64_t>(i));
     }
 }
 
-TEST(Mailbox, EachEntryIsTakenOrClaimedOnce) {
-    constexpr int kLetters = 20'000, kSenders = 2;
-    Mailbox boxes[2];
-    std::unique_ptr<Mail[]> mail[kSenders] = {std::unique_ptr<Mail[]>(new Mail[kLetters]),
-                                              std::unique_ptr<Mail[]>(new Mail[kLetters])};
-    Sender senders[kSenders];
-    std::atomic<int> n_left{kLetters * kSenders};
+TEST(Inbox, EachEntryIsTakenOrClaimedOnce) {
+    constexpr int kEntries = 20'000, kParents = 2;
+    Inbox inboxes[2];
+    std::unique_ptr<Entry[]> mail[kParents] = {std::unique_ptr<Entry[]>(new Entry[kEntries]),
+                                               std::unique_ptr<Entry[]>(new Entry[kEntries])};
+    ChildList parents[kParents];
+    std::atomic<int> n_left{kEntries * kParents};
     std::vector<std::thread> threads;
-    const auto count = [&](Letter *letter) {
-        auto *one = static_cast<Mail *>(letter);
+    const auto count = [&](QueueEntry *entry) {
+        auto *one = static_cast<Entry *>(entry);
         EXPECT_EQ(one->payload, 1);
         one->n_taken.fetch_add(1, std::memory_order_relaxed);
         n_left.fetch_sub(1, std::memory_order_relaxed);
     };
-    for (int s = 0; s < kSenders; s++)
+    for (int s = 0; s < kParents; s++)
         threads.emplace_back([&, s] {
-            for (int i = 0; i < kLetters; i++) {
+            for (int i = 0; i < kEntries; i++) {
                 mail[s][i].payload = 1;
                 if (i % 3 == 0)
-                    boxes[i % 2].send(&mail[s][i]);
+                    inboxes[i % 2].send(&mail[s][i]);
                 else
-                    boxes[i % 2].put(&mail[s][i], &senders[s], i % 5 == 0);
+                    inboxes[i % 2].put(&mail[s][i], &parents[s], i % 5 == 0);
                 if (i % 4 == 0)
-                    if (Letter *own = Mailbox::claim(&senders[s], 4, [&](const Mailbox &box) { return &box == boxes; }))
+                    if (QueueEntry *own =
+                            Inbox::claim(&parents[s], 4, [&](const Inbox &inbox) { return &inbox == inboxes; }))
                         count(own);
             }
         });
     for (int t = 0; t < 2; t++)
         threads.emplace_back([&, t] {
             for (unsigned n = 0; n_left.load(std::memory_order_relaxed) > 0;) {
-                const auto any = [](const Letter *) { return true; };
-                Letter *letter = n++ % 3 == 0 ? boxes[t].take(4, any) : boxes[t].take_first(any, [](const Letter *) {});
-                if (letter)
-                    count(letter);
+                const auto any = [](const QueueEntry *) { return true; };
+                QueueEntry *entry =
+                    n++ % 3 == 0 ? inboxes[t].take(4, any) : inboxes[t].take_first(any, [](const QueueEntry *) {});
+                if (entry)
+                    count(entry);
                 else
                     std::this_thread::yield();
             }
         });
     for (std::thread &thread : threads) thread.join();
     for (const auto &of_sender : mail)
-        for (int i = 0; i < kLetters; i++) ASSERT_EQ(of_sender[i].n_taken.load(), 1);
-    for (Sender &sender : senders) EXPECT_EQ(sender.first.load(), nullptr);
+        for (int i = 0; i < kEntries; i++) ASSERT_EQ(of_sender[i].n_taken.load(), 1);
+    for (ChildList &sender : parents) EXPECT_EQ(sender.first.load(), nullptr);
 }
 
 // A graph whose tasks are numbers; it records the tasks that become ready.

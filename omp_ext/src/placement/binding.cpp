@@ -60,29 +60,29 @@ CpuSet core_of_seat(const CpuSet &domain, const Seat &seat, const Topology &topo
 void lock_bindings_for_fork() { own_bindings().mutex().lock(); }
 void unlock_bindings_after_fork() { own_bindings().mutex().unlock(); }
 
-Seat seat_of(const Topology &topology, DomainRange within, int member, int n_members) {
-    n_members = std::max(n_members, 1);
-    member = std::clamp(member, 0, n_members - 1);
-    if (n_members < within.n) {
-        const auto part = [&](int i) { return static_cast<int>(static_cast<int64_t>(i) * within.n / n_members); };
-        const int first = within.first + part(member);
-        return {first, {first, part(member + 1) - part(member)}, 0, 1};
+Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_workers) {
+    n_workers = std::max(n_workers, 1);
+    worker = std::clamp(worker, 0, n_workers - 1);
+    if (n_workers < within.n) {
+        const auto part = [&](int i) { return static_cast<int>(static_cast<int64_t>(i) * within.n / n_workers); };
+        const int first = within.first + part(worker);
+        return {first, {first, part(worker + 1) - part(worker)}, 0, 1};
     }
     std::vector<int> n_in(static_cast<size_t>(within.n), 1), n_cpus;
     for (size_t i = 0; i < n_in.size(); i++)
         n_cpus.push_back(topology.domains[static_cast<size_t>(within.first) + i].cpus.size());
-    for (int left = n_members - within.n; left > 0; left--) {
+    for (int left = n_workers - within.n; left > 0; left--) {
         size_t emptiest = 0;
-        for (size_t i = 1; i < n_in.size(); i++) // the load that one more member would make, compared without division
+        for (size_t i = 1; i < n_in.size(); i++) // the load that one more worker would make, compared without division
             if (static_cast<int64_t>(n_in[i] + 1) * n_cpus[emptiest] <
                 static_cast<int64_t>(n_in[emptiest] + 1) * n_cpus[i])
                 emptiest = i;
         n_in[emptiest]++;
     }
     int place = 0, before = 0;
-    while (member >= before + n_in[static_cast<size_t>(place)]) before += n_in[static_cast<size_t>(place++)];
+    while (worker >= before + n_in[static_cast<size_t>(place)]) before += n_in[static_cast<size_t>(place++)];
     const int domain = within.first + place;
-    return {domain, {domain, 1}, member - before, n_in[static_cast<size_t>(place)]};
+    return {domain, {domain, 1}, worker - before, n_in[static_cast<size_t>(place)]};
 }
 
 int settle_calling_thread(const Topology &topology, BindMode mode, const Seat &seat, bool is_outermost) {

@@ -21,17 +21,17 @@ struct DomainRange {
     friend bool operator==(const DomainRange &, const DomainRange &) = default;
 };
 
-// Where a member of a team sits when nobody bound it.
+// Where a worker of a team sits when nobody bound it.
 struct Seat {
     int domain = 0;
-    DomainRange own; // what a team that this member begins may spread over
-    int position = 0; // among the members of the same domain
-    int n_in_domain = 1; // those members
+    DomainRange own; // what a team that this worker begins may spread over
+    int position = 0; // among the workers of the same domain
+    int n_in_domain = 1; // those workers
 };
 
-// Members of consecutive numbers go to the same domain or to the next. As many members as domains, or more: each domain
+// Workers of consecutive numbers go to the same domain or to the next. As many workers as domains, or more: each domain
 // gets one, and the others go where the fewest are per CPU. Fewer: each has a range of domains and sits in its first.
-Seat seat_of(const Topology &topology, DomainRange within, int member, int n_members);
+Seat seat_of(const Topology &topology, DomainRange within, int worker, int n_workers);
 
 // Finds the domain of the calling thread, which is to sit at `seat`, and binds it to that domain if nobody else bound it
 // and `mode` and the machine allow. A thread that is bound to CPUs of one domain belongs to that one; one that is bound

@@ -29,7 +29,7 @@ public:
     bool contains(const CpuSet &other) const { return (other & *this) == other; }
 
     // In rising order.
-    std::vector<unsigned> members() const {
+    std::vector<unsigned> workers() const {
         std::vector<unsigned> found;
         for (unsigned cpu = 0; cpu < words_.size() * 64; cpu++)
             if (has(cpu)) found.push_back(cpu);

@@ -67,7 +67,7 @@ struct Map {
             first_alike.push_back(0);
             while (!(cpus(first_alike.back()) == cpus(domain))) first_alike.back()++;
             n_places += first_alike.back() == domain;
-            for (const unsigned cpu : cpus(domain).members()) {
+            for (const unsigned cpu : cpus(domain).workers()) {
                 if (cpu >= domain_of_cpu.size()) domain_of_cpu.resize(cpu + 1, -1);
                 if (domain_of_cpu[cpu] < 0) domain_of_cpu[cpu] = domain;
             }
@@ -115,8 +115,8 @@ void unlock_after_fork() {
 
 // What the calling thread last joined; its domain is -1 before that.
 struct Joined {
-    int member = -1;
-    int n_members = 0;
+    int worker = -1;
+    int n_workers = 0;
     uint64_t ancestors = 0;
     int domain = -1;
 };
@@ -191,16 +191,16 @@ int of_calling_thread() {
     return is_known ? std::max(domain_of_cpu[static_cast<size_t>(cpu)], 0) : 0;
 }
 
-int join_team(int member, int n_members, int level) {
+int join_team(int worker, int n_workers, int level) {
     if (map().n == 1 && map().bind_mode != BindMode::kCore) return joined.domain = 0;
     const uint64_t ancestors = level > 1 ? hash_of_ancestors() : 0;
     const bool is_same =
-        joined.domain >= 0 && joined.member == member && joined.n_members == n_members && joined.ancestors == ancestors;
+        joined.domain >= 0 && joined.worker == worker && joined.n_workers == n_workers && joined.ancestors == ancestors;
     if (is_same && runs_in(joined.domain)) return joined.domain;
     const DomainRange within = level > 1 ? range_within_ancestors() : DomainRange{0, map().n};
-    const Seat seat = seat_of(map().topology, within, member, n_members);
+    const Seat seat = seat_of(map().topology, within, worker, n_workers);
     const int domain = settle_calling_thread(map().topology, map().bind_mode, seat, level <= 1);
-    joined = {member, n_members, ancestors, domain};
+    joined = {worker, n_workers, ancestors, domain};
     return domain;
 }
 
@@ -232,7 +232,7 @@ void display() {
         const Domain &shown = topology.domains[static_cast<size_t>(domain)];
         std::string distances;
         for (int to = 0; to < map().n; to++) distances += ' ' + std::to_string(map().distance(domain, to));
-        say("domain %d: CPUs %s; NUMA nodes %s; distances%s", domain, list_of(shown.cpus.members()).c_str(),
+        say("domain %d: CPUs %s; NUMA nodes %s; distances%s", domain, list_of(shown.cpus.workers()).c_str(),
             shown.nodes.empty() ? "unknown" : list_of(shown.nodes).c_str(), distances.c_str());
     }
 }
@@ -252,7 +252,7 @@ int omp_ext_get_domain_distance(int from, int to) {
 
 int omp_ext_get_domain_cpus(int domain, int *numbers, int max) {
     if (domain < 0 || domain >= map().n) return OMP_EXT_EINVAL;
-    const auto cpus = map().topology.domains[static_cast<size_t>(domain)].cpus.members();
+    const auto cpus = map().topology.domains[static_cast<size_t>(domain)].cpus.workers();
     for (size_t i = 0; numbers && i < cpus.size() && static_cast<int>(i) < max; i++)
         numbers[i] = static_cast<int>(cpus[i]);
     return static_cast<int>(cpus.size());

@@ -21,10 +21,10 @@ int count();
 // The domain of the calling thread: where it is bound, else where it runs now. Never fails.
 int of_calling_thread();
 
-// Called by each thread when it begins its part of a region that the scheduler holds tasks of: `member` of `n_members`,
+// Called by each thread when it begins its part of a region that the scheduler holds tasks of: `worker` of `n_workers`,
 // nested in `level` - 1 other active regions. Binds the thread if it is unbound and may be, and returns its domain.
-// A thread that did so before for the same (member, n_members) returns at once without a system call.
-int join_team(int member, int n_members, int level);
+// A thread that did so before for the same (worker, n_workers) returns at once without a system call.
+int join_team(int worker, int n_workers, int level);
 
 // The first domain with the same CPUs: the domain itself, unless there are more parts than CPUs. Threads of such domains
 // would only take turns, so to the scheduler they are one.

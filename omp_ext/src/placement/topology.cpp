@@ -78,7 +78,7 @@ public:
         std::vector<CpuSet> own(objects.size());
         CpuSet taken;
         for (const size_t i : smallest_first) {
-            for (const unsigned cpu : cpus_of(objects[i]).members())
+            for (const unsigned cpu : cpus_of(objects[i]).workers())
                 if (!taken.has(cpu)) own[i].add(cpu);
             taken |= own[i];
         }
@@ -231,7 +231,7 @@ void choose_domains(const Machine &machine, const DomainRequest &request, Topolo
 
 // Domains of bare CPUs: the parts asked for, or one.
 void choose_without_hwloc(const DomainRequest &request, const CpuSet &allowed, Topology &topology) {
-    std::vector<unsigned> cpus = allowed.members();
+    std::vector<unsigned> cpus = allowed.workers();
     if (cpus.empty()) cpus.push_back(0);
     const size_t n = request.level == Level::kParts ? static_cast<size_t>(request.n_parts) : 1;
     topology.kind = n > 1 ? "equal parts" : "the whole machine";

@@ -103,7 +103,7 @@ bool tool_is_active();
 // thing comes later.
 inline std::atomic<bool> tasks_may_be_light{false};
 // What follows needs the runtime's own task for the current one, and for its children.
-void need_own_task(struct ::omp_ext::Member &member);
+void need_own_task(struct ::omp_ext::Worker &worker);
 
 // A task of ours lies before the shared variables of its block, and its routine is ours.
 int32_t run_routine(int32_t thread, void *block);
@@ -119,27 +119,27 @@ void note_other_waits();
 // waited in it, and went to another thread.
 int32_t number_of_this_thread(int32_t passed);
 
-// Creates a task of the member's current task, of this many bytes besides the shared ones; `code`: where the program
+// Creates a task of the worker's current task, of this many bytes besides the shared ones; `code`: where the program
 // called for it.
-Task *make_task(struct ::omp_ext::Member &member, void *location, int32_t flags, size_t block_bytes,
+Task *make_task(struct ::omp_ext::Worker &worker, void *location, int32_t flags, size_t block_bytes,
                 size_t shared_bytes, Routine routine, const void *code);
 // Hands a task over to the scheduler, or runs it when its parent is final.
-void submit(Member &member, Task &task);
-void submit_at_once(Member &member, Task &task); // runs it
-void submit_dependent(Member &member, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
+void submit(Worker &worker, Task &task);
+void submit_at_once(Worker &worker, Task &task); // runs it
+void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
                       const BlockDependence *more);
 // Waits of the current task in the scheduler.
-void wait_for_dependences(Member &member, int32_t n, const BlockDependence *first, int32_t n_more,
+void wait_for_dependences(Worker &worker, int32_t n, const BlockDependence *first, int32_t n_more,
                           const BlockDependence *more);
 
-// Begins and ends the part of the calling thread in a region whose members all pass the same key. Null: left alone.
-Member *begin_part(const void *key, int number, int32_t runtime_thread);
-void end_part(Member &member, Member *outer);
+// Begins and ends the part of the calling thread in a region whose workers all pass the same key. Null: left alone.
+Worker *begin_part(const void *key, int number, int32_t runtime_thread);
+void end_part(Worker &worker, Worker *outer);
 
 // A duplicate of a task that was not submitted, for one chunk of a taskloop.
-Task *duplicate(Member &member, const Task &pattern);
+Task *duplicate(Worker &worker, const Task &pattern);
 // Frees a task that was not submitted and will not run.
-void discard(Member &member, Task &task);
+void discard(Worker &worker, Task &task);
 
 // The runtime's functions that are called without being hooked.
 extern int (*omp_get_num_threads)();

@@ -45,13 +45,13 @@ int32_t call(int32_t, void *block) {
     return 0;
 }
 
-Task *make_call(Member &member, Function function, void *data, CopyFunction copy, long bytes, long alignment,
+Task *make_call(Worker &worker, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                 unsigned flags, int priority, const void *code) {
     const int32_t block_flags = (flags & kGompUntied ? 0 : kTiedBlock) | (flags & kGompFinal ? kFinalBlock : 0) |
                                 (priority > 0 ? kPriorityBlock : 0) | (flags & kGompDetach ? kDetachableBlock : 0);
     const auto mask = static_cast<uintptr_t>(alignment > 1 ? alignment - 1 : 0);
     const size_t room = sizeof(Call) + static_cast<size_t>(bytes) + mask;
-    Task *task = make_task(member, nullptr, block_flags, sizeof(Block), room, call, code);
+    Task *task = make_task(worker, nullptr, block_flags, sizeof(Block), room, call, code);
     auto *shareds = static_cast<Call *>(static_cast<Block *>(task->block)->shareds);
     const uintptr_t behind = reinterpret_cast<uintptr_t>(shareds + 1);
     void *copied = reinterpret_cast<void *>((behind + mask) & ~mask);
@@ -108,14 +108,14 @@ thread_local int depth = 0;
 
 void run_region(void *argument) {
     const Region &region = *static_cast<Region *>(argument);
-    Member *outer = this_member;
-    Member *member = begin_part(argument, omp_get_thread_num(), kmpc_global_thread_num(nullptr));
-    this_member = member;
+    Worker *outer = this_worker;
+    Worker *worker = begin_part(argument, omp_get_thread_num(), kmpc_global_thread_num(nullptr));
+    this_worker = worker;
     region.function(region.data);
-    if (member)
-        end_part(*member, outer);
+    if (worker)
+        end_part(*worker, outer);
     else
-        this_member = outer;
+        this_worker = outer;
 }
 
 // Calls begin(function, data) with ours in the place of the program's.
@@ -128,9 +128,9 @@ auto begin_region(Function function, void *data, Begin &&begin, bool has_first_w
     if (depth >= kMaxDepth || !may_create_tasks()) {
         // Not ours; nor are its tasks those of the region around it.
         struct Outside {
-            Member *outer = this_member;
-            Outside() { this_member = nullptr; }
-            ~Outside() { this_member = outer; }
+            Worker *outer = this_worker;
+            Outside() { this_worker = nullptr; }
+            ~Outside() { this_worker = outer; }
         } const outside;
         return begin(function, data);
     }
@@ -190,7 +190,7 @@ OMP_EXT_PARALLEL_RUNTIME_LOOP(GOMP_parallel_loop_maybe_nonmonotonic_runtime)
 
 #define OMP_EXT_BARRIER(result, name)                                                                                  \
     OMP_EXT_HOOK(result, name, (), ()) {                                                                               \
-        if (this_member) barrier(*this_member, kOmptBarrierExplicit);                                                  \
+        if (this_worker) barrier(*this_worker, kOmptBarrierExplicit);                                                  \
         return real_##name()();                                                                                        \
     }
 OMP_EXT_BARRIER(void, GOMP_barrier)
@@ -204,21 +204,21 @@ OMP_EXT_BARRIER(bool, GOMP_sections_end_cancel)
 OMP_EXT_HOOK(bool, GOMP_single_start, (), ()) { return real_GOMP_single_start()(); }
 
 OMP_EXT_HOOK(void *, GOMP_single_copy_start, (), ()) {
-    Member *member = this_member;
-    if (!member) return real_GOMP_single_copy_start()();
+    Worker *worker = this_worker;
+    if (!worker) return real_GOMP_single_copy_start()();
     if (GOMP_single_start()) return nullptr; // this thread runs the construct
-    barrier(*member, kOmptBarrierImplicit, false);
-    void *copied = member->team->copied.load(std::memory_order_acquire);
-    barrier(*member, kOmptBarrierImplicit, false); // before the next one is written
+    barrier(*worker, kOmptBarrierImplicit, false);
+    void *copied = worker->team->copied.load(std::memory_order_acquire);
+    barrier(*worker, kOmptBarrierImplicit, false); // before the next one is written
     return copied;
 }
 
 OMP_EXT_HOOK(void, GOMP_single_copy_end, (void *copied), (copied)) {
-    Member *member = this_member;
-    if (!member) return real_GOMP_single_copy_end()(copied);
-    member->team->copied.store(copied, std::memory_order_release);
-    barrier(*member, kOmptBarrierImplicit, false);
-    barrier(*member, kOmptBarrierImplicit, false);
+    Worker *worker = this_worker;
+    if (!worker) return real_GOMP_single_copy_end()(copied);
+    worker->team->copied.store(copied, std::memory_order_release);
+    barrier(*worker, kOmptBarrierImplicit, false);
+    barrier(*worker, kOmptBarrierImplicit, false);
 }
 
 // ---------------------------------------------------------------- tasks
@@ -227,42 +227,42 @@ OMP_EXT_HOOK(void, GOMP_task,
              (Function function, void *data, CopyFunction copy, long bytes, long alignment, bool if_clause,
               unsigned flags, void **dependences, int priority, void *detach),
              (function, data, copy, bytes, alignment, if_clause, flags, dependences, priority, detach)) {
-    Member *member = this_member;
+    Worker *worker = this_worker;
     note_task_creation();
-    if (!member)
+    if (!worker)
         return real_GOMP_task()(function, data, copy, bytes, alignment, if_clause, flags, dependences, priority,
                                 detach);
     // What an older caller did not pass is not looked at.
-    Task *task = make_call(*member, function, data, copy, bytes, alignment, flags, flags & kGompPriority ? priority : 0,
+    Task *task = make_call(*worker, function, data, copy, bytes, alignment, flags, flags & kGompPriority ? priority : 0,
                            __builtin_return_address(0));
     if (flags & kGompDetach) {
-        void *event = __kmpc_task_allow_completion_event(nullptr, member->runtime_thread, task->block);
+        void *event = __kmpc_task_allow_completion_event(nullptr, worker->runtime_thread, task->block);
         *static_cast<void **>(detach) = event; // both the program's variable and its copy in the task
         *static_cast<void **>(static_cast<Call *>(static_cast<Block *>(task->block)->shareds)->data) = event;
     }
     const std::vector<BlockDependence> list =
         flags & kGompDepend ? list_of(dependences) : std::vector<BlockDependence>();
     const auto n = static_cast<int32_t>(list.size());
-    if (if_clause) return submit_dependent(*member, *task, n, list.data(), 0, nullptr);
-    if (n > 0) wait_for_dependences(*member, n, list.data(), 0, nullptr);
+    if (if_clause) return submit_dependent(*worker, *task, n, list.data(), 0, nullptr);
+    if (n > 0) wait_for_dependences(*worker, n, list.data(), 0, nullptr);
     void *block = task->block;
-    if (!is_light(*task)) tell(&omp_ext_observer::undeferred_starts, task->code);
-    const int32_t thread = present_member()->runtime_thread;
+    if (!is_light(*task)) notify(&omp_ext_observer::undeferred_starts, task->code);
+    const int32_t thread = present_worker()->runtime_thread;
     __kmpc_omp_task_begin_if0(nullptr, thread, block);
     call(thread, block);
     __kmpc_omp_task_complete_if0(nullptr, thread, block);
 }
 
 OMP_EXT_HOOK(void, GOMP_taskwait_depend, (void **dependences), (dependences)) {
-    Member *member = this_member;
-    if (!member) return real_GOMP_taskwait_depend()(dependences);
+    Worker *worker = this_worker;
+    if (!worker) return real_GOMP_taskwait_depend()(dependences);
     const std::vector<BlockDependence> list = list_of(dependences);
-    wait_for_dependences(*member, static_cast<int32_t>(list.size()), list.data(), 0, nullptr);
+    wait_for_dependences(*worker, static_cast<int32_t>(list.size()), list.data(), 0, nullptr);
 }
 
 // The runtime's own does nothing.
 OMP_EXT_HOOK(void, GOMP_taskyield, (), ()) {
-    if (Member *member = this_member) return yield(*member);
+    if (Worker *worker = this_worker) return yield(*worker);
     real_GOMP_taskyield()();
 }
 
@@ -272,12 +272,12 @@ OMP_EXT_HOOK(void, GOMP_taskgroup_reduction_register, (uintptr_t *reductions), (
 
 // Each chunk is a call whose data begin with its first iteration and the one after its last. The caller reads the
 // reductions of a loop without iterations, too.
-static void run_gomp_loop(Member &member, Function function, void *data, CopyFunction copy, long bytes, long alignment,
+static void run_gomp_loop(Worker &worker, Function function, void *data, CopyFunction copy, long bytes, long alignment,
                           unsigned flags, uint64_t parameter, int priority, uint64_t start, uint64_t n_iterations,
                           uint64_t step, const void *code) {
     if (n_iterations == 0 && !(flags & kGompReduction)) return;
     if (!(flags & kGompNoGroup)) {
-        __kmpc_taskgroup(nullptr, member.runtime_thread);
+        __kmpc_taskgroup(nullptr, worker.runtime_thread);
         if (flags & kGompReduction) {
             struct Reductions {
                 uint64_t bounds[2];
@@ -289,34 +289,34 @@ static void run_gomp_loop(Member &member, Function function, void *data, CopyFun
     const int32_t schedule = flags & kGompGrainsize ? kGrainsize : parameter > 0 ? kNumTasks : kNoSchedule;
     Division division = {};
     if (n_iterations > 0)
-        division = divide(n_iterations, schedule, parameter, flags & kGompStrict, member.team->n_members);
+        division = divide(n_iterations, schedule, parameter, flags & kGompStrict, worker.team->n_workers);
     for (uint64_t i = 0; i < division.n_chunks; i++) {
         const uint64_t size = i + 1 == division.n_chunks ? division.last_size : division.size + (i < division.n_longer);
-        Task *task = make_call(member, function, data, copy, bytes, alignment, flags, priority, code);
+        Task *task = make_call(worker, function, data, copy, bytes, alignment, flags, priority, code);
         auto *bounds = static_cast<uint64_t *>(static_cast<Call *>(static_cast<Block *>(task->block)->shareds)->data);
         bounds[0] = start;
         bounds[1] = start += size * step;
         if (flags & kGompIf)
-            submit(member, *task);
+            submit(worker, *task);
         else
-            submit_at_once(member, *task);
+            submit_at_once(worker, *task);
     }
-    if (!(flags & kGompNoGroup)) __kmpc_end_taskgroup(nullptr, member.runtime_thread);
+    if (!(flags & kGompNoGroup)) __kmpc_end_taskgroup(nullptr, worker.runtime_thread);
 }
 
 OMP_EXT_HOOK(void, GOMP_taskloop,
              (Function function, void *data, CopyFunction copy, long bytes, long alignment, unsigned flags,
               unsigned long parameter, int priority, long start, long end, long step),
              (function, data, copy, bytes, alignment, flags, parameter, priority, start, end, step)) {
-    Member *member = this_member;
+    Worker *worker = this_worker;
     note_task_creation();
-    if (!member)
+    if (!worker)
         return real_GOMP_taskloop()(function, data, copy, bytes, alignment, flags, parameter, priority, start, end,
                                     step);
     const auto from = static_cast<uint64_t>(start), to = static_cast<uint64_t>(end), by = static_cast<uint64_t>(step);
     const bool is_empty = step > 0 ? start >= end : start <= end;
     const uint64_t n = is_empty ? 0 : step > 0 ? (to - from + by - 1) / by : (from - to - by - 1) / (0 - by);
-    run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, from, n, by,
+    run_gomp_loop(*worker, function, data, copy, bytes, alignment, flags, parameter, priority, from, n, by,
                   __builtin_return_address(0));
 }
 
@@ -325,15 +325,15 @@ OMP_EXT_HOOK(void, GOMP_taskloop_ull,
               unsigned long parameter, int priority, unsigned long long start, unsigned long long end,
               unsigned long long step),
              (function, data, copy, bytes, alignment, flags, parameter, priority, start, end, step)) {
-    Member *member = this_member;
+    Worker *worker = this_worker;
     note_task_creation();
-    if (!member)
+    if (!worker)
         return real_GOMP_taskloop_ull()(function, data, copy, bytes, alignment, flags, parameter, priority, start, end,
                                         step);
     const bool is_up = flags & kGompUp;
     const bool is_empty = is_up ? start >= end : start <= end;
     const uint64_t n = is_empty ? 0 : is_up ? (end - start + step - 1) / step : (start - end - step - 1) / (0 - step);
-    run_gomp_loop(*member, function, data, copy, bytes, alignment, flags, parameter, priority, start, n, step,
+    run_gomp_loop(*worker, function, data, copy, bytes, alignment, flags, parameter, priority, start, n, step,
                   __builtin_return_address(0));
 }
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "runtime/libomp_abi.h"
-#include "scheduler/mailbox.h"
+#include "scheduler/inbox.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/suspensions.h"
 
@@ -127,34 +127,34 @@ Gate &gate_of(const void *address, bool nests) {
 }
 
 void enter(const void *address, bool nests = false) {
-    Member *member = this_member;
-    if (!member || !may_suspend(*member)) return;
+    Worker *worker = this_worker;
+    if (!worker || !may_suspend(*worker)) return;
     Gate &gate = gate_of(address, nests);
     for (int i = 0; i < kTries; i++) {
-        const Gate::Entry entry = gate.try_enter(member->current);
-        if (entry == Gate::kEntered) member->n_locks++;
+        const Gate::Entry entry = gate.try_enter(worker->current);
+        if (entry == Gate::kEntered) worker->n_locks++;
         if (entry != Gate::kRefused) return;
         SpinLock::pause();
     }
-    Turn turn(gate, member->current);
-    wait_aside(*member, turn);
-    present_member()->n_locks++;
+    Turn turn(gate, worker->current);
+    wait_aside(*worker, turn);
+    present_worker()->n_locks++;
 }
 
 // False: another task is inside.
 bool try_to_enter(const void *address, bool nests) {
-    Member *member = this_member;
-    if (!member || !may_suspend(*member)) return true;
-    const Gate::Entry entry = gate_of(address, nests).try_enter(member->current);
-    if (entry == Gate::kEntered) member->n_locks++;
+    Worker *worker = this_worker;
+    if (!worker || !may_suspend(*worker)) return true;
+    const Gate::Entry entry = gate_of(address, nests).try_enter(worker->current);
+    if (entry == Gate::kEntered) worker->n_locks++;
     return entry != Gate::kRefused;
 }
 
 void leave(const void *address) {
-    Member *member = this_member;
-    if (!member) return;
+    Worker *worker = this_worker;
+    if (!worker) return;
     if (Gate *gate = find_gate(address))
-        if (gate->leave(member->current)) member->n_locks--;
+        if (gate->leave(worker->current)) worker->n_locks--;
 }
 
 const char unnamed_critical = 0; // its address stands for gcc's

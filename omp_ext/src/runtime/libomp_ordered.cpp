@@ -28,7 +28,7 @@ struct DoacrossBounds {
     }
 };
 
-// One loop of a region. All members come to the loops of a region in the same order, so that a number tells which it is.
+// One loop of a region. All workers come to the loops of a region in the same order, so that a number tells which it is.
 class OrderedLoop {
 public:
     // A thread that waits for a turn: of `this turn` or, in a doacross loop, for that iteration to be posted.
@@ -38,8 +38,8 @@ public:
         Waiter *next;
     };
 
-    OrderedLoop(uint64_t its_number, int n_members, bool gated)
-        : number(its_number), is_gated(gated), n_to_leave(n_members) {}
+    OrderedLoop(uint64_t its_number, int n_workers, bool gated)
+        : number(its_number), is_gated(gated), n_to_leave(n_workers) {}
     ~OrderedLoop() {
         free(posted_);
         free(bounds_);
@@ -148,26 +148,26 @@ struct Turn final : Awaited {
     }
 };
 
-// The member comes to its next loop of this kind; `prepare(loop)` is called for the first that comes.
+// The worker comes to its next loop of this kind; `prepare(loop)` is called for the first that comes.
 template <typename Prepare>
-void come_to_loop(Member &member, Prepare &&prepare) {
-    Team &team = *member.team;
-    const uint64_t number = ++member.loop.n_loops;
+void come_to_loop(Worker &worker, Prepare &&prepare) {
+    Team &team = *worker.team;
+    const uint64_t number = ++worker.loop.n_loops;
     team.loops_lock.lock();
     OrderedLoop **link = &team.loops;
     while (*link && (*link)->number != number) link = &(*link)->following;
     if (!*link) {
-        *link = new OrderedLoop(number, team.n_members, may_suspend(member));
+        *link = new OrderedLoop(number, team.n_workers, may_suspend(worker));
         prepare(**link);
     }
-    member.loop.present = *link;
+    worker.loop.present = *link;
     team.loops_lock.unlock();
 }
 
-void leave_loop(Member &member) {
-    Team &team = *member.team;
-    OrderedLoop *left = member.loop.present;
-    member.loop.present = nullptr;
+void leave_loop(Worker &worker) {
+    Team &team = *worker.team;
+    OrderedLoop *left = worker.loop.present;
+    worker.loop.present = nullptr;
     team.loops_lock.lock();
     if (--left->n_to_leave == 0) {
         OrderedLoop **link = &team.loops;
@@ -182,15 +182,15 @@ void leave_loop(Member &member) {
 
 // The loop in which the calling thread is, or null.
 OrderedLoop *present_loop() {
-    Member *member = this_member;
-    OrderedLoop *loop = member ? member->loop.present : nullptr;
+    Worker *worker = this_worker;
+    OrderedLoop *loop = worker ? worker->loop.present : nullptr;
     return loop && loop->is_gated ? loop : nullptr;
 }
 
 void wait_for(OrderedLoop &loop, uint64_t turn) {
     if (loop.has_come(turn)) return;
     Turn awaited(loop, turn);
-    wait_aside(*this_member, awaited);
+    wait_aside(*this_worker, awaited);
 }
 
 // ---------------------------------------------------------------- loops with one turn after another
@@ -198,21 +198,21 @@ void wait_for(OrderedLoop &loop, uint64_t turn) {
 bool is_ordered(int32_t schedule) { return (schedule & 0x40) != 0; }
 
 void begin_ordered(uint64_t first, int64_t stride) {
-    Member *member = this_member;
-    if (!member) return;
-    come_to_loop(*member, [=](OrderedLoop &loop) { loop.order_from(first); });
-    member->loop.is_doacross = false;
-    member->loop.stride = stride;
-    member->loop.n_to_pass = 0;
-    member->loop.has_passed = false;
+    Worker *worker = this_worker;
+    if (!worker) return;
+    come_to_loop(*worker, [=](OrderedLoop &loop) { loop.order_from(first); });
+    worker->loop.is_doacross = false;
+    worker->loop.stride = stride;
+    worker->loop.n_to_pass = 0;
+    worker->loop.has_passed = false;
 }
 
 void wait_for_turn() {
-    if (OrderedLoop *loop = present_loop()) wait_for(*loop, this_member->loop.turn);
+    if (OrderedLoop *loop = present_loop()) wait_for(*loop, this_worker->loop.turn);
 }
 
 void pass(OrderedLoop &loop, uint64_t n) {
-    LoopPart &part = this_member->loop;
+    LoopPart &part = this_worker->loop;
     const uint64_t by = n * static_cast<uint64_t>(part.stride);
     part.turn += by;
     part.n_to_pass -= n;
@@ -222,15 +222,15 @@ void pass(OrderedLoop &loop, uint64_t n) {
 // Around the runtime's function that gives the thread its next iterations, from `first` to `last`.
 void pass_the_rest() { // gcc's: the runtime has passed those that had no ordered region
     OrderedLoop *loop = present_loop();
-    if (loop && this_member->loop.n_to_pass > 0) pass(*loop, this_member->loop.n_to_pass);
+    if (loop && this_worker->loop.n_to_pass > 0) pass(*loop, this_worker->loop.n_to_pass);
 }
 void take_iterations(bool are_some, uint64_t first, uint64_t last) {
-    Member *member = this_member;
-    if (!member || !member->loop.present || member->loop.is_doacross) return;
-    if (!are_some) return leave_loop(*member);
-    const DoacrossBounds iterations{static_cast<int64_t>(first), static_cast<int64_t>(last), member->loop.stride};
-    member->loop.turn = first;
-    member->loop.n_to_pass = iterations.n_iterations();
+    Worker *worker = this_worker;
+    if (!worker || !worker->loop.present || worker->loop.is_doacross) return;
+    if (!are_some) return leave_loop(*worker);
+    const DoacrossBounds iterations{static_cast<int64_t>(first), static_cast<int64_t>(last), worker->loop.stride};
+    worker->loop.turn = first;
+    worker->loop.n_to_pass = iterations.n_iterations();
 }
 
 } // namespace
@@ -253,11 +253,11 @@ void take_iterations(bool are_some, uint64_t first, uint64_t last) {
     }                                                                                                                  \
     OMP_EXT_HOOK(void, __kmpc_dispatch_fini_##suffix, (void *location, int32_t thread), (location, thread)) {          \
         OrderedLoop *loop = present_loop();                                                                            \
-        const bool must_pass = loop && !this_member->loop.is_doacross && !this_member->loop.has_passed;                \
+        const bool must_pass = loop && !this_worker->loop.is_doacross && !this_worker->loop.has_passed;                \
         if (must_pass) wait_for_turn();                                                                                \
         real___kmpc_dispatch_fini_##suffix()(location, thread);                                                        \
         if (must_pass) pass(*loop, 1);                                                                                 \
-        if (loop) this_member->loop.has_passed = false;                                                                \
+        if (loop) this_worker->loop.has_passed = false;                                                                \
     }
 OMP_EXT_ORDERED_LOOP(4, int32_t, int32_t)
 OMP_EXT_ORDERED_LOOP(4u, uint32_t, int32_t)
@@ -274,7 +274,7 @@ OMP_EXT_HOOK(void, __kmpc_end_ordered, (void *location, int32_t thread), (locati
     real___kmpc_end_ordered()(location, thread);
     if (OrderedLoop *loop = present_loop()) {
         pass(*loop, 1);
-        this_member->loop.has_passed = true;
+        this_worker->loop.has_passed = true;
     }
 }
 
@@ -286,7 +286,7 @@ OMP_EXT_HOOK(void, __kmpc_end_ordered, (void *location, int32_t thread), (locati
         return real_##name##_start() arguments;                                                                        \
     }                                                                                                                  \
     OMP_EXT_HOOK(bool, name##_next, (Value * mine, Value * end_of_mine), (mine, end_of_mine)) {                        \
-        if (present_loop() && this_member->loop.n_to_pass > 0) wait_for_turn();                                        \
+        if (present_loop() && this_worker->loop.n_to_pass > 0) wait_for_turn();                                        \
         return real_##name##_next()(mine, end_of_mine);                                                                \
     }
 #define OMP_EXT_GOMP_ORDERED_LOOPS(schedule)                                                                           \
@@ -313,12 +313,12 @@ OMP_EXT_GOMP_ORDERED_LOOP(GOMP_loop_ull_ordered_runtime, Unsigned,
 
 OMP_EXT_HOOK(void, __kmpc_doacross_init, (void *location, int32_t thread, int32_t n, const DoacrossBounds *bounds),
              (location, thread, n, bounds)) {
-    if (Member *member = this_member) {
-        come_to_loop(*member, [=](OrderedLoop &loop) {
+    if (Worker *worker = this_worker) {
+        come_to_loop(*worker, [=](OrderedLoop &loop) {
             if (loop.is_gated) loop.expect_posts(n, bounds);
         });
-        member->loop.is_doacross = true;
-        member->loop.n_to_pass = 0;
+        worker->loop.is_doacross = true;
+        worker->loop.n_to_pass = 0;
     }
     real___kmpc_doacross_init()(location, thread, n, bounds);
 }
@@ -338,7 +338,7 @@ OMP_EXT_HOOK(void, __kmpc_doacross_post, (void *location, int32_t thread, const 
 }
 
 OMP_EXT_HOOK(void, __kmpc_doacross_fini, (void *location, int32_t thread), (location, thread)) {
-    if (Member *member = this_member; member && member->loop.present && member->loop.is_doacross) leave_loop(*member);
+    if (Worker *worker = this_worker; worker && worker->loop.present && worker->loop.is_doacross) leave_loop(*worker);
     real___kmpc_doacross_fini()(location, thread);
 }
 

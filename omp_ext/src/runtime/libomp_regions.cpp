@@ -11,21 +11,21 @@ namespace omp_ext {
 
 namespace abi {
 
-Member *begin_part(const void *key, int number, int32_t runtime_thread) {
+Worker *begin_part(const void *key, int number, int32_t runtime_thread) {
     // Regions of programs without tasks pay nothing, least of all a second barrier.
     if (!may_create_tasks()) return nullptr;
-    const int n_members = omp_get_num_threads(), level = omp_get_level();
+    const int n_workers = omp_get_num_threads(), level = omp_get_level();
     if (level == 0) return nullptr; // the body of a teams construct
     // A thread alone is the runtime's, which runs tasks at once as we would, unless ours cost less.
-    if (n_members <= 1)
+    if (n_workers <= 1)
         return tasks_may_be_light.load(std::memory_order_relaxed) ? join_alone(runtime_thread) : nullptr;
-    return join_team(key, number, n_members, level, runtime_thread);
+    return join_team(key, number, n_workers, level, runtime_thread);
 }
 
-void end_part(Member &member, Member *outer) {
-    barrier(member, kOmptBarrierImplicit);
-    leave_team(member);
-    this_member = outer;
+void end_part(Worker &worker, Worker *outer) {
+    barrier(worker, kOmptBarrierImplicit);
+    leave_team(worker);
+    this_worker = outer;
 }
 
 } // namespace abi
@@ -75,37 +75,37 @@ OMP_EXT_HOOK(int32_t, __kmp_invoke_microtask,
     // gcc's regions come by a function of the runtime, and join by themselves; so do the runtime's helper threads never.
     if (is_in_runtime(reinterpret_cast<const void *>(microtask)))
         return real(microtask, thread, number, n_arguments, arguments, exit_frame);
-    Member *outer = this_member;
-    Member *member = is_teams_body(microtask) ? nullptr : begin_part(arguments, number, thread);
-    this_member = member;
+    Worker *outer = this_worker;
+    Worker *worker = is_teams_body(microtask) ? nullptr : begin_part(arguments, number, thread);
+    this_worker = worker;
     const int32_t result = real(microtask, thread, number, n_arguments, arguments, exit_frame);
-    if (member)
-        end_part(*member, outer);
+    if (worker)
+        end_part(*worker, outer);
     else
-        this_member = outer;
+        this_worker = outer;
     return result;
 }
 
 // Regions of one thread run on the runtime alone. They nest: the runtime calls these itself, in regions of one thread.
 namespace {
-thread_local std::vector<Member *> *outer_members __attribute__((tls_model("initial-exec"))) = nullptr;
+thread_local std::vector<Worker *> *outer_workers __attribute__((tls_model("initial-exec"))) = nullptr;
 }
 
 OMP_EXT_HOOK(void, __kmpc_serialized_parallel, (void *location, int32_t thread), (location, thread)) {
-    if (!outer_members) outer_members = new std::vector<Member *>;
-    outer_members->push_back(this_member);
+    if (!outer_workers) outer_workers = new std::vector<Worker *>;
+    outer_workers->push_back(this_worker);
     thread = number_of_this_thread(thread);
-    this_member = nullptr;
+    this_worker = nullptr;
     real___kmpc_serialized_parallel()(location, thread);
 }
 
 OMP_EXT_HOOK(void, __kmpc_end_serialized_parallel, (void *location, int32_t thread), (location, thread)) {
-    if (outer_members && !outer_members->empty() && outer_members->back())
-        thread = outer_members->back()->runtime_thread;
+    if (outer_workers && !outer_workers->empty() && outer_workers->back())
+        thread = outer_workers->back()->runtime_thread;
     real___kmpc_end_serialized_parallel()(location, thread);
-    if (outer_members && !outer_members->empty()) { // else it began before the scheduler was there
-        this_member = outer_members->back();
-        outer_members->pop_back();
+    if (outer_workers && !outer_workers->empty()) { // else it began before the scheduler was there
+        this_worker = outer_workers->back();
+        outer_workers->pop_back();
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the runtime keeps of the current task for the program: its settings, which its children inherit, and whether it is
-// final. A light task gets a task of the runtime's as companion for the first; we know the second.
+// final. A light task gets a task of the runtime's as proxy task for the first; we know the second.
 #include "runtime/libomp_abi.h"
 #include "scheduler/team.h"
 
@@ -11,7 +11,7 @@ using namespace abi;
 // For C, and, with a low line more and arguments by reference, for Fortran.
 #define OMP_EXT_SETTING(name, parameters, arguments)                                                                   \
     OMP_EXT_HOOK(void, name, parameters, arguments) {                                                                  \
-        if (this_member) need_own_task(*this_member);                                                                  \
+        if (this_worker) need_own_task(*this_worker);                                                                  \
         real_##name() arguments;                                                                                       \
     }
 OMP_EXT_SETTING(omp_set_num_threads, (int n), (n))
@@ -29,8 +29,8 @@ OMP_EXT_SETTING(omp_set_default_device_, (int *device), (device))
 
 #define OMP_EXT_IN_FINAL(name)                                                                                         \
     OMP_EXT_HOOK(int, name, (), ()) {                                                                                  \
-        const Member *member = this_member;                                                                            \
-        if (member && is_light(*member->current)) return (member->current->flags & kFinal) != 0;                       \
+        const Worker *worker = this_worker;                                                                            \
+        if (worker && is_light(*worker->current)) return (worker->current->flags & kFinal) != 0;                       \
         return real_##name()();                                                                                        \
     }
 OMP_EXT_IN_FINAL(omp_in_final)

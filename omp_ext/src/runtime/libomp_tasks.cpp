@@ -15,8 +15,8 @@
 #include "scheduler/annotations.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/suspensions.h"
+#include "tools/counters.h"
 #include "tools/observer.h"
-#include "tools/tallies.h"
 
 namespace omp_ext {
 
@@ -32,7 +32,7 @@ Block *block_of(const Task &task) { return static_cast<Block *>(task.block); }
 int32_t run_destructors(int32_t thread, void *block) {
     Task &task = *task_of(block);
     if (task.flags & kDestructors) task.destructors(thread, block);
-    if (!(task.flags & kUndeferred)) end_body(*this_member, task);
+    if (!(task.flags & kUndeferred)) end_body(*this_worker, task);
     return 0;
 }
 
@@ -59,9 +59,9 @@ inline void place_in(Task &task, int16_t domain) {
 }
 
 // What each task has, but for its block.
-inline void set_up(Task &task, const Member &member, uint16_t flags, void *location, size_t block_bytes,
+inline void set_up(Task &task, const Worker &worker, uint16_t flags, void *location, size_t block_bytes,
                    size_t shared_bytes, Routine routine, const void *code) {
-    Task &parent = *member.current;
+    Task &parent = *worker.current;
     task.parent = &parent;
     task.group = parent.group;
     task.routine = routine;
@@ -70,10 +70,10 @@ inline void set_up(Task &task, const Member &member, uint16_t flags, void *locat
     task.depth = parent.depth < UINT16_MAX ? static_cast<uint16_t>(parent.depth + 1) : UINT16_MAX;
     task.named_domain = task.child_domain = kNoDomain;
     if (parent.child_domain == kNoDomain)
-        task.domain = member.domain;
+        task.domain = worker.domain;
     else
         place_in(task, parent.child_domain);
-    task.creator = member.number;
+    task.creator = worker.number;
     task.n_created = task.n_done_here = 0;
     task.block_bytes = static_cast<uint32_t>(block_bytes);
     task.shared_bytes = static_cast<uint32_t>(shared_bytes);
@@ -82,21 +82,21 @@ inline void set_up(Task &task, const Member &member, uint16_t flags, void *locat
     task.node = nullptr;
 }
 
-[[gnu::always_inline]] inline Task *make_light_task(Member &member, void *location, uint16_t flags, size_t block_bytes,
+[[gnu::always_inline]] inline Task *make_light_task(Worker &worker, void *location, uint16_t flags, size_t block_bytes,
                                                     size_t shared_bytes, Routine routine, const void *code) {
     const size_t block_end = (block_bytes + 7) & ~size_t{7};
     const size_t n_lines = BlockPool::lines_for(block_end + sizeof(Task) + shared_bytes);
-    auto *block = static_cast<Block *>(member.blocks.take(n_lines));
+    auto *block = static_cast<Block *>(worker.blocks.take(n_lines));
     Task *task = ::new (reinterpret_cast<char *>(block) + block_end) Task;
     block->shareds = task + 1;
     block->routine = run_routine;
     block->part = 0;
     task->block = block;
-    task->pool = &member.blocks;
+    task->pool = &worker.blocks;
     task->n_lines = static_cast<uint32_t>(n_lines);
     task->n_holds.store(1, std::memory_order_relaxed);
-    task->companion = nullptr;
-    set_up(*task, member, flags, location, block_bytes, shared_bytes, routine, code);
+    task->proxy = nullptr;
+    set_up(*task, worker, flags, location, block_bytes, shared_bytes, routine, code);
     return task;
 }
 
@@ -161,14 +161,14 @@ std::vector<Dependence> list_of(int32_t n, const BlockDependence *first, int32_t
 } // namespace
 
 int32_t number_of_this_thread(int32_t passed) {
-    const Member *member = present_member();
-    return member ? member->runtime_thread : passed;
+    const Worker *worker = present_worker();
+    return worker ? worker->runtime_thread : passed;
 }
 
 // Everything but the destructors thunk passes here, unless the scheduler says `directly`.
 int32_t run_routine(int32_t thread, void *block) {
     Task &task = *task_of(block);
-    Member *began = this_member;
+    Worker *began = this_worker;
     if (__builtin_expect(task.flags & kAnnotated, 0)) {
         note_acquire(&task);
         if (task.node) note_acquire(task.node);
@@ -177,13 +177,13 @@ int32_t run_routine(int32_t thread, void *block) {
         task.flags &= static_cast<uint16_t>(~kNextPart);
         task.routine(number_of_this_thread(thread), block);
     } while (task.flags & kNextPart);
-    if (task.flags & kMoved) come_back(*began);
+    if (task.flags & kMoved) return_to_owner(*began);
     if (__builtin_expect(task.flags & kAnnotated, 0)) {
         note_release(task.block);
         note_release(task.parent);
         if (task.group) note_release(task.group);
     }
-    if (!(task.flags & kMayBeDiscarded)) end_body(*this_member, task);
+    if (!(task.flags & kMayBeDiscarded)) end_body(*this_worker, task);
     return 0;
 }
 
@@ -196,32 +196,32 @@ using namespace abi;
 OMP_EXT_HOOK(void *, __kmpc_omp_task_alloc,
              (void *location, int32_t thread, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine),
              (location, thread, flags, block_bytes, shared_bytes, routine)) {
-    Member *member = this_member;
+    Worker *worker = this_worker;
     note_task_creation();
-    if (!member || (flags & (kProxyBlock | kHiddenHelperBlock)))
+    if (!worker || (flags & (kProxyBlock | kHiddenHelperBlock)))
         return real___kmpc_omp_task_alloc()(location, thread, flags, block_bytes, shared_bytes, routine);
     const void *code = __builtin_return_address(0);
     if (__builtin_expect(
-            flags == kTiedBlock && may_be_light(*member->current, flags) && !(member->current->flags & kFinal), 1)) {
-        if (__builtin_expect(observer != nullptr, 0) && !member->tallies) tell(&omp_ext_observer::creation_begins);
-        return make_light_task(*member, location, 0, block_bytes, shared_bytes, routine, code)->block;
+            flags == kTiedBlock && may_be_light(*worker->current, flags) && !(worker->current->flags & kFinal), 1)) {
+        if (__builtin_expect(observer != nullptr, 0) && !worker->counters) notify(&omp_ext_observer::creation_begins);
+        return make_light_task(*worker, location, 0, block_bytes, shared_bytes, routine, code)->block;
     }
-    return make_task(*member, location, flags, block_bytes, shared_bytes, routine, code)->block;
+    return make_task(*worker, location, flags, block_bytes, shared_bytes, routine, code)->block;
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_task, (void *location, int32_t thread, void *block), (location, thread, block)) {
-    Member *member = this_member;
-    if (!member || !is_ours(block)) {
-        if (member) member->current->flags |= kHasForeign;
+    Worker *worker = this_worker;
+    if (!worker || !is_ours(block)) {
+        if (worker) worker->current->flags |= kHasForeign;
         return real___kmpc_omp_task()(location, number_of_this_thread(thread), block);
     }
     Task &task = *task_of(block);
-    if (&task == member->current)
+    if (&task == worker->current)
         task.flags |= kNextPart;
-    else if (__builtin_expect(is_light(task) && !(member->current->flags & kFinal), 1))
-        hold(*member, task);
+    else if (__builtin_expect(is_light(task) && !(worker->current->flags & kFinal), 1))
+        hold(*worker, task);
     else
-        submit(*member, task);
+        submit(*worker, task);
     return 0;
 }
 
@@ -232,9 +232,9 @@ OMP_EXT_HOOK(void, __kmpc_omp_wait_deps,
              (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more),
              (location, thread, n, first, n_more, more)) {
-    if (!this_member) return real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
-    wait_for_dependences(*this_member, n, first, n_more, more);
-    if (present_member()->current->flags & kHasForeign)
+    if (!this_worker) return real___kmpc_omp_wait_deps()(location, thread, n, first, n_more, more);
+    wait_for_dependences(*this_worker, n, first, n_more, more);
+    if (present_worker()->current->flags & kHasForeign)
         wait_in_the_runtime(location, number_of_this_thread(thread), n, first, n_more, more);
 }
 
@@ -242,29 +242,29 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_task_with_deps,
              (void *location, int32_t thread, void *block, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more),
              (location, thread, block, n, first, n_more, more)) {
-    Member *member = this_member;
-    if (!member) return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
+    Worker *worker = this_worker;
+    if (!worker) return real___kmpc_omp_task_with_deps()(location, thread, block, n, first, n_more, more);
     if (!is_ours(block)) {
         // The runtime orders its own tasks (target, proxy) among themselves; that they follow ours is waited for here.
-        wait_for_dependences(*member, n, first, n_more, more);
-        present_member()->current->flags |= kHasForeign;
+        wait_for_dependences(*worker, n, first, n_more, more);
+        present_worker()->current->flags |= kHasForeign;
         return real___kmpc_omp_task_with_deps()(location, number_of_this_thread(thread), block, n, first, n_more, more);
     }
     // And that ours follow them.
-    if (member->current->flags & kHasForeign)
+    if (worker->current->flags & kHasForeign)
         wait_in_the_runtime(location, number_of_this_thread(thread), n, first, n_more, more);
-    submit_dependent(*member, *task_of(block), n, first, n_more, more);
+    submit_dependent(*worker, *task_of(block), n, first, n_more, more);
     return 0;
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_reg_task_with_affinity,
              (void *location, int32_t thread, void *block, int32_t n, const BlockAffinity *affinities),
              (location, thread, block, n, affinities)) {
-    Member *member = this_member;
-    if (!member || !is_ours(block))
+    Worker *worker = this_worker;
+    if (!worker || !is_ours(block))
         return real___kmpc_omp_reg_task_with_affinity()(location, thread, block, n, affinities);
     Task &task = *task_of(block);
-    if (member->current->child_domain != kNoDomain) return 0; // explicit placement wins
+    if (worker->current->child_domain != kNoDomain) return 0; // explicit placement wins
     std::vector<ByteRange> ranges;
     ranges.reserve(static_cast<size_t>(n));
     for (int32_t i = 0; i < n; i++)
@@ -276,11 +276,11 @@ OMP_EXT_HOOK(int32_t, __kmpc_omp_reg_task_with_affinity,
 
 OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, void *block),
              (location, thread, block)) {
-    if (Member *member = this_member; member && is_ours(block)) {
+    if (Worker *worker = this_worker; worker && is_ours(block)) {
         Task &task = *task_of(block);
-        if (begin_anchor(*member)) task.flags |= kAnchored;
+        if (begin_base_task(*worker)) task.flags |= kHasBaseTask;
         // gcc's programs do not call this themselves.
-        begin_undeferred(*member, task, task.location ? __builtin_return_address(0) : task.code);
+        begin_undeferred(*worker, task, task.location ? __builtin_return_address(0) : task.code);
         if (is_light(task)) return;
         prepare(task);
     }
@@ -289,52 +289,52 @@ OMP_EXT_HOOK(void, __kmpc_omp_task_begin_if0, (void *location, int32_t thread, v
 
 OMP_EXT_HOOK(void, __kmpc_omp_task_complete_if0, (void *location, int32_t thread, void *block),
              (location, thread, block)) {
-    Member *anchored = nullptr;
+    Worker *base_task_scope = nullptr;
     bool runtime_has_it = true;
-    if (Member *member = this_member; member && is_ours(block)) {
+    if (Worker *worker = this_worker; worker && is_ours(block)) {
         Task &task = *task_of(block);
         while (task.flags & kNextPart) {
             task.flags &= static_cast<uint16_t>(~kNextPart);
             task.routine(thread, block);
         }
-        if (task.flags & kAnchored) anchored = member;
+        if (task.flags & kHasBaseTask) base_task_scope = worker;
         runtime_has_it = !is_light(task);
-        end_undeferred(*member, task);
+        end_undeferred(*worker, task);
     }
     if (runtime_has_it) real___kmpc_omp_task_complete_if0()(location, number_of_this_thread(thread), block);
-    if (anchored) end_anchor(*anchored);
+    if (base_task_scope) end_base_task(*base_task_scope);
 }
 
 OMP_EXT_HOOK(void *, __kmpc_task_allow_completion_event, (void *location, int32_t thread, void *block),
              (location, thread, block)) {
     void *event = real___kmpc_task_allow_completion_event()(location, number_of_this_thread(thread), block);
-    if (this_member && is_ours(block)) note_event(event, *task_of(block), *this_member->team);
+    if (this_worker && is_ours(block)) note_event(event, *task_of(block), *this_worker->team);
     return event;
 }
 
 OMP_EXT_HOOK(void, omp_fulfill_event, (void *event), (event)) {
     Detached detached;
-    if (take_event(event, detached)) fulfill(this_member, *detached.team, *detached.task);
+    if (take_event(event, detached)) fulfill(this_worker, *detached.team, *detached.task);
     real_omp_fulfill_event()(event);
 }
 
 // ---------------------------------------------------------------- waits
 
 // The runtime has to wait too for what it schedules itself, and for tools, which see waits through it unless we tell them.
-static bool runtime_waits_too(const Member &member) {
-    return (member.current->flags & kHasForeign) || (tool_is_active() && !(observer && observer->wait_begins));
+static bool runtime_waits_too(const Worker &worker) {
+    return (worker.current->flags & kHasForeign) || (tool_is_active() && !(observer && observer->wait_begins));
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_taskwait, (void *location, int32_t thread), (location, thread)) {
-    if (Member *own = this_member) {
+    if (Worker *own = this_worker) {
         const Task *task = own->current;
         wait_for_children(*own);
         if (is_light(*task) && !(task->flags & kHasForeign)) return 0; // a tool that looks on knows
-        Member &member = *present_member();
-        note_acquire(member.current);
-        if (tool_is_active()) wait_for_the_finishing(member); // so that a child's completion is told before the wait's
-        if (!runtime_waits_too(member)) return 0;
-        wait_for_the_finishing(member);
+        Worker &worker = *present_worker();
+        note_acquire(worker.current);
+        if (tool_is_active()) wait_for_the_finishing(worker); // so that a child's completion is told before the wait's
+        if (!runtime_waits_too(worker)) return 0;
+        wait_for_the_finishing(worker);
     }
     return real___kmpc_omp_taskwait()(location, number_of_this_thread(thread));
 }
@@ -343,12 +343,12 @@ OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
              (void *location, int32_t thread, int32_t n, const BlockDependence *first, int32_t n_more,
               const BlockDependence *more, int32_t nowait),
              (location, thread, n, first, n_more, more, nowait)) {
-    if (this_member) {
-        wait_for_dependences(*this_member, n, first, n_more, more);
-        if (!runtime_waits_too(*present_member())) return;
+    if (this_worker) {
+        wait_for_dependences(*this_worker, n, first, n_more, more);
+        if (!runtime_waits_too(*present_worker())) return;
     }
     thread = number_of_this_thread(thread);
-    if (Member *member = this_member; member && !nowait && (member->current->flags & kHasForeign))
+    if (Worker *worker = this_worker; worker && !nowait && (worker->current->flags & kHasForeign))
         wait_in_the_runtime(location, thread, n, first, n_more, more);
     // Came with libomp 16; before, the same without the last argument did it.
     if (auto *real = real___kmpc_omp_taskwait_deps_51())
@@ -358,11 +358,11 @@ OMP_EXT_HOOK(void, __kmpc_omp_taskwait_deps_51,
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_omp_taskyield, (void *location, int32_t thread, int32_t end), (location, thread, end)) {
-    Member *member = this_member;
-    if (!member || (member->current->flags & kHasForeign))
+    Worker *worker = this_worker;
+    if (!worker || (worker->current->flags & kHasForeign))
         return real___kmpc_omp_taskyield()(location, number_of_this_thread(thread), end);
     note_other_waits();
-    yield(*member);
+    yield(*worker);
     return 0;
 }
 
@@ -391,10 +391,10 @@ static void wait_in_the_runtime(void *location, int32_t thread, int32_t n, const
 }
 
 OMP_EXT_HOOK(void, __kmpc_taskgroup, (void *location, int32_t thread), (location, thread)) {
-    if (Member *member = this_member) {
-        begin_group(*member);
-        if (is_light(*member->current) && !member->current->companion) {
-            member->current->group->is_known = false;
+    if (Worker *worker = this_worker) {
+        begin_group(*worker);
+        if (is_light(*worker->current) && !worker->current->proxy) {
+            worker->current->group->is_known = false;
             return;
         }
     }
@@ -402,7 +402,7 @@ OMP_EXT_HOOK(void, __kmpc_taskgroup, (void *location, int32_t thread), (location
 }
 
 OMP_EXT_HOOK(void, __kmpc_end_taskgroup, (void *location, int32_t thread), (location, thread)) {
-    if (this_member && !end_group(*this_member)) return;
+    if (this_worker && !end_group(*this_worker)) return;
     real___kmpc_end_taskgroup()(location, number_of_this_thread(thread));
 }
 
@@ -410,38 +410,38 @@ OMP_EXT_HOOK(void, __kmpc_end_taskgroup, (void *location, int32_t thread), (loca
 OMP_EXT_HOOK(void *, __kmpc_task_reduction_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
-    const Group *outer = this_member ? this_member->current->group : nullptr;
-    if (this_member) need_own_task(*this_member);
+    const Group *outer = this_worker ? this_worker->current->group : nullptr;
+    if (this_worker) need_own_task(*this_worker);
     void *group = real___kmpc_task_reduction_modifier_init()(location, thread, is_worksharing, n, reductions);
-    if (this_member && this_member->current->group == outer) begin_group(*this_member);
+    if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
     return group;
 }
 
 OMP_EXT_HOOK(void *, __kmpc_taskred_modifier_init,
              (void *location, int32_t thread, int32_t is_worksharing, int32_t n, void *reductions),
              (location, thread, is_worksharing, n, reductions)) {
-    const Group *outer = this_member ? this_member->current->group : nullptr;
-    if (this_member) need_own_task(*this_member);
+    const Group *outer = this_worker ? this_worker->current->group : nullptr;
+    if (this_worker) need_own_task(*this_worker);
     void *group = real___kmpc_taskred_modifier_init()(location, thread, is_worksharing, n, reductions);
-    if (this_member && this_member->current->group == outer) begin_group(*this_member);
+    if (this_worker && this_worker->current->group == outer) begin_group(*this_worker);
     return group;
 }
 
 OMP_EXT_HOOK(void, __kmpc_task_reduction_modifier_fini, (void *location, int32_t thread, int32_t is_worksharing),
              (location, thread, is_worksharing)) {
-    const Group *group = this_member ? this_member->current->group : nullptr;
-    if (this_member) wait_for_group(*this_member);
+    const Group *group = this_worker ? this_worker->current->group : nullptr;
+    if (this_worker) wait_for_group(*this_worker);
     real___kmpc_task_reduction_modifier_fini()(location, thread, is_worksharing);
-    if (this_member && group && this_member->current->group == group) end_group(*this_member);
+    if (this_worker && group && this_worker->current->group == group) end_group(*this_worker);
 }
 
 OMP_EXT_HOOK(void, __kmpc_barrier, (void *location, int32_t thread), (location, thread)) {
-    if (this_member) barrier(*this_member, kOmptBarrierExplicit);
+    if (this_worker) barrier(*this_worker, kOmptBarrierExplicit);
     real___kmpc_barrier()(location, thread);
 }
 
 OMP_EXT_HOOK(int32_t, __kmpc_cancel_barrier, (void *location, int32_t thread), (location, thread)) {
-    if (this_member) barrier(*this_member, kOmptBarrierExplicit);
+    if (this_worker) barrier(*this_worker, kOmptBarrierExplicit);
     return real___kmpc_cancel_barrier()(location, thread);
 }
 
@@ -449,42 +449,42 @@ OMP_EXT_HOOK(int32_t, __kmpc_cancel_barrier, (void *location, int32_t thread), (
 OMP_EXT_HOOK(int32_t, __kmpc_reduce,
              (void *location, int32_t thread, int32_t n, size_t bytes, void *reduced, void *function, void *lock),
              (location, thread, n, bytes, reduced, function, lock)) {
-    if (this_member) barrier(*this_member, kOmptBarrierImplicit, false);
+    if (this_worker) barrier(*this_worker, kOmptBarrierImplicit, false);
     return real___kmpc_reduce()(location, thread, n, bytes, reduced, function, lock);
 }
 
 OMP_EXT_HOOK(void, __kmpc_copyprivate,
              (void *location, int32_t thread, size_t bytes, void *copied, void *function, int32_t did_it),
              (location, thread, bytes, copied, function, did_it)) {
-    if (this_member) barrier(*this_member, kOmptBarrierImplicit, false);
+    if (this_worker) barrier(*this_worker, kOmptBarrierImplicit, false);
     real___kmpc_copyprivate()(location, thread, bytes, copied, function, did_it);
 }
 
 OMP_EXT_HOOK(void *, __kmpc_copyprivate_light, (void *location, int32_t thread, void *copied),
              (location, thread, copied)) {
-    if (this_member) barrier(*this_member, kOmptBarrierImplicit, false);
+    if (this_worker) barrier(*this_worker, kOmptBarrierImplicit, false);
     return real___kmpc_copyprivate_light()(location, thread, copied);
 }
 
 // ---------------------------------------------------------------- what the scheduler and the other files ask for
 
 // Begins a task of the runtime's that is none of the program's.
-static void begin_unseen(const Member &member, void *location, void *block) {
-    tell(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{member.domain}, OMP_EXT_FOUND);
-    real___kmpc_omp_task_begin_if0()(location, member.runtime_thread, block);
+static void begin_unseen(const Worker &worker, void *location, void *block) {
+    notify(&omp_ext_observer::task_starts, static_cast<void *>(nullptr), int{worker.domain}, OMP_EXT_FOUND);
+    real___kmpc_omp_task_begin_if0()(location, worker.runtime_thread, block);
 }
 
 namespace abi {
 
-Task *make_task(Member &member, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine,
+Task *make_task(Worker &worker, void *location, int32_t flags, size_t block_bytes, size_t shared_bytes, Routine routine,
                 const void *code) {
-    tell_of_current(member);
-    tell(&omp_ext_observer::creation_begins);
+    report_current(worker);
+    notify(&omp_ext_observer::creation_begins);
     uint16_t task_flags = 0;
     // Tied, never queued by the runtime, and without its priority: queues are ours.
     int32_t runtime_flags = ((flags | kTiedBlock | kAtOnceBlock) & ~kPriorityBlock);
-    if (__builtin_expect((flags & ~kTiedBlock) || !(flags & kTiedBlock) || (member.current->flags & kFinal), 0)) {
-        if ((flags & kFinalBlock) || (member.current->flags & kFinal)) task_flags |= kFinal;
+    if (__builtin_expect((flags & ~kTiedBlock) || !(flags & kTiedBlock) || (worker.current->flags & kFinal), 0)) {
+        if ((flags & kFinalBlock) || (worker.current->flags & kFinal)) task_flags |= kFinal;
         if (!(flags & kTiedBlock)) task_flags |= kUntied;
         if (flags & kPriorityBlock) task_flags |= kPriority;
         if (flags & kDetachableBlock) task_flags |= kDetachable;
@@ -496,60 +496,60 @@ Task *make_task(Member &member, void *location, int32_t flags, size_t block_byte
         if (block_bytes < sizeof(Block)) block_bytes = sizeof(Block);
     }
     // A light task stays with its thread; any thread of the domain resumes an untied one that stepped aside.
-    if (may_be_light(*member.current, flags) && !((task_flags & kUntied) && may_suspend(member)))
-        return make_light_task(member, location, task_flags, block_bytes, shared_bytes, routine, code);
+    if (may_be_light(*worker.current, flags) && !((task_flags & kUntied) && may_suspend(worker)))
+        return make_light_task(worker, location, task_flags, block_bytes, shared_bytes, routine, code);
     if (__builtin_expect((flags & kNeedsRuntime) && tasks_may_be_light.load(std::memory_order_relaxed), 0))
         tasks_may_be_light.store(false, std::memory_order_relaxed);
     if (is_under_tsan()) task_flags |= kAnnotated;
     auto *block = static_cast<Block *>(real___kmpc_omp_task_alloc()(
-        location, member.runtime_thread, runtime_flags, block_bytes, shared_bytes + sizeof(Task), run_routine));
+        location, worker.runtime_thread, runtime_flags, block_bytes, shared_bytes + sizeof(Task), run_routine));
     Task *task = ::new (block->shareds) Task;
     note_acquire(block); // by the task that it was before
     block->shareds = task + 1;
     task->block = block;
     task->pool = nullptr;
-    set_up(*task, member, task_flags, location, block_bytes, shared_bytes, routine, code);
+    set_up(*task, worker, task_flags, location, block_bytes, shared_bytes, routine, code);
     // The light ones around it cannot know when the runtime frees it.
-    if (is_light(*member.current)) member.current->n_holds.fetch_add(1, std::memory_order_relaxed);
+    if (is_light(*worker.current)) worker.current->n_holds.fetch_add(1, std::memory_order_relaxed);
     return task;
 }
 
-void submit(Member &member, Task &task) {
+void submit(Worker &worker, Task &task) {
     prepare(task);
-    if (__builtin_expect(member.current->flags & kFinal, 0))
-        run_at_once(member, task);
+    if (__builtin_expect(worker.current->flags & kFinal, 0))
+        run_at_once(worker, task);
     else
-        hold(member, task);
+        hold(worker, task);
 }
 
-void submit_at_once(Member &member, Task &task) {
+void submit_at_once(Worker &worker, Task &task) {
     prepare(task);
-    run_at_once(member, task);
+    run_at_once(worker, task);
 }
 
-void submit_dependent(Member &member, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
+void submit_dependent(Worker &worker, Task &task, int32_t n, const BlockDependence *first, int32_t n_more,
                       const BlockDependence *more) {
     const std::vector<Dependence> list = list_of(n, first, n_more, more);
-    if (list.empty()) return submit(member, task);
-    if (member.current->flags & kFinal) {
-        wait_for_predecessors(member, list.data(), static_cast<int>(list.size()));
-        return submit(*present_member(), task);
+    if (list.empty()) return submit(worker, task);
+    if (worker.current->flags & kFinal) {
+        wait_for_predecessors(worker, list.data(), static_cast<int>(list.size()));
+        return submit(*present_worker(), task);
     }
     prepare(task);
-    hold_dependent(member, task, list.data(), static_cast<int>(list.size()));
+    hold_dependent(worker, task, list.data(), static_cast<int>(list.size()));
 }
 
-void wait_for_dependences(Member &member, int32_t n, const BlockDependence *first, int32_t n_more,
+void wait_for_dependences(Worker &worker, int32_t n, const BlockDependence *first, int32_t n_more,
                           const BlockDependence *more) {
     const std::vector<Dependence> list = list_of(n, first, n_more, more);
-    wait_for_predecessors(member, list.data(), static_cast<int>(list.size()));
+    wait_for_predecessors(worker, list.data(), static_cast<int>(list.size()));
 }
 
-Task *duplicate(Member &member, const Task &pattern) {
+Task *duplicate(Worker &worker, const Task &pattern) {
     const int32_t flags = (pattern.flags & kUntied ? 0 : kTiedBlock) | (pattern.flags & kFinal ? kFinalBlock : 0) |
                           (pattern.flags & kPriority ? kPriorityBlock : 0) |
                           (pattern.flags & kDestructors ? kDestructorsBlock : 0);
-    Task *copy = make_task(member, pattern.location, flags, pattern.block_bytes, pattern.shared_bytes, pattern.routine,
+    Task *copy = make_task(worker, pattern.location, flags, pattern.block_bytes, pattern.shared_bytes, pattern.routine,
                            pattern.code);
     // Private variables and their like lie behind the shareds and the routine, which are the copy's own.
     constexpr size_t kOwnBytes = offsetof(Block, part);
@@ -562,69 +562,69 @@ Task *duplicate(Member &member, const Task &pattern) {
     return copy;
 }
 
-void discard(Member &member, Task &task) {
+void discard(Worker &worker, Task &task) {
     if (is_light(task)) {
-        begin_undeferred(member, task, nullptr);
-        end_undeferred(member, task);
+        begin_undeferred(worker, task, nullptr);
+        end_undeferred(worker, task);
     } else {
         task.flags |= kUndeferred;
         prepare(task);
         void *location = task.location, *block = task.block;
-        begin_unseen(member, location, block);
-        real___kmpc_omp_task_complete_if0()(location, member.runtime_thread, block);
+        begin_unseen(worker, location, block);
+        real___kmpc_omp_task_complete_if0()(location, worker.runtime_thread, block);
     }
-    tell(&omp_ext_observer::creation_ends);
+    notify(&omp_ext_observer::creation_ends);
 }
 
 } // namespace abi
 
-void runtime::call_parts(Member &member, Task &task) {
+void runtime::call_parts(Worker &worker, Task &task) {
     do { // one that is untied and asks to be queued again goes on at once
         task.flags &= static_cast<uint16_t>(~kNextPart);
-        task.routine(member.runtime_thread, task.block);
+        task.routine(worker.runtime_thread, task.block);
     } while (task.flags & kNextPart);
 }
 
-void runtime::clean_up(Member &member, Task &task) {
-    if (task.flags & kDestructors) block_of(task)->first.destructors(member.runtime_thread, task.block);
-    if (!task.companion) return;
+void runtime::clean_up(Worker &worker, Task &task) {
+    if (task.flags & kDestructors) block_of(task)->first.destructors(worker.runtime_thread, task.block);
+    if (!task.proxy) return;
     const auto complete = real___kmpc_omp_task_complete_if0();
-    for (; task.n_begun > 0; task.n_begun--) complete(nullptr, member.runtime_thread, task.companion);
-    if (--member.n_companions == 0) complete(nullptr, member.runtime_thread, member.unchanged);
-    member.accompanied = nullptr;
+    for (; task.n_begun > 0; task.n_begun--) complete(nullptr, worker.runtime_thread, task.proxy);
+    if (--worker.n_proxies == 0) complete(nullptr, worker.runtime_thread, worker.unchanged);
+    worker.proxied = nullptr;
 }
 
 // Both are untied for the runtime, which may be told of them again and again.
-static void *make_untied(const Member &member) {
-    return real___kmpc_omp_task_alloc()(nullptr, member.runtime_thread, kAtOnceBlock, sizeof(Block), 0, nullptr);
+static void *make_untied(const Worker &worker) {
+    return real___kmpc_omp_task_alloc()(nullptr, worker.runtime_thread, kAtOnceBlock, sizeof(Block), 0, nullptr);
 }
 
-void runtime::leave_companion(Member &member) {
-    begin_unseen(member, nullptr, member.unchanged);
-    member.accompanied = nullptr;
+void runtime::leave_proxy(Worker &worker) {
+    begin_unseen(worker, nullptr, worker.unchanged);
+    worker.proxied = nullptr;
 }
 
-void runtime::return_to_companion(Member &member, Task &accompanied) {
-    real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, member.unchanged);
-    begin_unseen(member, nullptr, accompanied.companion);
-    accompanied.n_begun++;
-    member.accompanied = &accompanied;
+void runtime::return_to_proxy(Worker &worker, Task &proxied) {
+    real___kmpc_omp_task_complete_if0()(nullptr, worker.runtime_thread, worker.unchanged);
+    begin_unseen(worker, nullptr, proxied.proxy);
+    proxied.n_begun++;
+    worker.proxied = &proxied;
 }
 
-void abi::need_own_task(Member &member) {
+void abi::need_own_task(Worker &worker) {
     tasks_may_be_light.store(false, std::memory_order_relaxed);
-    Task &task = *member.current;
-    if (!is_light(task) || task.companion) return;
-    const int32_t thread = member.runtime_thread;
-    if (member.n_companions++ == 0) { // begun once more than ended, until the last companion has gone
-        member.unchanged = make_untied(member);
-        for (int i = 0; i < 2; i++) begin_unseen(member, nullptr, member.unchanged);
-        real___kmpc_omp_task_complete_if0()(nullptr, thread, member.unchanged);
+    Task &task = *worker.current;
+    if (!is_light(task) || task.proxy) return;
+    const int32_t thread = worker.runtime_thread;
+    if (worker.n_proxies++ == 0) { // begun once more than ended, until the last proxy task has gone
+        worker.unchanged = make_untied(worker);
+        for (int i = 0; i < 2; i++) begin_unseen(worker, nullptr, worker.unchanged);
+        real___kmpc_omp_task_complete_if0()(nullptr, thread, worker.unchanged);
     }
-    task.companion = make_untied(member);
-    begin_unseen(member, nullptr, task.companion);
+    task.proxy = make_untied(worker);
+    begin_unseen(worker, nullptr, task.proxy);
     task.n_begun = 1;
-    member.accompanied = &task;
+    worker.proxied = &task;
     for (Group *group = task.group; group && group->task == &task; group = group->outer) {
         real___kmpc_taskgroup()(nullptr, thread);
         group->is_known = true;
@@ -633,40 +633,40 @@ void abi::need_own_task(Member &member) {
 
 bool runtime::is_watched() { return tool_is_active(); }
 
-// An anchor is a task that the runtime runs at once, begun and completed when its parent is to be current again: that is
+// a base task is a task that the runtime runs at once, begun and completed when its parent is to be current again: that is
 // where a completed task that was not queued leads. The runtime counts the beginnings of an untied one, which is complete
 // only when each of them was completed.
-void *runtime::make_anchor(Member &member) {
-    tell(&omp_ext_observer::creation_begins);
-    void *anchor = real___kmpc_omp_task_alloc()(nullptr, member.runtime_thread, kTiedBlock | kAtOnceBlock,
-                                                sizeof(Block), 0, nullptr);
-    tell(&omp_ext_observer::creation_ends);
-    return anchor;
+void *runtime::make_base_task(Worker &worker) {
+    notify(&omp_ext_observer::creation_begins);
+    void *base_task = real___kmpc_omp_task_alloc()(nullptr, worker.runtime_thread, kTiedBlock | kAtOnceBlock,
+                                                   sizeof(Block), 0, nullptr);
+    notify(&omp_ext_observer::creation_ends);
+    return base_task;
 }
 
-void *runtime::make_lasting_anchor(Member &member) {
+void *runtime::make_lasting_base_task(Worker &worker) {
     if (tool_is_active()) return nullptr;
-    const int32_t thread = member.runtime_thread;
-    void *anchor = real___kmpc_omp_task_alloc()(nullptr, thread, kAtOnceBlock, sizeof(Block), 0, nullptr);
-    real___kmpc_omp_task_begin_if0()(nullptr, thread, anchor);
-    return_to(member, anchor);
-    return anchor;
+    const int32_t thread = worker.runtime_thread;
+    void *base_task = real___kmpc_omp_task_alloc()(nullptr, thread, kAtOnceBlock, sizeof(Block), 0, nullptr);
+    real___kmpc_omp_task_begin_if0()(nullptr, thread, base_task);
+    return_to(worker, base_task);
+    return base_task;
 }
 
-void runtime::end_lasting_anchor(Member &member, void *anchor) {
-    real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, anchor);
+void runtime::end_lasting_base_task(Worker &worker, void *base_task) {
+    real___kmpc_omp_task_complete_if0()(nullptr, worker.runtime_thread, base_task);
 }
 
-void runtime::return_to(Member &member, void *anchor) {
-    begin_unseen(member, nullptr, anchor);
-    real___kmpc_omp_task_complete_if0()(nullptr, member.runtime_thread, anchor);
+void runtime::return_to(Worker &worker, void *base_task) {
+    begin_unseen(worker, nullptr, base_task);
+    real___kmpc_omp_task_complete_if0()(nullptr, worker.runtime_thread, base_task);
 }
 
 // The short way takes some two thirds of the time of the long one. It resumes the task's parent, and looks neither at
 // cancellation nor after tools.
-void runtime::execute(Member &member, Task &task, bool directly) {
+void runtime::execute(Worker &worker, Task &task, bool directly) {
     void *location = task.location, *block = task.block;
-    const int32_t thread = member.runtime_thread;
+    const int32_t thread = worker.runtime_thread;
     if (__builtin_expect(directly && !(task.flags & (kMayBeDiscarded | kAnnotated)) && !tool_is_active(), 1)) {
         const Routine routine = task.routine;
         real___kmpc_omp_task_begin_if0()(location, thread, block);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "scheduler/annotations.h"
-#include "scheduler/mailbox.h"
+#include "scheduler/inbox.h"
 #include "scheduler/task.h"
 #include "tools/observer.h"
 
@@ -55,7 +55,7 @@ void follow(DependenceNode *node, const std::vector<DependenceNode *> &earlier) 
                 predecessor->successors.push_back(node);
                 // Alive, since it is not complete.
                 if (__builtin_expect(observer != nullptr, 0) && node->task && predecessor->task->seen)
-                    tell(&omp_ext_observer::task_depends, predecessor->task->seen, node->task->seen);
+                    notify(&omp_ext_observer::task_depends, predecessor->task->seen, node->task->seen);
             }
         }
         predecessor->lock.unlock();

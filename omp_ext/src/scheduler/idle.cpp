@@ -46,27 +46,27 @@ void Idle::found() {
     since_ns_ = 0;
     n_rounds_ = 0;
     sleep_ns_ = kFirstSleepNs;
-    if (member_.is_searching) {
-        member_.is_searching = false;
-        member_.team->n_searching.fetch_sub(1, std::memory_order_relaxed);
+    if (worker_.is_searching) {
+        worker_.is_searching = false;
+        worker_.team->n_searching.fetch_sub(1, std::memory_order_relaxed);
     }
 }
 
 bool Idle::spin_on() {
     if (n_rounds_++ == 0) {
         since_ns_ = now_ns();
-        member_.is_searching = true;
-        member_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
+        worker_.is_searching = true;
+        worker_.team->n_searching.fetch_add(1, std::memory_order_relaxed);
     }
     if (n_rounds_ <= kPauses) {
         // Where there are more threads than processors, another one has what this one waits for.
-        if (member_.team->n_surplus > 0 && member_.team->is_strict())
+        if (worker_.team->n_surplus > 0 && worker_.team->is_strict())
             sched_yield();
         else
             for (unsigned i = 0; i < 4u << n_rounds_ / 2; i++) SpinLock::pause();
         return false;
     }
-    if (options.spin_ns < 0 || now_ns() - since_ns_ < std::max(options.spin_ns, member_.spin_ns)) {
+    if (options.spin_ns < 0 || now_ns() - since_ns_ < std::max(options.spin_ns, worker_.spin_ns)) {
         sched_yield();
         return false;
     }
@@ -74,63 +74,63 @@ bool Idle::spin_on() {
 }
 
 void Idle::announce() {
-    Team &team = *member_.team;
-    if (member_.is_searching) {
-        member_.is_searching = false;
+    Team &team = *worker_.team;
+    if (worker_.is_searching) {
+        worker_.is_searching = false;
         team.n_searching.fetch_sub(1, std::memory_order_relaxed);
     }
     team.n_asleep.fetch_add(1, std::memory_order_seq_cst);
-    member_.asleep.store(1, std::memory_order_seq_cst);
+    worker_.asleep.store(1, std::memory_order_seq_cst);
 }
 
 void Idle::retract() {
     // Whoever wakes it counts it off at once, so that the next task does not wake one more.
-    if (member_.asleep.exchange(0, std::memory_order_relaxed) == 1)
-        member_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
+    if (worker_.asleep.exchange(0, std::memory_order_relaxed) == 1)
+        worker_.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Idle::sleep() {
-    member_.statistics.n_sleeps.add();
+    worker_.statistics.n_sleeps.add();
     const int64_t start_ns = now_ns();
-    futex_wait(member_.asleep, 1, sleep_ns_);
+    futex_wait(worker_.asleep, 1, sleep_ns_);
     retract();
     // To be woken takes longer than most threads wait for each other. If one sleeps for that alone, those who wait for it sleep
     // as well, and so on: then it is better to look for longer.
     if (options.spin_ns > 0 && now_ns() - start_ns < kShortSleepNs)
-        member_.spin_ns = std::min(2 * std::max(member_.spin_ns, options.spin_ns), kLongestSpinNs);
+        worker_.spin_ns = std::min(2 * std::max(worker_.spin_ns, options.spin_ns), kLongestSpinNs);
     else
-        member_.spin_ns /= 2;
+        worker_.spin_ns /= 2;
     if (sleep_ns_ < kLongestSleepNs) sleep_ns_ *= 2;
     n_rounds_ = 1; // a woken thread looks round once more before it sleeps again
 }
 
-void wake(Member &member) {
+void wake(Worker &worker) {
     uint32_t expected = 1;
-    if (member.asleep.load(std::memory_order_seq_cst) != 1) return;
-    if (!member.asleep.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) return;
-    member.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
-    syscall(SYS_futex, &member.asleep, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    if (worker.asleep.load(std::memory_order_seq_cst) != 1) return;
+    if (!worker.asleep.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) return;
+    worker.team->n_asleep.fetch_sub(1, std::memory_order_relaxed);
+    syscall(SYS_futex, &worker.asleep, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
 void wake_all(Team &team) {
     if (team.n_asleep.load(std::memory_order_seq_cst) == 0) return;
-    for (int i = 0; i < team.n_members; i++) wake(team.members[i]);
+    for (int i = 0; i < team.n_workers; i++) wake(team.workers[i]);
 }
 
 void wake_for_task(Team &team, int domain) {
-    const int home = team.posts[domain].home.load(std::memory_order_relaxed);
-    Member *inside = nullptr, *outside = nullptr;
+    const int home = team.domain_queues[domain].home.load(std::memory_order_relaxed);
+    Worker *inside = nullptr, *outside = nullptr;
     int n_awake_inside = 0, n_awake = 0;
-    for (int i = 0; i < team.n_members; i++) {
-        Member &member = team.members[i];
-        const bool is_inside = member.domain == home;
+    for (int i = 0; i < team.n_workers; i++) {
+        Worker &worker = team.workers[i];
+        const bool is_inside = worker.domain == home;
         // Those that wait for descendants of a task are of no use for another's tasks.
-        if (member.is_constrained.load(std::memory_order_relaxed)) continue;
-        if (member.asleep.load(std::memory_order_relaxed) == 0) {
+        if (worker.is_constrained.load(std::memory_order_relaxed)) continue;
+        if (worker.asleep.load(std::memory_order_relaxed) == 0) {
             n_awake++;
             n_awake_inside += is_inside;
         } else {
-            (is_inside ? inside : outside) = &member;
+            (is_inside ? inside : outside) = &worker;
         }
     }
     // A thread that looks for tasks already will find this one, and then wake the next.
@@ -143,11 +143,11 @@ void wake_for_task(Team &team, int domain) {
         wake(*outside);
 }
 
-void lend_processor(Member &member) {
-    const int64_t n_tasks = member.deque.size_hint();
+void lend_processor(Worker &worker) {
+    const int64_t n_tasks = worker.deque.size_hint();
     const int64_t start_ns = now_ns();
-    const Team &team = *member.team;
-    while (member.deque.size_hint() == n_tasks &&
+    const Team &team = *worker.team;
+    while (worker.deque.size_hint() == n_tasks &&
            (has_no_helper(team) || team.n_searching.load(std::memory_order_relaxed) > 0) &&
            now_ns() - start_ns < kLongestLoanNs)
         sched_yield();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that find no task: a short spin, then sleep, and who wakes them. Owns Member::asleep and the counts of
-// sleeping and searching members.
+// Threads that find no task: a short spin, then sleep, and who wakes them. Owns Worker::asleep and the counts of
+// sleeping and searching workers.
 //
 // A thread sleeps only after it said so and looked once more, but a wake-up can still be missed: the threads that create
 // tasks do not fence for it, because that would cost every task. So each sleep ends by itself after some milliseconds.
@@ -20,7 +20,7 @@ int n_processors();
 // The waiting of one thread in one wait. Made when it begins.
 class Idle {
 public:
-    explicit Idle(Member &member) : member_(member) {}
+    explicit Idle(Worker &worker) : worker_(worker) {}
     ~Idle() { found(); }
     Idle(const Idle &) = delete;
     Idle &operator=(const Idle &) = delete;
@@ -51,7 +51,7 @@ private:
     void retract();
     void sleep();
 
-    Member &member_;
+    Worker &worker_;
     int64_t since_ns_ = 0;
     unsigned n_rounds_ = 0;
     int64_t sleep_ns_ = kFirstSleepNs;
@@ -61,36 +61,36 @@ private:
     static constexpr int64_t kLongestSleepNs = 32'000'000;
 };
 
-// Wakes the member if it sleeps.
-void wake(Member &member);
+// Wakes the worker if it sleeps.
+void wake(Worker &worker);
 void wake_all(Team &team);
 
-// A task came into the domain's reach: wakes a member for it, if one sleeps and there is a processor for it.
+// A task came into the domain's reach: wakes a worker for it, if one sleeps and there is a processor for it.
 void wake_for_task(Team &team, int domain);
 
 // Do all threads in the team's barrier sleep? Then nobody but those that create tasks runs any.
 inline bool has_no_helper(const Team &team) {
     const uint64_t n_released = team.n_released.load(std::memory_order_relaxed);
     const uint64_t n_arrived = team.n_arrived.load(std::memory_order_relaxed);
-    return n_arrived - n_released * static_cast<uint64_t>(team.n_members) <=
+    return n_arrived - n_released * static_cast<uint64_t>(team.n_workers) <=
            static_cast<uint64_t>(team.n_asleep.load(std::memory_order_relaxed));
 }
 
 // The same for a task in the deque of a thread of that domain, which is awake: so no other is woken while one searches,
 // or beyond the number of processors, but for the first that helps.
-inline void tell_of_own_task(Team &team, int domain) {
+inline void signal_own_task(Team &team, int domain) {
     const int n_asleep = team.n_asleep.load(std::memory_order_relaxed);
     if (__builtin_expect(n_asleep > 0, 0) && team.n_searching.load(std::memory_order_relaxed) == 0 &&
         (n_asleep > team.n_surplus || has_no_helper(team)))
         wake_for_task(team, domain);
 }
 
-inline void tell_of_task(Team &team, int domain) {
+inline void signal_task(Team &team, int domain) {
     if (__builtin_expect(team.n_asleep.load(std::memory_order_relaxed) > 0, 0)) wake_for_task(team, domain);
 }
 
 // For a thread that queues tasks: lends its processor for some microseconds to threads that are still on their way to
 // where tasks are run, until one of them took a task.
-void lend_processor(Member &member);
+void lend_processor(Worker &worker);
 
 } // namespace omp_ext

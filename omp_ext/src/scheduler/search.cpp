@@ -17,113 +17,113 @@ namespace omp_ext {
 
 namespace {
 
-constexpr unsigned kLookedAt = 16; // letters that a constrained thread looks at before it gives up
-constexpr unsigned kBatch = 16; // letters that are moved to the thief's own domain at once
+constexpr unsigned kLookedAt = 16; // entries that a constrained thread looks at before it gives up
+constexpr unsigned kBatch = 16; // entries that are moved to the thief's own domain at once
 
-Task *task_of(Letter *letter) { return static_cast<Task *>(letter); }
+Task *task_of(QueueEntry *entry) { return static_cast<Task *>(entry); }
 
 // What runs the task needs all of it, and what the compiler put before it, from the cache of another processor: at once
 // rather than line after line.
-void fetch(const Letter *letter) {
+void fetch(const QueueEntry *entry) {
     constexpr uintptr_t kBytesBefore = 40, kLine = 64; // at least
-    const uintptr_t address = reinterpret_cast<uintptr_t>(letter);
+    const uintptr_t address = reinterpret_cast<uintptr_t>(entry);
     const uintptr_t begin = (address - kBytesBefore) & ~(kLine - 1);
     for (uintptr_t line = begin; line < address + sizeof(Task); line += kLine)
         __builtin_prefetch(reinterpret_cast<const void *>(line), 1);
 }
 
-// A letter of the domain, whose threads the member's are or help out.
-Task *take_letter(const Search &search, int domain) {
-    Mailbox &box = search.member.team->posts[domain].mailbox;
-    if (box.empty()) return nullptr;
-    const auto fits = [&](const Letter *letter) { return search.fits(letter); };
-    return task_of(search.is_constrained ? box.take(kLookedAt, fits) : box.take_first(fits, fetch));
+// An entry of the domain, whose threads the worker's are or help out.
+Task *take_entry(const Search &search, int domain) {
+    Inbox &inbox = search.worker.team->domain_queues[domain].inbox;
+    if (inbox.empty()) return nullptr;
+    const auto fits = [&](const QueueEntry *entry) { return search.fits(entry); };
+    return task_of(search.is_constrained ? inbox.take(kLookedAt, fits) : inbox.take_first(fits, fetch));
 }
 
-// The first letter, unless the deque has a deeper task. What is deep is small, and a task of another domain waits for it: so
+// The first entry, unless the deque has a deeper task. What is deep is small, and a task of another domain waits for it: so
 // few tasks are begun at the same time, and what they need stays in the caches.
-Task *take_deep_letter(Member &member) {
-    Mailbox &box = member.team->posts[member.domain].mailbox;
-    const int newest = member.deque.newest_tag();
-    if (!box.may_have(newest < 0 ? 0 : newest)) return nullptr;
-    return task_of(box.take_first(
-        [&](const Letter *letter) {
-            fetch(letter);
-            return letter->depth >= newest;
+Task *take_deep_entry(Worker &worker) {
+    Inbox &inbox = worker.team->domain_queues[worker.domain].inbox;
+    const int newest = worker.deque.newest_tag();
+    if (!inbox.may_have(newest < 0 ? 0 : newest)) return nullptr;
+    return task_of(inbox.take_first(
+        [&](const QueueEntry *entry) {
+            fetch(entry);
+            return entry->depth >= newest;
         },
         fetch));
 }
 
 // A task from the deque of another thread in that domain.
 Task *steal_task(const Search &search, int domain) {
-    Member &member = search.member;
+    Worker &worker = search.worker;
     const uint32_t min_tag = search.is_constrained ? search.within->depth + 1u : 0;
     // At first the last one is left to its owner, who often wins the race for it, and who would else get nothing when the
     // thief is quicker than the creator.
     const int64_t n_left = search.idle && search.idle->is_fresh() ? 1 : 0;
-    Task *task = steal(member, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
+    Task *task = steal(worker, {domain, static_cast<uint16_t>(min_tag > UINT16_MAX ? UINT16_MAX : min_tag), n_left});
     if (!task || search.fits(task)) return task;
-    // Not for us. It cannot go back to where it was; in the mailbox it is within reach of its parent and of the others.
-    Team &team = *member.team;
-    team.posts[task->domain].mailbox.put(task, &task->parent->mail, false);
-    tell_of_task(team, task->domain);
+    // Not for us. It cannot go back to where it was; in the inbox it is within reach of its parent and of the others.
+    Team &team = *worker.team;
+    team.domain_queues[task->domain].inbox.put(task, &task->parent->queued_children, false);
+    signal_task(team, task->domain);
     return nullptr;
 }
 
 Task *find_in_domain(const Search &search) {
-    Member &member = search.member;
-    Team &team = *member.team;
+    Worker &worker = search.worker;
+    Team &team = *worker.team;
     const int n_domains = domains::count();
     for (int i = 0; i < n_domains; i++)
-        if (team.serves(member, i))
-            if (Task *task = take_letter(search, i)) return task;
-    Task *task = steal_task(search, member.domain);
-    if (task) member.statistics.n_stolen_inside.add();
+        if (team.serves(worker, i))
+            if (Task *task = take_entry(search, i)) return task;
+    Task *task = steal_task(search, worker.domain);
+    if (task) worker.statistics.n_stolen_inside.add();
     return task;
 }
 
-// Not in strict mode. Threads that may run anything bring more letters along, for their whole domain.
+// Not in strict mode. Threads that may run anything bring more entries along, for their whole domain.
 Task *find_outside(const Search &search) {
-    Member &member = search.member;
-    Team &team = *member.team;
+    Worker &worker = search.worker;
+    Team &team = *worker.team;
     const int n_neighbours = domains::count() - 1;
-    const int *neighbours = domains::neighbours(member.domain);
+    const int *neighbours = domains::neighbours(worker.domain);
     for (int i = 0; i < n_neighbours; i++) {
-        Mailbox &box = team.posts[neighbours[i]].mailbox;
-        Task *task = take_letter(search, neighbours[i]);
+        Inbox &inbox = team.domain_queues[neighbours[i]].inbox;
+        Task *task = take_entry(search, neighbours[i]);
         if (task && !search.is_constrained) {
-            Mailbox &own = team.posts[member.domain].mailbox;
-            for (uint64_t n = box.depth() / 2; n > 0 && n <= kBatch; n--) {
-                Letter *letter = box.take(1, [](const Letter *) { return true; });
-                if (!letter) break;
-                own.put(letter, &task_of(letter)->parent->mail, false);
+            Inbox &own = team.domain_queues[worker.domain].inbox;
+            for (uint64_t n = inbox.depth() / 2; n > 0 && n <= kBatch; n--) {
+                QueueEntry *entry = inbox.take(1, [](const QueueEntry *) { return true; });
+                if (!entry) break;
+                own.put(entry, &task_of(entry)->parent->queued_children, false);
             }
         }
         if (!task) task = steal_task(search, neighbours[i]);
         if (task) {
-            member.statistics.n_stolen_outside.add();
+            worker.statistics.n_stolen_outside.add();
             return task;
         }
     }
     return nullptr;
 }
 
-// A child of the waiting task, which is in mail when it was placed elsewhere or came back from there.
+// A child of the waiting task, which is in an inbox when it was placed elsewhere or came back from there.
 Task *claim_child(const Search &search, bool is_strict) {
-    if (!search.within->mail.first.load(std::memory_order_relaxed)) return nullptr;
-    Letter *letter = Mailbox::claim(&search.within->mail, kLookedAt, [&](const Mailbox &box) {
-        return !is_strict || search.member.team->serves(search.member, box.domain);
+    if (!search.within->queued_children.first.load(std::memory_order_relaxed)) return nullptr;
+    QueueEntry *entry = Inbox::claim(&search.within->queued_children, kLookedAt, [&](const Inbox &inbox) {
+        return !is_strict || search.worker.team->serves(search.worker, inbox.domain);
     });
-    return letter ? task_of(letter) : nullptr;
+    return entry ? task_of(entry) : nullptr;
 }
 
 // Can no thread of this domain take anything that is not a descendant of what it runs?
 bool is_stuck(const Team &team, int domain) {
-    const int home = team.posts[domain].home.load(std::memory_order_relaxed);
+    const int home = team.domain_queues[domain].home.load(std::memory_order_relaxed);
     bool has_threads = false; // some may not have joined yet
-    for (int i = 0; i < team.n_members; i++) {
-        if (team.members[i].domain != home) continue;
-        if (!team.members[i].is_blocked.load(std::memory_order_acquire)) return false;
+    for (int i = 0; i < team.n_workers; i++) {
+        if (team.workers[i].domain != home) continue;
+        if (!team.workers[i].is_blocked.load(std::memory_order_acquire)) return false;
         has_threads = true;
     }
     return has_threads;
@@ -131,13 +131,13 @@ bool is_stuck(const Team &team, int domain) {
 
 // The newest task of the deque that fits.
 Task *pop(const Search &search) {
-    Member &member = search.member;
-    if (!search.is_constrained) return member.deque.pop(0);
-    if (!member.anchor) return member.deque.pop(member.mark);
+    Worker &worker = search.worker;
+    if (!search.is_constrained) return worker.deque.pop(0);
+    if (!worker.base_task) return worker.deque.pop(worker.mark);
     // Where tasks have stepped aside the mark tells nothing.
-    while (Task *task = member.deque.pop(0)) {
+    while (Task *task = worker.deque.pop(0)) {
         if (search.fits(task)) return task;
-        send_back(member, *task);
+        send_back(worker, *task);
     }
     return nullptr;
 }
@@ -146,9 +146,9 @@ Task *pop(const Search &search) {
 
 Task *find(const Search &search) {
     inject_sleep();
-    Member &member = search.member;
+    Worker &worker = search.worker;
     if (Task *task = pop(search)) return task;
-    const bool is_strict = member.team->is_strict();
+    const bool is_strict = worker.team->is_strict();
     if (search.is_constrained)
         if (Task *task = claim_child(search, is_strict)) return task;
     if (Task *task = find_in_domain(search)) return task;
@@ -157,12 +157,12 @@ Task *find(const Search &search) {
 
 Task *find_for_suspendable(const Search &within) {
     inject_sleep();
-    Member &member = within.member;
-    if (Task *task = take_deep_letter(member)) return task;
-    if (Task *task = member.deque.pop(0)) return task;
-    const bool is_strict = member.team->is_strict();
+    Worker &worker = within.worker;
+    if (Task *task = take_deep_entry(worker)) return task;
+    if (Task *task = worker.deque.pop(0)) return task;
+    const bool is_strict = worker.team->is_strict();
     if (Task *task = claim_child(within, is_strict)) return task;
-    const Search any{member, within.within, false};
+    const Search any{worker, within.within, false};
     if (Task *task = find_in_domain(any)) return task;
     return !is_strict && domains::count() > 1 ? find_outside(any) : nullptr;
 }
@@ -192,11 +192,11 @@ bool Watch::sees_standstill(int64_t at_ns) {
     if (at_ns - asked_ns_ < kApartNs) return false;
     int64_t processor_ns = 0;
     bool is_wanted = false;
-    const Team &team = *member_.team;
-    for (int i = 0; i < team.n_members; i++) {
-        const Member &other = team.members[i];
+    const Team &team = *worker_.team;
+    for (int i = 0; i < team.n_workers; i++) {
+        const Worker &other = team.workers[i];
         timespec used{};
-        if (&other == &member_ || clock_gettime(other.processor_clock, &used) != 0) continue;
+        if (&other == &worker_ || clock_gettime(other.processor_clock, &used) != 0) continue;
         processor_ns += used.tv_sec * 1'000'000'000LL + used.tv_nsec;
         is_wanted |= wants_processor(other.processor_clock);
     }
@@ -209,39 +209,40 @@ bool Watch::sees_standstill(int64_t at_ns) {
 }
 
 Task *rescue(const Search &search, int64_t since_ns, int64_t &next_search_ns, bool anyway) {
-    Member &member = search.member;
-    Team &team = *member.team;
+    Worker &worker = search.worker;
+    Team &team = *worker.team;
     const int64_t waited_ns = now_ns() - since_ns;
     if (waited_ns < kRescueAfterNs) return nullptr;
-    Letter *letter = nullptr;
-    if (search.within->mail.first.load(std::memory_order_relaxed))
-        letter = Mailbox::claim(&search.within->mail, ~0u,
-                                [&](const Mailbox &box) { return anyway || is_stuck(team, box.domain); });
+    QueueEntry *entry = nullptr;
+    if (search.within->queued_children.first.load(std::memory_order_relaxed))
+        entry = Inbox::claim(&search.within->queued_children, ~0u,
+                             [&](const Inbox &inbox) { return anyway || is_stuck(team, inbox.domain); });
     // Where waits may step aside, children in other domains are in no list.
-    if (!letter && (waited_ns > next_search_ns || may_suspend(member))) {
+    if (!entry && (waited_ns > next_search_ns || may_suspend(worker))) {
         next_search_ns = waited_ns * 2;
-        for (int domain = 0; domain < domains::count() && !letter; domain++)
+        for (int domain = 0; domain < domains::count() && !entry; domain++)
             if (anyway || is_stuck(team, domain))
-                letter = team.posts[domain].mailbox.take(~0u, [&](const Letter *other) { return search.fits(other); });
+                entry = team.domain_queues[domain].inbox.take(
+                    ~0u, [&](const QueueEntry *other) { return search.fits(other); });
     }
-    if (!letter) return nullptr;
-    if (!team.serves(member, task_of(letter)->domain)) {
-        member.statistics.n_rescued.add();
-        task_of(letter)->flags |= kRescued;
+    if (!entry) return nullptr;
+    if (!team.serves(worker, task_of(entry)->domain)) {
+        worker.statistics.n_rescued.add();
+        task_of(entry)->flags |= kRescued;
     }
-    return task_of(letter);
+    return task_of(entry);
 }
 
-void put_back(Member &member, Task &task) {
-    if (task.domain == member.domain)
-        member.deque.push(&task, task.depth);
+void put_back(Worker &worker, Task &task) {
+    if (task.domain == worker.domain)
+        worker.deque.push(&task, task.depth);
     else
-        member.team->posts[task.domain].mailbox.put(&task, &task.parent->mail, true);
+        worker.team->domain_queues[task.domain].inbox.put(&task, &task.parent->queued_children, true);
 }
 
-void send_back(Member &member, Task &task) {
-    member.team->posts[task.domain].mailbox.put(&task, &task.parent->mail, true);
-    tell_of_task(*member.team, task.domain);
+void send_back(Worker &worker, Task &task) {
+    worker.team->domain_queues[task.domain].inbox.put(&task, &task.parent->queued_children, true);
+    signal_task(*worker.team, task.domain);
 }
 
 } // namespace omp_ext

@@ -10,14 +10,14 @@
 
 namespace omp_ext {
 
-// What a thief looks for: the oldest task of some other member in `domain` that has more than n_left, with that tag or more.
-struct Booty {
+// What a thief looks for: the oldest task of some other worker in `domain` that has more than n_left, with that tag or more.
+struct StealTarget {
     int domain;
     uint16_t min_tag;
     int64_t n_left;
 };
 
 // Null when the policy finds none.
-Task *steal(Member &thief, const Booty &booty);
+Task *steal(Worker &thief, const StealTarget &target);
 
 } // namespace omp_ext

@@ -12,145 +12,145 @@ namespace omp_ext {
 
 namespace {
 
-// For a light task without a companion the runtime is in the implicit task, if no task has one.
-bool is_in_implicit_task(const Member &member, const Task &task) {
-    return &task == &member.implicit || (is_light(task) && member.n_companions == 0 && !runtime::is_watched());
+// For a light task without a proxy task the runtime is in the implicit task, if no task has one.
+bool is_in_implicit_task(const Worker &worker, const Task &task) {
+    return &task == &worker.implicit || (is_light(task) && worker.n_proxies == 0 && !runtime::is_watched());
 }
 
-// The runtime is in `here`'s task; after it, in that of `anchor`, or in the implicit task.
-void change_current(Member &member, Suspension *here, void *anchor) {
-    const bool is_elsewhere = here && !is_in_implicit_task(member, *here->task);
-    if (is_elsewhere) here->anchor = runtime::make_anchor(member);
-    if (anchor) return runtime::return_to(member, anchor);
+// The runtime is in `here`'s task; after it, in that of `base_task`, or in the implicit task.
+void change_current(Worker &worker, Suspension *here, void *base_task) {
+    const bool is_elsewhere = here && !is_in_implicit_task(worker, *here->task);
+    if (is_elsewhere) here->base_task = runtime::make_base_task(worker);
+    if (base_task) return runtime::return_to(worker, base_task);
     if (!is_elsewhere) return;
-    runtime::return_to(member, member.anchor);
-    if (!member.anchor_lasts) member.anchor = runtime::make_anchor(member);
+    runtime::return_to(worker, worker.base_task);
+    if (!worker.base_task_lasts) worker.base_task = runtime::make_base_task(worker);
 }
 
-void take_up(const Suspension &here) {
-    Member &member = *here.member;
-    member.current = here.task;
-    member.table = here.table;
-    member.stack = here.stack;
-    member.n_locks = here.n_locks;
-    member.accompanied = here.accompanied;
+void restore(const Suspension &here) {
+    Worker &worker = *here.worker;
+    worker.current = here.task;
+    worker.table = here.table;
+    worker.stack = here.stack;
+    worker.n_locks = here.n_locks;
+    worker.proxied = here.proxied;
 }
 
 // What `there` holds is complete once its stack was left. Nobody waits for it in a circle: a thread takes what it goes to
 // before anybody can take what it leaves.
-void hand_to(Member &member, Suspension &there) {
+void take_over(Worker &worker, Suspension &there) {
     wait_until_left(there.place);
-    if (there.member == &member) return;
-    there.member = &member;
+    if (there.worker == &worker) return;
+    there.worker = &worker;
     there.task->flags |= kMoved;
 }
 
 // Those that any thread of the domain may resume.
 void add_ready(Suspension &suspension) {
-    Member &member = *suspension.member;
-    Team &team = *member.team;
-    const int domain = member.domain;
-    Post &post = team.posts[domain];
+    Worker &worker = *suspension.worker;
+    Team &team = *worker.team;
+    const int domain = worker.domain;
+    DomainQueues &queues = team.domain_queues[domain];
     suspension.next = nullptr;
-    post.ready_lock.lock();
-    (post.first_ready ? post.last_ready->next : post.first_ready) = &suspension;
-    post.last_ready = &suspension;
-    post.n_ready.fetch_add(1, std::memory_order_seq_cst);
-    post.ready_lock.unlock();
-    if (member.asleep.load(std::memory_order_seq_cst) == 1) return wake(member);
-    tell_of_task(team, domain);
+    queues.ready_lock.lock();
+    (queues.first_ready ? queues.last_ready->next : queues.first_ready) = &suspension;
+    queues.last_ready = &suspension;
+    queues.n_ready.fetch_add(1, std::memory_order_seq_cst);
+    queues.ready_lock.unlock();
+    if (worker.asleep.load(std::memory_order_seq_cst) == 1) return wake(worker);
+    signal_task(team, domain);
 }
 
-Suspension *take_from_domain(Member &member) {
-    Post &post = member.team->posts[member.domain];
-    if (post.n_ready.load(std::memory_order_relaxed) == 0) return nullptr;
-    post.ready_lock.lock();
-    Suspension *first = post.first_ready;
+Suspension *take_from_domain(Worker &worker) {
+    DomainQueues &queues = worker.team->domain_queues[worker.domain];
+    if (queues.n_ready.load(std::memory_order_relaxed) == 0) return nullptr;
+    queues.ready_lock.lock();
+    Suspension *first = queues.first_ready;
     if (first) {
-        post.first_ready = first->next;
-        post.n_ready.fetch_sub(1, std::memory_order_relaxed);
+        queues.first_ready = first->next;
+        queues.n_ready.fetch_sub(1, std::memory_order_relaxed);
     }
-    post.ready_lock.unlock();
+    queues.ready_lock.unlock();
     return first;
 }
 
 void begin(void *argument) {
-    Member &member = *static_cast<Member *>(argument);
-    member.current = &member.base;
-    member.table = nullptr;
-    member.n_locks = 0;
-    member.accompanied = nullptr;
-    member.loop_aside(member);
+    Worker &worker = *static_cast<Worker *>(argument);
+    worker.current = &worker.bottom_task;
+    worker.table = nullptr;
+    worker.n_locks = 0;
+    worker.proxied = nullptr;
+    worker.loop_aside(worker);
 }
 
 } // namespace
 
-bool may_suspend(const Member &member) {
+bool may_suspend(const Worker &worker) {
     if (options.waits == Waits::kRelaxed) return true;
-    return options.waits == Waits::kAside && domains::count() > 1 && member.team->is_strict();
+    return options.waits == Waits::kAside && domains::count() > 1 && worker.team->is_strict();
 }
 
-bool get_anchor(Member &member) {
-    if (!may_suspend(member)) return false;
-    member.anchor = runtime::make_lasting_anchor(member);
-    member.anchor_lasts = member.anchor != nullptr;
-    if (!member.anchor_lasts) member.anchor = runtime::make_anchor(member);
+bool get_base_task(Worker &worker) {
+    if (!may_suspend(worker)) return false;
+    worker.base_task = runtime::make_lasting_base_task(worker);
+    worker.base_task_lasts = worker.base_task != nullptr;
+    if (!worker.base_task_lasts) worker.base_task = runtime::make_base_task(worker);
     return true;
 }
 
-void end_anchor(Member &member) {
-    void *anchor = std::exchange(member.anchor, nullptr);
-    if (member.anchor_lasts)
-        runtime::end_lasting_anchor(member, anchor);
+void end_base_task(Worker &worker) {
+    void *base_task = std::exchange(worker.base_task, nullptr);
+    if (worker.base_task_lasts)
+        runtime::end_lasting_base_task(worker, base_task);
     else
-        runtime::return_to(member, anchor);
+        runtime::return_to(worker, base_task);
 }
 
 void make_ready(Suspension &suspension) {
     if (suspension.may_move) return add_ready(suspension);
-    Member &member = *suspension.member;
-    Suspension *first = member.resumed.load(std::memory_order_relaxed);
+    Worker &worker = *suspension.worker;
+    Suspension *first = worker.resumed.load(std::memory_order_relaxed);
     do suspension.next = first;
-    while (!member.resumed.compare_exchange_weak(first, &suspension, std::memory_order_seq_cst));
-    wake(member);
+    while (!worker.resumed.compare_exchange_weak(first, &suspension, std::memory_order_seq_cst));
+    wake(worker);
 }
 
-Suspension *take_ready(Member &member) {
-    if (member.resumed.load(std::memory_order_relaxed)) {
-        Suspension *newest = member.resumed.exchange(nullptr, std::memory_order_acquire);
+Suspension *take_ready(Worker &worker) {
+    if (worker.resumed.load(std::memory_order_relaxed)) {
+        Suspension *newest = worker.resumed.exchange(nullptr, std::memory_order_acquire);
         Suspension *oldest = nullptr, *const last = newest;
         while (newest) {
             Suspension *next = std::exchange(newest->next, oldest);
             oldest = std::exchange(newest, next);
         }
-        (member.first_ready ? member.last_ready->next : member.first_ready) = oldest;
-        member.last_ready = last;
+        (worker.first_ready ? worker.last_ready->next : worker.first_ready) = oldest;
+        worker.last_ready = last;
     }
-    Suspension *first = member.first_ready;
-    if (!first) return take_from_domain(member);
-    member.first_ready = first->next;
+    Suspension *first = worker.first_ready;
+    if (!first) return take_from_domain(worker);
+    worker.first_ready = first->next;
     return first;
 }
 
-void leave_for(Member &member, Suspension &here, Suspension &there) {
-    hand_to(member, there);
-    change_current(member, &here, there.anchor);
+void leave_for(Worker &worker, Suspension &here, Suspension &there) {
+    take_over(worker, there);
+    change_current(worker, &here, there.base_task);
     go_to(here.place, there.place);
-    take_up(here);
+    restore(here);
 }
 
-void leave_for_new(Member &member, Suspension &here, Stack &stack, void (*loop)(Member &member)) {
-    change_current(member, &here, nullptr);
-    member.stack = &stack;
-    member.loop_aside = loop;
-    go_to_new(here.place, stack, begin, &member);
-    take_up(here);
+void leave_for_new(Worker &worker, Suspension &here, Stack &stack, void (*loop)(Worker &worker)) {
+    change_current(worker, &here, nullptr);
+    worker.stack = &stack;
+    worker.loop_aside = loop;
+    go_to_new(here.place, stack, begin, &worker);
+    restore(here);
 }
 
-void abandon_for(Member &member, Suspension &there) {
-    hand_to(member, there);
-    change_current(member, nullptr, there.anchor);
-    member.stacks.give(member.stack);
+void abandon_for(Worker &worker, Suspension &there) {
+    take_over(worker, there);
+    change_current(worker, nullptr, there.base_task);
+    worker.stacks.give(worker.stack);
     leave_for(there.place);
 }
 

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "scheduler/mailbox.h"
+#include "scheduler/inbox.h"
 
 struct omp_ext_tallies;
 
@@ -26,7 +26,7 @@ inline constexpr int kNoDomain = -1;
 
 enum TaskFlag : uint16_t {
     kFinal = 1, // its children run at once
-    kImplicitTask = 2, // of a member of a team, or of a thread outside of regions
+    kImplicitTask = 2, // of a worker of a team, or of a thread outside of regions
     kUntied = 4, // may ask for its own next part; any thread of the domain resumes it
     kNextPart = 8, // it asked
     kDetachable = 16, // complete when its event is fulfilled too
@@ -38,13 +38,13 @@ enum TaskFlag : uint16_t {
     kUndeferred = 1024, // run by its creator inside its parent, never held
     kRescued = 2048, // taken out of its domain
     kInline = 8192, // what tools see as a piece of the task around it
-    kAnchored = 4096, // undeferred: the implicit task around it got its anchor for it
+    kHasBaseTask = 4096, // undeferred: the implicit task around it got its base task for it
     kAnnotated = 32768, // ThreadSanitizer is told of it
     kMoved = 16384, // untied: another thread than that which began it took it up
 };
 
 // With the compiler's part, what every task writes lies in four lines.
-struct Task : Letter {
+struct Task : QueueEntry {
     // Set by the creating thread.
     Task *parent; // null: implicit
     Group *group; // innermost taskgroup, or null
@@ -55,7 +55,7 @@ struct Task : Letter {
     int16_t domain; // where it is placed; of domains with the same CPUs the first
     int16_t named_domain; // the one of these that the program named, kNoDomain: as of its parent
     int16_t child_domain; // where its children go, kNoDomain: where it runs; the running thread's
-    int32_t creator; // member number
+    int32_t creator; // worker number
     uint32_t n_lines; // of a light task's block
     BlockPool *pool; // to which a light task's block belongs; null: the runtime's task
 
@@ -70,23 +70,23 @@ struct Task : Letter {
 
     std::atomic<int> n_to_complete; // detachable: 2, then 1 when the body has ended or the event is fulfilled
     DependenceNode *node; // its dependences on siblings and theirs on it, or null
-    void *companion; // of a light task: the runtime's task that stands for it, since it needs one; or null
-    Sender mail; // its children in mailboxes
-    void *seen; // what stands for it in the tool, or its tally (tallies.h), or null
+    void *proxy; // of a light task: the runtime's task that stands for it, since it needs one; or null
+    ChildList queued_children; // its children in inboxes
+    void *seen; // what stands for it in the tool, or its counter (counters.h), or null
     union {
         const void *code; // return address of the program's call that created it
-        uint64_t tallied_at; // while it has a tally, which has that too
+        uint64_t counted_at; // while it has a counter, which has that too
     };
     uint32_t block_bytes, shared_bytes; // of the runtime's task, as the compiler asked for them
 
     // Cold.
     int32_t (*destructors)(int32_t, void *);
     Suspension *suspension; // while n_done_elsewhere is armed; null: a light task that ended before its children
-    int n_begun; // how often the runtime was told that the companion begins
-    // Undeferred tasks: what the member had before them.
+    int n_begun; // how often the runtime was told that the proxy task begins
+    // Undeferred tasks: what the worker had before them.
     int64_t outer_mark;
     DependenceTable *outer_table;
-    omp_ext_tallies *outer_tallies;
+    omp_ext_tallies *outer_counters;
 };
 
 // Whoever completes the last child of an armed task, or the last task of an armed group, and nobody else, resumes the
@@ -116,15 +116,15 @@ inline bool is_descendant(const Task *task, const Task *ancestor) {
 struct Group {
     Group *outer;
     const Task *task; // that opened it
-    std::atomic<struct Member *> member; // the thread that is in that task
+    std::atomic<struct Worker *> worker; // the thread that is in that task
     bool is_known = true; // to the runtime
     int64_t n_here = 0; // that thread; 0 if the task is untied and may go to another one
     std::atomic<int64_t> n_elsewhere{0}; // all others; counting a completion is the last that they do with the group
     // While the wait for the group is suspended, n_elsewhere is kArmedGroup more than all there are, and n_here is 0.
     Suspension *suspension = nullptr; // thread of the group; others when they count the last task
 
-    bool counts_here(const Member *running) const {
-        return running == member.load(std::memory_order_relaxed) && !(task->flags & kUntied) && !suspension;
+    bool counts_here(const Worker *running) const {
+        return running == worker.load(std::memory_order_relaxed) && !(task->flags & kUntied) && !suspension;
     }
 };
 inline constexpr int64_t kArmedGroup = int64_t{1} << 62;

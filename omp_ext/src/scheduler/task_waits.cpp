@@ -11,8 +11,8 @@
 #include "scheduler/scheduler.h"
 #include "scheduler/search.h"
 #include "scheduler/suspensions.h"
+#include "tools/counters.h"
 #include "tools/observer.h"
-#include "tools/tallies.h"
 
 namespace omp_ext {
 
@@ -20,17 +20,17 @@ namespace {
 
 // ---------------------------------------------------------------- what is waited for
 
-// A condition has is_over(); prepare(), which says in Member::wanted which count of completions is to wake the thread, and
+// A condition has is_over(); prepare(), which says in Worker::awaited_count which count of completions is to wake the thread, and
 // whether the wait is over now; arm(suspension), false when it is over; and disarm(), called when the suspension that it
-// was armed with was resumed. `member` is the one that waits: an untied task may change it.
+// was armed with was resumed. `worker` is the one that waits: an untied task may change it.
 
 struct ChildrenComplete {
-    Member *member;
+    Worker *worker;
     Task &task;
 
     bool is_over() const { return !has_children_to_wait_for(task); }
     bool prepare() const {
-        member->wanted.store(task.n_created - task.n_done_here, std::memory_order_seq_cst);
+        worker->awaited_count.store(task.n_created - task.n_done_here, std::memory_order_seq_cst);
         return is_over();
     }
     bool arm(Suspension &suspension) const {
@@ -52,13 +52,13 @@ struct ChildrenComplete {
 };
 
 struct GroupComplete {
-    Member *member;
+    Worker *worker;
     Group &group;
 
     bool is_over() const { return group.n_here + group.n_elsewhere.load(std::memory_order_seq_cst) == 0; }
     bool prepare() const {
-        group.member.store(member, std::memory_order_seq_cst);
-        member->wanted.store(-group.n_here, std::memory_order_seq_cst);
+        group.worker.store(worker, std::memory_order_seq_cst);
+        worker->awaited_count.store(-group.n_here, std::memory_order_seq_cst);
         return is_over();
     }
     bool arm(Suspension &suspension) const {
@@ -80,12 +80,12 @@ struct GroupComplete {
 };
 
 struct PredecessorsComplete {
-    Member *member;
+    Worker *worker;
     DependenceNode *node;
 
     bool is_over() const { return is_ready(node); }
     bool prepare() const {
-        member->wanted.store(kAnyCompletion, std::memory_order_seq_cst);
+        worker->awaited_count.store(kAnyCompletion, std::memory_order_seq_cst);
         return is_over();
     }
     bool arm(Suspension &suspension) const { return omp_ext::arm(node, suspension); }
@@ -95,37 +95,37 @@ struct PredecessorsComplete {
 // ---------------------------------------------------------------- stepping aside
 
 // Where a thread goes on whose task steps aside.
-Suspension &next_to_resume(Member &member) {
-    const Search any{member, &member.base, false};
-    Idle idle(member);
+Suspension &next_to_resume(Worker &worker) {
+    const Search any{worker, &worker.bottom_task, false};
+    Idle idle(worker);
     for (;;) {
-        if (Suspension *ready = take_ready(member)) return *ready;
-        if (member.home) return *std::exchange(member.home, nullptr);
+        if (Suspension *ready = take_ready(worker)) return *ready;
+        if (worker.suspended_barrier) return *std::exchange(worker.suspended_barrier, nullptr);
         if (Task *task = find(any)) {
             if (idle.since_ns() != 0) {
                 idle.found();
-                tell_of_own_task(*member.team, member.domain);
+                signal_own_task(*worker.team, worker.domain);
             }
-            run(member, *task);
+            run(worker, *task);
         } else {
             inject_sleep();
-            idle.nothing_found([&] { return !has_ready(member); });
+            idle.nothing_found([&] { return !has_ready(worker); });
         }
     }
 }
 
 // At the bottom of a new stack.
-void run_aside(Member &member) {
-    if (Task *handed = std::exchange(member.handed, nullptr)) run(member, *handed);
-    abandon_for(member, next_to_resume(member));
+void run_aside(Worker &worker) {
+    if (Task *next_task = std::exchange(worker.next_task, nullptr)) run(worker, *next_task);
+    abandon_for(worker, next_to_resume(worker));
 }
 
 // May another thread resume the current task? Not a light one, for which the runtime has this thread's implicit task. Not
 // while it, or one below it, holds a lock: some of the runtime's are the thread's. To a tool an untied task would be on a
 // thread that does not run it.
-bool may_move(const Member &member) {
-    return (member.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*member.current) &&
-           member.n_locks == 0 && !runtime::is_watched();
+bool may_move(const Worker &worker) {
+    return (worker.current->flags & (kUntied | kUndeferred | kInline)) == kUntied && !is_light(*worker.current) &&
+           worker.n_locks == 0 && !runtime::is_watched();
 }
 
 // Not inlined, here and below: what the switch needs on the stack would lie there once for each task that waits.
@@ -135,36 +135,36 @@ bool may_move(const Member &member) {
 // After kAside an untied task may be on another thread.
 enum class Step { kAside, kOver, kNoStack };
 template <typename Arm>
-[[gnu::noinline]] Step step_aside(Member &member, Suspension *ready, Task *task, Arm &&arm) {
+[[gnu::noinline]] Step step_aside(Worker &worker, Suspension *ready, Task *task, Arm &&arm) {
     Stack *stack = nullptr;
-    if (!ready && !member.home && !(stack = member.stacks.take())) {
-        member.statistics.n_unsuspended.add();
+    if (!ready && !worker.suspended_barrier && !(stack = worker.stacks.take())) {
+        worker.statistics.n_unsuspended.add();
         return Step::kNoStack;
     }
-    Suspension here(member);
-    here.may_move = may_move(member);
+    Suspension here(worker);
+    here.may_move = may_move(worker);
     if (!arm(here)) {
-        if (stack) member.stacks.give(stack);
+        if (stack) worker.stacks.give(stack);
         return Step::kOver;
     }
-    member.statistics.n_suspended.add();
+    worker.statistics.n_suspended.add();
     inject_sleep();
     if (ready) {
-        if (task) put_back(member, *task);
-        leave_for(member, here, *ready);
+        if (task) put_back(worker, *task);
+        leave_for(worker, here, *ready);
     } else {
-        member.handed = task;
+        worker.next_task = task;
         if (stack)
-            leave_for_new(member, here, *stack, run_aside);
+            leave_for_new(worker, here, *stack, run_aside);
         else
-            leave_for(member, here, *std::exchange(member.home, nullptr));
+            leave_for(worker, here, *std::exchange(worker.suspended_barrier, nullptr));
     }
     return Step::kAside;
 }
 
 bool runs_here(const Search &within, const Task &task) {
     // Others might wait for what those below them hold or do.
-    return may_run_on_top(within.member) && within.fits(&task);
+    return may_run_on_top(within.worker) && within.fits(&task);
 }
 
 // May a task that is no descendant run on top of the one that waits? That spares a stack and two switches, but the one below
@@ -172,38 +172,38 @@ bool runs_here(const Search &within, const Task &task) {
 // at most, in a recursion a part of what the grandparent waits for. scheduler.h says why no task waits for one below it.
 // Nor does a task see another's exceptions, nor a light one another's settings in the runtime.
 bool may_cover(const Search &within, const Task &task) {
-    const Member &member = within.member;
+    const Worker &worker = within.worker;
     const Task &waiting = *within.within;
     if (is_light(task) && !is_light(waiting) && waiting.parent) return false;
     // What domains that share a processor wait for takes them long, and all that is below it meanwhile.
-    const int n_levels = member.team->takes_turns ? 0 : 1;
-    return task.depth + n_levels >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(member) &&
+    const int n_levels = worker.team->takes_turns ? 0 : 1;
+    return task.depth + n_levels >= waiting.depth && runtime::tasks_wait_for_children_only() && !may_move(worker) &&
            !has_exception();
 }
 
 // The cheap questions first: a child is told from others without a look at what another thread writes to.
 bool runs_on_top(const Search &within, const Task &task) {
-    return may_run_on_top(within.member) &&
+    return may_run_on_top(within.worker) &&
            (task.parent == within.within || may_cover(within, task) || within.fits(&task));
 }
 
 // To a tool that observes us an undeferred task is a piece of the one around it, which it would not know again when it is
 // resumed. Nor would it learn that a light one is left.
-bool can_step_aside(const Member &member) {
-    const Task &task = *member.current;
+bool can_step_aside(const Worker &worker) {
+    const Task &task = *worker.current;
     const bool is_piece = (task.flags & kInline || is_light(task)) && observer && observer->wait_begins;
-    return member.anchor && may_suspend(member) && !is_piece;
+    return worker.base_task && may_suspend(worker) && !is_piece;
 }
 
 // Until the wait is over, or there is no stack to step aside to, or (kAside) the task goes on on another thread.
 template <typename Condition>
 [[gnu::noinline]] Step wait_or_step_aside(const Condition &condition) {
-    Member &member = *condition.member;
+    Worker &worker = *condition.worker;
     // Who completes what it waits for wakes the thread that began it, so it does not sleep here, but is resumed.
-    const bool has_moved = member.current->flags & kMoved && may_move(member);
-    const Search within{member, member.current, true};
-    Idle idle(member);
-    Watch watch(member);
+    const bool has_moved = worker.current->flags & kMoved && may_move(worker);
+    const Search within{worker, worker.current, true};
+    Idle idle(worker);
+    Watch watch(worker);
     int64_t next_search_ns = kRescueAnywayAfterNs;
     while (!condition.is_over()) {
         Task *task = find_for_suspendable(within);
@@ -214,36 +214,36 @@ template <typename Condition>
                 waited_ns > kRescueAnywayAfterNs && (watch.sees_standstill(now) || waited_ns > kRescueFromWorkAfterNs);
             is_here = (task = rescue(within, idle.since_ns(), next_search_ns, anyway)) != nullptr;
         }
-        Suspension *ready = is_here ? nullptr : take_ready(member);
+        Suspension *ready = is_here ? nullptr : take_ready(worker);
         if (!task && !ready && !has_moved) {
             inject_sleep();
-            idle.nothing_found([&] { return !condition.prepare() && !has_ready(member); });
+            idle.nothing_found([&] { return !condition.prepare() && !has_ready(worker); });
             continue;
         }
         if (idle.since_ns() != 0) {
             idle.found();
-            tell_of_own_task(*member.team, member.domain);
+            signal_own_task(*worker.team, worker.domain);
         }
         if (is_here) {
-            run_on_top(member, *task);
+            run_on_top(worker, *task);
             continue;
         }
-        switch (step_aside(member, ready, task, [&](Suspension &here) { return condition.arm(here); })) {
+        switch (step_aside(worker, ready, task, [&](Suspension &here) { return condition.arm(here); })) {
         case Step::kAside:
             condition.disarm();
-            if (present_member() != &member) return Step::kAside;
+            if (present_worker() != &worker) return Step::kAside;
             break;
         case Step::kOver:
-            if (task) put_back(member, *task);
+            if (task) put_back(worker, *task);
             if (ready) make_ready(*ready);
             break;
         case Step::kNoStack: // and so nobody is ready
             if (!task) return Step::kNoStack;
             if (within.fits(task)) {
-                run(member, *task);
+                run(worker, *task);
                 break;
             }
-            put_back(member, *task);
+            put_back(worker, *task);
             return Step::kNoStack;
         }
     }
@@ -251,11 +251,11 @@ template <typename Condition>
 }
 
 // A barrier does not wait while there is something to resume.
-[[gnu::noinline]] void leave_home(Member &member, Suspension &ready) {
-    Suspension here(member);
-    member.home = &here;
-    leave_for(member, here, ready);
-    if (Task *handed = std::exchange(member.handed, nullptr)) run(member, *handed);
+[[gnu::noinline]] void leave_barrier(Worker &worker, Suspension &ready) {
+    Suspension here(worker);
+    worker.suspended_barrier = &here;
+    leave_for(worker, here, ready);
+    if (Task *next_task = std::exchange(worker.next_task, nullptr)) run(worker, *next_task);
 }
 
 // ---------------------------------------------------------------- the loops
@@ -263,197 +263,198 @@ template <typename Condition>
 // Runs tasks until `is_over()`, or until a suspended task is ready, to which a barrier goes by itself. In barriers
 // `prepare()` is also called whenever no task is found.
 template <typename IsOver, typename Prepare>
-void wait_inside(Member &member, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
-    Idle idle(member);
-    const Search search{member, member.current, !is_barrier, &idle};
+void wait_inside(Worker &worker, IsOver &&is_over, Prepare &&prepare, bool is_barrier) {
+    Idle idle(worker);
+    const Search search{worker, worker.current, !is_barrier, &idle};
     int64_t next_search_ns = 20 * kRescueAfterNs;
-    const bool was_constrained = member.is_constrained.load(std::memory_order_relaxed);
-    member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
+    const bool was_constrained = worker.is_constrained.load(std::memory_order_relaxed);
+    worker.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
     while (!is_over()) {
-        if (has_ready(member)) {
+        if (has_ready(worker)) {
             if (!is_barrier) break;
-            if (Suspension *ready = take_ready(member)) {
+            if (Suspension *ready = take_ready(worker)) {
                 idle.found();
-                leave_home(member, *ready);
+                leave_barrier(worker, *ready);
                 continue;
             }
         }
         Task *task = find(search);
         if (!task && search.is_constrained && idle.since_ns() != 0) {
-            member.is_blocked.store(true, std::memory_order_release);
+            worker.is_blocked.store(true, std::memory_order_release);
             const bool anyway = now_ns() - idle.since_ns() > kRescueAnywayAfterNs;
             task = rescue(search, idle.since_ns(), next_search_ns, anyway);
         }
         if (task) {
             if (idle.since_ns() != 0) {
-                member.is_blocked.store(false, std::memory_order_release);
+                worker.is_blocked.store(false, std::memory_order_release);
                 idle.found();
-                tell_of_own_task(*member.team, member.domain); // there may be more where this came from
+                signal_own_task(*worker.team, worker.domain); // there may be more where this came from
             }
             // What it runs waits by itself.
-            member.is_constrained.store(false, std::memory_order_relaxed);
-            run_on_top(member, *task);
-            member.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
+            worker.is_constrained.store(false, std::memory_order_relaxed);
+            run_on_top(worker, *task);
+            worker.is_constrained.store(search.is_constrained, std::memory_order_relaxed);
             continue;
         }
         inject_sleep();
         if (is_barrier && prepare()) break;
-        idle.nothing_found([&] { return !prepare() && !has_ready(member); });
+        idle.nothing_found([&] { return !prepare() && !has_ready(worker); });
     }
-    member.is_blocked.store(false, std::memory_order_release);
-    member.is_constrained.store(was_constrained, std::memory_order_relaxed);
-    member.wanted.store(kNoCompletion, std::memory_order_relaxed);
+    worker.is_blocked.store(false, std::memory_order_release);
+    worker.is_constrained.store(was_constrained, std::memory_order_relaxed);
+    worker.awaited_count.store(kNoCompletion, std::memory_order_relaxed);
 }
 
 // `kind`: for tools.
 template <typename Condition>
 void wait(int kind, Condition &&condition) {
     if (condition.is_over()) return;
-    tell_of_current(*condition.member);
-    tell(&omp_ext_observer::wait_begins, kind);
-    const Anchored anchored(*condition.member);
+    report_current(*condition.worker);
+    notify(&omp_ext_observer::wait_begins, kind);
+    const BaseTaskScope base_task_scope(*condition.worker);
     const auto arm = [&](Suspension &here) { return condition.arm(here); };
-    for (; !condition.is_over(); condition.member = present_member()) {
-        Member &member = *condition.member;
-        if (can_step_aside(member) && wait_or_step_aside(condition) != Step::kNoStack) continue;
-        Suspension *ready = __builtin_expect(has_ready(member), 0) ? take_ready(member) : nullptr;
+    for (; !condition.is_over(); condition.worker = present_worker()) {
+        Worker &worker = *condition.worker;
+        if (can_step_aside(worker) && wait_or_step_aside(condition) != Step::kNoStack) continue;
+        Suspension *ready = __builtin_expect(has_ready(worker), 0) ? take_ready(worker) : nullptr;
         if (ready) { // perhaps what this one waits for
-            if (step_aside(member, ready, nullptr, arm) == Step::kAside)
+            if (step_aside(worker, ready, nullptr, arm) == Step::kAside)
                 condition.disarm();
             else
                 make_ready(*ready);
             continue;
         }
-        wait_inside(member, [&] { return condition.is_over(); }, [&] { return condition.prepare(); }, false);
+        wait_inside(worker, [&] { return condition.is_over(); }, [&] { return condition.prepare(); }, false);
     }
     // Others read it with each completion.
-    std::atomic<int64_t> &wanted = condition.member->wanted;
-    if (wanted.load(std::memory_order_relaxed) != kNoCompletion) wanted.store(kNoCompletion, std::memory_order_relaxed);
+    std::atomic<int64_t> &awaited_count = condition.worker->awaited_count;
+    if (awaited_count.load(std::memory_order_relaxed) != kNoCompletion)
+        awaited_count.store(kNoCompletion, std::memory_order_relaxed);
 }
 
 } // namespace
 // Most children are run by the thread that created them, the last one first. Where nothing may step aside they need none of
 // what other waits do. True: all are complete.
-[[gnu::always_inline]] static inline bool run_own_children(Member &member, Task &task) {
+[[gnu::always_inline]] static inline bool run_own_children(Worker &worker, Task &task) {
     while (has_children_to_wait_for(task)) {
-        Task *child = member.deque.pop(member.mark);
+        Task *child = worker.deque.pop(worker.mark);
         if (!child) return false;
         inject_sleep();
-        run_on_top(member, *child);
+        run_on_top(worker, *child);
     }
     return true;
 }
 
-[[gnu::noinline]] static void wait_for_children_seen(Member &member, Task &task) {
+[[gnu::noinline]] static void wait_for_children_seen(Worker &worker, Task &task) {
     if (is_light(task) && !has_children_to_wait_for(task)) return; // of other tasks the runtime's own wait follows
-    Task *child = is_light(task) && !member.anchor ? member.deque.pop(member.mark) : nullptr;
+    Task *child = is_light(task) && !worker.base_task ? worker.deque.pop(worker.mark) : nullptr;
     if (child) {
-        // The wait is not told as long as all that it runs were tallied when they were created.
-        bool is_told = false;
+        // The wait is not told as long as all that it runs were counted when they were created.
+        bool is_reported = false;
         int at_once = 0;
-        for (; child; child = has_children_to_wait_for(task) ? member.deque.pop(member.mark) : nullptr) {
+        for (; child; child = has_children_to_wait_for(task) ? worker.deque.pop(worker.mark) : nullptr) {
             const bool is_light_seen = is_light(*child) && child->seen;
-            if (!is_told && !(member.tallies && are_counted(*member.tallies) && is_tallied(*child))) {
-                tell_of_current(member);
+            if (!is_reported && !(worker.counters && is_counting(*worker.counters) && is_counted(*child))) {
+                report_current(worker);
                 at_once = is_light_seen ? OMP_EXT_AT_ONCE : 0;
-                tell(&omp_ext_observer::wait_begins, kOmptTaskwait | at_once);
-                is_told = true;
+                notify(&omp_ext_observer::wait_begins, kOmptTaskwait | at_once);
+                is_reported = true;
             }
-            if (is_told && is_tallied(*child)) let_be_seen(member, *child);
+            if (is_reported && is_counted(*child)) show_to_tool(worker, *child);
             inject_sleep();
-            member.how_found = is_light_seen ? OMP_EXT_AT_HAND | std::exchange(at_once, 0) : 0;
-            run_on_top(member, *child);
+            worker.next_start_flags = is_light_seen ? OMP_EXT_AT_HAND | std::exchange(at_once, 0) : 0;
+            run_on_top(worker, *child);
         }
         const bool is_over = !has_children_to_wait_for(task);
-        if (!is_told) {
-            if (is_over) return tally_wait(member);
-            tell_of_current(member);
-            tell(&omp_ext_observer::wait_begins, int{kOmptTaskwait});
+        if (!is_reported) {
+            if (is_over) return count_wait(worker);
+            report_current(worker);
+            notify(&omp_ext_observer::wait_begins, int{kOmptTaskwait});
         } else if (is_over && task.n_done_elsewhere.load(std::memory_order_relaxed) == 0) {
             // Else those that ended elsewhere may have done so by a later time.
-            return tell(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
+            return notify(&omp_ext_observer::wait_ends, kOmptTaskwait | OMP_EXT_AT_ONCE);
         }
     }
-    wait(kOmptTaskwait, ChildrenComplete{&member, task});
-    tell(&omp_ext_observer::wait_ends, kOmptTaskwait);
+    wait(kOmptTaskwait, ChildrenComplete{&worker, task});
+    notify(&omp_ext_observer::wait_ends, kOmptTaskwait);
 }
 
 // The same where waits may step aside, and what they find may run on top of them.
-[[gnu::always_inline]] static inline bool run_on_top_of_wait(Member &member, Task &task) {
+[[gnu::always_inline]] static inline bool run_on_top_of_wait(Worker &worker, Task &task) {
     while (has_children_to_wait_for(task)) {
-        const Search within{member, &task, true};
+        const Search within{worker, &task, true};
         Task *found = find_for_suspendable(within);
         if (!found) return false;
         if (!runs_on_top(within, *found)) {
-            put_back(member, *found);
+            put_back(worker, *found);
             return false;
         }
-        run_on_top(member, *found);
+        run_on_top(worker, *found);
     }
     return true;
 }
 
 // Not inlined: what it needs on the stack would lie there for each task that another one runs on top of.
-[[gnu::noinline]] static void wait_for_others(Member &member, Task &task) {
-    wait(kOmptTaskwait, ChildrenComplete{&member, task});
+[[gnu::noinline]] static void wait_for_others(Worker &worker, Task &task) {
+    wait(kOmptTaskwait, ChildrenComplete{&worker, task});
 }
 
-void wait_for_children(Member &member) {
-    Task &task = *member.current;
-    if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(member, task);
-    if (!member.anchor) {
-        if (task.parent && run_own_children(member, task)) return;
-    } else if (can_step_aside(member)) {
-        if (run_on_top_of_wait(member, task)) return;
+void wait_for_children(Worker &worker) {
+    Task &task = *worker.current;
+    if (__builtin_expect(observer != nullptr, 0)) return wait_for_children_seen(worker, task);
+    if (!worker.base_task) {
+        if (task.parent && run_own_children(worker, task)) return;
+    } else if (can_step_aside(worker)) {
+        if (run_on_top_of_wait(worker, task)) return;
     }
-    wait_for_others(member, task);
+    wait_for_others(worker, task);
 }
 
-void begin_group(Member &member) {
-    Task &task = *member.current;
-    task.group = new Group{task.group, &task, &member};
+void begin_group(Worker &worker) {
+    Task &task = *worker.current;
+    task.group = new Group{task.group, &task, &worker};
 }
 
-void wait_for_group(Member &member) {
-    Group *group = member.current->group;
-    if (!group || group->task != member.current) return; // opened before the scheduler was there
-    wait(kOmptTaskgroup, GroupComplete{&member, *group});
+void wait_for_group(Worker &worker) {
+    Group *group = worker.current->group;
+    if (!group || group->task != worker.current) return; // opened before the scheduler was there
+    wait(kOmptTaskgroup, GroupComplete{&worker, *group});
 }
 
-bool end_group(Member &member) {
-    Task &task = *member.current;
-    wait_for_group(member);
+bool end_group(Worker &worker) {
+    Task &task = *worker.current;
+    wait_for_group(worker);
     Group *group = task.group;
     if (!group || group->task != &task) return true;
     note_acquire(group);
     task.group = group->outer;
     const bool is_known = group->is_known;
-    if (!is_known) tell(&omp_ext_observer::wait_ends, kOmptTaskgroup);
+    if (!is_known) notify(&omp_ext_observer::wait_ends, kOmptTaskgroup);
     delete group;
     return is_known;
 }
 
-void wait_for_the_finishing(Member &member) {
-    Team &team = *member.team;
-    for (int i = 0; i < team.n_members; i++)
-        while (team.members[i].finishing.load(std::memory_order_acquire) == member.current) sched_yield();
+void wait_for_the_finishing(Worker &worker) {
+    Team &team = *worker.team;
+    for (int i = 0; i < team.n_workers; i++)
+        while (team.workers[i].finishing.load(std::memory_order_acquire) == worker.current) sched_yield();
 }
 
-void wait_for_predecessors(Member &member, const Dependence *dependences, int n) {
-    if (!member.table) return;
-    DependenceNode *node = enter_wait(member.table, dependences, n);
+void wait_for_predecessors(Worker &worker, const Dependence *dependences, int n) {
+    if (!worker.table) return;
+    DependenceNode *node = enter_wait(worker.table, dependences, n);
     release_creation(node);
-    wait(OMP_EXT_WAIT_PREDECESSORS, PredecessorsComplete{&member, node});
+    wait(OMP_EXT_WAIT_PREDECESSORS, PredecessorsComplete{&worker, node});
     note_acquire(node);
-    tell(&omp_ext_observer::wait_ends, OMP_EXT_WAIT_PREDECESSORS);
+    notify(&omp_ext_observer::wait_ends, OMP_EXT_WAIT_PREDECESSORS);
     give_back(node);
 }
 
-void barrier(Member &member, int kind, bool is_followed) {
-    Team &team = *member.team;
-    const uint64_t number = ++member.n_barriers;
-    member.brim = team.first_brim();
-    const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_members);
+void barrier(Worker &worker, int kind, bool is_followed) {
+    Team &team = *worker.team;
+    const uint64_t number = ++worker.n_barriers;
+    worker.publish_threshold = team.first_publish_threshold();
+    const uint64_t n_arrivals = number * static_cast<uint64_t>(team.n_workers);
     inject_sleep();
     team.n_arrived.fetch_add(1, std::memory_order_seq_cst);
     const auto is_over = [&] { return team.n_released.load(std::memory_order_acquire) >= number; };
@@ -466,47 +467,47 @@ void barrier(Member &member, int kind, bool is_followed) {
         wake_all(team);
         return true;
     };
-    if (!is_followed) tell(&omp_ext_observer::wait_begins, kind);
+    if (!is_followed) notify(&omp_ext_observer::wait_begins, kind);
     if (!try_to_end()) {
-        if (is_followed) tell(&omp_ext_observer::wait_begins, kind);
-        const Anchored anchored(member);
-        wait_inside(member, is_over, try_to_end, true);
+        if (is_followed) notify(&omp_ext_observer::wait_begins, kind);
+        const BaseTaskScope base_task_scope(worker);
+        wait_inside(worker, is_over, try_to_end, true);
     }
-    if (!is_followed) tell(&omp_ext_observer::wait_ends, kind);
+    if (!is_followed) notify(&omp_ext_observer::wait_ends, kind);
 }
 
-void wait_aside(Member &member, Awaited &awaited) {
-    const Anchored anchored(member);
-    const Search within{member, member.current, true};
+void wait_aside(Worker &worker, Awaited &awaited) {
+    const BaseTaskScope base_task_scope(worker);
+    const Search within{worker, worker.current, true};
     while (!awaited.is_over()) {
-        Suspension *ready = take_ready(member);
-        Task *task = ready || !member.anchor ? nullptr : find_for_suspendable(within);
+        Suspension *ready = take_ready(worker);
+        Task *task = ready || !worker.base_task ? nullptr : find_for_suspendable(within);
         if (!ready && !task) {
             sched_yield();
             continue;
         }
-        const Step step = step_aside(member, ready, task, [&](Suspension &here) { return awaited.arm(here); });
+        const Step step = step_aside(worker, ready, task, [&](Suspension &here) { return awaited.arm(here); });
         if (step == Step::kAside) break;
         if (ready) make_ready(*ready);
-        if (task) send_back(member, *task);
+        if (task) send_back(worker, *task);
         if (step == Step::kOver) break;
-        member.is_blocked.store(true, std::memory_order_release);
+        worker.is_blocked.store(true, std::memory_order_release);
         sched_yield();
     }
-    member.is_blocked.store(false, std::memory_order_relaxed);
+    worker.is_blocked.store(false, std::memory_order_relaxed);
 }
 
-void come_back(Member &began) {
-    if (present_member() == &began) return;
+void return_to_owner(Worker &began) {
+    if (present_worker() == &began) return;
     const auto arm = [&](Suspension &here) {
         here.may_move = false;
-        here.member = &began;
+        here.worker = &began;
         make_ready(here);
         return true;
     };
-    Member &member = *present_member();
+    Worker &worker = *present_worker();
     // It took the task up from another stack, to which it goes back, or which is idle now.
-    while (step_aside(member, take_ready(member), nullptr, arm) != Step::kAside) sched_yield();
+    while (step_aside(worker, take_ready(worker), nullptr, arm) != Step::kAside) sched_yield();
 }
 
 // To be resumed as soon as its thread is done with what it steps aside for.
@@ -515,20 +516,20 @@ static bool resume_soon(Suspension &here) {
     return true;
 }
 
-void yield(Member &member) {
-    const Anchored anchored(member);
-    const Search within{member, member.current, true};
-    if (!can_step_aside(member)) {
-        if (Task *task = find(within)) run_on_top(member, *task);
+void yield(Worker &worker) {
+    const BaseTaskScope base_task_scope(worker);
+    const Search within{worker, worker.current, true};
+    if (!can_step_aside(worker)) {
+        if (Task *task = find(within)) run_on_top(worker, *task);
         return;
     }
     // By turns, lest tasks that yield to each other keep others from beginning, or the other way round.
-    const bool prefers_ready = member.n_yields++ % 2 == 0;
-    Suspension *ready = prefers_ready ? take_ready(member) : nullptr;
+    const bool prefers_ready = worker.n_yields++ % 2 == 0;
+    Suspension *ready = prefers_ready ? take_ready(worker) : nullptr;
     Task *task = ready ? nullptr : find_for_suspendable(within);
-    if (!task && !prefers_ready) ready = take_ready(member);
+    if (!task && !prefers_ready) ready = take_ready(worker);
     if (!task && !ready) return;
-    if (task && runs_here(within, *task)) return run(member, *task);
-    if (step_aside(member, ready, task, resume_soon) == Step::kNoStack) put_back(member, *task);
+    if (task && runs_here(within, *task)) return run(worker, *task);
+    if (step_aside(worker, ready, task, resume_soon) == Step::kNoStack) put_back(worker, *task);
 }
 } // namespace omp_ext

@@ -13,11 +13,11 @@
 
 namespace omp_ext {
 
-constinit thread_local Member *this_member = nullptr;
+constinit thread_local Worker *this_worker = nullptr;
 
-[[gnu::noinline]] Member *present_member() {
+[[gnu::noinline]] Worker *present_worker() {
     asm volatile("" ::: "memory");
-    return this_member;
+    return this_worker;
 }
 
 namespace {
@@ -32,20 +32,20 @@ T *make_array(int n) {
     return new T[static_cast<size_t>(n)];
 }
 
-Team *find_team(const void *key, int n_members) {
+Team *find_team(const void *key, int n_workers) {
     for (Team *team = teams.load(std::memory_order_acquire); team; team = team->next)
-        if (team->key == key && team->n_members == n_members) return team;
+        if (team->key == key && team->n_workers == n_workers) return team;
     return nullptr;
 }
 
-Team &team_of(const void *key, int n_members) {
-    if (last_team && last_team->key == key && last_team->n_members == n_members) return *last_team;
-    Team *team = find_team(key, n_members);
+Team &team_of(const void *key, int n_workers) {
+    if (last_team && last_team->key == key && last_team->n_workers == n_workers) return *last_team;
+    Team *team = find_team(key, n_workers);
     if (!team) {
         teams_lock.lock();
-        team = find_team(key, n_members);
+        team = find_team(key, n_workers);
         if (!team) {
-            team = new Team(key, n_members);
+            team = new Team(key, n_workers);
             team->next = teams.load(std::memory_order_relaxed);
             teams.store(team, std::memory_order_release);
         }
@@ -55,7 +55,7 @@ Team &team_of(const void *key, int n_members) {
     return *team;
 }
 
-void begin_implicit_task(Member &member, Task &task, int domain) {
+void begin_implicit_task(Worker &worker, Task &task, int domain) {
     task.parent = nullptr;
     task.group = nullptr;
     task.block = nullptr;
@@ -63,10 +63,10 @@ void begin_implicit_task(Member &member, Task &task, int domain) {
     task.seen = nullptr;
     task.flags = kImplicitTask;
     task.depth = 0;
-    task.domain = member.domain;
+    task.domain = worker.domain;
     task.named_domain = static_cast<int16_t>(domain);
     task.child_domain = kNoDomain;
-    task.creator = member.number;
+    task.creator = worker.number;
     task.n_created = task.n_done_here = 0;
     task.n_done_elsewhere.store(0, std::memory_order_relaxed);
 }
@@ -74,54 +74,55 @@ void begin_implicit_task(Member &member, Task &task, int domain) {
 // Domains without threads are served by the nearest that has some. Called when all have joined.
 void assign_homes(Team &team) {
     const int n_domains = domains::count();
-    for (int i = 0; i < n_domains; i++) team.posts[i].n_members.store(0, std::memory_order_relaxed);
-    for (int i = 0; i < team.n_members; i++)
-        team.posts[team.members[i].domain].n_members.fetch_add(1, std::memory_order_relaxed);
+    for (int i = 0; i < n_domains; i++) team.domain_queues[i].n_workers.store(0, std::memory_order_relaxed);
+    for (int i = 0; i < team.n_workers; i++)
+        team.domain_queues[team.workers[i].domain].n_workers.fetch_add(1, std::memory_order_relaxed);
     for (int i = 0; i < n_domains; i++) {
         int home = i;
         const int *neighbour = domains::neighbours(i);
-        for (int n = 0; n < n_domains - 1 && team.posts[home].n_members.load(std::memory_order_relaxed) == 0; n++)
+        for (int n = 0; n < n_domains - 1 && team.domain_queues[home].n_workers.load(std::memory_order_relaxed) == 0;
+             n++)
             home = neighbour[n];
-        team.posts[i].home.store(home, std::memory_order_release);
+        team.domain_queues[i].home.store(home, std::memory_order_release);
     }
 }
 
 } // namespace
 
 Team::Team(const void *its_key, int n)
-    : key(its_key), n_members(n), n_surplus(n > n_processors() ? n - n_processors() : 0),
-      takes_turns(n_surplus > 0 && domains::n_places() > n_processors()), members(make_array<Member>(n)),
-      posts(make_array<Post>(domains::count())) {
+    : key(its_key), n_workers(n), n_surplus(n > n_processors() ? n - n_processors() : 0),
+      takes_turns(n_surplus > 0 && domains::n_places() > n_processors()), workers(make_array<Worker>(n)),
+      domain_queues(make_array<DomainQueues>(domains::count())) {
     for (int i = 0; i < n; i++) {
-        members[i].team = this;
-        members[i].number = static_cast<int16_t>(i);
-        members[i].random = static_cast<uint32_t>(i) * 2654435761u + 1;
-        members[i].statistics.n_mailed_to.reset(make_array<Count>(domains::count()));
-        members[i].statistics.n_run_from.reset(make_array<Count>(domains::count()));
+        workers[i].team = this;
+        workers[i].number = static_cast<int16_t>(i);
+        workers[i].random = static_cast<uint32_t>(i) * 2654435761u + 1;
+        workers[i].statistics.n_sent_to.reset(make_array<Count>(domains::count()));
+        workers[i].statistics.n_run_from.reset(make_array<Count>(domains::count()));
     }
     for (int i = 0; i < domains::count(); i++) {
-        posts[i].mailbox.domain = i;
-        posts[i].home.store(i, std::memory_order_relaxed);
+        domain_queues[i].inbox.domain = i;
+        domain_queues[i].home.store(i, std::memory_order_relaxed);
     }
 }
 
 namespace {
 
 // `domain`: of the thread, as the program knows it.
-void begin_region(Member &member, int domain, int32_t runtime_thread) {
-    member.domain = static_cast<int16_t>(domains::first_alike(domain));
-    member.runtime_thread = runtime_thread;
-    member.current = &member.implicit;
-    pthread_getcpuclockid(pthread_self(), &member.processor_clock);
-    member.n_locks = 0;
-    member.loop.present = nullptr; // a region that was cancelled may not have left it
-    member.loop.n_loops = ((member.loop.n_loops >> 32) + 1) << 32;
-    member.mark = member.deque.bottom();
-    begin_implicit_task(member, member.implicit, domain);
-    begin_implicit_task(member, member.base, domain);
-    member.accompanied = nullptr;
-    member.n_companions = 0;
-    member.tallies = nullptr;
+void begin_region(Worker &worker, int domain, int32_t runtime_thread) {
+    worker.domain = static_cast<int16_t>(domains::first_alike(domain));
+    worker.runtime_thread = runtime_thread;
+    worker.current = &worker.implicit;
+    pthread_getcpuclockid(pthread_self(), &worker.processor_clock);
+    worker.n_locks = 0;
+    worker.loop.present = nullptr; // a region that was cancelled may not have left it
+    worker.loop.n_loops = ((worker.loop.n_loops >> 32) + 1) << 32;
+    worker.mark = worker.deque.bottom();
+    begin_implicit_task(worker, worker.implicit, domain);
+    begin_implicit_task(worker, worker.bottom_task, domain);
+    worker.proxied = nullptr;
+    worker.n_proxies = 0;
+    worker.counters = nullptr;
 }
 
 // Teams of one thread that no thread is in.
@@ -129,7 +130,7 @@ Team *idle_teams = nullptr; // under teams_lock
 
 } // namespace
 
-Member *join_alone(int32_t runtime_thread) {
+Worker *join_alone(int32_t runtime_thread) {
     teams_lock.lock();
     Team *team = idle_teams;
     if (team) idle_teams = team->next_idle;
@@ -141,33 +142,33 @@ Member *join_alone(int32_t runtime_thread) {
         teams.store(team, std::memory_order_release);
         teams_lock.unlock();
     }
-    Member &member = team->members[0];
-    member.brim = team->first_brim();
+    Worker &worker = team->workers[0];
+    worker.publish_threshold = team->first_publish_threshold();
     const bool has_domains = domains::count() > 1;
-    begin_region(member, has_domains ? domains::of_calling_thread() : 0, runtime_thread);
+    begin_region(worker, has_domains ? domains::of_calling_thread() : 0, runtime_thread);
     if (has_domains) assign_homes(*team);
-    return &member;
+    return &worker;
 }
 
-Member *join_team(const void *key, int number, int n_members, int level, int32_t runtime_thread) {
-    Team &team = team_of(key, n_members);
-    Member &member = team.members[number];
-    begin_region(member, domains::join_team(number, n_members, level), runtime_thread);
+Worker *join_team(const void *key, int number, int n_workers, int level, int32_t runtime_thread) {
+    Team &team = team_of(key, n_workers);
+    Worker &worker = team.workers[number];
+    begin_region(worker, domains::join_team(number, n_workers, level), runtime_thread);
     const uint64_t n_joined = team.n_joined.fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (domains::count() > 1 && n_joined % static_cast<uint64_t>(n_members) == 0) assign_homes(team);
-    return &member;
+    if (domains::count() > 1 && n_joined % static_cast<uint64_t>(n_workers) == 0) assign_homes(team);
+    return &worker;
 }
 
-void leave_team(Member &member) {
-    if (member.table) {
-        destroy(member.table);
-        member.table = nullptr;
+void leave_team(Worker &worker) {
+    if (worker.table) {
+        destroy(worker.table);
+        worker.table = nullptr;
     }
-    member.stacks.trim();
+    worker.stacks.trim();
     // The last barrier is behind all: nobody needs the region's own setting any more.
-    Team &team = *member.team;
-    if (member.number == 0) team.strict.store(-1, std::memory_order_relaxed);
-    if (team.n_members > 1) return;
+    Team &team = *worker.team;
+    if (worker.number == 0) team.strict.store(-1, std::memory_order_relaxed);
+    if (team.n_workers > 1) return;
     teams_lock.lock();
     team.next_idle = idle_teams;
     idle_teams = &team;
@@ -178,10 +179,10 @@ namespace {
 
 struct TeamCounts {
     const Team &team;
-    int n_members() const { return team.n_members; }
+    int n_workers() const { return team.n_workers; }
     uint64_t n_arrived() const { return team.n_arrived.load(std::memory_order_seq_cst); }
-    uint64_t n_done(int i) const { return team.members[i].n_done.load(std::memory_order_acquire); }
-    uint64_t n_created(int i) const { return team.members[i].n_created.load(std::memory_order_acquire); }
+    uint64_t n_done(int i) const { return team.workers[i].n_done.load(std::memory_order_acquire); }
+    uint64_t n_created(int i) const { return team.workers[i].n_created.load(std::memory_order_acquire); }
     uint64_t n_done_by_others() const { return team.n_done_by_others.load(std::memory_order_acquire); }
 };
 
@@ -196,7 +197,7 @@ void forget_teams() {
     idle_teams = nullptr;
     forget_stacks();
     last_team = nullptr; // of the one thread that is left
-    this_member = nullptr;
+    this_worker = nullptr;
 }
 
 } // namespace omp_ext

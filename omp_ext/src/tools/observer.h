@@ -14,7 +14,7 @@ const void *code_of_tool();
 
 // Calls, for instance, tell(&omp_ext_observer::wait_begins, kind) when somebody listens.
 template <typename... Parameters, typename... Arguments>
-inline void tell(void (*omp_ext_observer::*what)(Parameters...), Arguments... arguments) {
+inline void notify(void (*omp_ext_observer::*what)(Parameters...), Arguments... arguments) {
     if (__builtin_expect(observer != nullptr, 0) && observer->*what) (observer->*what)(arguments...);
 }
 

@@ -17,27 +17,27 @@ namespace omp_ext {
 namespace {
 
 template <typename Visit>
-void for_each_member(Visit &&visit) {
+void for_each_worker(Visit &&visit) {
     for (Team *team = first_team(); team; team = team->next)
-        for (int i = 0; i < team->n_members; i++) visit(team->members[i]);
+        for (int i = 0; i < team->n_workers; i++) visit(team->workers[i]);
 }
 
 template <typename Visit>
-void for_each_count(MemberStatistics &counts, Visit &&visit) {
+void for_each_count(WorkerStatistics &counts, Visit &&visit) {
     for (Count *count :
-         {&counts.n_mailed, &counts.n_stolen_inside, &counts.n_stolen_outside, &counts.n_rescued,
+         {&counts.n_sent, &counts.n_stolen_inside, &counts.n_stolen_outside, &counts.n_rescued,
           &counts.n_steal_attempts, &counts.n_lost_races, &counts.n_sleeps, &counts.n_suspended, &counts.n_unsuspended})
         visit(*count);
     for (int i = 0; i < domains::count(); i++) {
-        visit(counts.n_mailed_to[static_cast<size_t>(i)]);
+        visit(counts.n_sent_to[static_cast<size_t>(i)]);
         visit(counts.n_run_from[static_cast<size_t>(i)]);
     }
 }
 
-void add(Statistics &sum, const Member &member) {
-    const MemberStatistics &counts = member.statistics;
-    const uint64_t n_created = counts.created.since_reset(member.n_created.load(std::memory_order_relaxed));
-    const uint64_t n_run = counts.done.since_reset(member.n_done.load(std::memory_order_relaxed));
+void add(Statistics &sum, const Worker &worker) {
+    const WorkerStatistics &counts = worker.statistics;
+    const uint64_t n_created = counts.created.since_reset(worker.n_created.load(std::memory_order_relaxed));
+    const uint64_t n_run = counts.done.since_reset(worker.n_done.load(std::memory_order_relaxed));
     uint64_t n_moved = 0;
     for (int i = 0; i < domains::count(); i++) n_moved += counts.n_run_from[static_cast<size_t>(i)].get();
     sum.n_created += n_created;
@@ -54,17 +54,17 @@ void add(Statistics &sum, const Member &member) {
 
 Statistics of_domain(int domain) {
     Statistics sum{};
-    uint64_t n_mailed_out = 0, n_mailed_in = 0;
-    for_each_member([&](const Member &member) {
-        n_mailed_in += member.statistics.n_mailed_to[static_cast<size_t>(domain)].get();
-        if (member.domain != domain) return;
-        add(sum, member);
-        n_mailed_out += member.statistics.n_mailed.get();
+    uint64_t n_sent_out = 0, n_sent_in = 0;
+    for_each_worker([&](const Worker &worker) {
+        n_sent_in += worker.statistics.n_sent_to[static_cast<size_t>(domain)].get();
+        if (worker.domain != domain) return;
+        add(sum, worker);
+        n_sent_out += worker.statistics.n_sent.get();
     });
-    sum.n_placed += n_mailed_in - std::min(sum.n_placed + n_mailed_in, n_mailed_out);
+    sum.n_placed += n_sent_in - std::min(sum.n_placed + n_sent_in, n_sent_out);
     for (Team *team = first_team(); team; team = team->next) {
-        sum.mailbox_depth += team->posts[domain].mailbox.depth();
-        sum.max_mailbox_depth = std::max(sum.max_mailbox_depth, team->posts[domain].mailbox.max_depth());
+        sum.mailbox_depth += team->domain_queues[domain].inbox.depth();
+        sum.max_mailbox_depth = std::max(sum.max_mailbox_depth, team->domain_queues[domain].inbox.max_depth());
     }
     return sum;
 }
@@ -76,7 +76,7 @@ Statistics of_process() {
         sum.mailbox_depth += one.mailbox_depth;
         sum.max_mailbox_depth = std::max(sum.max_mailbox_depth, one.max_mailbox_depth);
     }
-    for_each_member([&](const Member &member) { add(sum, member); });
+    for_each_worker([&](const Worker &worker) { add(sum, worker); });
     return sum;
 }
 
@@ -88,8 +88,8 @@ int copy(const Statistics &from, Statistics *into, size_t bytes) {
 
 uint64_t n_moved(int from, int to) {
     uint64_t n = 0;
-    for_each_member([&](const Member &member) {
-        if (member.domain == to) n += member.statistics.n_run_from[static_cast<size_t>(from)].get();
+    for_each_worker([&](const Worker &worker) {
+        if (worker.domain == to) n += worker.statistics.n_run_from[static_cast<size_t>(from)].get();
     });
     return n;
 }
@@ -108,9 +108,9 @@ void print_statistics() {
         static_cast<unsigned long long>(all.n_steal_attempts), static_cast<unsigned long long>(all.n_false_negatives),
         static_cast<unsigned long long>(all.n_sleeps));
     uint64_t n_suspended = 0, n_unsuspended = 0;
-    for_each_member([&](const Member &member) {
-        n_suspended += member.statistics.n_suspended.get();
-        n_unsuspended += member.statistics.n_unsuspended.get();
+    for_each_worker([&](const Worker &worker) {
+        n_suspended += worker.statistics.n_suspended.get();
+        n_unsuspended += worker.statistics.n_unsuspended.get();
     });
     if (n_suspended + n_unsuspended > 0)
         say("waits: %llu stepped aside, %llu stayed for want of a stack", static_cast<unsigned long long>(n_suspended),
@@ -137,9 +137,9 @@ int omp_ext_get_domain_statistics(int domain, Statistics *into, size_t bytes) {
 }
 
 int omp_ext_get_thread_statistics(int thread, Statistics *into, size_t bytes) {
-    if (!this_member || thread < 0 || thread >= this_member->team->n_members) return OMP_EXT_EINVAL;
+    if (!this_worker || thread < 0 || thread >= this_worker->team->n_workers) return OMP_EXT_EINVAL;
     Statistics sum{};
-    add(sum, this_member->team->members[thread]);
+    add(sum, this_worker->team->workers[thread]);
     return copy(sum, into, bytes);
 }
 
@@ -151,12 +151,12 @@ uint64_t omp_ext_get_n_moved(int from, int to) {
 }
 
 void omp_ext_reset_statistics(void) {
-    for_each_member([](Member &member) {
-        MemberStatistics &counts = member.statistics;
-        counts.created.reset(member.n_created.load(std::memory_order_relaxed));
-        counts.done.reset(member.n_done.load(std::memory_order_relaxed));
+    for_each_worker([](Worker &worker) {
+        WorkerStatistics &counts = worker.statistics;
+        counts.created.reset(worker.n_created.load(std::memory_order_relaxed));
+        counts.done.reset(worker.n_done.load(std::memory_order_relaxed));
         for_each_count(counts, [](Count &count) { count.reset(); });
     });
     for (Team *team = first_team(); team; team = team->next)
-        for (int i = 0; i < domains::count(); i++) team->posts[i].mailbox.reset_max_depth();
+        for (int i = 0; i < domains::count(); i++) team->domain_queues[i].inbox.reset_max_depth();
 }

@@ -25,9 +25,9 @@ private:
     std::atomic<uint64_t> base_{0};
 };
 
-struct MemberStatistics {
-    Count created, done; // Member::n_created and n_done since the reset
-    Count n_mailed; // put into a mailbox of another domain than that of this thread
+struct WorkerStatistics {
+    Count created, done; // Worker::n_created and n_done since the reset
+    Count n_sent; // put into an inbox of another domain than that of this thread
     Count n_stolen_inside; // run here, taken from a thread of the domain
     Count n_stolen_outside; // run here, taken from another domain
     Count n_rescued; // run here because the program would have hung
@@ -36,7 +36,7 @@ struct MemberStatistics {
     Count n_sleeps;
     Count n_suspended; // waits that left their stack
     Count n_unsuspended; // waits that had to stay, for want of a stack
-    std::unique_ptr<Count[]> n_mailed_to; // by domain
+    std::unique_ptr<Count[]> n_sent_to; // by domain
     std::unique_ptr<Count[]> n_run_from; // by domain in which it was placed, other than that of this thread
 };
 

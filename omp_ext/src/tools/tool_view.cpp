@@ -23,7 +23,7 @@ ompt_start_tool_result_t *tool; // the one that the process has
 ompt_function_lookup_t look_up;
 ompt_set_callback_t set_in_runtime;
 ompt_get_task_info_t get_task_info;
-ompt_callback_task_create_t tell_tool;
+ompt_callback_task_create_t notify_tool;
 
 // What the runtime tells of next on this thread.
 thread_local ompt_data_t *held_task __attribute__((tls_model("initial-exec"))) = nullptr; // null: a creation
@@ -32,11 +32,11 @@ thread_local const void *next_code __attribute__((tls_model("initial-exec"))) = 
 void on_task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t *data, int flags, int has_dependences,
                     const void *code) {
     const void *true_code = std::exchange(next_code, nullptr);
-    if (const ompt_data_t *told = std::exchange(held_task, nullptr)) {
-        *data = *told;
-        delete told;
+    if (const ompt_data_t *reported = std::exchange(held_task, nullptr)) {
+        *data = *reported;
+        delete reported;
     } else {
-        tell_tool(parent, frame, data, flags, has_dependences, true_code ? true_code : code);
+        notify_tool(parent, frame, data, flags, has_dependences, true_code ? true_code : code);
     }
 }
 
@@ -44,13 +44,13 @@ void on_task_create(ompt_data_t *parent, const ompt_frame_t *frame, ompt_data_t 
 
 // The tool's word for a task, until the runtime has a place for it.
 void *task_created(const void *code, int flags, int has_dependences, int) {
-    if (!tell_tool) return nullptr;
+    if (!notify_tool) return nullptr;
     int creator_flags = 0, thread = 0;
     ompt_data_t *creator = nullptr, *parallel = nullptr;
     ompt_frame_t *frame = nullptr;
     if (!get_task_info(0, &creator_flags, &creator, &frame, &parallel, &thread) || !creator) return nullptr;
     auto *data = new ompt_data_t{};
-    tell_tool(creator, frame, data, flags, has_dependences, code);
+    notify_tool(creator, frame, data, flags, has_dependences, code);
     return data;
 }
 
@@ -82,14 +82,14 @@ constexpr omp_ext_observer kView = {
 
 ompt_set_result_t set_callback(ompt_callbacks_t event, ompt_callback_t callback) {
     if (event != ompt_callback_task_create) return set_in_runtime(event, callback);
-    tell_tool = reinterpret_cast<ompt_callback_task_create_t>(callback);
+    notify_tool = reinterpret_cast<ompt_callback_task_create_t>(callback);
     return set_in_runtime(event, callback ? reinterpret_cast<ompt_callback_t>(on_task_create) : nullptr);
 }
 
 int get_callback(ompt_callbacks_t event, ompt_callback_t *callback) {
     const auto get = reinterpret_cast<ompt_get_callback_t>(look_up("ompt_get_callback"));
     const int found = get(event, callback);
-    if (found && event == ompt_callback_task_create) *callback = reinterpret_cast<ompt_callback_t>(tell_tool);
+    if (found && event == ompt_callback_task_create) *callback = reinterpret_cast<ompt_callback_t>(notify_tool);
     return found;
 }
 
@@ -105,7 +105,7 @@ int initialize(ompt_function_lookup_t real_look_up, int device, ompt_data_t *) {
     get_task_info = reinterpret_cast<ompt_get_task_info_t>(look_up("ompt_get_task_info"));
     const int started =
         tool->initialize(set_in_runtime && get_task_info ? look_up_for_tool : look_up, device, &tool->tool_data);
-    if (started && !observer && tell_tool) {
+    if (started && !observer && notify_tool) {
         observer = &kView;
         give_tasks_to_the_runtime();
     }

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inbox of a domain: tasks that wait for any thread of it, and for each parent the list of its children in an inbox.
+//
+// Contract. Every function may be called by any thread. An entry is in at most one inbox, and if it was put, in the list
+// of its sender exactly as long as it is in an inbox and nobody claimed it; put, send, take and claim each cost O(1).
+// put:   the sender's own thread, or one for which the sender cannot end meanwhile (it has this entry to wait for).
+// send:  the same for an entry that the sender will not claim. It writes to one line that others write to, where put writes
+//        to three.
+// take:  the first entry that `fits`, which may look at the entry and all its ancestors: they cannot be freed while a
+//        entry of theirs is in an inbox. At most `n_looked_at` entries are asked about.
+// take_first: the first entry, if it fits. `see_next` is called with the address of the one that comes first then, if it
+//        was sent; it must not read it.
+// claim: the thread that runs the sender takes an entry of its own back from wherever it is.
+//
+// What was sent comes before the others, the newest first. It is received as a chain, without a look at its entries, which
+// are in the caches of others, and filed in the list of the others when more than the first is asked for.
+// Locks: an inbox's before a sender's; claim holds one at a time. Whoever sets `claimed` or unlinks the entry from its
+// sender's list, under the sender's lock, owns the entry; whoever then unlinks it from the inbox may free it.
+#pragma once
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+#include <sched.h>
+
+namespace omp_ext {
+
+// A lock held for some ten instructions.
+class SpinLock {
+public:
+    void lock() {
+        while (held_.exchange(true, std::memory_order_acquire))
+            for (unsigned n = 0; held_.load(std::memory_order_relaxed); n++)
+                n < 64 ? pause() : static_cast<void>(sched_yield()); // the holder may have lost its processor
+    }
+    void unlock() { held_.store(false, std::memory_order_release); }
+
+    // A moment for the other hardware thread of the core.
+    static void pause() {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#elif defined(__aarch64__)
+        asm volatile("isb" ::: "memory");
+#endif
+    }
+
+private:
+    std::atomic<bool> held_{false};
+};
+
+class Inbox;
+
+// The part of a task that sends tasks.
+struct ChildList {
+    SpinLock lock;
+    std::atomic<struct QueueEntry *> first{nullptr}; // newest; changed under lock
+};
+
+// The part of a task that is sent.
+struct QueueEntry {
+    QueueEntry *next, *previous; // in the inbox, under its lock
+    QueueEntry *next_sibling, *previous_sibling; // under the sender's lock
+    ChildList *siblings; // null: it was sent
+    std::atomic<Inbox *> inbox; // of one that was put; changes under the locks of both, the box and the sender
+    bool claimed; // under the sender's lock
+    uint16_t depth; // of the task, 0: implicit; saturated
+};
+
+class alignas(64) Inbox {
+public:
+    // At the end, or at the front, where it is found before all others.
+    void put(QueueEntry *entry, ChildList *siblings, bool at_front) {
+        entry->siblings = siblings;
+        entry->claimed = false;
+        lock_.lock();
+        siblings->lock.lock();
+        entry->inbox.store(this, std::memory_order_relaxed);
+        entry->previous_sibling = nullptr;
+        QueueEntry *newest = siblings->first.load(std::memory_order_relaxed);
+        entry->next_sibling = newest;
+        if (newest) newest->previous_sibling = entry;
+        siblings->first.store(entry, std::memory_order_relaxed);
+        siblings->lock.unlock();
+        link(entry, at_front);
+        lock_.unlock();
+    }
+
+    // At the front.
+    void send(QueueEntry *entry) {
+        entry->siblings = nullptr;
+        uint64_t before = 0, after = 0;
+        do {
+            entry->next = newest_of(before);
+            after = pack(entry, number_of(before) + 1);
+        } while (!sent_.compare_exchange_weak(before, after, std::memory_order_release, std::memory_order_relaxed));
+    }
+
+    template <typename Fits>
+    QueueEntry *take(unsigned n_looked_at, Fits &&fits) {
+        if (empty()) return nullptr;
+        lock_.lock();
+        receive();
+        file();
+        QueueEntry *entry = take_filed(n_looked_at, fits);
+        lock_.unlock();
+        return entry;
+    }
+
+    template <typename Fits, typename SeeNext>
+    QueueEntry *take_first(Fits &&fits, SeeNext &&see_next) {
+        if (empty()) return nullptr;
+        lock_.lock();
+        receive();
+        QueueEntry *entry = n_chains_ > 0 ? take_received(fits, see_next) : take_filed(1, fits);
+        lock_.unlock();
+        return entry;
+    }
+
+    // The first of the sender's entries that `fits(inbox)`, called with the inbox in which it is; of `n_looked_at`.
+    template <typename Fits>
+    static QueueEntry *claim(ChildList *siblings, unsigned n_looked_at, Fits &&fits) {
+        siblings->lock.lock();
+        QueueEntry *entry = siblings->first.load(std::memory_order_relaxed);
+        while (entry && n_looked_at > 0 && !fits(*entry->inbox.load(std::memory_order_relaxed))) {
+            entry = entry->next_sibling;
+            n_looked_at--;
+        }
+        if (n_looked_at == 0) entry = nullptr;
+        if (entry) {
+            entry->claimed = true;
+            unlink_from_siblings(entry);
+        }
+        siblings->lock.unlock();
+        if (!entry) return nullptr;
+        Inbox *inbox = entry->inbox.load(std::memory_order_relaxed);
+        inbox->lock_.lock();
+        inbox->unlink(entry);
+        inbox->lock_.unlock();
+        return entry;
+    }
+
+    bool empty() const { return depth_.load(std::memory_order_relaxed) == 0 && !has_sent(); }
+    // May its first task be as deep? At those that were sent nobody has looked.
+    bool may_have(int depth) const { return depth_of_first_.load(std::memory_order_relaxed) >= depth || has_sent(); }
+    uint64_t depth() const {
+        return depth_.load(std::memory_order_relaxed) + number_of(sent_.load(std::memory_order_relaxed));
+    }
+    uint64_t max_depth() const { return max_depth_.load(std::memory_order_relaxed); }
+    void reset_max_depth() { max_depth_.store(depth(), std::memory_order_relaxed); }
+
+    int domain = 0; // set before use
+
+private:
+    static constexpr unsigned kMostChains = 11; // with what is before them two lines
+    static constexpr int kUnknownDepth = INT_MAX;
+
+    // What was sent: the newest entry and, in the upper 16 bits, how many there are; saturated.
+    static uint64_t pack(const QueueEntry *entry, uint64_t n) {
+        return reinterpret_cast<uintptr_t>(entry) | (n < UINT16_MAX ? n : UINT16_MAX) << 48;
+    }
+    static QueueEntry *newest_of(uint64_t sent) {
+        return reinterpret_cast<QueueEntry *>(sent & ((uint64_t{1} << 48) - 1));
+    }
+    static uint64_t number_of(uint64_t sent) { return sent >> 48; }
+    bool has_sent() const { return sent_.load(std::memory_order_relaxed) != 0; }
+
+    void receive() {
+        if (!has_sent()) return;
+        const uint64_t sent = sent_.exchange(0, std::memory_order_acquire);
+        uint64_t n = number_of(sent);
+        QueueEntry *newest = newest_of(sent);
+        if (n == UINT16_MAX) {
+            n = 1;
+            for (const QueueEntry *entry = newest->next; entry; entry = entry->next) n++;
+        }
+        if (n_chains_ == kMostChains) { // the newest entries are few
+            QueueEntry *oldest = newest;
+            while (oldest->next) oldest = oldest->next;
+            oldest->next = chains_[--n_chains_];
+        }
+        chains_[n_chains_++] = newest;
+        count(n);
+    }
+    template <typename Fits, typename SeeNext>
+    QueueEntry *take_received(Fits &&fits, SeeNext &&see_next) {
+        QueueEntry *&first = chains_[n_chains_ - 1], *entry = first;
+        if (!fits(entry)) {
+            depth_of_first_.store(entry->depth, std::memory_order_relaxed);
+            return nullptr;
+        }
+        first = entry->next;
+        if (!first) n_chains_--;
+        if (n_chains_ > 0) see_next(chains_[n_chains_ - 1]);
+        count(-1);
+        return entry;
+    }
+    void file() {
+        for (unsigned i = 0; i < n_chains_; i++) {
+            QueueEntry *newest = chains_[i], *oldest = newest;
+            newest->previous = nullptr;
+            for (; oldest->next; oldest = oldest->next) oldest->next->previous = oldest;
+            oldest->next = first_;
+            (first_ ? first_->previous : last_) = oldest;
+            first_ = newest;
+        }
+        n_chains_ = 0;
+        note_first();
+    }
+    void note_first() {
+        depth_of_first_.store(n_chains_ > 0 ? kUnknownDepth : first_ ? first_->depth : -1, std::memory_order_relaxed);
+    }
+    template <typename Fits>
+    QueueEntry *take_filed(unsigned n_looked_at, Fits &&fits) {
+        QueueEntry *entry = first_;
+        for (; entry && n_looked_at > 0; entry = entry->next, n_looked_at--)
+            if (fits(entry) && leave_siblings(entry)) {
+                unlink(entry);
+                return entry;
+            }
+        return nullptr;
+    }
+    void link(QueueEntry *entry, bool at_front) {
+        if (at_front && n_chains_ > 0) file();
+        entry->previous = at_front ? nullptr : last_;
+        entry->next = at_front ? first_ : nullptr;
+        (entry->previous ? entry->previous->next : first_) = entry;
+        (entry->next ? entry->next->previous : last_) = entry;
+        count(1);
+    }
+    void count(int64_t n_more) {
+        const uint64_t depth = depth_.load(std::memory_order_relaxed) + static_cast<uint64_t>(n_more);
+        depth_.store(depth, std::memory_order_release);
+        note_first();
+        if (depth > max_depth_.load(std::memory_order_relaxed)) max_depth_.store(depth, std::memory_order_relaxed);
+    }
+    void unlink(QueueEntry *entry) {
+        (entry->previous ? entry->previous->next : first_) = entry->next;
+        (entry->next ? entry->next->previous : last_) = entry->previous;
+        count(-1);
+    }
+    // False: somebody claimed it.
+    static bool leave_siblings(QueueEntry *entry) {
+        ChildList *siblings = entry->siblings;
+        if (!siblings) return true;
+        siblings->lock.lock();
+        const bool is_free = !entry->claimed;
+        if (is_free) unlink_from_siblings(entry);
+        siblings->lock.unlock();
+        return is_free;
+    }
+    static void unlink_from_siblings(QueueEntry *entry) {
+        QueueEntry *next = entry->next_sibling, *previous = entry->previous_sibling;
+        if (previous)
+            previous->next_sibling = next;
+        else
+            entry->siblings->first.store(next, std::memory_order_relaxed);
+        if (next) next->previous_sibling = previous;
+    }
+
+    SpinLock lock_;
+    std::atomic<int> depth_of_first_{-1}; // as depth_
+    unsigned n_chains_ = 0; // the last one comes first; under lock_
+    QueueEntry *first_ = nullptr, *last_ = nullptr; // of the list; under lock_
+    std::atomic<uint64_t> depth_{0}; // written under lock_, read by anybody
+    std::atomic<uint64_t> max_depth_{0};
+    QueueEntry *chains_[kMostChains]; // the newest entry of each
+    alignas(64) std::atomic<uint64_t> sent_{0}; // not received yet, the last one first
+};
+
+} // namespace omp_ext
