@@ -101,10 +101,9 @@ void look_whether_in_front(bool wanted) {
     void *first = dlsym(RTLD_DEFAULT, "__kmpc_omp_task_alloc");
     // The extension may stand before us: what it does not take itself it passes on, with the program's address.
     void *extension = dlsym(RTLD_DEFAULT, "omp_ext_observe");
-    Dl_info there, its;
-    if (first && extension && dladdr(first, &there) && dladdr(extension, &its) && there.dli_fbase == its.dli_fbase)
+    if (extension && library_of(first).holds(extension))
         first = dlsym(RTLD_NEXT, "__kmpc_omp_task_alloc") ? reinterpret_cast<void *>(&look_whether_in_front) : nullptr;
-    active = wanted && first && is_ours(first);
+    active = wanted && is_ours(first);
     runtime_code = {};
     if (!active) return;
     const Library runtime = own_runtime();

@@ -46,7 +46,7 @@ bool is_runtimes_own(const ThreadState &thread, const void *address) {
 }
 
 void on_parallel_begin(ompt_data_t *, const ompt_frame_t *, ompt_data_t *parallel, unsigned, int, const void *address) {
-    unloads::look_if_untold();
+    unloads::check_unless_notified();
     ThreadState *thread = recorder::thread(ThreadKind::kOther, true);
     if (!thread) return;
     held_tasks::tell_of_current(*thread);

@@ -31,9 +31,9 @@ constinit std::atomic<uint32_t> n_ranges{0};
 constinit std::atomic_flag changing; // lock for changes; no thread waits for it
 constinit std::atomic<uint32_t> followed{0}; // unloads_of(run_switch) for which the table holds
 constinit uint64_t n_unloaded = 0; // guarded by `changing`
-constinit std::atomic<uint64_t> nobodys{0}; // the last address in no module, without its low bits
-constinit std::atomic<uint64_t> nobodys_n_loaded{0}; // count of loaded libraries at that search
-constexpr unsigned kNobodysBits = 16;
+constinit std::atomic<uint64_t> unmapped{0}; // the last address in no module, without its low bits
+constinit std::atomic<uint64_t> unmapped_n_loaded{0}; // count of loaded libraries at that search
+constexpr unsigned kUnmappedBits = 16;
 
 void set(Range &range, uint64_t begin, uint64_t end, uint64_t bias, uint64_t since, uint64_t identity) {
     const uint64_t version = range.state.load(std::memory_order_relaxed) & ~(kOneVersion - 1);
@@ -58,14 +58,14 @@ void for_each_range(const dl_phdr_info &info, Visit &&visit) {
 }
 
 struct Entry {
-    uint64_t wanted; // an address in the module; 0: every module
+    uint64_t address; // an address in the module; 0: every module
     uint64_t since;
 };
 
 int enter_module(dl_phdr_info *info, size_t, void *argument) {
     const Entry entry = *static_cast<Entry *>(argument);
     for_each_range(*info, [&](uint64_t begin, uint64_t end) {
-        if (entry.wanted && (entry.wanted < begin || entry.wanted >= end)) return;
+        if (entry.address && (entry.address < begin || entry.address >= end)) return;
         const uint32_t n = n_ranges.load(std::memory_order_relaxed);
         uint32_t place = 0;
         while (place < n && ranges[place].end.load(std::memory_order_relaxed)) place++;
@@ -136,8 +136,8 @@ Found find(uint64_t address) {
 
 Found find_new(uint64_t address) {
     const uint64_t n_loaded = loader_counts().loaded;
-    if (nobodys.load(std::memory_order_relaxed) == address >> kNobodysBits &&
-        nobodys_n_loaded.load(std::memory_order_relaxed) == n_loaded)
+    if (unmapped.load(std::memory_order_relaxed) == address >> kUnmappedBits &&
+        unmapped_n_loaded.load(std::memory_order_relaxed) == n_loaded)
         return {};
     if (changing.test_and_set(std::memory_order_acquire)) return {};
     Found found = find(address);
@@ -147,8 +147,8 @@ Found find_new(uint64_t address) {
         found = find(address);
     }
     if (!found.range) {
-        nobodys.store(address >> kNobodysBits, std::memory_order_relaxed);
-        nobodys_n_loaded.store(n_loaded, std::memory_order_relaxed);
+        unmapped.store(address >> kUnmappedBits, std::memory_order_relaxed);
+        unmapped_n_loaded.store(n_loaded, std::memory_order_relaxed);
     }
     changing.clear(std::memory_order_release);
     return found;
@@ -161,7 +161,7 @@ void read() {
     n_ranges = 0;
     for (Range &range : ranges)
         if (range.end) set(range, 0, 0, 0, 0, 0);
-    nobodys = 0;
+    unmapped = 0;
     followed = recorder::unloads_of(recorder::current_switch());
     n_unloaded = loader_counts().unloaded;
     Entry all = {0, 0};

@@ -153,31 +153,31 @@ std::string joined(const std::vector<std::string> &names) {
 
 struct Trial {
     int error;
-    long long counted[format::kMaxCounters]; // in wander()
+    long long counted[format::kMaxCounters]; // in exercise_counters()
     long long read_ns; // shortest time of a reading
 };
 
 // Causes at least some 10,000 of each event that most counters count: instructions, mispredicted branches, cache and TLB
 // misses.
-void wander(const std::vector<unsigned char> &ground) {
+void exercise_counters(const std::vector<unsigned char> &memory) {
     uint64_t state = 1;
     volatile unsigned sum = 0;
     for (int i = 0; i < 20'000; i++) {
         state = state * 6364136223846793005u + 1442695040888963407u; // Knuth's generator
-        if (state >> 63) sum = sum + ground[(state >> 32) % ground.size()];
+        if (state >> 63) sum = sum + memory[(state >> 32) % memory.size()];
     }
 }
 
 // Counts these names together.
 Trial try_together(const std::vector<std::string> &names) {
     Trial trial = {PAPI_OK, {}, 0};
-    const std::vector<unsigned char> ground(size_t{4} << 20, 1); // larger than small caches and the TLB's reach
+    const std::vector<unsigned char> memory(size_t{4} << 20, 1); // larger than small caches and the TLB's reach
     int set;
     trial.error = make_set(names, &set);
     if (trial.error != PAPI_OK) return trial;
     trial.error = papi.start(set);
     if (trial.error == PAPI_OK) {
-        wander(ground);
+        exercise_counters(memory);
         trial.error = papi.read(set, trial.counted);
         for (int i = 0; i < 8 && trial.error == PAPI_OK; i++) {
             long long ignored[format::kMaxCounters];
@@ -198,7 +198,7 @@ Trial try_together(const std::vector<std::string> &names) {
 // Adds a name to accepted() unless it cannot be counted together with them, or makes one of them stay 0: a virtual machine
 // may have fewer counters than it shows. `before`: the counts without the new name; updated. Returns the reason for a
 // refusal, or an empty string.
-std::string accept_beside(const std::string &name, Trial &before) {
+std::string try_to_accept(const std::string &name, Trial &before) {
     accepted().push_back(name);
     const Trial trial = try_together(accepted());
     before.counted[accepted().size() - 1] = accepted().size() > 1 ? try_together({name}).counted[0] : 0;
@@ -253,7 +253,7 @@ std::vector<std::string> open(const std::vector<std::string> &names) {
             reason = papi.strerror(error);
         else if (is_of_scheduler(name) && !scheduler_counts())
             reason = "it happens in the kernel, where this user may not count";
-        else if (reason = accept_beside(name, together); !reason.empty() && !others.empty()) {
+        else if (reason = try_to_accept(name, together); !reason.empty() && !others.empty()) {
             say("OMPASS_COUNTERS: %s cannot be counted together with %s (%s) and is left out: count it in another run.",
                 name.c_str(), others.c_str(), reason.c_str());
             continue;
@@ -276,8 +276,8 @@ int start(uint64_t *values) {
         read(set, values);
         return set;
     }
-    static std::atomic<bool> told{false};
-    if (!told.exchange(true))
+    static std::atomic<bool> is_reported{false};
+    if (!is_reported.exchange(true))
         say("OMPASS_COUNTERS: no counters are recorded on a thread, since they cannot be started there (%s).",
             papi.strerror(error));
     return kNone;
@@ -286,8 +286,8 @@ int start(uint64_t *values) {
 bool read(int set, uint64_t *values) {
     long long counted[format::kMaxCounters] = {};
     const int error = papi.read(set, counted);
-    static std::atomic<bool> told{false};
-    if (__builtin_expect(error != PAPI_OK, 0) && !told.exchange(true))
+    static std::atomic<bool> is_reported{false};
+    if (__builtin_expect(error != PAPI_OK, 0) && !is_reported.exchange(true))
         say("OMPASS_COUNTERS: counts are missing, since the counters of a thread can no longer be read (%s).",
             papi.strerror(error));
     for (unsigned i = 0; i < format::kMaxCounters; i++) values[i] = static_cast<uint64_t>(counted[i]);

@@ -55,8 +55,8 @@ OMPASS_EXPORT int dlclose(void *library) {
     keep_runtimes();
     recorder::take_samples_of_this_thread(); // before their code is unloaded
     errno = saved;
-    unloads::begin_one();
+    unloads::begin_unload();
     const int result = next(library);
-    unloads::end_one();
+    unloads::end_unload();
     return result;
 }

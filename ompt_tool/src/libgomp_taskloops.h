@@ -57,8 +57,8 @@ Shares share(const Loop<Bound> &loop, uint64_t n, uint64_t n_threads) {
         const uint64_t n_tasks = n / loop.n_tasks;
         return n_tasks > 1 ? Shares{n_tasks, n / n_tasks, n % n_tasks} : Shares{1, n, 0};
     }
-    const uint64_t wanted = loop.n_tasks ? loop.n_tasks : n_threads;
-    const uint64_t n_tasks = wanted < n ? wanted : n;
+    const uint64_t n_requested = loop.n_tasks ? loop.n_tasks : n_threads;
+    const uint64_t n_tasks = n_requested < n ? n_requested : n;
     if (loop.flags & kStrict) {
         const uint64_t size = (n - 1) / n_tasks + 1;
         return {(n - 1) / size + 1, size, 0};

@@ -12,9 +12,7 @@
 
 namespace ompass {
 
-namespace {
-
-Library described(const dl_phdr_info &info) {
+Library library_in(const dl_phdr_info &info) {
     Library library = {UINTPTR_MAX, 0, info.dlpi_name ? info.dlpi_name : ""};
     for (int i = 0; i < info.dlpi_phnum; i++) {
         const ElfW(Phdr) &segment = info.dlpi_phdr[i];
@@ -25,6 +23,8 @@ Library described(const dl_phdr_info &info) {
     return library;
 }
 
+namespace {
+
 struct LibrarySearch {
     const void *address;
     Library found;
@@ -32,7 +32,7 @@ struct LibrarySearch {
 
 int look_for_address(dl_phdr_info *info, size_t, void *argument) {
     auto &search = *static_cast<LibrarySearch *>(argument);
-    const Library library = described(*info);
+    const Library library = library_in(*info);
     if (!library.holds(search.address)) return 0;
     search.found = library;
     return 1;
@@ -146,7 +146,7 @@ int describe_all(dl_phdr_info *, size_t, void *argument) {
 
 int look_for_function(dl_phdr_info *info, size_t, void *argument) {
     auto &search = *static_cast<FunctionSearch *>(argument);
-    if (described(*info).holds(reinterpret_cast<const void *>(&hash_of))) {
+    if (library_in(*info).holds(reinterpret_cast<const void *>(&hash_of))) {
         search.after_ours = false;
         return 0;
     }
@@ -186,7 +186,7 @@ uint64_t add_to_hash(uint64_t hash, const void *bytes, size_t n) {
 } // namespace
 
 LoadedLibrary::LoadedLibrary(const dl_phdr_info &info)
-    : range_(described(info)), bias_(info.dlpi_addr), symbols_(symbols_of(info)),
+    : range_(library_in(info)), bias_(info.dlpi_addr), symbols_(symbols_of(info)),
       name_hash_(hash_of_file(name_of(symbols_, range_.path))) {}
 
 void *LoadedLibrary::exported(const char *name) const {
@@ -264,6 +264,8 @@ Library library_of(const void *address) {
     dl_iterate_phdr(look_for_address, &search);
     return search.found;
 }
+
+bool is_ours(const void *address) { return library_of(address).holds(reinterpret_cast<const void *>(&hash_of)); }
 
 void *find_exported(const char *name) { return find(name, false); }
 void *find_next(const char *name) { return find(name, true); }

@@ -44,18 +44,18 @@ public:
             if (entry->d_tag == DT_NEEDED) visit(hash_of_file(symbols_.names + entry->d_un.d_val));
     }
     uint32_t name_hash() const { return name_hash_; }
-    // Calls visit(name, version) for each undefined symbol; version "": none.
+    // Calls visit(name, symbol) for each undefined symbol.
     template <typename Visit>
     void for_each_reference(Visit &&visit) const {
         for (uint32_t i = 1, n = n_references(); i < n; i++)
-            if (symbols_.symbols[i].st_shndx == SHN_UNDEF)
-                visit(symbols_.names + symbols_.symbols[i].st_name, version_of(i));
+            if (symbols_.symbols[i].st_shndx == SHN_UNDEF) visit(symbols_.names + symbols_.symbols[i].st_name, i);
     }
+    // Returns the version of an undefined symbol; "": none.
+    const char *version_of(uint32_t symbol) const;
 
 private:
     static uint32_t hash_of_file(const char *path);
     uint32_t n_references() const; // undefined symbols have indices from 1 to below this
-    const char *version_of(uint32_t symbol) const;
 
     Library range_;
     uintptr_t bias_;
@@ -82,6 +82,13 @@ LoaderCounts loader_counts();
 
 // Returns the library that contains this address; an empty range: none.
 Library library_of(const void *address);
+
+// Returns the described library.
+Library library_in(const dl_phdr_info &info);
+
+// True if this address is in our own library. The addresses of our functions do not show that: their names may be bound to
+// the runtime's functions.
+bool is_ours(const void *address);
 
 // Keeps the library that contains this code loaded for good. Takes the lock of dlopen.
 void keep_loaded(const void *code);

@@ -220,14 +220,14 @@ void LogFile::shrink_last(void *extent, size_t bytes, size_t kept) {
     if (mmap(rest, bytes - kept, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
         return;
     // The length is written first: if the process ends before the cut, readers see the end of the file there.
-    uint64_t &told = static_cast<format::ExtentHeader *>(extent)->bytes;
-    __atomic_store_n(&told, kept, __ATOMIC_RELEASE);
+    uint64_t &length = static_cast<format::ExtentHeader *>(extent)->bytes;
+    __atomic_store_n(&length, kept, __ATOMIC_RELEASE);
     int error;
     const int descriptor = writable(error);
     if (descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(size_ - (bytes - kept))) == 0)
         size_ -= bytes - kept;
     else
-        told = bytes; // not cut
+        length = bytes; // not cut
     done_with(descriptor);
 }
 

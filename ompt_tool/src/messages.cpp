@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,6 +58,11 @@ void say(const char *format, ...) {
     line[total++] = '\n';
     write_out(line, total);
     errno = saved;
+}
+
+void end_for_lack_of(const char *name) {
+    say("no OpenMP runtime of this process has the function %s, which the program calls.", name);
+    abort();
 }
 
 void print(const std::string &lines) {

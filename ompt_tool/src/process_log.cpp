@@ -121,24 +121,16 @@ std::string hexadecimal(const unsigned char *bytes, size_t n) {
 
 int visit_module(dl_phdr_info *info, size_t, void *argument) {
     auto *search = static_cast<ModuleSearch *>(argument);
-    uintptr_t begin = ~uintptr_t{0}, end = 0;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) &segment = info->dlpi_phdr[i];
-        if (segment.p_type == PT_LOAD) {
-            if (info->dlpi_addr + segment.p_vaddr < begin) begin = info->dlpi_addr + segment.p_vaddr;
-            if (info->dlpi_addr + segment.p_vaddr + segment.p_memsz > end)
-                end = info->dlpi_addr + segment.p_vaddr + segment.p_memsz;
-        }
-    }
-    if (search->address < begin || search->address >= end) return 0;
+    const Library library = library_in(*info);
+    if (!library.holds(reinterpret_cast<const void *>(search->address))) return 0;
     static char path[4096]; // guarded by the lock; static, because a thread deep in tasks may have little stack left
-    const char *name = info->dlpi_name;
-    if (!name || !*name) {
+    const char *name = library.path;
+    if (!*name) {
         const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
         path[length > 0 ? length : 0] = 0;
         name = path;
     }
-    search->found = {begin, end, info->dlpi_addr, 0};
+    search->found = {library.begin, library.end, info->dlpi_addr, 0};
     search->identity = identity_of(*info);
     const LibraryBytes build_id = build_id_of(*info);
     search->text = hexadecimal(build_id.begin, build_id.n) + '\0' + name;
@@ -147,7 +139,7 @@ int visit_module(dl_phdr_info *info, size_t, void *argument) {
 }
 
 const Module *module_of(uintptr_t address) {
-    if (const uint64_t n_unloaded = unloads::look(); n_unloaded != shared->n_unloaded) {
+    if (const uint64_t n_unloaded = unloads::check(); n_unloaded != shared->n_unloaded) {
         shared->n_unloaded = n_unloaded;
         shared->modules.clear();
     }
@@ -192,8 +184,7 @@ format::ProcessHeader *header() { return shared_header; }
 
 void begin(uint64_t earlier_cpu_ns) {
     const clock::Reading reading = clock::read_both();
-    timespec epoch;
-    clock_gettime(CLOCK_REALTIME, &epoch);
+    shared_header->start_epoch_ns = clock::read_ns(CLOCK_REALTIME);
     shared_header->n_usable_cpus = cpu::n_usable_cpus();
     shared->group_folders = format::find_group_folders();
     shared_header->groups_at_start = format::read_group_limits(shared->group_folders);
@@ -201,8 +192,6 @@ void begin(uint64_t earlier_cpu_ns) {
     shared_header->rate = clock::state.ns_multiplier;
     shared_header->start_ticks = reading.ticks;
     shared_header->start_monotonic_ns = reading.monotonic_ns;
-    shared_header->start_epoch_ns =
-        static_cast<uint64_t>(epoch.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(epoch.tv_nsec);
 }
 
 // Requires the lock.

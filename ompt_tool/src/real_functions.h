@@ -2,6 +2,7 @@
 // For functions of this library that replace a runtime function and call it.
 #pragma once
 
+#include "messages.h"
 #include "runtimes.h"
 
 #define OMPASS_EXPORT extern "C" __attribute__((visibility("default")))
@@ -14,13 +15,6 @@
 #endif
 
 namespace ompass {
-
-// True if this address is in our own library. The addresses of our functions do not show that: their names may be bound to
-// the runtime's functions.
-bool is_ours(const void *address);
-
-// Reports that the program calls a function that no runtime has, and aborts.
-[[noreturn]] void end_for_lack_of(const char *name);
 
 // The runtime's function that one of our functions calls.
 template <typename Function>

@@ -173,12 +173,12 @@ void take_last_samples(ThreadState &thread, uint64_t end) {
     thread.samples.stop();
 }
 
-void at_last(void *) { stop(format::EndReason::kExit); }
+void stop_at_exit(void *) { stop(format::EndReason::kExit); }
 
 // Ends recording if the runtime does not report its end. Destructors of other libraries may still use OpenMP; an exit
 // handler that is added now runs after them.
 __attribute__((destructor)) void at_unload() {
-    if (__cxa_atexit(at_last, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
+    if (__cxa_atexit(stop_at_exit, nullptr, nullptr) != 0) stop(format::EndReason::kExit);
 }
 
 // Records the processors on which a thread of the program's teams may run. Requires the lock.
@@ -188,10 +188,49 @@ void note_binding(const ThreadState &thread) {
     if (is_of_teams && thread.header->tid) cpu::note_usable_by(thread.header->tid); // 0: its log has been closed
 }
 
-uint64_t process_cpu_ns() {
-    timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(used.tv_nsec);
+// Counts a thread that cannot be recorded.
+ThreadState *refuse_thread(uint32_t reason) {
+    LogFile::note_lost(reason);
+    note_unlogged_thread();
+    return nullptr;
+}
+
+// Creates the log of a new thread, and starts its counters, off-CPU intervals and samples.
+void initialize(ThreadState &thread, uint32_t index, format::ThreadKind kind) {
+    const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
+    if (tid == static_cast<uint32_t>(getpid())) kind = format::ThreadKind::kInitial;
+    thread.index = index;
+    thread.kind = kind;
+    thread.seen_switch = kNever;
+    thread.counting = true;
+    thread.creation.inline_period = 1;
+    thread.exit_ticks = clock::from_ns(format::kExitNanoseconds);
+    thread.constructs.set_owner(&thread.log, static_cast<uint16_t>(index));
+    thread.places.set_log(&thread.log);
+    thread.pool.set_owner(static_cast<uint16_t>(index));
+    thread.random = 2463534242u + index * 7919u;
+    const bool trace = settings->options.mode == format::Mode::kTrace;
+    // The first thread worked before it used OpenMP.
+    const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
+    thread.log.create(settings->directory, index, tid, now);
+    thread.header = &thread.log.header();
+    thread.header->kind = kind;
+    if (!thread.log.is_on_disk()) note_unlogged_thread();
+    thread.base_task.frame = &thread.base_task;
+    thread.base_task.flags = kImplicit | kStarted;
+    thread.current = &thread.base_task;
+    thread.regions.outside.slot = thread.region_slot(0, format::DefinitionKind::kProgram);
+    thread.region = &thread.regions.outside;
+    thread.n_tasks = &thread.regions.outside.slot->n_tasks;
+    if (trace) thread.log.start_tracing(now);
+    thread.tracing = thread.log.counts_records();
+    thread.header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
+    thread.counter_set = counters::start(thread.counters);
+    thread.has_counters = thread.counter_set != counters::kNone;
+    thread.samples_light = !thread.log.tracing() && !thread.has_counters;
+    if (settings->options.cpu) start_absences(thread, tid);
+    thread.ring = thread.absences.page();
+    begin_samples(thread, tid);
 }
 
 } // namespace
@@ -214,7 +253,7 @@ bool start(const char *runtime_version) {
         return false;
     }
     sandbox::begin();
-    const uint64_t earlier_cpu_ns = process_cpu_ns(); // without the start of the tool
+    const uint64_t earlier_cpu_ns = clock::read_ns(CLOCK_PROCESS_CPUTIME_ID); // without the start of the tool
     trace_limit::reset(settings->options.limit_bytes);
     const format::ClockKind kind = clock::initialize();
     const clock::Reading first = clock::read_both();
@@ -331,52 +370,11 @@ ThreadState *make_thread(format::ThreadKind kind) {
     making_thread = true; // stays true if the thread cannot be recorded, so that it is counted once
     const sandbox::OneAnswer one_answer;
     const uint32_t index = next_thread.fetch_add(1);
-    if (index >= kMaxThreads) {
-        LogFile::note_lost(format::kRefusedByBounds);
-        note_unlogged_thread();
-        return nullptr;
-    }
+    if (index >= kMaxThreads) return refuse_thread(format::kRefusedByBounds);
     void *memory = mmap(nullptr, sizeof(ThreadState), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        LogFile::note_lost(ENOMEM);
-        note_unlogged_thread();
-        return nullptr;
-    }
-    const auto tid = static_cast<uint32_t>(syscall(SYS_gettid));
-    if (tid == static_cast<uint32_t>(getpid())) kind = format::ThreadKind::kInitial;
+    if (memory == MAP_FAILED) return refuse_thread(ENOMEM);
     auto *thread = new (memory) ThreadState();
-    thread->index = index;
-    thread->kind = kind;
-    thread->seen_switch = kNever;
-    thread->counting = true;
-    thread->creation.inline_period = 1;
-    thread->exit_ticks = clock::from_ns(format::kExitNanoseconds);
-    thread->constructs.set_owner(&thread->log, static_cast<uint16_t>(index));
-    thread->places.set_log(&thread->log);
-    thread->pool.set_owner(static_cast<uint16_t>(index));
-    thread->random = 2463534242u + index * 7919u;
-    const bool trace = settings->options.mode == format::Mode::kTrace;
-    // The first thread worked before it used OpenMP.
-    const uint64_t now = index == 0 ? process_log::header()->start_ticks : clock::now();
-    thread->log.create(settings->directory, index, tid, now);
-    thread->header = &thread->log.header();
-    thread->header->kind = kind;
-    if (!thread->log.is_on_disk()) note_unlogged_thread();
-    thread->base_task.frame = &thread->base_task;
-    thread->base_task.flags = kImplicit | kStarted;
-    thread->current = &thread->base_task;
-    thread->regions.outside.slot = thread->region_slot(0, format::DefinitionKind::kProgram);
-    thread->region = &thread->regions.outside;
-    thread->n_tasks = &thread->regions.outside.slot->n_tasks;
-    if (trace) thread->log.start_tracing(now);
-    thread->tracing = thread->log.counts_records();
-    thread->header->open_state = index == 0 ? format::kOpenWork : format::kOpenNone;
-    thread->counter_set = counters::start(thread->counters);
-    thread->has_counters = thread->counter_set != counters::kNone;
-    thread->samples_light = !thread->log.tracing() && !thread->has_counters;
-    if (settings->options.cpu) start_absences(*thread, tid);
-    thread->ring = thread->absences.page();
-    begin_samples(*thread, tid);
+    initialize(*thread, index, kind);
     // From now on other threads read it: last_ended() and, at any time, stop().
     __atomic_store_n(&threads[index], thread, __ATOMIC_RELEASE);
     __atomic_add_fetch(&process_log::header()->n_threads, 1, __ATOMIC_RELAXED);

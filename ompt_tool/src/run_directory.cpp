@@ -178,9 +178,9 @@ std::string openmp_environment() {
 
 std::string create(const Options &options) {
     const char *pattern = *rank() ? "%e-r%r-%p.ompass" : "%e-%p.ompass";
-    const std::string wanted = absolute(expand(options.directory.empty() ? pattern : options.directory));
-    make_parents(wanted);
-    std::string path = wanted;
+    const std::string preferred = absolute(expand(options.directory.empty() ? pattern : options.directory));
+    make_parents(preferred);
+    std::string path = preferred;
     for (int attempt = 2; mkdir(path.c_str(), 0755) != 0; attempt++) {
         if (errno != EEXIST || attempt > 10000) {
             say("cannot make the run directory %s: %s. Nothing is recorded; set OMPASS_DIR to a place that can be "
@@ -189,9 +189,8 @@ std::string create(const Options &options) {
             return {};
         }
         // NAME.ompass becomes NAME-2.ompass
-        const size_t dot = wanted.size() > 7 && wanted.compare(wanted.size() - 7, 7, ".ompass") == 0 ? wanted.size() - 7
-                                                                                                     : wanted.size();
-        path = wanted.substr(0, dot) + "-" + std::to_string(attempt) + wanted.substr(dot);
+        const size_t dot = preferred.size() - (preferred.ends_with(".ompass") ? 7 : 0);
+        path = preferred.substr(0, dot) + "-" + std::to_string(attempt) + preferred.substr(dot);
     }
     return path;
 }

@@ -104,7 +104,7 @@ public:
         for (const LoadedLibrary *user = libraries_.begin(); !is_alone && user < libraries_.end(); user++) {
             if (runtime_with(user) || is_in_front(*user)) continue;
             bool calls_gnu = false, calls_llvm = false;
-            user->for_each_reference([&](const char *name, const char *) {
+            user->for_each_reference([&](const char *name, uint32_t) {
                 calls_gnu |= family_of_name(name) == Family::kGnu;
                 calls_llvm |= family_of_name(name) == Family::kLlvm;
             });
@@ -169,11 +169,12 @@ private:
     // Returns the family that the caller was built for, where both families have the function.
     static Family family_of(const LoadedLibrary &caller, const char *name) {
         Family of_name = Family::kAny, of_calls = Family::kAny, of_versions = Family::kAny;
-        caller.for_each_reference([&](const char *reference, const char *version) {
+        caller.for_each_reference([&](const char *reference, uint32_t symbol) {
             if (of_calls == Family::kAny) of_calls = family_of_name(reference);
             if (!starts_with(reference, "omp_")) return;
-            if (strcmp(reference, name) == 0) of_name = family_of_version(version);
-            if (of_versions == Family::kAny) of_versions = family_of_version(version);
+            const Family of_version = family_of_version(caller.version_of(symbol));
+            if (strcmp(reference, name) == 0) of_name = of_version;
+            if (of_versions == Family::kAny) of_versions = of_version;
         });
         return of_name != Family::kAny ? of_name : of_calls != Family::kAny ? of_calls : of_versions;
     }

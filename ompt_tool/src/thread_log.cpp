@@ -45,14 +45,14 @@ void ThreadLog::start_tracing(uint64_t now) {
 
 void *ThreadLog::make_slots(uint32_t id) {
     const uint32_t extent = id / format::kSlotsPerExtent;
-    if (extent >= kMaxSlotExtents && !beyond_) {
-        beyond_ = true;
+    if (extent >= kMaxSlotExtents && !is_out_of_slots_) {
+        is_out_of_slots_ = true;
         LogFile::note_lost(format::kRefusedByBounds);
     }
-    if (extent >= kMaxSlotExtents || !hold()) return spare_slot;
+    if (extent >= kMaxSlotExtents || !try_lock()) return spare_slot;
     char *memory = static_cast<char *>(
         file_.append(format::ExtentKind::kSlots, format::kSlotExtentBytes, extent * format::kSlotsPerExtent, true));
-    let_go();
+    unlock();
     if (!memory) return spare_slot;
     slots_[extent] = memory + sizeof(format::ExtentHeader);
     return slots_[extent] + id % format::kSlotsPerExtent * format::kSlotBytes;
@@ -73,9 +73,9 @@ bool ThreadLog::refill() {
         if (dropping_) header_->n_dropped++;
         return false;
     }
-    if (!hold()) return false; // recording has ended
+    if (!try_lock()) return false; // recording has ended
     const bool has_room = trace_limit::allows(kWindowBytes) && (window_ ? renew_window() : open_window());
-    let_go();
+    unlock();
     if (!has_room) {
         trace_limit::stop_tracing(trace_limit::Reason::kDisk); // no effect if the limit was reached
         stop_tracing();
@@ -105,7 +105,7 @@ bool ThreadLog::renew_window() {
 }
 
 void ThreadLog::trim() {
-    if (!hold()) return;
+    if (!try_lock()) return;
     cut_window();
     file_.end_growth();
 }

@@ -73,8 +73,8 @@ public:
     }
     // `moved`: flag bits of the id word; `latest`: the last id that this thread assigned.
     void start(uint32_t construct, uint64_t id, uint64_t moved, uint64_t latest, uint64_t now) {
-        const uint64_t delta = delta_to(now), back = latest - id, distance = id - started_;
-        started_ = id;
+        const uint64_t delta = delta_to(now), back = latest - id, distance = id - last_started_;
+        last_started_ = id;
         if (format::fits(format::kStartShort, construct, delta, moved | back >> format::kBackBits))
             put_half(format::pack_short(format::kStartShort, construct, delta) | back << format::kBackShift);
         else if (format::fits(format::kStartNear, construct, delta) && format::is_near_start(distance))
@@ -179,8 +179,8 @@ private:
     bool open_window();
     bool renew_window();
     void cut_window();
-    bool hold() { return !held_.exchange(true, std::memory_order_acquire); }
-    void let_go() { held_.store(false, std::memory_order_release); }
+    bool try_lock() { return !is_locked_.exchange(true, std::memory_order_acquire); }
+    void unlock() { is_locked_.store(false, std::memory_order_release); }
     void *make_slots(uint32_t id);
 
     uint32_t *next_ = nullptr; // place of the next record
@@ -190,13 +190,13 @@ private:
     uint8_t n_codes_ = 0;
     uint64_t base_ = 0; // time of the last timed record
     uint64_t last_address_ = 0; // of the last access
-    uint64_t started_ = 0; // id of the last started task
+    uint64_t last_started_ = 0; // id of the last started task
     format::ThreadHeader *header_ = nullptr;
     format::ExtentHeader *window_ = nullptr; // the extent of the latest events; it stays in place
     bool dropping_ = false;
-    bool beyond_ = false; // a construct has no slot
+    bool is_out_of_slots_ = false; // a construct has no slot
     // Lock for lengthening or cutting the file. The owner holds it briefly, trim() for good. No thread waits for it.
-    std::atomic<bool> held_{false};
+    std::atomic<bool> is_locked_{false};
     LogFile file_;
     char *slots_[kMaxSlotExtents] = {};
 };

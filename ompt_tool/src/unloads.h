@@ -8,19 +8,19 @@
 namespace ompass::unloads {
 
 // Returns the number of libraries unloaded so far. If it has changed, every thread notices that with its next event.
-uint64_t look();
+uint64_t check();
 
-// Calls look() if the program's calls of dlclose do not reach ours (dlclose.cpp), because this library is neither preloaded
+// Calls check() if the program's calls of dlclose do not reach ours (dlclose.cpp), because this library is neither preloaded
 // nor linked. Called at the begin of a region.
-void look_if_untold();
+void check_unless_notified();
 
 // Returns the time at which unloaded libraries were last noticed, in ticks; 0: never.
 uint64_t latest();
 
 // Called around an unload by the calling thread. In between, no thread caches anything by code address: the library's
 // destructors may use OpenMP, and another thread may load a library at the same addresses.
-void begin_one();
-void end_one();
+void begin_unload();
+void end_unload();
 
 // Called when recording begins.
 void start();

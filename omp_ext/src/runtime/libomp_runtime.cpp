@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <strings.h>
 #include <unistd.h>
@@ -55,38 +54,9 @@ uint64_t n_loads; // libraries loaded so far, when the runtimes were last looked
 ompass::Library runtime_code; // of the runtime that we schedule; written before any hook is set
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-const void *base_of(const void *address) {
-    Dl_info info;
-    return address && dladdr(address, &info) ? info.dli_fbase : nullptr;
-}
-
 void *find_real(const char *name) { return ompass::find_in_own_runtime(name); }
 
 // ---------------------------------------------------------------- what the program refers to
-
-template <typename Visit>
-void for_each_undefined_symbol(const dl_phdr_info &info, Visit &&visit) {
-    const ElfW(Dyn) *dynamic = nullptr;
-    for (int i = 0; i < info.dlpi_phnum; i++)
-        if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = reinterpret_cast<const ElfW(Dyn) *>(info.dlpi_addr + info.dlpi_phdr[i].p_vaddr);
-    if (!dynamic) return;
-    const auto address = [&](ElfW(Addr) value) { return value < info.dlpi_addr ? value + info.dlpi_addr : value; };
-    const ElfW(Sym) *symbols = nullptr;
-    const char *names = nullptr;
-    size_t n_symbols = 0;
-    for (; dynamic->d_tag != DT_NULL; dynamic++) {
-        const ElfW(Addr) value = address(dynamic->d_un.d_ptr);
-        if (dynamic->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym) *>(value);
-        if (dynamic->d_tag == DT_STRTAB) names = reinterpret_cast<const char *>(value);
-        // Undefined symbols come before those that the table of names holds; its second word is their number.
-        if (dynamic->d_tag == DT_GNU_HASH) n_symbols = reinterpret_cast<const uint32_t *>(value)[1];
-        if (dynamic->d_tag == DT_HASH && n_symbols == 0) n_symbols = reinterpret_cast<const uint32_t *>(value)[1];
-    }
-    if (!symbols || !names) return;
-    for (size_t i = 1; i < n_symbols; i++)
-        if (symbols[i].st_shndx == SHN_UNDEF) visit(names + symbols[i].st_name);
-}
 
 struct References {
     bool placement = false;
@@ -95,11 +65,9 @@ struct References {
     bool own_tasks = false; // of the runtime
 };
 
-int look_at_library(dl_phdr_info *info, size_t, void *argument) {
-    auto &references = *static_cast<References *>(argument);
-    const auto base = reinterpret_cast<const void *>(info->dlpi_addr);
-    if (base == base_of(&state) || runtime_code.holds(base)) return 0;
-    for_each_undefined_symbol(*info, [&](const char *name) {
+void add_references(const ompass::LoadedLibrary &library, References &references) {
+    if (library.range().holds(&state) || library.range().begin == runtime_code.begin) return;
+    library.for_each_reference([&](const char *name, uint32_t) {
         const auto starts_with = [&](const char *start) { return strncmp(name, start, strlen(start)) == 0; };
         const bool is_openmp = (name[0] == '_' && (starts_with("__kmpc_") || starts_with("__tgt_"))) ||
                                (name[0] == 'G' && starts_with("GOMP_")) || (name[0] == 'o' && starts_with("omp_"));
@@ -119,7 +87,11 @@ int look_at_library(dl_phdr_info *info, size_t, void *argument) {
                                   "GOMP_workshare_task_reduction", "GOMP_parallel_reductions", "omp_fulfill_event"})
             references.own_tasks |= starts_with(start);
     });
-    return 0;
+}
+
+void look_for_references(const ompass::LoadedLibraries &libraries, void *references) {
+    for (const ompass::LoadedLibrary &library : libraries)
+        add_references(library, *static_cast<References *>(references));
 }
 
 // ---------------------------------------------------------------- deciding
@@ -148,9 +120,7 @@ bool find_tool() {
     const char *start = environment("OMP_TOOL");
     if (start && strcasecmp(start, "disabled") == 0) return false;
     if (libraries && *libraries) return true;
-    const auto is_tool = [](void *symbol) {
-        return symbol && !runtime_code.holds(symbol) && base_of(symbol) != base_of(&state);
-    };
+    const auto is_tool = [](void *symbol) { return symbol && !runtime_code.holds(symbol) && !ompass::is_ours(symbol); };
     return is_tool(dlsym(RTLD_DEFAULT, "ompt_start_tool")) || is_tool(find_real("ompt_start_tool"));
 }
 
@@ -165,7 +135,7 @@ bool find_cancellation() {
 }
 
 // The library is linked, or preloaded, in front of the runtime, or else the program's calls never reach us.
-bool is_in_front() { return base_of(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")) == base_of(&state); }
+bool is_in_front() { return ompass::is_ours(dlsym(RTLD_DEFAULT, "__kmp_invoke_microtask")); }
 
 void decide_on_light_tasks() {
     const bool may_step_aside =
@@ -229,7 +199,7 @@ void decide() {
     // The hooks remember where its functions are.
     if (runtime_code.end) ompass::keep_loaded(reinterpret_cast<const void *>(runtime_code.begin));
     References references;
-    dl_iterate_phdr(look_at_library, &references);
+    ompass::look_at_libraries(look_for_references, &references);
     const bool wanted = options.schedule == 1 || (options.schedule < 0 && references.placement);
     if (references.tasks) tasks_may_come.store(true, std::memory_order_relaxed);
     if (references.other_waits) note_other_waits();
@@ -327,7 +297,7 @@ void note_observer() {
     pthread_mutex_lock(&abi::lock);
     const void *its_code = reinterpret_cast<const void *>(observer->task_begins);
     // Another tool, behind which it stands, would lose sight of tasks.
-    abi::tool_observes = its_code && abi::base_of(its_code) == abi::base_of(code_of_tool());
+    abi::tool_observes = ompass::library_of(its_code).holds(code_of_tool());
     if (!abi::tool_observes)
         give_tasks_to_the_runtime();
     else if (abi::state.load(std::memory_order_relaxed) == abi::kActive)
